@@ -27,9 +27,7 @@ def sections(text: str, name: str = "job.sql", variables: dict[str, str] | None 
     }
 
 
-def test_the_example_of_the_documentation_means_what_it_means_in_hocon() -> None:
-    in_sql = sections(
-        """
+IN_SQL = """
 /* config
 env {
   parallelism = 1
@@ -56,9 +54,7 @@ CREATE TABLE sink_table WITH (
 CREATE TABLE temp1 AS SELECT id, name, age, email FROM source_table;
 INSERT INTO sink_table SELECT * FROM temp1;
 """
-    )
-    in_hocon = sections(
-        """
+IN_HOCON = """
 env {
   parallelism = 1
   job.mode = "BATCH"
@@ -85,10 +81,11 @@ sink {
     plugin_input = [ temp1 ]
   }
 }
-""",
-        "job.conf",
-    )
-    assert in_sql == in_hocon
+"""
+
+
+def test_the_example_of_the_documentation_means_what_it_means_in_hocon() -> None:
+    assert sections(IN_SQL) == sections(IN_HOCON, "job.conf")
 
 
 def test_an_insert_with_a_query_makes_a_transform_and_one_with_a_table_none() -> None:

@@ -94,56 +94,70 @@ def test_the_commands_of_a_cluster_with_a_secret(tmp_path: Path) -> None:
         node.start()
         client = ClusterClient([node.address], "seatunnel", secret)
         until("the node is ready", lambda: ready(client))
-
-        assert node.ask("GET", "/overview") == (
-            401,
-            {"status": "fail", "message": "the request is not signed with the cluster's secret"},
-        )
-        with pytest.raises(UsageError, match="another secret"):
-            ClusterClient([node.address], "seatunnel", Secret(b"x" * 32)).ask("GET", "/overview")
-        with pytest.raises(UsageError, match="not 'other'"):
-            ClusterClient([node.address], "other", secret).ask("GET", "/overview")
-
-        submitted = seatunnel(node, "-c", "fast.conf", "-i", "where=out", "--set-job-id", "7", "-n", "nightly")
-        assert submitted.returncode == 0, submitted.stderr
-        assert submitted.stdout.splitlines()[0].startswith("Mode: cluster 'seatunnel' at 127.0.0.1:1, ")
-        assert "Start submit job, job id: 7, with plugin jar []" in submitted.stdout
-        assert "Submit job finished, job id: 7, job name: nightly" in submitted.stdout
-        assert f"Total Committed Count   : {ROWS}" in submitted.stdout
-        assert column(tmp_path / "out", "id") == list(range(1, ROWS + 1))
-
-        left = seatunnel(node, "-c", "slow.conf", "--async", "--set-job-id", "8")
-        assert left.returncode == 0, left.stderr
-        until("the job runs", lambda: '"RUNNING"' in seatunnel(node, "-j", "8").stdout)
-        listed = seatunnel(node, "-l").stdout
-        assert [line.split()[0] for line in listed.splitlines()[1:]] == ["8", "7"]
-        assert "SourceReceivedCount" in seatunnel(node, "--metrics", "8").stdout
-        saved = seatunnel(node, "-s", "8")
-        assert saved.returncode == 0, saved.stderr
-        assert "Job 8: SAVEPOINT_DONE" in saved.stdout
-        assert "has ended: SAVEPOINT_DONE" in seatunnel(node, "-can", "8").stderr
-        assert seatunnel(node, "-c", "slow.conf", "--async", "-r", "8").returncode == 0
-        assert seatunnel(node, "-can", "8").returncode == 0
-        until("it is cancelled", lambda: '"CANCELED"' in seatunnel(node, "-j", "8").stdout)
-        assert "knows no job 99" in seatunnel(node, "-can", "99").stderr
+        refuse_who_does_not_know_the_secret(node, secret)
+        run_a_job_to_its_end(node, tmp_path / "out")
+        follow_a_job_in_the_background(node)
         interrupted_clients(node)
-        several = [
-            seatunnel(node, "-c", "slow.conf", "--async", "--set-job-id", each).returncode for each in ("11", "12")
-        ]
-        assert several == [0, 0]
-        cancelled = seatunnel(node, "-can", "11", "99", "12", "-f")
-        assert (cancelled.returncode, "knows no job 99" in cancelled.stderr) == (2, True)
-        assert cancelled.stdout.count("is to be cancelled") == 2, "whatever became of the one between"
-        told = seatunnel(node, "-l", "-DJvmOption=-Xmx1G").stdout
-        assert told.startswith("-DJvmOption has no effect on a cluster")
-
-        script = Path(sys.executable).with_name("stop-seatunnel-cluster.sh")
-        assert node.agent is not None
-        stopped = subprocess.run(
-            [script], env=node.cluster.environment, capture_output=True, text=True, timeout=300, check=False
-        )
-        node.agent.wait(60)
-        assert stopped.returncode == 0, stopped.stderr
-        assert "has ended" in stopped.stdout
+        cancel_several_jobs(node)
+        listed = seatunnel(node, "-l", "-DJvmOption=-Xmx1G").stdout
+        assert listed.startswith("-DJvmOption has no effect on a cluster")
+        stop_by_the_script(node)
         with pytest.raises(PlatformError, match="cannot be reached"):
             client.ask("GET", "/overview")
+
+
+def refuse_who_does_not_know_the_secret(node: Node, secret: Secret) -> None:
+    assert node.ask("GET", "/overview") == (
+        401,
+        {"status": "fail", "message": "the request is not signed with the cluster's secret"},
+    )
+    with pytest.raises(UsageError, match="another secret"):
+        ClusterClient([node.address], "seatunnel", Secret(b"x" * 32)).ask("GET", "/overview")
+    with pytest.raises(UsageError, match="not 'other'"):
+        ClusterClient([node.address], "other", secret).ask("GET", "/overview")
+
+
+def run_a_job_to_its_end(node: Node, out: Path) -> None:
+    submitted = seatunnel(node, "-c", "fast.conf", "-i", "where=out", "--set-job-id", "7", "-n", "nightly")
+    assert submitted.returncode == 0, submitted.stderr
+    assert submitted.stdout.splitlines()[0].startswith("Mode: cluster 'seatunnel' at 127.0.0.1:1, ")
+    assert "Start submit job, job id: 7, with plugin jar []" in submitted.stdout
+    assert "Submit job finished, job id: 7, job name: nightly" in submitted.stdout
+    assert f"Total Committed Count   : {ROWS}" in submitted.stdout
+    assert column(out, "id") == list(range(1, ROWS + 1))
+
+
+def follow_a_job_in_the_background(node: Node) -> None:
+    left = seatunnel(node, "-c", "slow.conf", "--async", "--set-job-id", "8")
+    assert left.returncode == 0, left.stderr
+    until("the job runs", lambda: '"RUNNING"' in seatunnel(node, "-j", "8").stdout)
+    listed = seatunnel(node, "-l").stdout
+    assert [line.split()[0] for line in listed.splitlines()[1:]] == ["8", "7"]
+    assert "SourceReceivedCount" in seatunnel(node, "--metrics", "8").stdout
+    saved = seatunnel(node, "-s", "8")
+    assert saved.returncode == 0, saved.stderr
+    assert "Job 8: SAVEPOINT_DONE" in saved.stdout
+    assert "has ended: SAVEPOINT_DONE" in seatunnel(node, "-can", "8").stderr
+    assert seatunnel(node, "-c", "slow.conf", "--async", "-r", "8").returncode == 0
+    assert seatunnel(node, "-can", "8").returncode == 0
+    until("it is cancelled", lambda: '"CANCELED"' in seatunnel(node, "-j", "8").stdout)
+    assert "knows no job 99" in seatunnel(node, "-can", "99").stderr
+
+
+def cancel_several_jobs(node: Node) -> None:
+    several = [seatunnel(node, "-c", "slow.conf", "--async", "--set-job-id", each).returncode for each in ("11", "12")]
+    assert several == [0, 0]
+    cancelled = seatunnel(node, "-can", "11", "99", "12", "-f")
+    assert (cancelled.returncode, "knows no job 99" in cancelled.stderr) == (2, True)
+    assert cancelled.stdout.count("is to be cancelled") == 2, "whatever became of the one between"
+
+
+def stop_by_the_script(node: Node) -> None:
+    script = Path(sys.executable).with_name("stop-seatunnel-cluster.sh")
+    assert node.agent is not None
+    stopped = subprocess.run(
+        [script], env=node.cluster.environment, capture_output=True, text=True, timeout=300, check=False
+    )
+    node.agent.wait(60)
+    assert stopped.returncode == 0, stopped.stderr
+    assert "has ended" in stopped.stdout

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.runtime.command import column, fake_source, job, parquet_sink
-from tests.server.nodes import some_nodes, until
+from tests.server.nodes import Node, some_nodes, until
 
 pytestmark = pytest.mark.spark
 
@@ -150,17 +150,22 @@ def test_requests_of_users_are_carried_out(tmp_path: Path) -> None:
         states = {job["jobId"]: job["jobStatus"] for job in node.ask("GET", "/finished-jobs")[1]}
         assert states == {"1": "FINISHED", "2": "CANCELED", "3": "FAILED"}
         assert [job["jobId"] for job in node.ask("GET", "/finished-jobs/failed")[1]] == ["3"]
-        assert node.ask("GET", "/finished-jobs/nonsense") == (200, [])
-        assert node.ask("GET", "/running-jobs") == (200, [])
-        assert node.ask("GET", "/job-info/99") == (200, {"jobId": "99"})
-        assert node.ask("POST", "/stop-job", {"jobId": 99}) == (200, {"jobId": "99"})
-        assert node.ask("POST", "/stop-job", {}) == (400, {"status": "fail", "message": "jobId cannot be empty."})
-        assert node.ask("POST", "/stop-job", "") == (400, {"status": "fail", "message": "Request body is empty."})
-        invalid = {"status": "fail", "message": "Invalid JSON format in request body."}
-        assert node.ask("POST", "/stop-job", "{") == (400, invalid)
-        assert node.ask("POST", "/submit-job", "") == (400, {"status": "fail", "message": "Request body is empty."})
-        without = {"status": "fail", "message": "Please provide jobId when start with save point."}
-        assert node.ask("POST", "/submit-job?isStartWithSavePoint=true", "{}") == (400, without)
-        assert node.ask("POST", "/submit-job", "{not json")[0] == 400
-        assert node.ask("POST", "/submit-job", "{}")[0] == 400
-        assert node.ask("POST", "/submit-job?jobId=../x", "{}")[0] == 400
+        ask_in_vain(node)
+
+
+def ask_in_vain(node: Node) -> None:
+    """For jobs that are not there, and with requests that cannot be understood."""
+    assert node.ask("GET", "/finished-jobs/nonsense") == (200, [])
+    assert node.ask("GET", "/running-jobs") == (200, [])
+    assert node.ask("GET", "/job-info/99") == (200, {"jobId": "99"})
+    assert node.ask("POST", "/stop-job", {"jobId": 99}) == (200, {"jobId": "99"})
+    assert node.ask("POST", "/stop-job", {}) == (400, {"status": "fail", "message": "jobId cannot be empty."})
+    assert node.ask("POST", "/stop-job", "") == (400, {"status": "fail", "message": "Request body is empty."})
+    invalid = {"status": "fail", "message": "Invalid JSON format in request body."}
+    assert node.ask("POST", "/stop-job", "{") == (400, invalid)
+    assert node.ask("POST", "/submit-job", "") == (400, {"status": "fail", "message": "Request body is empty."})
+    without = {"status": "fail", "message": "Please provide jobId when start with save point."}
+    assert node.ask("POST", "/submit-job?isStartWithSavePoint=true", "{}") == (400, without)
+    assert node.ask("POST", "/submit-job", "{not json")[0] == 400
+    assert node.ask("POST", "/submit-job", "{}")[0] == 400
+    assert node.ask("POST", "/submit-job?jobId=../x", "{}")[0] == 400

@@ -51,7 +51,7 @@ class HttpService:
     def __init__(self, certificate: Path | None = None, port: int = 0, client_ca: Path | None = None) -> None:
         self.at: dict[str, Handler] = {}
         self.asked: list[Asked] = []
-        self._server = _server(self, port)
+        self._server = _Server(self, port)
         if certificate is not None:
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
             context.load_cert_chain(certificate)
@@ -89,48 +89,51 @@ def http_service(
         service.stop()
 
 
-def _server(service: HttpService, port: int) -> ThreadingHTTPServer:
-    class Answering(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    block_on_close = False
 
-        def _answer(self) -> None:
-            parts = urlsplit(self.path)
-            asked = Asked(
-                method=self.command,
-                path=parts.path,
-                query=dict(parse_qsl(parts.query, keep_blank_values=True)),
-                headers={name.lower(): value for name, value in self.headers.items()},
-                body=self.rfile.read(int(self.headers.get("Content-Length") or 0)).decode(),
-            )
-            service.asked.append(asked)
-            handler = service.at.get(parts.path)
-            said = handler(asked) if handler is not None else Said(body="nothing here", status=404)
-            self._say(said if isinstance(said, Said) else Said(body=said))
+    def __init__(self, service: HttpService, port: int) -> None:
+        super().__init__(("localhost", port), _Answering)
+        self.service = service
 
-        def _say(self, said: Said) -> None:
-            body = said.body if isinstance(said.body, bytes) else _encoded(said.body)
-            self.send_response(said.status)
-            for name, value in said.headers.items():
-                self.send_header(name, value)
-            self.send_header("Content-Length", str(len(body) + said.cut))
-            self.end_headers()
-            if self.command != "HEAD":
-                self.wfile.write(body)
-            self.close_connection = self.close_connection or said.cut
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that does not like the certificate, or that was killed."""
 
-        do_GET = do_POST = do_HEAD = _answer  # noqa: N815 - as the module looks for them
 
-        def log_message(self, format: str, *args: Any) -> None:
-            """Tests say what was asked."""
+class _Answering(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: _Server
 
-    class Quiet(ThreadingHTTPServer):
-        daemon_threads = True
-        block_on_close = False
+    def _answer(self) -> None:
+        parts = urlsplit(self.path)
+        asked = Asked(
+            method=self.command,
+            path=parts.path,
+            query=dict(parse_qsl(parts.query, keep_blank_values=True)),
+            headers={name.lower(): value for name, value in self.headers.items()},
+            body=self.rfile.read(int(self.headers.get("Content-Length") or 0)).decode(),
+        )
+        self.server.service.asked.append(asked)
+        handler = self.server.service.at.get(parts.path)
+        said = handler(asked) if handler is not None else Said(body="nothing here", status=404)
+        self._say(said if isinstance(said, Said) else Said(body=said))
 
-        def handle_error(self, request: Any, client_address: Any) -> None:
-            """A client that does not like the certificate, or that was killed."""
+    def _say(self, said: Said) -> None:
+        body = said.body if isinstance(said.body, bytes) else _encoded(said.body)
+        self.send_response(said.status)
+        for name, value in said.headers.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(body) + said.cut))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
+        self.close_connection = self.close_connection or said.cut
 
-    return Quiet(("localhost", port), Answering)
+    do_GET = do_POST = do_HEAD = _answer  # noqa: N815 - as the module looks for them
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Tests say what was asked."""
 
 
 def _encoded(body: Any) -> bytes:

@@ -192,24 +192,9 @@ def make_job(
         sink: one of ``SINKS``, or names of formats.
     """
     from tests.torture.copies import Copied
-    from tests.torture.databases.mariadb import mariadb_targets
-    from tests.torture.databases.postgres import postgres_targets
-    from tests.torture.iceberg import iceberg_targets
-    from tests.torture.kafka import kafka_targets
-    from tests.torture.remote import SERVERS, remote_targets
 
     folder.mkdir(parents=True)
-    out = folder / "out"
-    known = {
-        "file": file_targets,
-        "iceberg": iceberg_targets,
-        "postgres": postgres_targets,
-        "mariadb": mariadb_targets,
-        "kafka": kafka_targets,
-    }
-    known |= {name: partial(remote_targets, name) for name in SERVERS}
-    make_targets = known.get(sink) or partial(in_formats, sink.split(","))
-    targets = make_targets(out, tables)  # type: ignore[arg-type]
+    targets = _targets_of(sink, folder / "out", tables)
     read = [table for table in tables if any(target.table is table for target in targets)]
     sources = (
         _SOURCE.format(name=table.name, path=table.path, split_size=split_size, reading=table.reading())
@@ -224,6 +209,26 @@ def make_job(
     (folder / "job.conf").write_text(text, "utf-8")
     (folder / "seatunnel.yaml").write_text(_ENGINE.format(state=folder / "state"), "utf-8")
     return TorturedJob(folder=folder, job_id=job_id, targets=tuple(targets), state=folder / "state", sink=sink)
+
+
+def _targets_of(sink: str, out: Path, tables: Sequence[Table]) -> Sequence[Target]:
+    """What a kind of sinks writes of each table."""
+    from tests.torture.databases.mariadb import mariadb_targets
+    from tests.torture.databases.postgres import postgres_targets
+    from tests.torture.iceberg import iceberg_targets
+    from tests.torture.kafka import kafka_targets
+    from tests.torture.remote import SERVERS, remote_targets
+
+    known = {
+        "file": file_targets,
+        "iceberg": iceberg_targets,
+        "postgres": postgres_targets,
+        "mariadb": mariadb_targets,
+        "kafka": kafka_targets,
+    }
+    known |= {name: partial(remote_targets, name) for name in SERVERS}
+    make_targets = known.get(sink) or partial(in_formats, sink.split(","))
+    return make_targets(out, tables)  # type: ignore[arg-type]
 
 
 def file_targets(out: Path, tables: Sequence[Table]) -> list[Target]:

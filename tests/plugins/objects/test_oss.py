@@ -20,7 +20,7 @@ from seatunnel_storage_api.errors import StorageAccessError, StorageConfiguratio
 from seatunnel_storage_api.storage import CheckpointStorage
 from seatunnel_storage_api.testing.given import JOB, at_once, checkpoint, claim, refs
 from tests.servers.objects import oss
-from tests.servers.objects.oss_stand_in import REGION
+from tests.servers.objects.oss_stored import REGION
 
 FACTORY = HdfsStorageFactory()
 PROVIDER = "fs.oss.credentials.provider"

@@ -14,7 +14,7 @@ from typing import Any
 
 from attrs import define, field
 
-from tests.servers.objects.oss_stand_in import METADATA, REGION
+from tests.servers.objects.oss_stored import METADATA, REGION
 from tests.servers.process import ServerProcess, free_port
 
 BUCKET = "checkpoints"
@@ -88,7 +88,7 @@ class OssStandIn:
         }
 
     def set(self, **settings: Any) -> None:
-        """Changes what ``oss_stand_in.Settings`` holds."""
+        """Changes what ``oss_stored.Settings`` holds."""
         self._control("PUT", "settings", json.dumps(settings).encode())
 
     def forget_requests(self) -> None:

@@ -25,63 +25,13 @@ from typing import Any
 from urllib.parse import parse_qsl, quote, unquote
 from xml.sax.saxutils import escape
 
-from attrs import define, evolve, field, frozen
+from attrs import evolve
 
+from tests.servers.objects.oss_answers import Answer, copy_result, moment_of, refusal_of, xml_answer
 from tests.servers.objects.oss_signatures import Credentials, Refusal, Request, signer
+from tests.servers.objects.oss_stored import METADATA, REGION, Settings, Stored, Upload
 
-METADATA = "/latest/meta-data/ram/security-credentials/"
-REGION = "cn-stand-in"
-_DECLARATION = '<?xml version="1.0" encoding="UTF-8"?>\n'
 _NO_RIGHT = "You have no right to access this object because of bucket acl."
-
-
-@define(kw_only=True)
-class Settings:
-    """What a test can change while the server runs."""
-
-    credentials: dict[str, dict[str, Any]] = field(factory=dict)
-    """By access key id: the fields of ``oss_signatures.Credentials``."""
-
-    buckets: list[str] = field(factory=list)
-    versioned: list[str] = field(factory=list)
-    """Buckets on which versioning is on, where ``x-oss-forbid-overwrite`` has no effect."""
-
-    denied: dict[str, list[str]] = field(factory=dict)
-    """By access key id: the actions, such as ``PutObject``, that are refused."""
-
-    faults: list[str | int] = field(factory=list)
-    """Eaten one by a request: a status to answer; ``drop`` (unread), ``drop-after`` (done, but the answer is lost)."""
-
-    clock_ahead_s: float = 0.0
-    """How wrong the server's clock is."""
-
-    role: dict[str, str] = field(factory=dict)
-    """What the metadata service gives."""
-
-    rules: dict[str, list[str]] = field(factory=dict)
-    """By bucket: the rules of its lifecycle, as XML."""
-
-
-@frozen(kw_only=True)
-class Stored:
-    """One object."""
-
-    body: bytes
-    modified: float = field(factory=time.time)
-    etag: str
-    meta: dict[str, str] = field(factory=dict)
-    """The headers ``x-oss-meta-…``."""
-
-
-@define(kw_only=True)
-class Upload:
-    """One that is on its way."""
-
-    bucket: str
-    key: str
-    meta: dict[str, str]
-    parts: dict[int, tuple[str, bytes]] = field(factory=dict)
-    """ETag and bytes, by number."""
 
 
 LARGEST_COPY = 1 << 30
@@ -104,15 +54,6 @@ class Server(ThreadingHTTPServer):
         self.uploads: dict[str, Upload] = {}
         self.requests: list[list[Any]] = []
         self.lock = threading.Lock()
-
-
-@define
-class Answer:
-    """What goes back."""
-
-    status: int
-    body: bytes = b""
-    headers: dict[str, str] = field(factory=dict)
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -168,7 +109,7 @@ class Handler(BaseHTTPRequestHandler):
             with self.server.lock:
                 return self._do(request, key_id)
         except Refusal as refusal:
-            return _refused(refusal)
+            return refusal_of(refusal)
 
     def _do(self, request: Request, key_id: str) -> Answer:
         if request.bucket not in self.server.settings.buckets:
@@ -222,7 +163,7 @@ class Handler(BaseHTTPRequestHandler):
         self._require_absent(request)
         found = evolve(source, modified=time.time())
         self.server.objects[request.bucket, request.key] = found
-        return _copy_result("CopyObjectResult", found.etag)
+        return copy_result("CopyObjectResult", found.etag)
 
     def _require_absent(self, request: Request) -> None:
         forbidden = request.headers.get("x-oss-forbid-overwrite", "").lower() == "true"
@@ -262,7 +203,7 @@ class Handler(BaseHTTPRequestHandler):
         for key in keys:
             self.server.objects.pop((request.bucket, key), None)
         deleted = "".join(f"<Deleted><Key>{quote(key)}</Key></Deleted>" for key in keys)
-        return _xml(200, f"<DeleteResult><EncodingType>url</EncodingType>{deleted}</DeleteResult>")
+        return xml_answer(200, f"<DeleteResult><EncodingType>url</EncodingType>{deleted}</DeleteResult>")
 
     def _list(self, request: Request) -> Answer:
         prefix, delimiter = request.parameter("prefix") or "", request.parameter("delimiter") or ""
@@ -283,11 +224,11 @@ class Handler(BaseHTTPRequestHandler):
                 folders += f"<CommonPrefixes><Prefix>{quote(name)}</Prefix></CommonPrefixes>"
                 continue
             contents += (
-                f"<Contents><Key>{quote(name)}</Key><LastModified>{_moment(found.modified)}</LastModified>"
+                f"<Contents><Key>{quote(name)}</Key><LastModified>{moment_of(found.modified)}</LastModified>"
                 f"<ETag>{escape(found.etag)}</ETag><Type>Normal</Type><Size>{len(found.body)}</Size>"
                 "<StorageClass>Standard</StorageClass></Contents>"
             )
-        return _xml(
+        return xml_answer(
             200,
             f"<ListBucketResult><Name>{request.bucket}</Name><Prefix>{quote(prefix)}</Prefix><MaxKeys>{most}</MaxKeys>"
             f"<EncodingType>url</EncodingType><IsTruncated>{str(more).lower()}</IsTruncated>{contents}{folders}"
@@ -299,14 +240,14 @@ class Handler(BaseHTTPRequestHandler):
         rules = self.server.settings.rules.get(request.bucket, [])
         if not rules:
             raise Refusal(404, "NoSuchLifecycle", "No Row found in Lifecycle Table.")
-        return _xml(200, "<LifecycleConfiguration>" + "".join(rules) + "</LifecycleConfiguration>")
+        return xml_answer(200, "<LifecycleConfiguration>" + "".join(rules) + "</LifecycleConfiguration>")
 
     # -- uploads in parts -----------------------------------------------------------------------------------------
 
     def _begin_upload(self, request: Request) -> Answer:
         upload = secrets.token_hex(16).upper()
         self.server.uploads[upload] = Upload(bucket=request.bucket, key=request.key, meta=_meta(request))
-        return _xml(
+        return xml_answer(
             200,
             f"<InitiateMultipartUploadResult><Bucket>{request.bucket}</Bucket><Key>{escape(request.key)}</Key>"
             f"<UploadId>{upload}</UploadId></InitiateMultipartUploadResult>",
@@ -334,7 +275,7 @@ class Handler(BaseHTTPRequestHandler):
             body = body[int(span[1]) : int(span[2]) + 1] if span else body
         etag = f'"{hashlib.md5(body).hexdigest().upper()}"'
         self._upload(request).parts[number] = (etag, body)
-        return _copy_result("CopyPartResult", etag) if copied else Answer(200, headers={"ETag": etag})
+        return copy_result("CopyPartResult", etag) if copied else Answer(200, headers={"ETag": etag})
 
     def _complete_upload(self, request: Request) -> Answer:
         upload = self._upload(request)
@@ -356,7 +297,7 @@ class Handler(BaseHTTPRequestHandler):
         etag = f'"{hashlib.md5(b"".join(bodies)).hexdigest().upper()}-{len(bodies)}"'
         self.server.objects[request.bucket, request.key] = Stored(body=b"".join(bodies), etag=etag, meta=upload.meta)
         del self.server.uploads[request.parameter("uploadId") or ""]
-        answer = _xml(
+        answer = xml_answer(
             200,
             f"<CompleteMultipartUploadResult><Bucket>{request.bucket}</Bucket><Key>{escape(request.key)}</Key>"
             f"<ETag>{escape(etag)}</ETag></CompleteMultipartUploadResult>",
@@ -372,10 +313,10 @@ class Handler(BaseHTTPRequestHandler):
     def _list_parts(self, request: Request) -> Answer:
         parts = "".join(
             f"<Part><PartNumber>{number}</PartNumber><ETag>{escape(etag)}</ETag><Size>{len(body)}</Size>"
-            f"<LastModified>{_moment(time.time())}</LastModified></Part>"
+            f"<LastModified>{moment_of(time.time())}</LastModified></Part>"
             for number, (etag, body) in sorted(self._upload(request).parts.items())
         )
-        return _xml(200, f"<ListPartsResult><IsTruncated>false</IsTruncated>{parts}</ListPartsResult>")
+        return xml_answer(200, f"<ListPartsResult><IsTruncated>false</IsTruncated>{parts}</ListPartsResult>")
 
     def _list_uploads(self, request: Request) -> Answer:
         prefix = request.parameter("prefix") or ""
@@ -390,11 +331,11 @@ class Handler(BaseHTTPRequestHandler):
         page = found[:most]
         key, name = page[-1] if more else ("", "")
         uploads = "".join(
-            f"<Upload><Key>{quote(key)}</Key><UploadId>{name}</UploadId><Initiated>{_moment(time.time())}</Initiated>"
+            f"<Upload><Key>{quote(key)}</Key><UploadId>{name}</UploadId><Initiated>{moment_of(time.time())}</Initiated>"
             "</Upload>"
             for key, name in page
         )
-        return _xml(
+        return xml_answer(
             200,
             f"<ListMultipartUploadsResult><Bucket>{request.bucket}</Bucket><EncodingType>url</EncodingType>"
             f"<NextKeyMarker>{quote(key)}</NextKeyMarker><NextUploadIdMarker>{name}</NextUploadIdMarker>"
@@ -429,13 +370,6 @@ class Handler(BaseHTTPRequestHandler):
         self.connection.close()
 
 
-def _copy_result(name: str, etag: str) -> Answer:
-    moment = f"<LastModified>{_moment(time.time())}</LastModified>"
-    answer = _xml(200, f"<{name}>{moment}<ETag>{escape(etag)}</ETag></{name}>")
-    answer.headers["ETag"] = etag  # where the vendor's client looks for it
-    return answer
-
-
 def _meta(request: Request) -> dict[str, str]:
     return {name: value for name, value in request.headers.items() if name.startswith("x-oss-meta-")}
 
@@ -444,22 +378,6 @@ def _folded(key: str, prefix: str, delimiter: str) -> str:
     """The key, or what it has in common with others up to the next delimiter."""
     rest = key.removeprefix(prefix)
     return prefix + rest.partition(delimiter)[0] + delimiter if delimiter and delimiter in rest else key
-
-
-def _refused(refusal: Refusal) -> Answer:
-    fields = {"Code": refusal.code, "Message": refusal.message, "RequestId": "0123456789ABCDEF01234567"}
-    details = "".join(f"<{name}>{escape(value)}</{name}>" for name, value in {**fields, **refusal.details}.items())
-    answer = _xml(refusal.status, f"<Error>{details}</Error>")
-    answer.headers["x-oss-err"] = base64.b64encode(answer.body).decode()
-    return answer
-
-
-def _xml(status: int, text: str) -> Answer:
-    return Answer(status, (_DECLARATION + text).encode(), {"Content-Type": "application/xml"})
-
-
-def _moment(seconds: float) -> str:
-    return time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime(seconds))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,108 @@
+"""What ``Sql`` says of statements, expressions and rows that cannot be."""
+
+from typing import Any
+
+import pytest
+
+from seatunnel_core.errors import TransformError, UsageError
+from seatunnel_core.transforms.sql.transform import Sql
+from tests.transforms.tables import PEOPLE, changed, made
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        ("", "one statement SELECT"),
+        ("SELECT FROM WHERE", "cannot be read: line 1"),
+        ("INSERT INTO t VALUES (1)", "one statement SELECT"),
+        ("SELECT id FROM t; SELECT name FROM t", "one statement SELECT"),
+        ("SELECT 1", "it has no FROM"),
+        ("SELECT id FROM t JOIN u ON t.id = u.id", "a JOIN or a second table is not possible.*SparkSql"),
+        ("SELECT id FROM t, u", "a JOIN or a second table is not possible"),
+        ("SELECT id FROM (SELECT id FROM t)", "a query inside of FROM is not possible"),
+        ("SELECT id FROM t TABLESAMPLE (10 PERCENT)", "behind FROM stands the name of a table"),
+        ("SELECT a FROM t AS x(a)", "behind FROM stands the name of a table"),
+        ("SELECT id FROM t UNION SELECT id FROM t", "one statement SELECT"),
+        ("SELECT id FROM t GROUP BY id", "GROUP BY is not possible"),
+        ("SELECT DISTINCT id FROM t", "DISTINCT is not possible"),
+        ("SELECT id FROM t ORDER BY id", "ORDER BY is not possible"),
+        ("SELECT id FROM t LIMIT 1", "LIMIT is not possible"),
+        ("SELECT id,\n  LENGHT(name) FROM t", "line 2, column 3: there is no function LENGHT; did you mean LENGTH"),
+        ("SELECT SUM(id) FROM t", "SUM is not possible: .* rows of single rows"),
+    ],
+)
+def test_statements_that_cannot_be(query: str, message: str) -> None:
+    with pytest.raises(UsageError, match=rf"option 'query': .*{message}"):
+        made(Sql, query=query)
+
+
+@pytest.mark.parametrize(
+    ("expression", "message"),
+    [
+        ("nme", "line 1, column 8: there is no column nme; did you mean name?"),
+        ("NAME", "there is no column NAME; did you mean name?"),
+        ("x.id", "there is no column x"),
+        ("name.first", "string has no parts"),
+        ("LEFT(name)", r"LEFT at line 1, column 8 has 1 arguments and takes 2"),
+        ("ABS(TRUE)", "ABS at line 1, column 8: argument 1 is boolean, and has to be a number"),
+        ("name + name", "string is not a number"),
+        ("age + CURRENT_DATE", "date is not a number"),
+        ("FORMATDATETIME(CURRENT_DATE, 'bogus')", "the pattern bogus has the letter b"),
+        ("FORMATDATETIME(CURRENT_DATE, name)", "argument 2 has to be a format such as .* in quotes"),
+        ("FORMATDATETIME(CURRENT_TIME, 'yyyy')", "a time of day has no date to write"),
+        ("TO_CHAR(age, '9X')", "the format 9X is not known"),
+        ("TO_CHAR(CURRENT_DATE, 'YYYY BC')", "the format YYYY BC has BC"),
+        ("DATEADD(CURRENT_DATE, 1, 'FORTNIGHT')", "FORTNIGHT is not a unit of time; there are"),
+        ("DATEADD(CURRENT_TIME, 1, 'DAY')", "a time of day has no DAY"),
+        ("DATEDIFF(CURRENT_TIME, CURRENT_DATE, 'HOUR')", "a time of day and a date have no difference"),
+        ("EXTRACT(SOUL FROM CURRENT_DATE)", "SOUL is not a field; there are YEAR"),
+        ("YEAR(CURRENT_TIME)", "a time of day has no YEAR"),
+        ("YEAR(age)", "argument 1 is int, and has to be a date, a time or a timestamp"),
+        ("FROM_UNIXTIME(id, 'yyyy', 'Mars')", "Mars is not a time zone"),
+        ("CAST(id AS DATE)", "cannot turn bigint into date"),
+        ("CAST(age AS JSON)", "JSON is not a type of CAST; there are STRING"),
+        ("REGEXP_LIKE(name, '(')", "is not a regular expression"),
+        ("REGEXP_LIKE(name, 'a', 'x')", "the flag 'x' is none of i, c, n and m"),
+        ("id IN (SELECT 1)", "is not possible in a transform Sql"),
+        ("name ILIKE 'a'", "is not possible in a transform Sql"),
+        ("age BETWEEN SYMMETRIC 1 AND 2", "is not possible in a transform Sql"),
+        ("CASE WHEN age = 1 THEN TRUE ELSE 1 END", "boolean and int have no type in common"),
+        ("EXPLODE(name)", "EXPLODE at line 1, column 8 can only stand behind LATERAL VIEW"),
+        ("ARRAY_MAX(name)", "argument 1 is string, and has to be an array"),
+        ("VECTOR_NORM(name)", "has to be a vector of numbers"),
+        ("id, name AS id", "two columns are called id"),
+        ("123456789012345678901234567890123456789", "more than 38 digits"),
+    ],
+)
+def test_expressions_that_do_not_fit_the_columns(expression: str, message: str) -> None:
+    with pytest.raises(TransformError, match=f"Sql: .*{message}"):
+        made(Sql, query=f"SELECT {expression} FROM t").output_schema(PEOPLE)
+
+
+@pytest.mark.parametrize(
+    ("view", "message"),
+    [
+        ("EXPLODE(name) AS x", "EXPLODE takes an array, and name is none"),
+        ("EXPLODE(SPLIT(name, ' '))", "the elements need one name"),
+        ("UPPER(name) AS x", "stands \\[OUTER\\] EXPLODE"),
+    ],
+)
+def test_lateral_views_that_cannot_be(view: str, message: str) -> None:
+    with pytest.raises(TransformError, match=f"Sql: .*{message}"):
+        made(Sql, query=f"SELECT id FROM t LATERAL VIEW {view}").output_schema(PEOPLE)
+
+
+@pytest.mark.parametrize(
+    ("expression", "row", "message"),
+    [
+        ("CAST(name AS INT)", (1, "x", 0), r"CAST\(name AS INT\) at line 1, column 13 has no result for 'x'"),
+        ("100 / age", (1, "x", 0), "100 / age at line 1, column 8 has no result for 100, 0: divide by zero"),
+        ("age * age", (1, "x", 2**20), "has no result for 1048576, 1048576: overflow"),
+        ("LN(age)", (1, "x", 0), "LN at line 1, column 8 has no result for 0.0"),
+        ("REGEXP_REPLACE(name, 'x', '$1')", (1, "x", 0), "names a group that the pattern does not have"),
+    ],
+)
+def test_a_row_without_a_result_is_named(expression: str, row: tuple[Any, ...], message: str) -> None:
+    rows = [(0, "1", 1), (0, None, None), row, (0, "1", 1)]
+    with pytest.raises(TransformError, match=message):
+        changed(made(Sql, query=f"SELECT {expression} AS x FROM t"), rows, kinds=None)
