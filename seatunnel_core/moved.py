@@ -5,7 +5,7 @@ Each of them works, and warns with the path or the name to use instead. The next
 
 import sys
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import wraps
 from importlib import import_module
 from importlib.machinery import ModuleSpec
@@ -77,27 +77,6 @@ def keep_moved_modules() -> None:
     """Make old import paths work in this process."""
     if not any(isinstance(finder, MovedModules) for finder in sys.meta_path):
         sys.meta_path.append(MovedModules())
-
-
-def renamed(module: str, names: Mapping[str, str]) -> Callable[[str], Any]:
-    """Return a ``__getattr__`` for a module, with which the old names of its members still work.
-
-    Args:
-        module: the name of the module.
-        names: the new name of a member by its old one.
-    """
-
-    def find(old: str) -> Any:
-        if old not in names:
-            raise AttributeError(f"module {module!r} has no attribute {old!r}")
-        warnings.warn(
-            f"{module}.{old} is {names[old]} now; the old name goes with the next version",
-            DeprecationWarning,
-            stacklevel=2,
-        )
-        return getattr(sys.modules[module], names[old])
-
-    return find
 
 
 def keep_renamed_method(plugin: type, old: str, new: str) -> None:

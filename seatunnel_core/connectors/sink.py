@@ -14,10 +14,10 @@ from attrs import field, frozen
 from seatunnel_core.config.option import Option, Options
 from seatunnel_core.connectors.written_options import written_options
 from seatunnel_core.errors import SinkError
-from seatunnel_core.moved import renamed
 from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.work.committable import Committable, added
 from seatunnel_core.work.retraction import Retraction
+from seatunnel_storage_api.renamed import renamed
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -20,10 +20,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from attrs import field, frozen
 
 from seatunnel_core.config.option import Option, Options
-from seatunnel_core.moved import keep_renamed_method, renamed
+from seatunnel_core.moved import keep_renamed_method
 from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.rows.schema_block import DEFAULT_TABLE
 from seatunnel_core.work.split import Split
+from seatunnel_storage_api.renamed import renamed
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

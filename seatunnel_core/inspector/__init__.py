@@ -21,7 +21,7 @@ from seatunnel_core.inspector.garbage import Findings, Garbage, find_garbage, re
 from seatunnel_core.inspector.reference import StorageReference
 from seatunnel_core.inspector.survey import JobState, JobSurvey, PipelineSurvey, survey, survey_job
 from seatunnel_core.inspector.verify import Damage, Verdict, Verification, verify
-from seatunnel_core.moved import renamed
+from seatunnel_storage_api.renamed import renamed
 
 __all__ = [
     "ArchiveStorage",

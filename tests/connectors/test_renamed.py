@@ -1,4 +1,4 @@
-"""Names of the plugin interfaces that the version before this one had."""
+"""Methods of the plugin interfaces that had other names in the version before this one."""
 
 from collections.abc import Iterator, Sequence
 from typing import ClassVar
@@ -6,7 +6,6 @@ from typing import ClassVar
 import pytest
 
 from seatunnel_core.config.option import Option, Options
-from seatunnel_core.connectors import sink, source
 from seatunnel_core.connectors.source import Enumeration, Item, Planning, PollResult, ReadContext, Source
 from seatunnel_core.rows.batch import Batch
 from seatunnel_core.work.split import Split
@@ -26,21 +25,6 @@ class Ticking(Source):
 
     def poll(self, memory: Item, planning: Planning) -> PollResult:
         return PollResult(memory={**memory, "polled": 1}, again_ms=7)
-
-
-@pytest.mark.parametrize(
-    ("module", "old", "new"),
-    [(source, "News", "PollResult"), (sink, "SinkPlace", "SinkContext"), (sink, "StagingPlace", "WriterContext")],
-)
-def test_an_old_name_is_the_new_class_and_warns(module: object, old: str, new: str) -> None:
-    with pytest.warns(DeprecationWarning, match=f"{old} is {new} now; the old name goes") as warned:
-        assert getattr(module, old) is getattr(module, new)
-    assert warned[0].filename == __file__
-
-
-def test_a_name_that_never_was_is_an_attribute_error() -> None:
-    with pytest.raises(AttributeError, match=r"seatunnel_core.connectors.sink' has no attribute 'nothing'"):
-        _ = sink.nothing
 
 
 def test_a_source_that_defines_look_is_polled_with_it() -> None:

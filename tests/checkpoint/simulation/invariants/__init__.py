@@ -1,0 +1,1 @@
+"""What holds in every run of the simulation, one object per rule."""
