@@ -9,7 +9,7 @@
     body             ``length`` bytes of the header
     SHA-256          32 bytes, over everything before
 
-The last 32 bytes are the SHA-256 of all bytes before in every format version, so damage is told apart from a version
+The last 32 bytes are the SHA-256 of all bytes before in every format version, so damage is distinguished from a version
 that is too new before anything else is believed. The header is JSON and the body is returned as bytes: nothing that
 comes from a storage is ever executed.
 """

@@ -1,7 +1,7 @@
 """Which checkpoints of a pipeline are live and which are void. Pure.
 
 Every start of a pipeline claims an epoch and continues from a *base*, a checkpoint of an older epoch; the name of each
-checkpoint carries the base of its epoch. So the names alone tell the pipeline's history: the latest checkpoint, the
+checkpoint carries the base of its epoch. So the names alone give the pipeline's history: the latest checkpoint, the
 smaller ids of its epoch, that epoch's base, the smaller ids of the base's epoch, and so on down. These are *live*.
 All else was stored by an engine that had already been replaced, and is *void* for every purpose, however many of the
 live ones retention has removed.

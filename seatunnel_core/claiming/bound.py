@@ -1,4 +1,4 @@
-"""Compare what the sinks of a job were told in earlier epochs with what they are told now (rules R7, R8 and R10).
+"""Compare the options of a job's sinks in earlier epochs with those of now (rules R7, R8 and R10).
 
 What checkpoints name as staged has to go where it was meant, and what was published has to be found where it went.
 """
@@ -21,16 +21,16 @@ from seatunnel_core.work.committable import Committable
 
 @frozen(kw_only=True)
 class Bound:
-    """What the sinks of a job were told in its epochs."""
+    """The options of a job's sinks in its epochs."""
 
     stored: Manifest
 
     def has_changed(self, pipeline: PlannedPipeline) -> bool:
-        """Whether a sink of the pipeline was ever told something else than it is now, as far as that is known."""
+        """Whether a sink of the pipeline ever had other options than now, as far as that is known."""
         return any(any(self._otherwise(sink, 0)) for sink in pipeline.sinks)
 
     def changed_bindings(self, pipeline: PlannedPipeline) -> Mapping[str, Sequence[tuple[int, str]]]:
-        """By sink: from which epoch on it was told what else than now, as words; only where there was anything."""
+        """By sink: from which epoch on its options differed, and how, in words; only where they did."""
         changes = {sink.name: tuple(self._changes_since(sink)) for sink in pipeline.sinks}
         return {name: each for name, each in changes.items() if any(words for _, words in each)}
 

@@ -1,4 +1,4 @@
-"""A savepoint of one job as the beginning of another one: what is carried over, and what the old job is told.
+"""A savepoint of one job as the beginning of another one: what is carried over, and what is noted in the old job.
 
 If the old job stopped with the savepoint and nothing came after it, the new job goes on with its work, and the old one
 is fenced off and never starts again. If it went on, both publish what comes after the savepoint: that is refused unless

@@ -152,7 +152,7 @@ class _Restoring:
             self._judge(self._pipelines[number], base, asked.get(number), read)
 
     def _changed(self) -> set[int]:
-        """Return the pipelines that have lost a source or a sink, or have a sink that is told something else."""
+        """Return the pipelines that have lost a source or a sink, or have a sink whose options differ."""
         lost = {self._stored.seats[name].pipeline for name in self._job.dropped} & self._pipelines.keys()
         return lost.union(number for number, each in self._pipelines.items() if self._bound.has_changed(each))
 

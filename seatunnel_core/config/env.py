@@ -121,7 +121,7 @@ SHADE_OPTIONS = Option(
     doc="Encrypted options of sources and sinks besides `username`, `password`, `auth`, `token`, `access_key` and "
     "`secret_key`; with dots where they are nested.",
 )
-SHADE_PROPERTIES = Option("shade.properties", MAP, doc="What the shade itself is told.", secret=True)
+SHADE_PROPERTIES = Option("shade.properties", MAP, doc="Settings of the shade itself.", secret=True)
 
 ENV: tuple[Option[Any], ...] = (
     PARALLELISM,

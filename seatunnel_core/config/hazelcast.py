@@ -177,7 +177,7 @@ INTERFACES = Option(
     default=(),
     doc="Addresses of this machine, with `*` and ranges; the first one that it has is how others reach this process.",
 )
-PROPERTIES = Option("properties", MAP, doc="What Hazelcast itself is told; this engine does without it.")
+PROPERTIES = Option("properties", MAP, doc="Settings of Hazelcast itself; this engine does without it.")
 ATTRIBUTES = Option("member-attributes", _ATTRIBUTES, doc="The tags of the members, by which jobs may choose them.")
 CLUSTER_MEMBERS = Option("network.cluster-members", _MEMBERS, default=(), doc="The processes that a client may ask.")
 

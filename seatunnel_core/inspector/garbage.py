@@ -44,7 +44,7 @@ class Garbage:
     path: str
     size_bytes: int
     age_s: float | None
-    """Since it was last written; ``None`` where the storage does not tell."""
+    """Since it was last written; ``None`` where the storage does not report it."""
 
     holding: Holding | None = field(default=None, repr=False)
     staged: StagedFile | None = field(default=None, repr=False)

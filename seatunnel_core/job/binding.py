@@ -1,6 +1,6 @@
 """What the committables of a sink are bound to, as the manifest keeps it.
 
-A later process that is told something else must not publish them (protocol rules R7 and R8), nor look for what was
+A later process whose options differ must not publish them (protocol rules R7 and R8), nor look for what was
 published by names of today (R10).
 """
 
@@ -17,7 +17,7 @@ Terms = Mapping[str, str]
 
 @frozen(kw_only=True)
 class Binding:
-    """What a sink was told, from some epoch on."""
+    """The options of a sink, from some epoch on."""
 
     terms: Terms
     """Where its committables go and what they mean there."""
@@ -29,7 +29,7 @@ class Binding:
     """What its save mode is about: ``SaveMode.target``."""
 
     since: int = 0
-    """The first epoch of the process that was told so."""
+    """The first epoch of the process that had these options."""
 
     def record(self) -> dict[str, Any]:
         """JSON values only."""
@@ -58,7 +58,7 @@ def _terms(record: Any, key: str) -> Terms:
 
 
 def followed(bindings: Sequence[Binding], by: Binding) -> tuple[Binding, ...]:
-    """With what a process is told that begins now; unchanged when that is the same as before."""
+    """With the options of a process that begins now; unchanged when they are the same as before."""
     if bindings and evolve(by, since=bindings[-1].since) == bindings[-1]:
         return tuple(bindings)
     return (*bindings, by)
@@ -76,7 +76,7 @@ def from_epoch(bindings: Sequence[Binding], epoch: int) -> Iterator[Binding]:
 
 
 def differences(then: Terms, now: Terms) -> list[str]:
-    """Return a phrase for each option that is told otherwise, such as ``path was '/a' and is '/b'``."""
+    """Return a phrase for each option that differs, such as ``path was '/a' and is '/b'``."""
     keys = [*then, *(key for key in now if key not in then)]
     return [
         f"{key} was {_shown(then.get(key))} and is {_shown(now.get(key))}"

@@ -1,6 +1,6 @@
 """What decides which columns the rows of a source have, as the manifest keeps it.
 
-Columns are frozen when the source is first read. What is told otherwise later would be ignored, or meet rows of another
+Columns are frozen when the source is first read. Options that differ later would be ignored, or meet rows of another
 shape.
 """
 

@@ -42,13 +42,13 @@ class Seat:
     """Whether the user said that the job goes on without it; it keeps its place in case it comes back."""
 
     reads: str | None = None
-    """Where a source looked when it was planned first: its enumeration is frozen, whatever it is told later."""
+    """Where a source looked when it was planned first: its enumeration is frozen, whatever its options say later."""
 
     bindings: tuple[Binding, ...] = ()
     """What the committables of a sink are bound to, the newest last."""
 
     columns: Columns | None = None
-    """What a source was told of its columns when it was planned first; ``None`` when nobody wrote that down."""
+    """What a source's options said of its columns when it was planned first; ``None`` when that is not known."""
 
 
 @frozen(kw_only=True)
@@ -168,7 +168,7 @@ class Manifest:
         return evolve(self, seats={**self.seats, **seats})
 
     def declaring(self, columns: Mapping[str, Columns]) -> "Manifest":
-        """With what sources are told of their columns, by vertex; what is known stays."""
+        """With what the options of sources say of their columns, by vertex; what is known stays."""
         seats = {
             name: evolve(seat, columns=columns[name]) if name in columns and seat.columns is None else seat
             for name, seat in self.seats.items()

@@ -255,7 +255,7 @@ def _make(block: RawBlock, registry: Registry, problems: Problems, *, streaming:
             problems.warn(f"{what}: {remark}", block.position)
         if isinstance(plugin, Sink) and options[BAD_ROWS.key] != "FAIL" and not plugin.tells_rows_apart:
             problems.error(
-                f"{what}: option 'row_error_handle_way': it cannot be told which of its rows this sink cannot take, so "
+                f"{what}: option 'row_error_handle_way': it is not known which of its rows this sink cannot take, so "
                 "the first one ends the pipeline; leave the option out, and bad rows with the transform DataValidator",
                 validated.positions.get(BAD_ROWS.key, block.position),
             )

@@ -226,7 +226,7 @@ FAMILIES: tuple[Family, ...] = (
     Family(
         name="cluster_info",
         kind="gauge",
-        help="1. There is no cluster in this version: what is told is one user's jobs on one machine.",
+        help="1, for the jobs of one user on one machine.",
         labels=("cluster", "master"),
     ),
     Family(

@@ -57,7 +57,7 @@ _PROBE_PAUSE_S = 0.2
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 
 _WHY_NO_EXECUTOR = (
-    "The master's page tells why: no worker is alive, none has the memory of spark.executor.memory free, or another "
+    "The master's page says why: no worker is alive, none has the memory of spark.executor.memory free, or another "
     "application has all cores (spark.cores.max gives it fewer). A driver that was killed gives its cores back within "
     "seconds, one whose machine is gone after spark.network.timeout. If executors start and end, their logs on the "
     f"workers say why. To wait longer, write {WAIT_OPTION} = 10min into the env of the job"

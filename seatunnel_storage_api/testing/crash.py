@@ -11,7 +11,7 @@ from seatunnel_storage_api.testing.given import JOB, StorageFixtures
 class Crash(StorageFixtures):
     """Writers in processes of their own, one after the other, each killed at a moment that chance chooses."""
 
-    def test_p01_a_killed_process_leaves_every_checkpoint_that_it_was_told_of(
+    def test_p01_a_killed_process_leaves_every_checkpoint_that_it_acknowledged(
         self,
         open_storage: Callable[..., CheckpointStorage],
         factory: CheckpointStorageFactory,

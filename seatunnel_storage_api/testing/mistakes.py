@@ -80,7 +80,7 @@ class Mistakes(StorageFixtures):
         ],
         ids=["put", "read", "list", "delete"],
     )
-    def test_p11_a_refusal_tells_operation_and_path_and_chains_its_cause(
+    def test_p11_a_refusal_names_operation_and_path_and_chains_its_cause(
         self,
         storage: CheckpointStorage,
         monkeypatch: pytest.MonkeyPatch,

@@ -64,7 +64,7 @@ class Ordering(StorageFixtures):
         assert everything == [(1, 1), (1, 2), (2, 1), (2, 2), (12, 1), (12, 2)]
         assert [state.checkpoint_id for state in storage.get_all_checkpoints(JOB, 2)] == [1, 2]
 
-    def test_p03_a_listing_tells_all_but_the_states(self, storage: CheckpointStorage) -> None:
+    def test_p03_a_listing_has_all_but_the_states(self, storage: CheckpointStorage) -> None:
         epoch = claim(storage)
         base = CheckpointRef(epoch + 3, 8)
         savepoint = checkpoint(epoch, 4, b"x" * 5000, checkpoint_type=CheckpointType.SAVEPOINT, base=base)

@@ -17,7 +17,7 @@ A frame is what is written at once: a group of changes, or a snapshot of all ent
 The CRC stands for the header alone, so a length is believed only after it was verified, and then compared with what is
 there: no damage makes a reader take memory. The name of the map goes into both checksums without being written, so a
 frame that was copied from another map is damage. The end is not zero, so a file system that shows zeros where a crash
-cut a write off can be told from a frame that is whole.
+cut a write off can be distinguished from a frame that is whole.
 
 The body is records: operation (1 byte), length of the key (2 bytes), length of the value (4 bytes), the key in UTF-8,
 the value. The value of a *remote* record says where the bytes lie: their length (8 bytes), their SHA-256, their name.

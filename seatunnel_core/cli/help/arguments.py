@@ -60,13 +60,13 @@ def _parse_help(parser: Parser, argv: Sequence[str]) -> HelpArguments:
     words: list[str] = values.words
     kind = words.pop(0).lower() if words and words[0].lower() in _KINDS else None
     if len(words) > 1 or (values.json_schema and values.words):
-        parser.error(f"one name is told about at a time, not {' '.join(argv)!r}")
+        parser.error(f"write one name at a time, not {' '.join(argv)!r}")
     return HelpArguments(kind=kind, name=words[0] if words else None, json_schema=values.json_schema)
 
 
 HELP = Subcommand(
     name="help",
-    summary="tell what a source, transform or sink does, with its options, or what the code of an error means",
+    summary="describe a source, transform or sink with its options, or explain the code of an error",
     parse=_parse_help,
 )
 PLUGINS = Subcommand(

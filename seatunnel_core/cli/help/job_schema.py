@@ -1,7 +1,7 @@
 """``seatunnel help --json-schema``: a JSON Schema of job files, from what all installed plugins declare.
 
 Editors complete and check JSON and YAML with it. It is as strict as ``--check --strict``, and knows less: names that
-lead nowhere, types of columns and whatever options say to each other are told by ``--check`` alone.
+lead nowhere, types of columns and whatever options say to each other are reported by ``--check`` alone.
 """
 
 import json

@@ -60,7 +60,7 @@ def _print_list(kinds: Iterable[str]) -> None:
             said = summary(plugin.declared).partition(". ")[0] if plugin.declared else plugin.state
             print(f"  {plugin.identifier:<20} {textwrap.shorten(said, max(20, _width() - 23), placeholder=' …')}")
     print(
-        "\nseatunnel help NAME tells all about one, and seatunnel help CODE what an error means; "
+        "\nseatunnel help NAME describes one, and seatunnel help CODE what an error means; "
         "seatunnel help --json-schema is for editors."
         f"\nPages of the documentation, as in seatunnel help restore: {', '.join(sorted(pages()))}"
     )

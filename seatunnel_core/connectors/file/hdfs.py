@@ -22,13 +22,13 @@ DEFAULT_FS = Option(
 SITE = Option(
     "hdfs_site_path",
     STRING,
-    doc="The file hdfs-site.xml of the cluster, or its folder, on every machine. It tells where NameNodes answer.",
+    doc="The file hdfs-site.xml of the cluster, or its folder, on every machine. It names the NameNodes.",
 )
 HTTP_ADDRESS = Option(
     "dfs.namenode.http-address",
     STRING,
     doc="Where the NameNode answers WebHDFS, as host:port, several with ; between; by default what hdfs_site_path "
-    "tells, or else the host of fs.defaultFS with port 9870.",
+    "says, or else the host of fs.defaultFS with port 9870.",
 )
 USER = Option(
     "remote_user",

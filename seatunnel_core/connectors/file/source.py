@@ -248,7 +248,7 @@ class FileSource(Source):
         except SourceError as error:
             raise SourceError(f"{error}. {_OTHER_FORMAT if self._format.typed else _DECLARE}") from error
         except (OSError, ValueError) as error:  # Arrow's, of what it finds in the bytes
-            raise SourceError(f"the columns of {first.path} cannot be told: {error}. {_DECLARE}") from error
+            raise SourceError(f"the columns of {first.path} cannot be determined: {error}. {_DECLARE}") from error
 
     # -- reading --------------------------------------------------------------------------------------------------
 

@@ -213,7 +213,7 @@ class HdfsFileSystem(RemoteFileSystem):
             return ""
         if found is None:
             return (
-                f"the staging folder {folder} is gone, so it cannot be told whether {target} was published; is this "
+                f"the staging folder {folder} is gone, so it is not known whether {target} was published; is this "
                 "the same cluster and the same folder?"
             )
         return f"{target} is there and is another file than the one that was staged as {staged}; move it away"

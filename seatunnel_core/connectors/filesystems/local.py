@@ -136,7 +136,7 @@ class LocalFileSystem(FileSystem):
         if os.path.isdir(folder):
             return ""
         return (
-            f"the staging folder {folder} is gone, so it cannot be told whether {target} was published; is the "
+            f"the staging folder {folder} is gone, so it is not known whether {target} was published; is the "
             "target's disk mounted, and is this the same machine?"
         )
 

@@ -241,9 +241,9 @@ class MyHours(ServiceSource):
 
 HOOK = evolve(opt.URL, doc="The webhook, with its key.")
 SECRET = Option("secret", STRING, required=True, secret=True, doc="With which messages are signed.")
-MENTIONED = Option("mentioned_list", LIST(STRING), doc="Ids of users who are told, or @all.")
+MENTIONED = Option("mentioned_list", LIST(STRING), doc="Ids of users who are mentioned, or @all.")
 MENTIONED_MOBILE = Option(
-    "mentioned_mobile_list", LIST(STRING), doc="Telephone numbers of users who are told, or @all."
+    "mentioned_mobile_list", LIST(STRING), doc="Telephone numbers of users who are mentioned, or @all."
 )
 SLACK_HOOK = Option("webhooks_url", STRING, secret=True, doc="A webhook; it is not asked when there is a token.")
 SLACK_TOKEN = Option("oauth_token", STRING, secret=True, doc="A token that may write to the channel (chat:write).")

@@ -212,7 +212,7 @@ PREFIX = Option(
     "transaction_prefix",
     STRING,
     default="seatunnel",
-    doc="What the names of transactions begin with, and of the topic that tells what was sent.",
+    doc="What the names of transactions begin with, and of the topic that records what was sent.",
 )
 SINK_OPTIONS: tuple[Option[Any], ...] = (
     evolve(SERVERS, unless=()),

@@ -104,7 +104,7 @@ class Publishing:
             return
         if staged := self.target.staged(self.context.epoch):
             raise SinkError(
-                f"{self.who}: the topic {self.name} is gone, which tells what was sent, and {staged} files wait in "
+                f"{self.who}: the topic {self.name} is gone, which records what was sent, and {staged} files wait in "
                 f"{self.target.root}, which may have been sent or not: look whether their rows are there, and begin a "
                 "new job"
             )
@@ -130,8 +130,8 @@ class Publishing:
 
         if self.cluster.topic(self.name) is None:
             raise CommitError(
-                f"{self.who}: the topic {self.name} is gone, which tells what was sent: the job has ended, or somebody "
-                "removed it"
+                f"{self.who}: the topic {self.name} is gone, which records what was sent: the job has ended, or "
+                "somebody removed it"
             )
         background = BackgroundErrors()
         settings = {"transactional.id": self.name, "transaction.timeout.ms": TIMEOUT_MS, "linger.ms": 20}

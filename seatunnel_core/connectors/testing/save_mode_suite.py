@@ -46,9 +46,9 @@ class SinkTargets(ABC):
         bound, again = self._made(self.options()).bound_to, self._made(self.options()).bound_to
         assert json.loads(json.dumps(dict(bound))) == dict(again), "texts, and the same for the same options"
         other = self.elsewhere()
-        assert other is None or self._made(other).bound_to != bound, "nothing tells the two targets apart"
+        assert other is None or self._made(other).bound_to != bound, "nothing distinguishes the two targets"
 
-    def test_a_sink_that_is_told_otherwise_loses_nothing_silently(self) -> None:
+    def test_a_sink_whose_options_change_loses_nothing_silently(self) -> None:
         """Give a committable to a sink with another target.
 
         The engine does not do so, unless the manifest lacks the target. Then the sink publishes into the original

@@ -35,7 +35,7 @@ class HostSpark(Protocol):
         """Keep the children alive; return false when living hosts cannot go on with them."""
 
     def arguments(self) -> list[str]:
-        """Return what a host is told on its command line."""
+        """Return the arguments of a host."""
 
     def doubt(self, status: HostStatus | None) -> str:
         """Return why a host has to be replaced; empty while it is well. May block for some seconds."""

@@ -105,7 +105,7 @@ class Register:
         self._thread.start()
         answered = self._named.wait(FIRST_S)
         if not answered:
-            logger.warning("ZooKeeper does not answer: this node goes on with the members that it is told otherwise")
+            logger.warning("ZooKeeper does not answer: this node goes on with the members that it knows otherwise")
         return answered
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""What a leader knows of one member, from what was asked of it and what it was told. Times are the leader's own."""
+"""What a leader knows of one member, from its answers and the orders it was given. Times are the leader's own."""
 
 from collections.abc import Sequence
 
@@ -22,7 +22,7 @@ class Question:
 
     began: float
     rounds: int
-    """Of orders that it had been told by then; -1 while a round is under way, which the answer may not show."""
+    """Of orders that it had been given by then; -1 while a round is under way, which the answer may not show."""
 
 
 @define(eq=False)
@@ -36,7 +36,7 @@ class Contact:
 
     _asked_at: float = float("-inf")
     _rounds: int = 0
-    """Of orders that it was told."""
+    """Of orders that it was given."""
 
     _rounds_shown: int = 0
     """How many of them the report shows."""

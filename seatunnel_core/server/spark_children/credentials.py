@@ -38,7 +38,7 @@ class Credentials:
         return cls(_derived(secret, cluster, "spark rpc").hex(), _derived(secret, cluster, "spark pages"))
 
     def properties(self) -> dict[str, str]:
-        """Return what every process of Spark is told: all that it says is authenticated and encrypted."""
+        """Return the settings of every process of Spark: all that it says is authenticated and encrypted."""
         return {
             "spark.authenticate": "true",
             "spark.authenticate.secret": self.rpc,
@@ -47,7 +47,7 @@ class Credentials:
         }
 
     def page_properties(self) -> dict[str, str]:
-        """Return what a process with a web page is told: who shows no token is not let in."""
+        """Return the settings of a process with a web page: who shows no token is not let in."""
         key = base64.urlsafe_b64encode(self.pages).decode()
         return {"spark.ui.filters": _FILTER, f"spark.{_FILTER}.param.secretKey": key}
 

@@ -140,5 +140,5 @@ def _described(place: Place) -> str:
 
 
 def _memory_mib() -> int:
-    """Return the memory of this machine. Each Spark worker is told all of it: what executors take is set elsewhere."""
+    """Return the memory of this machine. Each Spark worker may use all of it: what executors take is set elsewhere."""
     return max(1024, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // (1 << 20))

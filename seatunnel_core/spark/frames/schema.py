@@ -43,7 +43,7 @@ def arrow_columns(schema: "StructType") -> pa.Schema:
     """
     from pyspark.sql.pandas.types import to_arrow_type
 
-    # Spark 4.0 and 4.1 give moments in UTC unless told otherwise; later versions want to be told the zone.
+    # Spark 4.0 and 4.1 give moments in UTC by default; later versions need the zone.
     zone = {"timezone": "UTC"} if "timezone" in inspect.signature(to_arrow_type).parameters else {}
     fields = []
     for column in schema:

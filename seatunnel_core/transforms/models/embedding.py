@@ -34,7 +34,7 @@ INPUTS = Option(
 DIMENSION = Option(
     "dimension",
     within(1, 65_536),
-    doc="How many numbers a vector has. Without it, the model is asked once when the job is planned. ZHIPU is told it.",
+    doc="How many numbers a vector has. Without it, the model is asked once when the job is planned. ZHIPU gets it.",
 )
 SECRET_KEY = Option("secret_key", STRING, secret=True, doc="For QIANFAN: the secret that belongs to api_key.")
 OAUTH_PATH = Option(

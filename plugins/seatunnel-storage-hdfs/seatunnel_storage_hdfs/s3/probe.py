@@ -43,7 +43,7 @@ def _list(storage: S3Storage) -> None:
 def _require_put_if_absent(storage: S3Storage) -> None:
     if not never_overwrites(storage):
         raise StorageAccessError(
-            "the server overwrites objects although it is told not to (If-None-Match), so two engines could destroy "
+            "the server overwrites objects although it is asked not to (If-None-Match), so two engines could destroy "
             "each other's checkpoints. Use a version of it that knows conditional puts, or another storage.type"
         )
 

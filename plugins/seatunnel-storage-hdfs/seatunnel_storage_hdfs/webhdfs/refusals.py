@@ -39,11 +39,11 @@ _FINAL = {
 """The remedy by the name of Java's exception, for failures that do not pass."""
 
 _PASSING = {
-    "StandbyException": "Make one active (hdfs haadmin -getAllServiceState tells), and let the configuration name all "
+    "StandbyException": "Make one active (hdfs haadmin -getAllServiceState shows), and let the configuration name all "
     f"of them, by {SITE_PATH} or as {HTTP_ADDRESS}: host1:9870;host2:9870",
     "SafeModeException": "It ends by itself when the DataNodes have reported, unless a person began it: hdfs dfsadmin "
     "-safemode leave",
-    "BlockMissingException": "Start the DataNodes that hold it: hdfs fsck <path> -files -blocks -locations tells which",
+    "BlockMissingException": "Start the DataNodes that hold it: hdfs fsck <path> -files -blocks -locations shows which",
 }
 _NO_DATANODE = ("Failed to find datanode", "No active nodes", "could only be written to")
 """How an ``IOException`` begins, or goes on, that means that no DataNode is left to write to or to read from."""
@@ -121,7 +121,7 @@ def _no_namenode(cause: BaseException, server: Server, who: str) -> StorageFailu
     if isinstance(cause, ConnectionRefusedError):
         return StorageUnavailableError(
             f"nobody listens at {server.address}. Start the NameNode; if it is up, set {HTTP_ADDRESS} to the address "
-            "of its web server, which hdfs getconf -confKey dfs.namenode.http-address tells"
+            "of its web server, which hdfs getconf -confKey dfs.namenode.http-address prints"
         )
     if "org.apache.hadoop.ipc" in str(cause):
         return StorageAccessError(

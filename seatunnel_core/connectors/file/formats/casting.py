@@ -92,7 +92,7 @@ def _counts(found: pa.DataType, made: pa.DataType) -> bool:
 def _way_back(found: pa.DataType, made: pa.DataType) -> Callable[[pa.Array], pa.Array] | None:
     """Return the cast that undoes another; ``None`` if Arrow itself refuses values that would change."""
     if of.is_floating(made) and (of.is_float64(found) or of.is_decimal(found)):
-        return lambda values: values.cast(pa.string()).cast(found)  # in the fewest digits that tell it from others
+        return lambda values: values.cast(pa.string()).cast(found)  # in the fewest digits that identify it
     if of.is_timestamp(found) and of.is_time(made):
         return lambda values: values.cast(pa.time64("us")).view(pa.timestamp("us")).cast(found)
     if (of.is_timestamp(found) and of.is_date(made)) or (of.is_boolean(made) and not of.is_boolean(found)):

@@ -195,7 +195,7 @@ class FsspecFileSystem(RemoteFileSystem):
         if self.is_folder(folder):
             return ""
         return (
-            f"the staging folder {folder} is gone, so it cannot be told whether {target} was published; is this the "
+            f"the staging folder {folder} is gone, so it is not known whether {target} was published; is this the "
             "same server and the same folder?"
         )
 

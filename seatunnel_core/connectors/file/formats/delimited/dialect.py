@@ -261,7 +261,7 @@ def reading_format(java: str) -> str:
         SourceError: the format is invalid, or its texts could be ISO 8601 with another meaning.
     """
     if re.match("yyyy-d+-M", java):
-        raise SourceError(f"the format {java!r} cannot be told from ISO 8601, yyyy-MM-dd, which is always read")
+        raise SourceError(f"texts of the format {java!r} look like ISO 8601, yyyy-MM-dd, which is always read")
     whole = re.sub(r"\.S+$", "", java) if ISO_LIKE.fullmatch(java) else java
     return strptime_format(SINGLE.sub(r"\g<0>\g<0>", whole))
 

@@ -242,7 +242,7 @@ class DelimitedReader:
     def _try(self, trial: Sequence[Record]) -> Iterator[pa.RecordBatch]:
         try:
             if any(record.problem for record in trial):
-                raise pa.ArrowInvalid("a record that cannot be told from the next")
+                raise pa.ArrowInvalid("a record that cannot be distinguished from the next")
             batch = self._parse(b"".join(record.text for record in trial))
             if batch.num_rows != len(trial):
                 raise pa.ArrowInvalid("records were read as another number of rows")
