@@ -24,13 +24,13 @@ def recorded(terminalreporter: pytest.TerminalReporter, name: str) -> Iterator[t
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     tell_mutants(terminalreporter)
-    told = list(recorded(terminalreporter, "figure"))
-    if not told:
+    said = list(recorded(terminalreporter, "figure"))
+    if not said:
         return
     terminalreporter.section("figures")
-    for test in dict.fromkeys(test for test, _ in told):
+    for test in dict.fromkeys(test for test, _ in said):
         terminalreporter.write_line(test)
-        for line in (line for other, line in told if other == test):
+        for line in (line for other, line in said if other == test):
             terminalreporter.write_line(f"    {line}")
 
 

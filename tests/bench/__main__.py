@@ -46,10 +46,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _keep(file: Path, told: dict[str, Any]) -> None:
+def _keep(file: Path, said: dict[str, Any]) -> None:
     """After each case, so that a run that is stopped has told something."""
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(json.dumps(told, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    file.write_text(json.dumps(said, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def _machine() -> dict[str, Any]:

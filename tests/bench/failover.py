@@ -54,10 +54,10 @@ def report(bench: Bench) -> None:
         )
     if done.returncode:
         sys.exit(f"the failing job ended with {done.returncode}:\n{done.stdout}{done.stderr[-3000:]}")
-    told = json.loads(done.stdout.splitlines()[-1])
+    said = json.loads(done.stdout.splitlines()[-1])
     bench.record(
-        Figure(what="failed unit to first unit", values=told["failover_ms"], unit="ms", goal=at_most(300)),
-        Figure(what="a retry in the same epoch, its pause left out", values=told["retry_ms"], unit="ms"),
+        Figure(what="failed unit to first unit", values=said["failover_ms"], unit="ms", goal=at_most(300)),
+        Figure(what="a retry in the same epoch, its pause left out", values=said["retry_ms"], unit="ms"),
     )
 
 

@@ -16,28 +16,28 @@ _OURS, _OTHERS = "#1f77b4", "#b0b7bf"
 Told = Mapping[str, Any]
 
 
-def figures_of(told: Told) -> str:
+def figures_of(said: Told) -> str:
     """Everything between the two marks of the page."""
-    machine = told["machine"]
+    machine = said["machine"]
     memory = machine["memory_bytes"] / 2**30
     about = (
         f"Measured on {machine['date']}: {machine['processors']} processors ({machine['model']}), {memory:.0f} GiB, "
         f"{machine['system']}, Python {machine['python']}, PySpark {machine['pyspark']}, PyArrow {machine['pyarrow']}; "
-        f"load before: {machine['load']}. Given are medians of {told['rounds']} rounds, with the smallest and largest."
+        f"load before: {machine['load']}. Given are medians of {said['rounds']} rounds, with the smallest and largest."
     )
-    return "\n\n".join([about, "### The goals", _table(_with_goals(told)), *_cases(told)])
+    return "\n\n".join([about, "### The goals", _table(_with_goals(said)), *_cases(said)])
 
 
-def _with_goals(told: Told) -> Iterator[Sequence[str]]:
+def _with_goals(said: Told) -> Iterator[Sequence[str]]:
     yield ("case", "figure", "goal", "measured", "")
-    for case in told["cases"]:
+    for case in said["cases"]:
         for figure in map(_figure, case["figures"]):
             if figure.goal is not None:
                 yield (case["case"], figure.what, str(figure.goal), f"**{figure.spread()}**", figure.verdict)
 
 
-def _cases(told: Told) -> Iterator[str]:
-    for case in told["cases"]:
+def _cases(said: Told) -> Iterator[str]:
+    for case in said["cases"]:
         rows = [("figure", "measured"), *((each.what, each.spread()) for each in map(_figure, case["figures"]))]
         plot = f"![{case['title']}](benchmarks/{case['case']}.svg)\n\n" if _times(case) else ""
         yield f"### `{case['case']}`: {case['title']}\n\n{plot}{_table(iter(rows))}"
@@ -49,10 +49,10 @@ def _table(rows: Iterator[Sequence[str]]) -> str:
     return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
 
 
-def _figure(told: Told) -> Figure:
-    goal = Goal(**told["goal"]) if told["goal"] else None
-    unit = "" if told["unit"] == "ratio" else told["unit"]
-    return Figure(what=told["what"], values=tuple(told["values"]), unit=unit, goal=goal)
+def _figure(said: Told) -> Figure:
+    goal = Goal(**said["goal"]) if said["goal"] else None
+    unit = "" if said["unit"] == "ratio" else said["unit"]
+    return Figure(what=said["what"], values=tuple(said["values"]), unit=unit, goal=goal)
 
 
 def _times(case: Told) -> dict[str, list[float]]:
@@ -90,12 +90,12 @@ def plot(case: Told, file: Path) -> None:
 
 
 def main(source: Path) -> None:
-    told = json.loads(source.read_text(encoding="utf-8"))
+    said = json.loads(source.read_text(encoding="utf-8"))
     before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
     after = rest.partition(END)[2]
-    PAGE.write_text(f"{before}{BEGIN}\n\n{figures_of(told)}\n\n{END}{after}", encoding="utf-8")
+    PAGE.write_text(f"{before}{BEGIN}\n\n{figures_of(said)}\n\n{END}{after}", encoding="utf-8")
     PLOTS.mkdir(exist_ok=True)
-    for case in told["cases"]:
+    for case in said["cases"]:
         if _times(case):
             plot(case, PLOTS / f"{case['case']}.svg")
 

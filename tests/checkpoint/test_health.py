@@ -51,7 +51,7 @@ class TestADeadCheckpointer:
         played.finish(2)
         assert played.running, "units go on"
 
-    def test_what_the_storage_says_of_an_expired_checkpoint_is_told_when_it_comes(self) -> None:
+    def test_what_the_storage_says_of_an_expired_checkpoint_is_reported_when_it_comes(self) -> None:
         """A dead object store answers after its own timeout of a minute; until then a shorter one of ours had only
         known that the storage took long, and threw the answer away."""
         played = running(CheckpointPolicy(interval_ms=1_000, timeout_ms=1_500, tolerable_failures=1_000))
@@ -85,7 +85,7 @@ class TestADeadCheckpointer:
             played.storage_failed(checkpoint_id)
         assert "is due every 1000 ms: checkpoint 3 failed: a worker is gone" in watch(played, 3_000)
 
-    def test_one_that_failed_and_one_that_stalls_are_both_told(self) -> None:
+    def test_one_that_failed_and_one_that_stalls_are_both_reported(self) -> None:
         played = running()
         played.at(1_000).fire("trigger")
         played.storage_failed(2)
@@ -117,7 +117,7 @@ class TestADeadCheckpointer:
         assert commands.SetTimer(key="watchdog", at_ms=8_000) in played.said, "not when the doubled silence would end"
         assert watch(played, 8_000)
 
-    def test_a_pipeline_that_is_well_is_told_nothing(self) -> None:
+    def test_a_pipeline_that_is_well_reports_nothing(self) -> None:
         played = running()
         for second in range(1, 10):
             played.at(second * 1_000).fire("trigger")

@@ -257,7 +257,7 @@ class TestVertices:
         assert compare(HELD, SWAPPED).new == ("sink more", "source also")
         assert compare(VertexStates.at_start(SWAPPED), ONE_TO_ONE).dropped == ("sink more", "source also")
 
-    def test_the_comparison_tells_a_person_what_is_not_the_same(self) -> None:
+    def test_the_comparison_says_what_is_not_the_same(self) -> None:
         assert str(Comparison.of(["a", "b"], ["b", "a"])) == "matched by name: 2"
         assert str(Comparison.of(["x", "a", "y"], ["c", "a", "b"])) == (
             "matched by name: 1; new, and begin: c, b; dropped, with what is stored of them: x, y"

@@ -60,7 +60,7 @@ def first_failure(mutation: Mutation) -> tuple[int, ViolationError]:
     "what",
     ["forget the cursor", pytest.param("store without looking at the fence", marks=pytest.mark.mutants)],
 )
-def test_a_failing_seed_is_told_as_a_short_story(what: str) -> None:
+def test_a_failing_seed_is_reported_as_a_short_story(what: str) -> None:
     """What is left breaks the same rule, has no more than the rule needs, and is told in numbered sentences."""
     mutation = next(mutation for mutation in MUTATIONS if mutation.what == what)
     with mutation.broken():

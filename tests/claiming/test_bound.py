@@ -162,7 +162,7 @@ def test_sinks_without_names_that_change_places_are_refused(told: Told) -> None:
         ("Spark", SPARK, other(SPARK, "/rows", "/other"), "path was '/rows' and is '/other'"),
     ],
 )
-def test_what_a_committable_means_is_not_told_otherwise(
+def test_what_a_committable_means_does_not_change(
     told: Told, plugin: str, options: str, changed: str, said: str
 ) -> None:
     """With ``is_exactly_once`` switched off, the staged rows of the base were dropped without a word."""
@@ -286,7 +286,7 @@ def test_bindings_are_known_by_epoch() -> None:
     assert differences({"a": "1", "b": "2"}, {"b": "3"}) == ["a was '1' and is not set", "b was '2' and is '3'"]
 
 
-def test_a_start_is_told_what_its_sinks_are_told_otherwise(tmp_path: Path) -> None:
+def test_a_start_learns_which_options_of_its_sinks_differ(tmp_path: Path) -> None:
     """What the engine before stores until it is fenced off is compared with that, too."""
     told = Told(tmp_path)
     told.began(file("/data/x"))

@@ -110,9 +110,9 @@ def test_a_savepoint_can_be_restored_after_any_number_of_starts(
     for _ in range(2):
         begin_and_kill(ground, text, ROWS // 20, Restore())
     restore = Restore(savepoint="before-upgrade", **{how: True})  # type: ignore[arg-type]
-    report, told = run_through(ground.run(text, restore=restore))
+    report, said = run_through(ground.run(text, restore=restore))
     assert report.outcome is JobOutcome.FINISHED, report
-    assert any("goes back to" in sentence for sentence in told)
+    assert any("goes back to" in sentence for sentence in said)
     rows = ground.rows("a")
     assert sorted(set(rows)) == ALL
     assert len(rows) == ROWS if how == "retract" else len(rows) > ROWS

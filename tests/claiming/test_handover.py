@@ -114,7 +114,7 @@ def test_what_is_not_there_is_answered_with_what_is(stopped: Played) -> None:
         claim_with_savepoint(stopped.storage, "new", stopped.planner(stopped.text("a")), begin_with)
 
 
-def test_names_that_do_not_fit_are_told(stopped: Played) -> None:
+def test_names_that_do_not_fit_are_reported(stopped: Played) -> None:
     with pytest.raises(
         UsageError, match=r"no source or sink of this job has a name of the savepoint, which has a, a_out"
     ):
@@ -134,7 +134,7 @@ def test_a_table_that_stays_behind_takes_a_word(two: Played) -> None:
     assert set(two.storage.scan_job("new")) == {1}
 
 
-def test_an_enumeration_that_is_missing_is_told_before_anything_is_stored(two: Played) -> None:
+def test_an_enumeration_that_is_missing_is_refused_before_anything_is_stored(two: Played) -> None:
     """What a refused move had stored for another pipeline would be where a job starts that is given the id later."""
     states = VertexStates(
         sources={"b": SourceState(attachment="0" * 64, cursor=1, total=9)},

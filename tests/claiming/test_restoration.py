@@ -261,7 +261,7 @@ def test_another_file_for_a_job_that_has_ended_is_refused(
         ("b = string, a = int", '"b"'),
     ],
 )
-def test_a_source_whose_columns_are_told_otherwise_is_refused_before_a_row_moves(
+def test_a_source_whose_columns_are_declared_otherwise_is_refused_before_a_row_moves(
     one: Played, fields: str, said: str
 ) -> None:
     """A column less ended in KeyError, another type left two types in one target, and one more was ignored."""

@@ -39,10 +39,10 @@ def begin_in_new(ground: Ground, storage: str | None, name: str = "end") -> tupl
     savepoint = SavepointName(job_id=OLD, name=name)
     text = ground.tables("a", "b", rows_per_second=None)
     begin_with = ForeignSavepoint(savepoint=savepoint, storage=storage)
-    report, told = run_through(ground.run(text, NEW, begin_with=begin_with))
+    report, said = run_through(ground.run(text, NEW, begin_with=begin_with))
     assert report.outcome is JobOutcome.FINISHED, report
     assert ground.rows("a") == ground.rows("b") == ALL
-    return told
+    return said
 
 
 @pytest.mark.parametrize("how", ["export", "copy"])
@@ -53,10 +53,10 @@ def test_a_savepoint_travels_with_its_proof(ground: Ground, how: str, capsys: py
     to = [where] if how == "export" else ["--to", where]
     assert main(["checkpoints", how, *to, "--from", f"{ground.work}/state/"]) == 0, capsys.readouterr()
     shutil.rmtree(ground.work / "state")
-    told = begin_in_new(ground, where)
+    said = begin_in_new(ground, where)
     if how == "export":
         assert any(
-            "away.zip cannot be changed, so the job old-job is not marked there as moved" in line for line in told
+            "away.zip cannot be changed, so the job old-job is not marked there as moved" in line for line in said
         )
     else:
         assert manifest(ground, "away").moved_to == NEW
@@ -154,10 +154,10 @@ def test_a_renamed_input_is_not_looked_into_and_that_is_said(ground: Ground) -> 
         run.stop()
         assert run.wait(WAIT_S) is not None
     assert len(ground.rows("a")) < ROWS
-    report, told = run_through(ground.run(text(new), restore=Restore()))
+    report, said = run_through(ground.run(text(new), restore=Restore()))
     assert report.outcome is JobOutcome.FINISHED, report
     assert ground.rows("a") == ALL
-    assert told == (
+    assert said == (
         f"The source 'a' goes on with the files that were found at {old} when it was first read; nothing is looked for "
         f"at {new}. That takes a source of another name",
     )
@@ -211,7 +211,7 @@ def test_python_begins_a_new_job_with_a_savepoint(ground: Ground) -> None:
         ({"restore": "a", "checkpoint": "latest"}, "such as 100000-7"),
     ],
 )
-def test_python_is_told_what_does_not_go_together(ground: Ground, how: dict[str, object], says: str) -> None:
+def test_in_python_it_is_said_what_does_not_go_together(ground: Ground, how: dict[str, object], says: str) -> None:
     built, engine = tables(ground)
     with pytest.raises(st.UsageError, match=says):
         built.submit(**how, engine_config=engine)  # type: ignore[arg-type]

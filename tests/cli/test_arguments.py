@@ -13,7 +13,7 @@ from seatunnel_core.errors import UsageError
 from tests.cli.typed import refusal, typed
 
 
-def test_everything_that_a_run_can_be_told() -> None:
+def test_every_argument_of_a_run() -> None:
     given = typed(
         *("-c", "job.conf", "-i", "day=2026-01-31", "--variable", "query=a=b", "-n", "nightly", "--set-job-id", "17"),
         *("-m", "local[2]", "--check", "--strict", "--engine-config", "st.yaml", "--log-level", "info"),
@@ -185,7 +185,7 @@ def test_help_and_version_end_with_0(argv: list[str], says: str, capsys: pytest.
     assert says in capsys.readouterr().out
 
 
-def test_a_job_file_alone_is_told_the_option_for_it(tmp_path: Path) -> None:
+def test_a_job_file_alone_is_answered_with_the_option_for_it(tmp_path: Path) -> None:
     job = tmp_path / "my job.conf"
     job.write_text("")
     with pytest.raises(UsageError, match=r"write seatunnel -c '.*my job\.conf'$"):
@@ -195,7 +195,7 @@ def test_a_job_file_alone_is_told_the_option_for_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("word", "meant"), [("check", "--check"), ("chekpoints", "checkpoints"), ("encrypt", "--encrypt")]
 )
-def test_a_word_that_is_no_command_is_told_what_is_near(word: str, meant: str) -> None:
+def test_a_word_that_is_no_command_is_answered_with_what_is_near(word: str, meant: str) -> None:
     with pytest.raises(UsageError) as raised:
         parse([word, "x"], "1")
     assert str(raised.value) == f"Unknown command {word!r}; did you mean {meant}? See: seatunnel --help"

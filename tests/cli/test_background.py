@@ -52,22 +52,22 @@ def ended(pid: int) -> bool:
 def test_a_job_in_the_background_runs_to_its_end_and_is_reached_by_its_id(home: Path) -> None:
     answer = seatunnel(home, "--async", "-c", "job.conf", "-m", "local[2]", "--set-job-id", "7", "--log-format", "json")
     assert answer.returncode == 0, answer.stderr
-    told = json.loads(answer.stdout)
-    assert told["job"] == "7"
-    assert "--async" in told["resume"]
-    assert told["resume"].endswith("-r 7")
-    assert not ended(told["process"])
+    said = json.loads(answer.stdout)
+    assert said["job"] == "7"
+    assert "--async" in said["resume"]
+    assert said["resume"].endswith("-r 7")
+    assert not ended(said["process"])
     command = [sys.executable, "-m", "seatunnel_core.cli", "-j", "7"]
     listed = subprocess.run(command, cwd=home, capture_output=True, text=True, check=True).stdout
-    assert str(told["process"]) in listed
+    assert str(said["process"]) in listed
     deadline = time.monotonic() + 120
-    while not ended(told["process"]) and time.monotonic() < deadline:
+    while not ended(said["process"]) and time.monotonic() < deadline:
         time.sleep(0.2)
-    assert "finished" in Path(told["output"]).read_text()
+    assert "finished" in Path(said["output"]).read_text()
     assert sum(pq.read_metadata(file).num_rows for file in (home / "out").glob("*.parquet")) == ROWS
 
 
-def test_what_ends_before_it_has_begun_is_told_here(home: Path) -> None:
+def test_what_ends_before_it_has_begun_is_reported_here(home: Path) -> None:
     (home / "job.conf").write_text("source { Nothing { } }\nsink { Console { } }\n")
     answer = seatunnel(home, "--async", "-c", "job.conf")
     assert answer.returncode == 2

@@ -84,7 +84,7 @@ def test_failures_and_warnings_are_repeated() -> None:
     assert RESUME in text
 
 
-def test_each_code_of_the_failures_says_once_where_more_is_told() -> None:
+def test_each_code_of_the_failures_says_once_where_to_read_more() -> None:
     failed = evolve(FLIGHTS, phase="failed", failure="a row", code="ROW-ERROR")
     views = (failed, evolve(failed, id=2), evolve(failed, id=3, failure="a disk", code=""))
     text = table(evolve(REPORT, outcome=JobOutcome.FAILED, pipelines=views, failure="no", code="STALE-EPOCH"))

@@ -27,7 +27,7 @@ def test_which_commands_ask_a_cluster(argv: list[str], environment: dict[str, st
     assert asks_cluster(argv, environment) is cluster
 
 
-def test_what_a_submit_can_be_told() -> None:
+def test_the_arguments_of_a_submit() -> None:
     given = parse_cluster(["-m", "cluster", "-c", "j", "-i", "p=hunter2", "-n", "copy", "-r", "7", "--async"])
     assert (given.config, given.name, given.restore, given.leave) == (Path("j"), "copy", "7", True)
     assert given.variables == {"p": "hunter2"}
@@ -37,7 +37,7 @@ def test_what_a_submit_can_be_told() -> None:
 
 
 @pytest.mark.parametrize(
-    ("argv", "told"),
+    ("argv", "said"),
     [
         ([], "Nothing to do"),
         (["-c", "j", "-l"], "do not go together"),
@@ -46,10 +46,10 @@ def test_what_a_submit_can_be_told() -> None:
         (["-l", "-can", "1"], "not allowed with"),
     ],
 )
-def test_mistakes(argv: list[str], told: str) -> None:
+def test_mistakes(argv: list[str], said: str) -> None:
     with pytest.raises(UsageError) as refused:
         parse_cluster(["-m", "cluster", *argv])
-    assert told in str(refused.value)
+    assert said in str(refused.value)
 
 
 def test_the_clients_file_of_the_seed_says_where(tmp_path: Path) -> None:
@@ -80,6 +80,6 @@ def test_a_cluster_that_cannot_be_reached_is_an_error_and_no_local_run(
     )
     (tmp_path / "job.conf").write_text("env {}")
     assert main(["-m", "cluster", "-c", "job.conf"]) == 1
-    told = capsys.readouterr()
-    assert "Mode: cluster 'seatunnel' at 127.0.0.1:1" in told.out
-    assert "the cluster 'seatunnel' cannot be reached: 127.0.0.1:1:" in told.err
+    said = capsys.readouterr()
+    assert "Mode: cluster 'seatunnel' at 127.0.0.1:1" in said.out
+    assert "the cluster 'seatunnel' cannot be reached: 127.0.0.1:1:" in said.err

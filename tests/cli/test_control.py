@@ -113,8 +113,8 @@ def test_a_savepoint(
 ) -> None:
     assert main(["-s", "night", *flags]) == 0
     assert job.asked == [{"do": "savepoint", **asked}]
-    told = capsys.readouterr().out.splitlines()[-1]
-    assert told == f"Savepoint 7 of job night is complete: pipeline 1 at 100000-4, 2 at 100000-9. {ending}"
+    said = capsys.readouterr().out.splitlines()[-1]
+    assert said == f"Savepoint 7 of job night is complete: pipeline 1 at 100000-4, 2 at 100000-9. {ending}"
 
 
 def test_a_savepoint_that_was_not_taken(job: Job, capsys: pytest.CaptureFixture[str]) -> None:

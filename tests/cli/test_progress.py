@@ -91,7 +91,7 @@ class TestPlainDisplay:
         display.show(progress(*(view(number, rows_read=10, bytes_read=100) for number in range(1, 1001))))
         assert lines == ["1,000 pipelines: 1,000 running; 10,000 rows, 100.0 kB, 0 rows/s"]
 
-    def test_many_pipelines_do_not_each_tell_that_they_ended(self) -> None:
+    def test_many_pipelines_do_not_each_report_that_they_ended(self) -> None:
         """A job of 1,000 tables filled the screen with 1,000 lines before its closing table."""
         lines: list[str] = []
         display = PlainDisplay(lines.append, interval_s=1000)

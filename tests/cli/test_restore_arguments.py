@@ -79,7 +79,7 @@ def test_what_does_not_go_together(argv: list[str], says: str) -> None:
         (["--from-savepoint", "mine"], "write JOB_ID/NAME"),
     ],
 )
-def test_a_wrong_name_is_told_how_it_is_written(argv: list[str], says: str) -> None:
+def test_a_wrong_name_is_answered_with_how_it_is_written(argv: list[str], says: str) -> None:
     arguments = typed("-c", "j", *argv)
     read = cli_run._restore if arguments.restore else cli_run._begin_with
     with pytest.raises(UsageError) as raised:

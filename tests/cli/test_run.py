@@ -128,7 +128,7 @@ def test_a_job_that_had_ended_is_not_planned_and_warns_of_nothing(job: str, caps
     assert "warning: " not in capsys.readouterr().out
 
 
-def test_what_the_runtime_is_told(job: str) -> None:
+def test_what_the_runtime_gets(job: str) -> None:
     main(["-c", job, "-r", "42", "-n", "other", "-m", "local[2]", "-DJvmOption=-Xmx2G"])
     notes = PlayedJob.last.options
     assert (notes["job_id"], notes["restore"], notes["name"], notes["master"]) == ("42", Restore(), "other", "local[2]")

@@ -183,7 +183,7 @@ print("said")
 
 
 @pytest.mark.parametrize(("hurry", "code", "said"), [(False, 0, "said\n"), (True, 7, "")])
-def test_a_process_that_ends_with_its_job_tells_how_the_job_ended(hurry: bool, code: int, said: str) -> None:
+def test_a_process_that_ends_with_its_job_reports_how_the_job_ended(hurry: bool, code: int, said: str) -> None:
     """Interrupted in its last moments it died of the signal. In a hurry it waits for nothing that still runs."""
     done = subprocess.run([sys.executable, "-c", LAST.format(hurry=hurry)], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (code, said, "")

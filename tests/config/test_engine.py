@@ -60,11 +60,11 @@ seatunnel:
 def test_every_key_that_seatunnel_knows_is_accepted(tmp_path: Path) -> None:
     """SeaTunnel's own file was refused: three of its keys were said to be unknown."""
     config = engine(SHIPPED, tmp_path, strict=True)
-    told = messages(config)
+    said = messages(config)
     for key in ("classloader-cache-mode", "telemetry.logs.scheduled-deletion-enable", "metrics-fetch-timeout-ms",
                 "event-report-http.headers.Content-Type", "http.key-store-password"):  # fmt: skip
-        assert f"{key!r} has no effect" in told
-    assert "hidden" not in told
+        assert f"{key!r} has no effect" in said
+    assert "hidden" not in said
     with pytest.raises(ConfigError, match=r"has no option 'http\.prot'\. Did you mean 'http\.port'"):
         engine(SHIPPED.replace("port: 8080", "prot: 8080"), tmp_path)
 
@@ -183,16 +183,16 @@ def with_keys(kind: str, keys: str) -> str:
 
 @pytest.mark.parametrize("kind", ["hdfs", "jdbc", "localfile", "map-store"])
 def test_a_key_that_the_storage_does_not_know_is_named_where_it_stands(kind: str, tmp_path: Path) -> None:
-    told = messages(engine(with_keys(kind, "K1: V1"), tmp_path))
-    assert "seatunnel.yaml:1:" in told
-    assert "the key 'K1' in plugin-config is not known" in told
+    said = messages(engine(with_keys(kind, "K1: V1"), tmp_path))
+    assert "seatunnel.yaml:1:" in said
+    assert "the key 'K1' in plugin-config is not known" in said
 
 
 def test_a_key_of_another_backend_is_named_and_one_of_its_own_is_not(tmp_path: Path) -> None:
     keys = "storage.type: s3, fs.s3a.ssl.ca-file: /ca, fs.oss.endpoint: x"
-    told = messages(engine(with_keys("hdfs", keys), tmp_path))
-    assert "the key 'fs.oss.endpoint' in plugin-config has no effect on S3" in told
-    assert "ca-file" not in told
+    said = messages(engine(with_keys("hdfs", keys), tmp_path))
+    assert "the key 'fs.oss.endpoint' in plugin-config has no effect on S3" in said
+    assert "ca-file" not in said
 
 
 def test_a_key_that_was_named_is_not_given_to_the_storage_which_would_name_it_again(tmp_path: Path) -> None:

@@ -26,19 +26,19 @@ def test_members_without_a_port_may_have_taken_one_of_the_next() -> None:
 
 
 def test_a_list_counts_where_it_is_enabled(tmp_path: Path) -> None:
-    found, told = cluster(tmp_path, "{join: {tcp-ip: {enabled: false, member-list: [a]}}}")
-    assert (found.members, "tcp-ip.enabled is not true" in told) == ((), True)
-    found, told = cluster(tmp_path, "{join: {tcp-ip: {enabled: true, members: 'a, b'}}}")
-    assert (found.members, told) == ((Member("a"), Member("b")), "")
+    found, said = cluster(tmp_path, "{join: {tcp-ip: {enabled: false, member-list: [a]}}}")
+    assert (found.members, "tcp-ip.enabled is not true" in said) == ((), True)
+    found, said = cluster(tmp_path, "{join: {tcp-ip: {enabled: true, members: 'a, b'}}}")
+    assert (found.members, said) == ((Member("a"), Member("b")), "")
 
 
 def test_the_address_of_a_process_may_be_written(tmp_path: Path) -> None:
-    found, told = cluster(
+    found, said = cluster(
         tmp_path,
         "{public-address: 11.22.33.44:5555, interfaces: {enabled: true, interfaces: [10.3.10.*, 10.3.11.4-18]}, "
         "port: {port: 5901, port-count: 20}}",
     )
-    assert told == ""
+    assert said == ""
     assert found.public_address == Member("11.22.33.44", 5555)
     assert found.interfaces == ("10.3.10.*", "10.3.11.4-18")
     assert (found.port, found.port_count) == (5901, 20)
@@ -47,12 +47,12 @@ def test_the_address_of_a_process_may_be_written(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("network", "told"),
+    ("network", "said"),
     [
         ("{interfaces: {interfaces: [10.3.10]}}", "expected addresses such as"),
         ("{public-address: '10.0.0.1-7'}", "expected one host or host:port"),
     ],
 )
-def test_wrong_addresses(tmp_path: Path, network: str, told: str) -> None:
-    with pytest.raises(ConfigError, match=told):
+def test_wrong_addresses(tmp_path: Path, network: str, said: str) -> None:
+    with pytest.raises(ConfigError, match=said):
         cluster(tmp_path, network)

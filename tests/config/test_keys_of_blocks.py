@@ -68,17 +68,17 @@ def problems_of(plugin: Any, text: str, *, strict: bool) -> tuple[Problems, Any]
 
 
 @pytest.mark.parametrize(("plugin", "text", "message"), CASES)
-def test_a_key_that_nobody_looks_at_is_told_and_left_out(plugin: Any, text: str, message: str) -> None:
+def test_a_key_that_nobody_looks_at_is_reported_and_left_out(plugin: Any, text: str, message: str) -> None:
     """They were errors, and SeaTunnel's jobs that have such keys did not run."""
     problems, options = problems_of(plugin, text, strict=False)
     assert [message in str(problem) for problem in problems.found] == [True]
     if "tables_configs" not in options or not options["tables_configs"]:
         plugin(options)
-    told = [evolve(problem, severity=Severity.ERROR) for problem in problems.found]
-    assert problems_of(plugin, text, strict=True)[0].found == told
+    said = [evolve(problem, severity=Severity.ERROR) for problem in problems.found]
+    assert problems_of(plugin, text, strict=True)[0].found == said
 
 
-def test_keys_that_are_known_or_free_are_not_told() -> None:
+def test_keys_that_are_known_or_free_are_not_reported() -> None:
     value = "field_type = { x = int }, field_value = [ { equals_to { x = 1 } } ]"
     free = f"rules {{ field_rules = [ {{ field_name = a, {value} }} ] }}"
     assert problems_of(AssertSink, free, strict=True)[0].found == []
@@ -93,13 +93,13 @@ def test_seatunnels_name_of_the_file_of_a_key() -> None:
     assert "'keyfile' is an older name" in str(problems.warnings[0])
 
 
-def test_leftovers_of_env_are_told() -> None:
+def test_leftovers_of_env_are_reported() -> None:
     """``min-pause`` is SeaTunnel's own name in ``env``; what concerns its services has no effect here."""
     problems = Problems(strict=True)
     text = "min-pause = 7, metalake_enabled = true, openlineage_url = u"
     options = read_env(read(text), problems).options
     assert options["checkpoint.min-pause"] == 7
     assert not problems.errors
-    told = str(problems.warnings)
-    assert "'metalake_enabled' has no effect" in told
-    assert "'openlineage_url' has no effect" in told
+    said = str(problems.warnings)
+    assert "'metalake_enabled' has no effect" in said
+    assert "'openlineage_url' has no effect" in said

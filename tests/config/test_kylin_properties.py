@@ -34,7 +34,7 @@ def read(folder: Path, text: str, override: str = "") -> tuple[dict[str, object]
 
 
 def test_the_keys_of_the_page(tmp_path: Path) -> None:
-    found, told = read(tmp_path, OF_THE_PAGE)
+    found, said = read(tmp_path, OF_THE_PAGE)
     assert found == {
         "cluster.zookeeper-connect-string": "host1:2181,host2:2181,host3:2181",
         "cluster.instance-host": "10.1.2.3",
@@ -43,10 +43,10 @@ def test_the_keys_of_the_page(tmp_path: Path) -> None:
         "cluster.leader-race.heart-beat-interval": 30,
         "cluster.leader-race.heart-beat-timeout": 60,
     }
-    assert len(told) == 3, "one warning for ssh, Gluten and the sessions each"
-    assert "kylin.properties:7:1: 'kylin.job.ssh-username' has no effect" in told[0]
-    assert "without Gluten" in told[1]
-    assert "nodes keep no sessions" in told[2]
+    assert len(said) == 3, "one warning for ssh, Gluten and the sessions each"
+    assert "kylin.properties:7:1: 'kylin.job.ssh-username' has no effect" in said[0]
+    assert "without Gluten" in said[1]
+    assert "nodes keep no sessions" in said[2]
 
 
 def test_the_override_wins_and_the_environment_names_the_folder(tmp_path: Path) -> None:
@@ -78,8 +78,8 @@ def test_a_wrong_value_is_an_error_with_its_line(tmp_path: Path) -> None:
 
 
 def test_other_keys_are_one_warning_without_their_values(tmp_path: Path) -> None:
-    found, told = read(tmp_path, "kylin.z=hunter2\nkylin.a=1\nkylin.b=2\nkylin.c=3\n")
+    found, said = read(tmp_path, "kylin.z=hunter2\nkylin.a=1\nkylin.b=2\nkylin.c=3\n")
     assert found == {}
-    assert len(told) == 1
-    assert "kylin.z, kylin.a, kylin.b, …: keys of Kylin that have no effect here" in told[0]
-    assert "hunter2" not in told[0]
+    assert len(said) == 1
+    assert "kylin.z, kylin.a, kylin.b, …: keys of Kylin that have no effect here" in said[0]
+    assert "hunter2" not in said[0]

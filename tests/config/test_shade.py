@@ -176,7 +176,7 @@ def test_a_word_that_base64_reads_as_rubbish_is_encrypted(tmp_path: Path, capsys
         assert json.loads(out)["source"][0]["password"] != word
 
 
-def test_what_json_cannot_say_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_json_cannot_say_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = run(tmp_path, capsys, JOB.replace('host = "a"', "host = ${?HOST}"), "--encrypt")
     assert (code, out) == (2, "")
     assert "${?HOST} cannot be printed as JSON. Write ${HOST:default}" in err
@@ -192,7 +192,9 @@ def test_a_value_in_the_clear_is_named_and_not_shown(
     assert "seatunnel_password" not in err
 
 
-def test_a_file_that_names_no_shade_is_told_what_to_write(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_that_names_no_shade_is_answered_with_what_to_write(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     code, out, err = run(tmp_path, capsys, JOB.replace("shade.identifier", "tag_filter"), "--encrypt")
     assert (code, out) == (2, "")
     assert "write shade.identifier = base64 into env" in err

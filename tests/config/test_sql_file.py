@@ -184,20 +184,20 @@ def test_variables_are_filled_in_wherever_values_stand() -> None:
         ("CREATE TABLE a WITH ('x'='y", "job.sql: this is not SQL: "),
     ],
 )
-def test_a_mistake_is_told_with_its_place(text: str, expected: str) -> None:
+def test_a_mistake_is_reported_with_its_place(text: str, expected: str) -> None:
     with pytest.raises(ConfigError) as raised:
         sections(text)
     assert expected in str(raised.value)
 
 
-def test_an_option_that_is_wrong_is_told_at_its_place(tmp_path: Path) -> None:
+def test_an_option_that_is_wrong_is_reported_at_its_place(tmp_path: Path) -> None:
     job = tmp_path / "job.sql"
     job.write_text("/* config\nenv {\n  parallelism = two\n}\n*/\n" + BOTH + "INSERT INTO target SELECT people;")
     (problem,) = load_job(job).problems.errors
     assert f"{job}:3:17: " in str(problem)
 
 
-def test_without_the_library_the_command_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_library_the_command_to_install_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "sqlglot", None)
     with pytest.raises(ConfigError, match=r"needs sqlglot: pip install 'seatunnel-core\[sql\]'"):
         sections(BOTH)

@@ -45,7 +45,7 @@ def test_the_console_prints_when_a_unit_ends(capsys: pytest.CaptureFixture[str])
     ]
 
 
-def test_the_console_tells_tables_and_kinds_and_what_it_left_out_of_each(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_console_names_tables_and_kinds_and_what_it_left_out_of_each(capsys: pytest.CaptureFixture[str]) -> None:
     sink = ConsoleSink(options_of(ConsoleSink, {"rows_per_unit": 3}))
     columns = pa.schema([("id", pa.int64())])
     batches = []

@@ -167,7 +167,7 @@ def test_what_lies_on_another_disk_is_not_removed_behind_the_fence_either(
     assert there(tmp_path) == ["mounted/new"]
 
 
-def test_own_files_are_told_by_the_whole_id_of_their_job(tmp_path: Path) -> None:
+def test_own_files_are_recognised_by_the_whole_id_of_their_job(tmp_path: Path) -> None:
     """``daily`` spared the files of ``prod-daily``."""
     for job_id in ("prod-daily", "daily"):
         here, sink = place(job_id=job_id), files(tmp_path, data_save_mode="APPEND_DATA")

@@ -69,7 +69,7 @@ def test_the_socket_and_its_folder_are_the_owners_alone(server: ControlServer, e
     server.close()
 
 
-def test_what_it_refuses_and_what_breaks_is_told(server: ControlServer, environment: dict[str, str]) -> None:
+def test_what_it_refuses_and_what_breaks_is_reported(server: ControlServer, environment: dict[str, str]) -> None:
     with pytest.raises(UsageError, match="not now"):
         client.ask(JOB, {"do": "refuse"}, environment)
     with pytest.raises(UsageError, match="a bug in the job's process, which its log shows: RuntimeError: a bug"):
@@ -83,7 +83,7 @@ def test_whatever_the_bytes_are_it_is_an_answer(line: bytes) -> None:
     assert answer(line, VERBS).keys() == {"error"}
 
 
-def test_a_job_that_does_not_run_is_told_where_to_look(environment: dict[str, str]) -> None:
+def test_a_job_that_does_not_run_is_answered_with_where_to_look(environment: dict[str, str]) -> None:
     assert client.running(environment) == ()
     with pytest.raises(UsageError, match=r"does not run in a process of yours.*seatunnel -l"):
         client.ask(JOB, {"do": "status"}, environment)

@@ -52,10 +52,10 @@ def move(folder: Path) -> tuple[str, str]:
         stored = [path.name for path in (folder / "state").rglob("*") if ".tmp" not in path.parts]
         rest = process.stdout.read()
     assert process.returncode == 0, begun + resume + rest
-    told = re.fullmatch(r"Job (\d+) \(flights\) runs in process (\d+)\. If it is .*, this goes on with it:\n", begun)
-    assert told is not None, begun
-    assert told[2] == str(process.pid)
-    assert shlex.split(resume) == [*COMMAND, "-r", told[1]]
+    said = re.fullmatch(r"Job (\d+) \(flights\) runs in process (\d+)\. If it is .*, this goes on with it:\n", begun)
+    assert said is not None, begun
+    assert said[2] == str(process.pid)
+    assert shlex.split(resume) == [*COMMAND, "-r", said[1]]
     assert any(name.endswith(".epoch") for name in stored), "an id is worth nothing before it is durable"
     assert any(".restore-point." in name for name in stored)
     return resume, rest

@@ -24,7 +24,7 @@ def vertices(content: CheckpointContent) -> tuple[VertexContent, VertexContent, 
     return source, task, sink
 
 
-def test_a_source_tells_its_position_and_where_it_goes_on(made: Made) -> None:
+def test_a_source_reports_its_position_and_where_it_goes_on(made: Made) -> None:
     assert vertices(opened(made, 100_000, 1))[0].words == ("has not been enumerated yet",)
     assert vertices(opened(made, 200_000, 6))[0].words == (
         "has emitted 7 splits of 10, 3 left",
@@ -37,7 +37,7 @@ def test_a_source_at_its_end(made: Made) -> None:
     assert vertices(opened(made, 200_000, 7))[0].words == ("has emitted all of its 10 splits",)
 
 
-def test_a_source_without_end_tells_what_waits_and_how_much_it_remembers(made: Made) -> None:
+def test_a_source_without_end_reports_what_waits_and_how_much_it_remembers(made: Made) -> None:
     states = made.states(emitted=12)
     waiting = tuple(Split(index=12 + at, weight_bytes=1, rows=1, body={"start": at, "rows": 5}) for at in range(2))
     source = evolve(states.sources["flights1"], waiting=waiting, memory={"seen": "abc"})
@@ -56,7 +56,7 @@ def test_an_enumeration_that_is_missing_is_said(made: Made) -> None:
     assert "cannot be read, and so the pipeline not be restored" in vertices(opened(made, 200_000, 6))[0].words[1]
 
 
-def test_a_task_tells_what_is_in_flight(made: Made) -> None:
+def test_a_task_reports_what_is_in_flight(made: Made) -> None:
     _, task, _ = vertices(opened(made, 200_000, 6))
     assert task.words[1] == "2 units in flight"
     assert task.parts["unit 5"].words == "split 5 (/in/a.csv, bytes 500 to 600), about 5 rows; runs again"
@@ -65,7 +65,7 @@ def test_a_task_tells_what_is_in_flight(made: Made) -> None:
     assert task.facts["units_in_flight"] == 2
 
 
-def test_a_sink_tells_what_waits_and_where_it_belongs(made: Made) -> None:
+def test_a_sink_reports_what_waits_and_where_it_belongs(made: Made) -> None:
     staged = made.stage(200_000, 4)
     target = made.target / "day=1" / staged.name
     (part,) = vertices(opened(made, 200_000, 6))[2].parts.values()
@@ -128,7 +128,7 @@ def test_a_body_of_a_sink_that_is_not_known_is_shown_as_it_is(made: Made) -> Non
 # -- diff
 
 
-def test_what_changed_is_told_vertex_by_vertex(made: Made) -> None:
+def test_what_changed_is_shown_vertex_by_vertex(made: Made) -> None:
     found = [(change.vertex, change.words) for change in changes(opened(made, 200_000, 5), opened(made, 200_000, 6))]
     assert ("source flights1", "emitted: 5 -> 7 (+2)") in found
     assert ("task flights1", "+ unit 5: split 5 (/in/a.csv, bytes 500 to 600), about 5 rows; runs again") in found

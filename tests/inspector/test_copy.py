@@ -189,7 +189,7 @@ def test_a_job_that_has_just_stored_something_is_warned_of(made: Made, destinati
     assert seems_to_run(survey_job(made.storage, JOB)) == ""
 
 
-def test_what_is_stored_during_the_copy_is_told(made: Made, destination: BlobStorage) -> None:
+def test_what_is_stored_during_the_copy_is_reported(made: Made, destination: BlobStorage) -> None:
     def go_on(done: str) -> None:
         if done.startswith("checkpoint 200000-6"):
             made.store(200_000, 9, base=(100_000, 2))

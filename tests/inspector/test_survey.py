@@ -128,7 +128,7 @@ def test_a_folder_that_is_not_there_is_not_made_by_looking(tmp_path: Path) -> No
     assert not (tmp_path / "typo").exists()
 
 
-def test_what_a_place_is_told_is_not_shown() -> None:
+def test_the_configuration_of_a_place_is_not_shown() -> None:
     assert "hunter2" not in repr(StorageReference(storage="hdfs", properties={"fs.s3a.secret.key": "hunter2"}))
 
 

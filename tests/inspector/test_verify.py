@@ -122,7 +122,7 @@ def test_what_is_not_ours_is_counted_and_not_read(made: Made) -> None:
 
 
 @pytest.mark.parametrize("how", ["damaged", "gone", "ended", "misnamed", "empty"])
-def test_what_else_a_pipeline_can_be_told(made: Made, how: str) -> None:
+def test_what_else_a_pipeline_can_be_asked(made: Made, how: str) -> None:
     says = {
         "damaged": "manifest cannot be read",
         "gone": "no manifest",

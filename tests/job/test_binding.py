@@ -17,7 +17,7 @@ def test_from_an_epoch_on_what_stood_in_it_counts_too() -> None:
     assert found == {50: (FIRST, SECOND), 100: (FIRST, SECOND), 200: (FIRST, SECOND), 300: (SECOND,)}
 
 
-def test_a_process_that_is_told_the_same_adds_nothing() -> None:
+def test_a_process_with_the_same_options_adds_nothing() -> None:
     same = Binding(terms={"path": "/a"}, since=200)
     assert followed((FIRST,), same) == (FIRST,)
     assert followed((FIRST,), SECOND) == (FIRST, SECOND)

@@ -11,17 +11,17 @@ DECLARED = (
 )
 
 
-def told(**values: object) -> dict[str, str]:
+def said(**values: object) -> dict[str, str]:
     return dict(column_options(Options(values, DECLARED)))
 
 
-def test_only_options_that_are_set_and_decide_columns_are_told() -> None:
+def test_only_options_that_are_set_and_decide_columns_are_reported() -> None:
     schema = {"fields": {"b": "int", "a": "string"}}
-    assert told(schema=schema, file_format_type="json", split_size=7) == {
+    assert said(schema=schema, file_format_type="json", split_size=7) == {
         "schema": '{"fields": {"b": "int", "a": "string"}}',
         "file_format_type": "json",
     }
 
 
-def test_a_default_is_not_told_though_it_is_written() -> None:
-    assert told(file_format_type="csv", read_columns=None) == {}
+def test_a_default_is_not_reported_though_it_is_written() -> None:
+    assert said(file_format_type="csv", read_columns=None) == {}

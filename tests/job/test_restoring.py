@@ -31,7 +31,7 @@ def test_a_checkpoint_is_named_as_the_lists_show_it(written: str, parts: Any) ->
 
 
 @pytest.mark.parametrize("written", ["", "latest", "1:2:3", "1-2-3", "-7", "7 ", "٧", "1:", "-1:7", "1.5"])
-def test_what_names_no_checkpoint_is_told_how_one_is_written(written: str) -> None:
+def test_what_names_no_checkpoint_is_answered_with_how_one_is_written(written: str) -> None:
     with pytest.raises(UsageError, match="such as 100000-7, and the number of its pipeline"):
         ChosenCheckpoint.parse(written)
 
@@ -42,7 +42,7 @@ def test_a_savepoint_of_another_job() -> None:
 
 
 @pytest.mark.parametrize("written", ["", "a", "/a", "a/", "a/b/c", "../a", "a/.b", "a b/c"])
-def test_what_names_no_savepoint_is_told_how_one_is_written(written: str) -> None:
+def test_what_names_no_savepoint_is_answered_with_how_one_is_written(written: str) -> None:
     with pytest.raises(UsageError, match="write JOB_ID/NAME"):
         SavepointName.parse(written)
 

@@ -44,7 +44,7 @@ def test_a_name(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "said"),
     [
         ({"taken_at": "now"}, "'taken_at' must be seconds since 1970, not 'now'"),
         ({"taken_at": True}, "'taken_at' must be seconds since 1970"),
@@ -59,12 +59,12 @@ def test_a_name(name: str) -> None:
         ({"name": 7}, "'name' must be a text"),
     ],
 )
-def test_what_is_no_savepoint_is_refused(change: dict[str, Any], told: str) -> None:
+def test_what_is_no_savepoint_is_refused(change: dict[str, Any], said: str) -> None:
     content = json.loads(Manifest(job_name="job").with_savepoint(TAKEN).to_bytes())
     content["savepoints"][0] |= change
     with pytest.raises(JobError) as caught:
         Manifest.from_bytes(json.dumps(content).encode())
-    assert told in str(caught.value)
+    assert said in str(caught.value)
 
 
 def test_a_list_that_is_none_is_refused() -> None:

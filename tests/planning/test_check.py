@@ -134,7 +134,7 @@ def test_keys_of_a_storage_that_contradict_each_other_are_refused(
     assert checked(tmp_path, capsys, file=text) == (2, "", f"{raised.value}\n")
 
 
-def test_a_source_is_listed_once_and_its_columns_are_told_once(
+def test_a_source_is_listed_once_and_its_columns_are_shown_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A check of a large folder listed it three times: for the plan, for a look into its files, and for the report."""

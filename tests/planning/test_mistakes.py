@@ -311,7 +311,7 @@ def test_the_connectors_of_the_engine_are_among_them() -> None:
 
 def test_what_each_plugin_needs_is_no_mistake() -> None:
     bare = {(kind, plugin.identifier): (plugins, kind, plugin) for plugins, kind, plugin, _ in _DECLARED}
-    assert [told for plugins, kind, plugin in bare.values() for told in _messages(plugins, kind, plugin, {})] == []
+    assert [said for plugins, kind, plugin in bare.values() for said in _messages(plugins, kind, plugin, {})] == []
 
 
 @given(st.sampled_from(_DECLARED), st.sampled_from(["§", [["§"]], {"§": ["§"]}]))

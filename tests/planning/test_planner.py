@@ -231,7 +231,7 @@ def test_a_plugin_whose_tasks_lack_a_package_is_refused_with_the_pip_command(mon
         planned(JOB)
 
 
-def test_a_package_that_only_these_options_need_is_told_in_the_same_way(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_package_that_only_these_options_need_is_reported_in_the_same_way(monkeypatch: pytest.MonkeyPatch) -> None:
     class OfOneFormat(plugins_for_plans.LocalFile):
         def __init__(self, options: Options) -> None:
             super().__init__(options)

@@ -127,7 +127,7 @@ def test_the_unit_of_a_query_feeds_the_sinks_of_all_its_sources() -> None:
 
 
 @pytest.mark.parametrize("query", ["SELECT 1", "GROUP"])
-def test_several_sources_cannot_be_told_apart_by_unit(query: str) -> None:
+def test_several_sources_cannot_be_distinguished_by_unit(query: str) -> None:
     with pytest.raises(
         TransformError, match="takes the rows of several sources, and scope = unit shows it those of one"
     ):

@@ -122,7 +122,7 @@ def told_in(folder: Path) -> list[str]:
 
 
 @pytest.mark.spark
-def test_a_run_tells_no_secret(folder: Path) -> None:
+def test_a_run_shows_no_secret(folder: Path) -> None:
     code = run(folder, "first", "--set-job-id", "one", "--log-format", "json")
     output = (folder / "run" / "first.log").read_text()
     assert code == 0, output
@@ -134,7 +134,7 @@ def test_a_run_tells_no_secret(folder: Path) -> None:
     assert told_in(folder) == []
 
 
-def test_a_check_tells_no_secret(folder: Path) -> None:
+def test_a_check_shows_no_secret(folder: Path) -> None:
     assert run(folder, "check", "--check") == 0
     output = (folder / "run" / "check.log").read_text()
     assert "plugin-config.fs.s3a.access.key = ***" in output
@@ -149,16 +149,16 @@ def test_a_check_misses_a_secret_of_the_storage(folder: Path) -> None:
     engine = folder / "inputs" / "seatunnel.yaml"
     engine.write_text(engine.read_text().replace("inputs/secret", "inputs/nowhere"))
     assert run(folder, "check", "--check") == 2
-    told = (folder / "run" / "check.log").read_text()
-    assert told.startswith("the value of 'fs.s3a.secret.key' is the content of the file ")
-    assert told.endswith("inputs/nowhere, which does not exist. Is the secret mounted where this process runs?\n")
+    said = (folder / "run" / "check.log").read_text()
+    assert said.startswith("the value of 'fs.s3a.secret.key' is the content of the file ")
+    assert said.endswith("inputs/nowhere, which does not exist. Is the secret mounted where this process runs?\n")
 
 
-def test_a_refusal_tells_no_secret(folder: Path) -> None:
+def test_a_refusal_shows_no_secret(folder: Path) -> None:
     assert run(folder, "wrong", job="wrong.conf") == 2
     assert "found 'jsn'" in (folder / "run" / "wrong.log").read_text()
     (folder / "inputs" / "secret").unlink()
     assert run(folder, "missing") == 2
-    told = (folder / "run" / "missing.log").read_text()
-    assert f"the value of 'spark.ssl.keyPassword' is the content of the file {folder}/inputs/secret, which does" in told
+    said = (folder / "run" / "missing.log").read_text()
+    assert f"the value of 'spark.ssl.keyPassword' is the content of the file {folder}/inputs/secret, which does" in said
     assert told_in(folder) == []

@@ -114,7 +114,7 @@ def test_master_of_the_command_line_wins() -> None:
     assert not given.on_frames
 
 
-def test_what_tasks_import_is_told_by_a_few_plugins_of_each_kind(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_tasks_import_is_declared_by_a_few_plugins_of_each_kind(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[bytes] = []
 
     def modules_in(pickled: bytes) -> set[str]:

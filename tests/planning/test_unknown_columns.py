@@ -70,7 +70,7 @@ def test_what_a_transform_takes_away_is_not_there_any_more() -> None:
     assert "exactly-once" in check_report(planned("partition_by = [when]", transform), ENGINE)
 
 
-def test_columns_that_only_the_data_can_tell_are_not_refused() -> None:
+def test_columns_that_only_the_data_has_are_not_refused() -> None:
     assert check_report(planned("partition_by = [yaer]", 'SparkSql { query = "select 1 as yaer" }'), ENGINE)
 
 

@@ -98,7 +98,7 @@ ON_SERVERS: dict[str, Callable[[Path], None]] = {
 
 @pytest.mark.parametrize("mistake", MISTAKES)
 @pytest.mark.filterwarnings("ignore::ResourceWarning")  # ftplib leaves the socket of a refused connection
-def test_a_mistake_is_told_as_the_page_says(mistake: str) -> None:
+def test_a_mistake_is_answered_as_the_page_says(mistake: str) -> None:
     with pytest.raises(CheckpointStorageError) as caught:
         MISTAKES[mistake]()
     page.require_told(TABLE.get(mistake, "nothing"), str(caught.value))
@@ -107,7 +107,7 @@ def test_a_mistake_is_told_as_the_page_says(mistake: str) -> None:
 @pytest.mark.servers
 @pytest.mark.twin
 @pytest.mark.parametrize("mistake", ON_SERVERS)
-def test_a_mistake_on_a_server_is_told_as_the_page_says(mistake: str, tmp_path: Path) -> None:
+def test_a_mistake_on_a_server_is_answered_as_the_page_says(mistake: str, tmp_path: Path) -> None:
     for package in ("adlfs", "gcsfs", "paramiko"):
         if importlib.util.find_spec(package) is None:
             unavailable(f"{package} is not installed: pip install {package}")

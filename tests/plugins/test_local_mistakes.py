@@ -163,7 +163,7 @@ MISTAKES: dict[str, Callable[[Path], None]] = {
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
-def test_a_mistake_is_told_as_the_page_says(mistake: str, tmp_path: Path) -> None:
+def test_a_mistake_is_answered_as_the_page_says(mistake: str, tmp_path: Path) -> None:
     with pytest.raises(CheckpointStorageError) as caught:
         MISTAKES[mistake](tmp_path)
     page.require_told(TABLE.get(mistake, "nothing"), str(caught.value))

@@ -15,14 +15,14 @@ def engine(folder: Path, **configuration: str) -> Engine:
     return Engine({**local, **configuration}, pipeline_id=1, last=STORES, log=folder / "log")
 
 
-def test_one_that_fails_by_itself_after_a_kill_is_told(tmp_path: Path) -> None:
+def test_one_that_fails_by_itself_after_a_kill_is_reported(tmp_path: Path) -> None:
     failing = engine(tmp_path, namespace="/proc/nowhere/")
     failing.kills = 1
     with pytest.raises(AssertionError, match="engine 1 ended with 1:"):
         failing.run(lambda: None)
 
 
-def test_one_that_somebody_else_killed_is_told(tmp_path: Path) -> None:
+def test_one_that_somebody_else_killed_is_reported(tmp_path: Path) -> None:
     victim = engine(tmp_path)
 
     def kill() -> None:
@@ -39,7 +39,7 @@ def test_one_that_we_killed_goes_on_and_is_counted(tmp_path: Path) -> None:
     assert (victim.acknowledged, victim.kills) == (STORES, 1)
 
 
-def test_kills_that_did_not_happen_are_told(tmp_path: Path) -> None:
+def test_kills_that_did_not_happen_are_reported(tmp_path: Path) -> None:
     storm = Storm(
         configuration={"storage.type": "local", "namespace": f"{tmp_path}/namespace/"},
         folder=tmp_path,

@@ -35,7 +35,7 @@ def test_a_package_of_spark_is_named_where_the_connector_is_there() -> None:
     assert "Spark" not in clickhouse.message(with_spark=False)
 
 
-def test_a_slip_is_still_told_as_one() -> None:
+def test_a_slip_is_still_reported_as_one() -> None:
     with pytest.raises(UsageError, match="did you mean FakeSource"):
         lookup.source("FakeSorce")
 
@@ -58,7 +58,7 @@ def test_a_job_and_help_say_it(tmp_path, capsys: pytest.CaptureFixture[str]) -> 
     assert "is planned, and not here yet" in capsys.readouterr().err
 
 
-def test_an_option_that_is_planned_is_told_as_one(tmp_path, capsys: pytest.CaptureFixture[str]) -> None:  # type: ignore[no-untyped-def]
+def test_an_option_that_is_planned_is_reported_as_one(tmp_path, capsys: pytest.CaptureFixture[str]) -> None:  # type: ignore[no-untyped-def]
     job = tmp_path / "job.conf"
     job.write_text(
         "source { FakeSource { schema { fields { id = int } }, schema-changes.enabled = true } }\nsink { Console { } }"

@@ -107,7 +107,7 @@ def test_durations() -> None:
     assert durations == Durations(times=3, total_ms=18, last_ms=4, longest_ms=9)
 
 
-def told() -> Figures:
+def said() -> Figures:
     """What two epochs told."""
     figures = Figures(Clock())
     for base in (None, CheckpointRef(100_000, 4)):
@@ -134,7 +134,7 @@ def told() -> Figures:
 
 
 def test_all_epochs_are_counted_together() -> None:
-    metrics = told().metrics(VIEW, progress(pending=1, units_in_flight=5, units_running=2, uncommitted=3, rows_read=8))
+    metrics = said().metrics(VIEW, progress(pending=1, units_in_flight=5, units_running=2, uncommitted=3, rows_read=8))
     assert (metrics.id, metrics.name, metrics.restarts) == (7, "in -> out", 1), "what the view says is kept"
     assert (metrics.rows_read, metrics.epoch, metrics.uncommitted) == (8, 100_000, 3)
     assert (metrics.units_in_flight, metrics.units_running, metrics.checkpoints_pending) == (5, 2, 1)
@@ -151,7 +151,7 @@ def test_all_epochs_are_counted_together() -> None:
 
 def test_only_what_went_wrong_is_a_failure() -> None:
     """A subsumed checkpoint was counted as a failed one: every pipeline with two at a time seemed to be ill."""
-    figures = told()
+    figures = said()
     assert (figures.checkpoints_completed, figures.checkpoints_failed) == (4, 6)
 
 

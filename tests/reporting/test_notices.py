@@ -16,7 +16,7 @@ COMPLETED = commands.CheckpointCompleted(
 ABORTED = commands.CheckpointAborted(checkpoint_id=8, kind=AbortKind.STORAGE, reason="the disk is full")
 
 
-def told(notices: Notices, *wanted: commands.Command) -> None:
+def said(notices: Notices, *wanted: commands.Command) -> None:
     for notice in wanted:
         notices.handlers[type(notice)](notice)
 
@@ -27,7 +27,7 @@ def test_every_record_says_what_it_is_about(caplog: pytest.LogCaptureFixture) ->
     notices.epoch_started(
         commands.EpochStarted(epoch=200_000, base=CheckpointRef(100_000, 6), restored_units=2, restored_committables=1)
     )
-    told(notices, COMPLETED, ABORTED, commands.Degraded(reason="nothing moves"))
+    said(notices, COMPLETED, ABORTED, commands.Degraded(reason="nothing moves"))
     about = [(vars(record)["job"], vars(record)["pipeline"], vars(record)["checkpoint"]) for record in caplog.records]
     assert about == [("42", 3, None), ("42", 3, 7), ("42", 3, 8), ("42", 3, None)]
     assert caplog.messages == [
@@ -40,12 +40,12 @@ def test_every_record_says_what_it_is_about(caplog: pytest.LogCaptureFixture) ->
 
 def test_checkpoints_are_counted() -> None:
     figures = Figures()
-    told(Notices(PipelineLog("42", 3), figures), COMPLETED, COMPLETED, ABORTED)
+    said(Notices(PipelineLog("42", 3), figures), COMPLETED, COMPLETED, ABORTED)
     assert (figures.checkpoints_completed, figures.checkpoints_failed) == (2, 1)
 
 
 def test_being_well_again_is_no_news(caplog: pytest.LogCaptureFixture) -> None:
-    told(Notices(PipelineLog("42", 3), Figures()), commands.Degraded(reason=""))
+    said(Notices(PipelineLog("42", 3), Figures()), commands.Degraded(reason=""))
     assert caplog.records == []
 
 
@@ -53,5 +53,5 @@ def test_being_well_again_is_no_news(caplog: pytest.LogCaptureFixture) -> None:
 def test_only_a_checkpoint_that_went_wrong_is_a_warning(kind: AbortKind, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG, "seatunnel")
     aborted = commands.CheckpointAborted(checkpoint_id=8, kind=kind, reason="so it was")
-    told(Notices(PipelineLog("42", 3), Figures()), aborted)
+    said(Notices(PipelineLog("42", 3), Figures()), aborted)
     assert [record.levelno for record in caplog.records] == [logging.WARNING if kind.is_failure else logging.INFO]

@@ -132,7 +132,7 @@ def test_the_figures_are_those_of_the_pipeline() -> None:
     assert {key: found[key] for key in expected} == expected
 
 
-def test_what_is_not_known_is_not_told() -> None:
+def test_what_is_not_known_is_not_reported() -> None:
     fresh = evolve(PIPELINE, last_checkpoint_age_ms=None, splits_total=None, checkpoint_commit=Durations())
     found = values(own_page(evolve(JOB, pipelines=(fresh,))))
     assert ("seatunnel_checkpoint_age_seconds", "") not in found

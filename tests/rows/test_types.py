@@ -60,7 +60,7 @@ def test_a_vector_takes_the_dimension_that_stands_beside_it(name: str) -> None:
     assert type_name(found.columns.field("v").type) == f"{name}(32)"
 
 
-def test_types_of_equal_look_are_told_apart() -> None:
+def test_types_of_equal_look_are_distinguished() -> None:
     """Each type has an Arrow type of its own, so that a sink knows what it gets."""
     names = ["array<float>", "float_vector(4)", "float16_vector(4)", "bfloat16_vector(4)", "binary_vector(32)"]
     kinds = {arrow_type(name) for name in [*SIMPLE, *names, "map<int, float>", "array<tinyint>"]}

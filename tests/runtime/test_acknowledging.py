@@ -29,17 +29,15 @@ def ids(splits: Sequence[Split]) -> set[int]:
     return {first + 1 for split in splits for first in range(split.body["start"], sum(split.body.values()))}
 
 
-def test_it_is_told_of_published_rows_only_and_in_the_end_of_all(
-    ground: Ground, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_it_hears_of_published_rows_only_and_in_the_end_of_all(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also by the process that goes on with the job, which reads the splits from its storage."""
-    told: list[set[int]] = []
+    said: list[set[int]] = []
 
     def acknowledge(_: FakeSource, planned: Sequence[Split], unread: Sequence[Split], memory: Item) -> None:
         assert (ids(planned), memory) == (set(ALL), {})
         read = ids(planned) - ids(unread)
         assert read <= set(ground.rows("a")), "it is told before the rows are published"
-        told.append(read)
+        said.append(read)
 
     monkeypatch.setattr(FakeSource, "acknowledges", True)
     monkeypatch.setattr(FakeSource, "acknowledge", acknowledge)
@@ -48,27 +46,27 @@ def test_it_is_told_of_published_rows_only_and_in_the_end_of_all(
         until(lambda: committed(first) >= len(ALL) // 3, first)
         first.kill()
         first.wait(60)
-    before = len(told)
-    assert any(0 < len(read) < len(ALL) for read in told)
+    before = len(said)
+    assert any(0 < len(read) < len(ALL) for read in said)
     report, _ = run_through(ground.run(ground.tables("a", rows_per_second=None), restore=Restore()))
     assert report.outcome is JobOutcome.FINISHED
-    assert told[before:], "the process that goes on tells, too"
-    assert told[-1] == set(ALL)
+    assert said[before:], "the process that goes on tells, too"
+    assert said[-1] == set(ALL)
 
 
-def test_a_place_that_answers_late_is_told_of_one_checkpoint_after_the_other(
+def test_a_place_that_answers_late_hears_of_one_checkpoint_after_the_other(
     ground: Ground, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The first answer comes when all is published: told beside each other, the older would have had the last word, and
     the next job of a Kafka group read again what was published."""
-    told: list[set[int]] = []
+    said: list[set[int]] = []
     began, all_published = threading.Event(), threading.Event()
 
     def acknowledge(_: FakeSource, planned: Sequence[Split], unread: Sequence[Split], memory: Item) -> None:
         if not began.is_set():
             began.set()
             assert all_published.wait(60)
-        told.append(ids(planned) - ids(unread))
+        said.append(ids(planned) - ids(unread))
 
     monkeypatch.setattr(FakeSource, "acknowledges", True)
     monkeypatch.setattr(FakeSource, "acknowledge", acknowledge)
@@ -82,11 +80,11 @@ def test_a_place_that_answers_late_is_told_of_one_checkpoint_after_the_other(
         report = run.wait(60)
     assert report is not None
     assert report.outcome is JobOutcome.FINISHED
-    assert len(told) == 2, "what is published meanwhile is told at once, and only the newest"
-    assert told[0] < told[1] == set(ALL)
+    assert len(said) == 2, "what is published meanwhile is told at once, and only the newest"
+    assert said[0] < said[1] == set(ALL)
 
 
-def test_what_cannot_be_told_ends_nothing(
+def test_an_answer_that_fails_ends_nothing(
     ground: Ground, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def fail(*_: Any) -> None:

@@ -119,7 +119,7 @@ def test_a_job_that_breaks_has_failed_even_if_its_last_pipeline_is_quick_to_stop
     assert "an unexpected thing" in reports[0].failure
 
 
-def test_what_breaks_a_job_is_told_with_its_code(caplog: pytest.LogCaptureFixture) -> None:
+def test_what_breaks_a_job_is_reported_with_its_code(caplog: pytest.LogCaptureFixture) -> None:
     reports: list[JobReport] = []
     threads = threads_that(reports.append)
     threads._break(StorageUnavailableError("no answer"))

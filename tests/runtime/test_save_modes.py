@@ -84,7 +84,7 @@ def test_one_that_fails_has_not_acted() -> None:
     assert second.acted == 1
 
 
-def test_a_sink_that_learns_its_tables_later_is_told_in_any_case() -> None:
+def test_a_sink_that_learns_its_tables_later_is_reported_in_any_case() -> None:
     modes, sinks = SaveModes(), [Emptying("a", later=True), Emptying("a", later=True)]
     for sink in sinks:
         modes.apply(sink, PLACE)
@@ -152,11 +152,11 @@ def test_while_no_pipeline_has_a_checkpoint_all_may_act(tmp_path: Path) -> None:
 
 
 def test_a_sink_that_is_renamed_does_not_act_on_what_it_published(tmp_path: Path) -> None:
-    told = Told(tmp_path)
-    told.began(file("/data/x", "before", DROP))
-    told.stored(1, ["before"])
+    said = Told(tmp_path)
+    said.began(file("/data/x", "before", DROP))
+    said.stored(1, ["before"])
     restore = Restore(allow_non_restored_state=True)
-    assert told.again(restore, file("/data/x", "after", DROP)).restores[1].saved == {"after"}
+    assert said.again(restore, file("/data/x", "after", DROP)).restores[1].saved == {"after"}
 
 
 @pytest.mark.parametrize("damaged", [False, True])
@@ -164,38 +164,38 @@ def test_one_that_goes_back_behind_its_save_mode_does_not_act_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damaged: bool
 ) -> None:
     """Where the newest checkpoint cannot be read, nobody knows whether it has acted: then it has."""
-    told = Told(tmp_path)
-    told.began(file("/data/x", more=DROP))
+    said = Told(tmp_path)
+    said.began(file("/data/x", more=DROP))
     with monkeypatch.context() as before:
         before.setattr(
             "tests.claiming.test_bound.SinkState", lambda **state: SinkState(**{**state, "save_mode_pending": True})
         )
-        told.stored(1, ["out"])
-    told.stored(2, ["out"])
+        said.stored(1, ["out"])
+    said.stored(2, ["out"])
     if damaged:
-        told.storage = Damaged(told.storage, 2)  # type: ignore[assignment]
-    assert told.again(at("1", accept_duplicates=True), file("/data/x", more=DROP)).restores[1].saved == {"out"}
-    assert told.again(Restore(), file("/data/x", more=DROP)).restores[1].ref == CheckpointRef(100_000, 1)
+        said.storage = Damaged(said.storage, 2)  # type: ignore[assignment]
+    assert said.again(at("1", accept_duplicates=True), file("/data/x", more=DROP)).restores[1].saved == {"out"}
+    assert said.again(Restore(), file("/data/x", more=DROP)).restores[1].ref == CheckpointRef(100_000, 1)
 
 
 def test_a_sink_that_takes_over_the_path_of_another_one_does_not_empty_it(tmp_path: Path) -> None:
     """Two paths were swapped: the new table's sink emptied the folder where the other one had published until then."""
-    told = Told(tmp_path)
-    told.began(file("/data/x", "one", DROP))
-    told.stored(1, ["one"])
-    claim = told.again(Restore(), file("/data/y", "one", DROP), file("/data/x", "new", DROP))
+    said = Told(tmp_path)
+    said.began(file("/data/x", "one", DROP))
+    said.stored(1, ["one"])
+    claim = said.again(Restore(), file("/data/y", "one", DROP), file("/data/x", "new", DROP))
     assert claim.restores[1].saved == {"new"}
 
 
 def test_one_that_came_behind_the_checkpoint_to_go_back_to_does_not_act_again(tmp_path: Path) -> None:
     """Its sink is not in that checkpoint, so its save mode emptied what it had published since."""
-    told = Told(tmp_path)
-    told.began(file("/data/x", more=DROP))
-    told.stored(1, ["out"])
+    said = Told(tmp_path)
+    said.began(file("/data/x", more=DROP))
+    said.stored(1, ["out"])
     both = (file("/data/x", more=DROP), file("/data/y", "later", DROP))
-    told.again(Restore(), *both)
-    told.stored(2, ["out", "later"])
-    assert "later" in told.again(at("1", accept_duplicates=True), *both).restores[1].saved
+    said.again(Restore(), *both)
+    said.stored(2, ["out", "later"])
+    assert "later" in said.again(at("1", accept_duplicates=True), *both).restores[1].saved
 
 
 def test_what_cannot_be_read_of_a_pipeline_says_nothing_of_its_save_mode(

@@ -68,7 +68,7 @@ def played() -> Played:
     return Played(storage, JobSavepoints(writer, AtOnce()), [Pipeline(1), Pipeline(2)])
 
 
-def told(taken: "Future[JobSavepoint]") -> str:
+def said(taken: "Future[JobSavepoint]") -> str:
     error = taken.exception(timeout=0)
     assert isinstance(error, SavepointError | UsageError), error
     return str(error)
@@ -118,16 +118,16 @@ def test_without_a_name_it_gets_the_next_number(played: Played) -> None:
 
 def test_a_name_is_given_once(played: Played) -> None:
     open_one = played.take("mine")
-    assert "there is a savepoint mine of this job already" in told(played.take("mine"))
+    assert "there is a savepoint mine of this job already" in said(played.take("mine"))
     assert not open_one.done()
-    assert "no name for a savepoint" in told(played.take("../x"))
+    assert "no name for a savepoint" in said(played.take("../x"))
 
 
 def test_one_pipeline_that_cannot_is_enough(played: Played) -> None:
     taken = played.take("mine")
     played.pipelines[0].takes("mine")
     played.pipelines[1].refuses("mine", "it fell")
-    assert told(taken) == "the savepoint mine was not taken: pipeline 2 (in -> out): it fell"
+    assert said(taken) == "the savepoint mine was not taken: pipeline 2 (in -> out): it fell"
     assert played.stored() == ()
 
 
@@ -147,15 +147,15 @@ def test_a_process_that_lost_the_job_takes_none(played: Played) -> None:
     played.storage.put_manifest(JOB, 2, Planned().manifest.to_bytes())
     for pipeline in played.pipelines:
         pipeline.takes("mine")
-    assert "another process has claimed the job since" in told(taken)
+    assert "another process has claimed the job since" in said(taken)
 
 
-def test_a_storage_that_fails_is_told(played: Played) -> None:
+def test_a_storage_that_fails_is_reported(played: Played) -> None:
     taken = played.take("mine")
     played.storage.close()
     for pipeline in played.pipelines:
         pipeline.takes("mine")
-    assert "the savepoint mine was not taken: " in told(taken)
+    assert "the savepoint mine was not taken: " in said(taken)
 
 
 def test_nobody_waits_for_a_job_that_ended(played: Played) -> None:
@@ -163,10 +163,10 @@ def test_nobody_waits_for_a_job_that_ended(played: Played) -> None:
     for pipeline in played.pipelines:
         pipeline.takes("whole")
     played.savepoints.close()
-    assert "the job ended before it was complete" in told(half)
-    assert "the job ended before it was complete" in told(whole)
+    assert "the job ended before it was complete" in said(half)
+    assert "the job ended before it was complete" in said(whole)
     played.savepoints.conclude()  # comes too late to change what was said
-    assert "the job ended before it was complete" in told(whole)
+    assert "the job ended before it was complete" in said(whole)
 
 
 def test_one_that_is_asked_for_while_the_job_ends_is_answered(played: Played) -> None:

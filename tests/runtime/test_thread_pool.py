@@ -63,7 +63,7 @@ class PanicError(BaseException):
 
 
 @pytest.mark.parametrize("error", [OSError("the disk is full"), PanicError("index out of bounds")])
-def test_work_that_fails_is_told_and_takes_no_thread_with_it(
+def test_work_that_fails_is_reported_and_takes_no_thread_with_it(
     pool: ThreadPool, caplog: pytest.LogCaptureFixture, error: BaseException
 ) -> None:
     def fail() -> None:
@@ -113,7 +113,7 @@ def test_a_system_that_gives_no_more_threads_leaves_those_that_there_are(
     assert done.wait(SOON_S)
 
 
-def test_a_system_that_gives_no_thread_at_all_is_told_and_the_pool_can_be_closed(
+def test_a_system_that_gives_no_thread_at_all_is_reported_and_the_pool_can_be_closed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     pool, late = ThreadPool(2, "tested"), threading.Event()

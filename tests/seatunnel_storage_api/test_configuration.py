@@ -31,7 +31,7 @@ def test_a_plain_folder(good: str) -> None:
         ("/a\n/", "plain path"),
     ],
 )
-def test_a_bad_namespace_is_told_what_to_write(bad: str, says: str) -> None:
+def test_a_bad_namespace_is_answered_with_what_to_write(bad: str, says: str) -> None:
     with pytest.raises(NamespaceError) as caught:
         configuration.namespace({"namespace": bad})
     assert says in str(caught.value)

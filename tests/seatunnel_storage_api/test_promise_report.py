@@ -88,7 +88,7 @@ def by_name(report: Path) -> dict[str, list[str]]:
 
 
 @pytest.mark.parametrize("workers", [[], ["-n1"]], ids=["alone", "xdist"])
-def test_a_run_is_told_and_written_down(tape: pytest.Pytester, workers: list[str]) -> None:
+def test_a_run_is_reported_and_written_down(tape: pytest.Pytester, workers: list[str]) -> None:
     said = tape.runpytest_inprocess("--promise-report", "deep/report.json", *workers).stdout
     said.fnmatch_lines(
         [
@@ -171,7 +171,7 @@ def test_a_failure_is_never_taken_back_within_a_run() -> None:
         ("test_p1_short", ()),
     ],
 )
-def test_the_name_of_a_test_tells_its_promises(test: str, numbers: tuple[int, ...]) -> None:
+def test_the_name_of_a_test_names_its_promises(test: str, numbers: tuple[int, ...]) -> None:
     assert promises_of(test) == numbers
 
 
@@ -191,7 +191,7 @@ def test_every_promise_has_a_test_and_every_test_a_promise() -> None:
 # -- the page
 
 
-def test_a_page_tells_what_is_kept_what_is_broken_and_what_is_not_known(
+def test_a_page_says_what_is_kept_what_is_broken_and_what_is_not_known(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     tape = {"t::test_p01_x": [PASSED, ""], "t::test_p02_x": [FAILED, "a | b"], "t::test_p02_y": [PASSED, ""]}

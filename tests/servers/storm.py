@@ -233,14 +233,14 @@ class Storm:
                     self._look(storage, engine)
 
     def _look(self, storage: CheckpointStorage, engine: Engine) -> None:
-        told = engine.acknowledged
+        said = engine.acknowledged
         try:
             latest = storage.get_latest_checkpoint(JOB, engine.pipeline_id)
         except StorageUnavailableError:
             return
         self._reads += 1
         number = latest.checkpoint_id if latest else 0
-        assert number >= told, f"pipeline {engine.pipeline_id} shows {number} after {told} was acknowledged"
+        assert number >= said, f"pipeline {engine.pipeline_id} shows {number} after {said} was acknowledged"
         if latest is not None:
             assert latest == state(engine.pipeline_id, latest.epoch, number, latest.base)
 

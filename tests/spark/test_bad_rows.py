@@ -97,7 +97,7 @@ def test_a_row_with_two_bad_values_has_two_nulls(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("way", ["SKIP", "NULL"])
-def test_a_sink_that_cannot_tell_them_apart_refuses_the_option(
+def test_a_sink_that_cannot_distinguish_them_refuses_the_option(
     tmp_path: Path, way: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "in").mkdir()

@@ -41,7 +41,7 @@ def checked(folder: Path, capsys: pytest.CaptureFixture[str], old: str, new: str
 
 
 @pytest.mark.usefixtures("plane")
-def test_the_columns_that_spark_tells_are_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_columns_that_spark_reports_are_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = checked(tmp_path, capsys, "", "")
     assert (code, err) == (0, "")
     for lines in (
@@ -91,7 +91,7 @@ def test_what_spark_refuses_is_found_and_nothing_else_is_printed(
     ],
     ids=["on other machines", "nothing for Spark"],
 )
-def test_spark_is_started_only_where_it_can_tell_something(
+def test_spark_is_started_only_where_it_can_find_something(
     tmp_path: Path, text: str, master: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "pyspark", None)  # a session that other tests left here would be asked

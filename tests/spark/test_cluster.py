@@ -249,7 +249,7 @@ def end_the_application(plane: SparkPlane) -> None:
 
 @pytest.mark.twin
 @pytest.mark.timeout(600)
-def test_a_cluster_that_gives_no_executor_is_waited_for_as_long_as_it_is_told(
+def test_a_cluster_that_gives_no_executor_is_waited_for_as_long_as_the_option_says(
     master: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """A resumed job gave up after a minute, while the executors of a busy cluster were starting."""

@@ -144,7 +144,7 @@ def test_a_column_without_a_counterpart_in_spark_is_named(plane: SparkPlane) -> 
         plane.frame_plan(Framed(lambda frame: frame), {"t": schema})
 
 
-def test_a_bad_row_is_told_with_its_place(plane: SparkPlane, tmp_path: Path) -> None:
+def test_a_bad_row_is_reported_with_its_place(plane: SparkPlane, tmp_path: Path) -> None:
     program = program_with(plane, tmp_path, step("same", lambda frame: frame, "numbers"))
     failure = run(plane, program, numbers_unit(1, **{"raise": "a.csv, line 7, column n: 'x' is no number"})).failure
     assert failure is not None
@@ -152,7 +152,7 @@ def test_a_bad_row_is_told_with_its_place(plane: SparkPlane, tmp_path: Path) -> 
     assert failure.message == "pipeline 1, source 'numbers': a.csv, line 7, column n: 'x' is no number"
 
 
-def test_a_full_target_is_told_with_its_sink(plane: SparkPlane, tmp_path: Path) -> None:
+def test_a_full_target_is_reported_with_its_sink(plane: SparkPlane, tmp_path: Path) -> None:
     program = program_with(plane, tmp_path, step("same", lambda frame: frame, "numbers"), full=True)
     failure = run(plane, program, numbers_unit(1)).failure
     assert failure is not None

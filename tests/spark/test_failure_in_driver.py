@@ -15,27 +15,27 @@ from seatunnel_core.spark.failure import reading
 SCHEMA = {"fields": {"id": "bigint"}}
 
 
-def told(source: Source, first: int, last: int) -> str:
+def said(source: Source, first: int, last: int) -> str:
     return reading(source, plan(source).splits[first:last])
 
 
 def test_rows_that_are_made_up_are_named_by_their_numbers() -> None:
     source = FakeSource(options_of(FakeSource, {"schema": SCHEMA, "row.num": 100, "split.num": 4}))
-    assert told(source, 1, 3) == "rows 26 to 50; rows 51 to 75"
+    assert said(source, 1, 3) == "rows 26 to 50; rows 51 to 75"
 
 
 def test_splits_of_one_file_are_named_together(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("".join(f"{number:03}\n" for number in range(100)))
     more = {"file_format_type": "csv", "schema": SCHEMA, "split_size": 100}
     source = LocalFileSource(options_of(LocalFileSource, {"path": str(tmp_path), **more}))
-    assert told(source, 1, 3) == f"{tmp_path}/a.csv, bytes 100 to 300"
+    assert said(source, 1, 3) == f"{tmp_path}/a.csv, bytes 100 to 300"
 
 
 def test_row_groups_are_named(tmp_path: Path) -> None:
     pa.parquet.write_table(pa.table({"id": range(100)}), tmp_path / "a.parquet", row_group_size=10)
     more = {"file_format_type": "parquet", "split_size": 1}
     source = LocalFileSource(options_of(LocalFileSource, {"path": str(tmp_path), **more}))
-    assert told(source, 2, 5) == f"{tmp_path}/a.parquet, row groups 2 to 4"
+    assert said(source, 2, 5) == f"{tmp_path}/a.parquet, row groups 2 to 4"
 
 
 def test_of_many_files_some_are_named(tmp_path: Path) -> None:
@@ -43,8 +43,8 @@ def test_of_many_files_some_are_named(tmp_path: Path) -> None:
         (tmp_path / f"{name}.csv").write_text("1\n")
     more = {"file_format_type": "csv", "schema": SCHEMA}
     source = LocalFileSource(options_of(LocalFileSource, {"path": str(tmp_path), **more}))
-    assert told(source, 0, 5) == "; ".join(f"{tmp_path}/{name}.csv, bytes 0 to 2" for name in "abcde")
-    assert told(source, 0, 8).endswith("e.csv, bytes 0 to 2; and 3 more")
+    assert said(source, 0, 5) == "; ".join(f"{tmp_path}/{name}.csv, bytes 0 to 2" for name in "abcde")
+    assert said(source, 0, 8).endswith("e.csv, bytes 0 to 2; and 3 more")
 
 
 def test_a_source_that_does_not_say_has_numbers() -> None:

@@ -58,7 +58,7 @@ def exchange() -> Iterator[Exchange]:
     made.close()
 
 
-def test_a_task_asks_before_it_begins_and_tells_what_became_of_it(exchange: Exchange) -> None:
+def test_a_task_asks_before_it_begins_and_reports_what_became_of_it(exchange: Exchange) -> None:
     heard = Heard(1)
     with exchange.listening(heard) as address:
         line = Line(address)

@@ -135,7 +135,7 @@ def test_queries_that_work_row_by_row(plane: SparkPlane) -> None:
     assert {query: clause for query, clause in judged.items() if clause} == {}
 
 
-def test_queries_that_look_across_rows_are_told_by_their_clause(plane: SparkPlane) -> None:
+def test_queries_that_look_across_rows_are_recognised_by_their_clause(plane: SparkPlane) -> None:
     wrong = []
     for line in lines(ACROSS):
         clause, _, query = line.partition(": ")

@@ -53,7 +53,7 @@ def test_what_cannot_be_imported_is_said_with_the_reason() -> None:
         imports_of(["no_such_plugin"])
 
 
-def test_a_module_that_an_executor_lacks_is_told_with_who_needs_it_and_the_pip_line() -> None:
+def test_a_module_that_an_executor_lacks_is_reported_with_who_needs_it_and_the_pip_line() -> None:
     (answer,) = probe(["pyarrow", "no_such_driver"], 0, [], 1, [])
     declared = {"no_such_driver": "the sink Nowhere"}
     said = what_to_do(answer["node"], answer["python"], answer["missing"], declared)

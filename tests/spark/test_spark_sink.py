@@ -187,7 +187,7 @@ def test_every_type_arrives_as_it_was(plane: SparkPlane, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(("name", "kind"), [("n", pa.decimal256(50, 2)), ("u", pa.uint32())])
-def test_a_type_that_spark_lacks_is_told_before_data_moves(
+def test_a_type_that_spark_lacks_is_reported_before_data_moves(
     plane: SparkPlane, tmp_path: Path, name: str, kind: pa.DataType
 ) -> None:
     columns = TableSchema(table="t", columns=pa.schema([(name, kind)]))
@@ -256,7 +256,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("case", WRONG)
-def test_what_is_wrong_is_told_before_data_moves(plane: SparkPlane, tmp_path: Path, case: str) -> None:
+def test_what_is_wrong_is_reported_before_data_moves(plane: SparkPlane, tmp_path: Path, case: str) -> None:
     values, message = WRONG[case]
     (tmp_path / "file").touch()
     (tmp_path / "full").mkdir()

@@ -135,7 +135,9 @@ def test_what_spark_refuses_is_the_sources_error(plane: SparkPlane) -> None:
     ("up_to", "message"),
     [("many", r"ValueError: invalid literal for int\(\) .* 'many'"), ("-1", "ValueError: cannot count backwards")],
 )
-def test_an_error_in_a_python_data_source_is_told(plane: SparkPlane, tmp_path: Path, up_to: str, message: str) -> None:
+def test_an_error_in_a_python_data_source_is_reported(
+    plane: SparkPlane, tmp_path: Path, up_to: str, message: str
+) -> None:
     (tmp_path / "in").mkdir()
     made = source(data_source=CountingSource, options={"upTo": up_to})
     with pytest.raises(PacketLostError, match=message):

@@ -115,7 +115,7 @@ def origin_of(program: Program, unit: WorkUnit) -> str:
     return failure.message
 
 
-def test_a_row_that_a_transform_or_a_sink_cannot_take_is_told_with_where_it_was_read(tmp_path: Path) -> None:
+def test_a_row_that_a_transform_or_a_sink_cannot_take_is_reported_with_where_it_was_read(tmp_path: Path) -> None:
     """The piece of the source, and which of its rows were under way; of what only shows at the end, the whole unit."""
     rules = [{"field_name": "n", "rule_type": "RANGE", "max_value": 14}]
     check = Step(

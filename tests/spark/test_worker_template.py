@@ -57,7 +57,7 @@ def run_in_spark(text: str, *arguments: str, **environment: str) -> str:
 
 
 def test_workers_have_what_was_asked_for_before_their_first_task(tmp_path: Path) -> None:
-    told = run_in_spark(
+    said = run_in_spark(
         """
         import sys
         from pathlib import Path
@@ -79,7 +79,7 @@ def test_workers_have_what_was_asked_for_before_their_first_task(tmp_path: Path)
         """,
         str(tmp_path),
     )
-    *workers, template = told.splitlines()
+    *workers, template = said.splitlines()
     assert len(workers) == 2
     assert len(set(workers)) == 1, "two workers of one parent"
     assert workers[0].startswith("(True, True, ")
@@ -88,7 +88,7 @@ def test_workers_have_what_was_asked_for_before_their_first_task(tmp_path: Path)
 
 
 def test_without_a_template_spark_runs_its_tasks_all_the_same(tmp_path: Path) -> None:
-    told = run_in_spark(
+    said = run_in_spark(
         """
         import sys
         from pathlib import Path
@@ -103,7 +103,7 @@ def test_without_a_template_spark_runs_its_tasks_all_the_same(tmp_path: Path) ->
         """,
         str(tmp_path),
     )
-    assert told == "[1, 2, 3, 4]\n"
+    assert said == "[1, 2, 3, 4]\n"
 
 
 def test_it_ends_with_the_driver_however_that_ends(folder: str) -> None:
@@ -153,7 +153,7 @@ def test_what_was_forked_ends_when_spark_asks_for_it_and_when_its_pipe_does(fold
         template.stop()
 
 
-def test_who_finds_no_template_is_told_so(folder: str) -> None:
+def test_who_finds_no_template_gets_a_message(folder: str) -> None:
     assert not handed_over(os.path.join(folder, FILE))
     assert not handed_over("")
 

@@ -264,8 +264,8 @@ def in_child(work: Callable[[Callable[[str], None]], str], environment: Mapping[
             os.write(writing, f"{type(error).__name__}: {error}".encode())
         os._exit(0)
     os.close(writing)
-    with os.fdopen(reading, "rb") as told:
-        text = told.read().decode()
+    with os.fdopen(reading, "rb") as said:
+        text = said.read().decode()
     _, status = os.waitpid(child, 0)
     return text, os.WIFSIGNALED(status)
 
@@ -285,8 +285,8 @@ def play(cut: Cut, folder: Path) -> tuple[str, bool]:
             return f"before the cut: {fault}", False
     place.kept.mkdir()
     watched = {**environment, "POWER_CUT_ROOT": str(place.disk), "POWER_CUT_KEPT": str(place.kept)}
-    told, was_cut = in_child(lambda tell: until_the_cut(place, cut, tell), watched)
-    begun, fault = "begun\n" in told, told.removeprefix("begun\n")
+    said, was_cut = in_child(lambda tell: until_the_cut(place, cut, tell), watched)
+    begun, fault = "begun\n" in said, said.removeprefix("begun\n")
     if not was_cut and fault:
         return f"before the cut: {fault}", False
     lost = folder / "lost"

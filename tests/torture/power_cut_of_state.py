@@ -83,10 +83,10 @@ def lead(disk: Path, at: int, without: tuple[str, ...], tell: Callable[[str], No
     return ""
 
 
-def judge(disk: Path, told: Sequence[str]) -> str:
+def judge(disk: Path, said: Sequence[str]) -> str:
     """Return what the next leader misses; empty when it has all that was acknowledged."""
-    terms = [int(line[1:]) for line in told if line.startswith("t")]
-    acknowledged = [int(line) for line in told if line.isdigit()]
+    terms = [int(line[1:]) for line in said if line.startswith("t")]
+    acknowledged = [int(line) for line in said if line.isdigit()]
     tenure = local_store(disk, limits=LIMITS).claim()
     found = ClusterState(tenure, expire_s=1e9).snapshot()
     if tenure.term <= max(terms, default=0):
@@ -106,8 +106,8 @@ def play(at: int, folder: Path, without: tuple[str, ...] = ()) -> tuple[str, boo
     disk.mkdir(parents=True)
     kept.mkdir()
     watched = {"HOME": str(folder), "POWER_CUT_ROOT": str(disk), "POWER_CUT_KEPT": str(kept)}
-    told, was_cut = in_child(lambda tell: lead(disk, at, without, tell), watched)
-    lines = told.splitlines()
+    said, was_cut = in_child(lambda tell: lead(disk, at, without, tell), watched)
+    lines = said.splitlines()
     strange = [line for line in lines if not line.lstrip("t").isdigit()]
     if strange:
         return f"before the cut: {strange}", was_cut

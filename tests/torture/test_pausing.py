@@ -56,7 +56,7 @@ def test_a_process_sleeps_without_the_lock(tmp_path: Path) -> None:
         engine.end()
 
 
-def test_a_process_that_never_lets_go_is_told(tmp_path: Path) -> None:
+def test_a_process_that_never_lets_go_is_reported(tmp_path: Path) -> None:
     (target, *_) = iceberg_targets(tmp_path, make_tables(tmp_path / "tables", rows=3, seed=1)[:1])
     engine, _ = holder(target.folder.parent, 60)
     try:
@@ -66,7 +66,7 @@ def test_a_process_that_never_lets_go_is_told(tmp_path: Path) -> None:
         engine.end()
 
 
-def test_whether_a_process_hangs_or_gets_no_processor_is_told(tmp_path: Path) -> None:
+def test_whether_a_process_hangs_or_gets_no_processor_is_reported(tmp_path: Path) -> None:
     script = tmp_path / "sleeps.py"
     script.write_text(
         "import faulthandler, signal, time; faulthandler.register(signal.SIGUSR1); print(1, flush=True); time.sleep(60)"

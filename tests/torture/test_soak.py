@@ -26,7 +26,7 @@ def life(*, seconds: int = 600, **slopes: float) -> list[Vitals]:
 
 
 @pytest.mark.parametrize(
-    ("slopes", "told"),
+    ("slopes", "said"),
     [
         ({}, []),
         ({"jvm_bytes": MIB}, []),
@@ -36,10 +36,10 @@ def life(*, seconds: int = 600, **slopes: float) -> list[Vitals]:
         ({"jvm_files": 0.1, "driver_files": 0.01}, ["the open files of the JVM grew"]),
     ],
 )
-def test_what_grows_in_one_life_is_named(slopes: dict[str, float], told: list[str]) -> None:
+def test_what_grows_in_one_life_is_named(slopes: dict[str, float], said: list[str]) -> None:
     found = grown([life(**slopes)])  # type: ignore[arg-type]
-    assert len(found) == len(told)
-    assert all(sentence.startswith(beginning) for sentence, beginning in zip(found, told, strict=True))
+    assert len(found) == len(said)
+    assert all(sentence.startswith(beginning) for sentence, beginning in zip(found, said, strict=True))
 
 
 def test_what_grows_from_process_to_process_is_named_too() -> None:

@@ -85,7 +85,7 @@ def test_rows_that_break_a_rule_are_left_out_with_their_kinds() -> None:
         ([{"field_name": "name", "rule_type": "NOT_NULL"}], "name: the value is null"),
     ],
 )
-def test_a_row_that_breaks_rules_is_told(rules: list[dict[str, Any]], message: str) -> None:
+def test_a_row_that_breaks_rules_is_reported(rules: list[dict[str, Any]], message: str) -> None:
     with pytest.raises(TransformError) as raised:
         changed(made(DataValidator, field_rules=rules))
     assert message in str(raised.value)

@@ -221,7 +221,7 @@ def test_texts_go_together_and_the_dimension_is_asked_for_once(service: HttpServ
         passed(Embedding, api_path=f"{service.url}/embeddings", dimension=3, **fields)
 
 
-def test_zhipu_is_told_the_dimension(service: HttpService) -> None:
+def test_zhipu_gets_the_dimension(service: HttpService) -> None:
     fields: dict[str, Any] = {"vectorization_fields": {"v": "name"}, "dimension": 2}
     passed(Embedding, PEOPLE[:1], model_provider="ZHIPU", api_path=f"{service.url}/embeddings", **fields)
     assert service.asked[0].json == {"model": "m-1", "dimensions": 2, "input": ["Joy"]}

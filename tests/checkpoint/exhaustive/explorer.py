@@ -86,7 +86,7 @@ def explore(model: Model, most_states: int | None = None) -> Exploration:
                     model.require_end(world)
             except BrokenError as error:
                 way = way_to(came, at) + ([] if final else [step])
-                raise FoundError(error.rule, str(error), told(model, way), so_far()) from error
+                raise FoundError(error.rule, str(error), said(model, way), so_far()) from error
         frontier = following
         depth += bool(frontier)
         complete = most_states is None or len(came) < most_states
@@ -101,7 +101,7 @@ def way_to(came: Came, name: int) -> list[Step]:
     return steps[::-1]
 
 
-def told(model: Model, way: list[Step]) -> str:
+def said(model: Model, way: list[Step]) -> str:
     """A numbered story."""
     return "\n".join(f"{number:>3}. {sentence(model, step)}" for number, step in enumerate(way, 1))
 

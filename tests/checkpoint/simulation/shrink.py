@@ -8,7 +8,7 @@ from attrs import evolve, fields, frozen
 from seatunnel_core.checkpoint.state.topology import SourceSpec, Topology
 from tests.checkpoint.simulation.invariants.invariant import ViolationError
 from tests.checkpoint.simulation.scenario import Faults, Scenario
-from tests.checkpoint.simulation.story import told
+from tests.checkpoint.simulation.story import said
 from tests.checkpoint.simulation.world import World
 
 Prepare = Callable[[World], None]
@@ -85,7 +85,7 @@ def _played(scenario: Scenario, rule: str, prepare: Prepare | None) -> Smallest 
     except Exception as error:
         found = error.rule if isinstance(error, ViolationError) else type(error).__name__
         if found == rule:
-            return Smallest(scenario, rule, str(error), told(world.trace), world.clock.steps, 1)
+            return Smallest(scenario, rule, str(error), said(world.trace), world.clock.steps, 1)
     return None
 
 

@@ -10,7 +10,7 @@ SILENT = (commands.SetTimer, commands.CancelTimer, commands.CheckpointTriggered,
 """What says nothing that the next lines do not say."""
 
 
-def told(trace: Iterable[tuple[int, str, Any]]) -> str:
+def said(trace: Iterable[tuple[int, str, Any]]) -> str:
     """One line for everything that somebody did or heard."""
     lines = [(at_ms, who, sentence(what)) for at_ms, who, what in trace if not isinstance(what, SILENT)]
     return "\n".join(f"{number:>4}. {at_ms:>7} ms  {who}: {what}" for number, (at_ms, who, what) in enumerate(lines, 1))

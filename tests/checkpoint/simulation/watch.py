@@ -38,10 +38,10 @@ class DeadCheckpointersShow(Invariant):
         if not running or self.world.scenario.policy.interval_ms is None:
             return
         silent_ms = now_ms - max(self._completed_ms[engine], engine.paused_until_ms)
-        told = "no checkpoint has completed" in engine.progress().degraded
+        said = "no checkpoint has completed" in engine.progress().degraded
         self.require(
-            told or silent_ms <= self._patience_ms + CheckpointsEnd.LATE_MS,
+            said or silent_ms <= self._patience_ms + CheckpointsEnd.LATE_MS,
             f"silent for {silent_ms} ms, and all is well",
         )
         silent_ms = now_ms - self._completed_ms[engine]
-        self.require(not told or silent_ms >= self._patience_ms, f"degraded after {silent_ms} ms")
+        self.require(not said or silent_ms >= self._patience_ms, f"degraded after {silent_ms} ms")

@@ -44,13 +44,13 @@ def test_a_folder_that_may_not_be_read_hides_no_other_job(terminal: Terminal, mo
         return scandir(path)
 
     monkeypatch.setattr(os, "scandir", refuse)  # the tests may run as root, whom no permission stops
-    told = f"job other: cannot list {other}/ (hdfs on local files): "
+    said = f"job other: cannot list {other}/ (hdfs on local files): "
     text = terminal.run("list", code=1)
     assert [line[:3] for line in cells(text)[3:5]] == [[JOB, "nightly", "open"], ["other", "-", "unreadable,"]]
-    assert f"damaged: {told}" in text
+    assert f"damaged: {said}" in text
     assert "Permission denied" in text
     verified = terminal.run("verify", code=1)
-    assert told in verified
+    assert said in verified
     assert f"{JOB}  1 flights1 -> out1  resumes from" in verified
     assert "nothing of job other is removed: cannot list" in terminal.run("gc", "--dry-run", code=1)
     assert not terminal.complaint
@@ -86,7 +86,7 @@ def test_list_of_an_ended_job_and_of_one_that_has_stored_nothing(terminal: Termi
     assert "no checkpoint" in terminal.run("list", "-j", "job-2")
 
 
-def test_show_tells_of_an_ended_job_that_it_has_ended(terminal: Terminal) -> None:
+def test_show_says_of_an_ended_job_that_it_has_ended(terminal: Terminal) -> None:
     """It said that rows were not known to be committed."""
     assert "not known to be committed" in terminal.run("show", JOB)
     terminal.made.end()

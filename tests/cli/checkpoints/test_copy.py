@@ -35,7 +35,7 @@ def test_an_export_into_a_folder_that_is_not_there_names_what_was_typed(terminal
     assert ".x.zip." not in terminal.complaint
 
 
-def test_a_place_that_is_no_folder_is_told_as_what_it_is(
+def test_a_place_that_is_no_folder_is_reported_as_what_it_is(
     terminal: Terminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file, loop = tmp_path / "file", tmp_path / "loop"
@@ -83,7 +83,7 @@ def test_the_deprecated_kind_is_left_behind_by_one_command(terminal: Terminal, t
     assert "resumes from 200000-6" in terminal.run("verify", state=f"{tmp_path}/new/")
 
 
-def test_what_a_storage_warns_of_is_told(terminal: Terminal) -> None:
+def test_what_a_storage_warns_of_is_reported(terminal: Terminal) -> None:
     terminal.run("list", "-p", "namespce=/typo/")
     assert "namespce" in terminal.complaint
     assert "did you mean 'namespace'?" in terminal.complaint

@@ -85,7 +85,7 @@ def test_help_prints_the_page_of_a_code_in_any_case(capsys: pytest.CaptureFixtur
         assert f"{heading}: {' '.join(text.split())}" in said
 
 
-def test_a_wrong_code_is_told_which_is_near(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_wrong_code_is_answered_with_which_is_near(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["help", "STALE-EPOC"]) == 2
     assert "no error has the code 'STALE-EPOC'; did you mean STALE-EPOCH?" in capsys.readouterr().err
 

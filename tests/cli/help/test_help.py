@@ -26,7 +26,7 @@ def test_without_a_name_every_plugin_is_listed_with_what_it_is(capsys: pytest.Ca
     assert not [line for line in lines if line.startswith("  ") and len(line.split()) < 3], "a plugin says nothing"
 
 
-def test_a_name_of_two_kinds_tells_both_and_a_kind_tells_one(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_name_of_two_kinds_shows_both_and_a_kind_shows_one(capsys: pytest.CaptureFixture[str]) -> None:
     both = said(capsys, "localfile")
     assert "LocalFile: a source of seatunnel-core" in both
     assert "LocalFile: a sink of seatunnel-core" in both
@@ -56,14 +56,14 @@ def test_every_plugin_has_all_of_it(plugin: lookup.Plugin, capsys: pytest.Captur
     assert example(plugin.kind, plugin.declared)
 
 
-def test_a_wrong_name_is_told_what_may_be_meant(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_wrong_name_is_answered_with_what_may_be_meant(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["help", "sink", "Consol"]) == 2
     assert "there is no sink 'Consol'; did you mean Console?" in capsys.readouterr().err
     assert main(["help", "Console", "LocalFile"]) == 2
     assert "One name is told about at a time" in capsys.readouterr().err
 
 
-def test_a_broken_plugin_is_told_with_its_reason(
+def test_a_broken_plugin_is_reported_with_its_reason(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     point = EntryPoint(name="Weekly", value="no_such_module:Weekly", group="seatunnel.sink")

@@ -38,7 +38,7 @@ def test_a_broken_one_is_a_failure(monkeypatch: pytest.MonkeyPatch, capsys: pyte
     assert "B" in said
 
 
-def test_a_missing_extra_is_told_with_the_line_for_pip(
+def test_a_missing_extra_is_reported_with_the_line_for_pip(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """``ok`` stood behind plugins that failed for want of a package when a job used them."""

@@ -188,20 +188,20 @@ def test_a_folder_in_the_place_of_the_target_takes_nothing_in(
 
 def test_of_many_that_publish_at_once_one_does(cluster: HdfsCluster, folder: str) -> None:
     made, committable, path = staged_file(cluster, folder)
-    told: list[BaseException] = []
+    said: list[BaseException] = []
 
     def publish() -> None:
         try:
             commit(made, [committable], place(), again=True)
         except BaseException as error:
-            told.append(error)
+            said.append(error)
 
     threads = [threading.Thread(target=publish) for _ in range(8)]
     for each in threads:
         each.start()
     for each in threads:
         each.join()
-    assert told == []
+    assert said == []
     again = source(cluster, path, file_format_type="json", schema={"fields": {"id": "bigint"}})
     assert [row["id"] for row in read(again, plan(again))] == [0, 1]
 
@@ -320,7 +320,7 @@ def test_a_wrong_option_is_named(cluster: HdfsCluster, wrong: dict[str, Any], sa
         source(cluster, **{"path": "/x", **wrong})
 
 
-def test_who_may_not_look_or_write_is_told_how(cluster: HdfsCluster, server: Files, folder: str) -> None:
+def test_who_may_not_look_or_write_is_answered_with_how(cluster: HdfsCluster, server: Files, folder: str) -> None:
     server.ask("PUT", "MKDIRS", folder, permission="700")
     with pytest.raises(SourceError, match=r"cannot be listed: AccessControlException: .*user=bob.*or set remote_user"):
         source(cluster, f"{folder}/x", remote_user="bob").require_input()
@@ -329,7 +329,7 @@ def test_who_may_not_look_or_write_is_told_how(cluster: HdfsCluster, server: Fil
 
 
 @pytest.mark.parametrize("quota", ["namespacequota", "storagespacequota"])
-def test_a_quota_is_told_before_any_row_moves(cluster: HdfsCluster, folder: str, quota: str) -> None:
+def test_a_quota_is_reported_before_any_row_moves(cluster: HdfsCluster, folder: str, quota: str) -> None:
     made = sink(cluster, folder)
     made.prepare(sink_place(place()))
     option, most = {"namespacequota": ("-setQuota", "5"), "storagespacequota": ("-setSpaceQuota", "1m")}[quota]

@@ -85,7 +85,7 @@ def test_a_mistake_is_named_before_anything_is_written(cluster: SecureHdfs, wron
     assert not raised.value.retryable
 
 
-def test_a_key_that_was_changed_since_is_told(cluster: SecureHdfs, tmp_path: Path) -> None:
+def test_a_key_that_was_changed_since_is_reported(cluster: SecureHdfs, tmp_path: Path) -> None:
     keytab = tmp_path / "carol.keytab"
     cluster.kdc.add("carol", keytab)
     cluster.kdc.command("cpw -randkey carol")

@@ -152,12 +152,12 @@ def test_a_target_that_is_there_is_never_replaced(tmp_path: Path) -> None:
 NOT_SHARED = r"does not see it: .* must be a folder that all workers share with the driver"
 
 
-def test_what_a_task_wrote_and_the_driver_does_not_see_is_told_as_that(tmp_path: Path) -> None:
+def test_what_a_task_wrote_and_the_driver_does_not_see_is_reported_as_that(tmp_path: Path) -> None:
     with pytest.raises(SinkError, match=NOT_SHARED):
         sink(tmp_path).prove(sink_place(place()), "token")
 
 
-def test_what_the_driver_made_and_a_task_does_not_see_is_told_as_that(tmp_path: Path) -> None:
+def test_what_the_driver_made_and_a_task_does_not_see_is_reported_as_that(tmp_path: Path) -> None:
     made = sink(tmp_path)
     shutil.rmtree(tmp_path / ".seatunnel")
     with pytest.raises(SinkError, match=NOT_SHARED):

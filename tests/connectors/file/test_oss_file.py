@@ -319,7 +319,7 @@ def test_a_wrong_option_is_named(server: OssStandIn, wrong: dict[str, Any], says
     assert SECRET not in str(raised.value)
 
 
-def test_what_tunes_hadoops_client_is_told_and_of_no_effect(
+def test_what_tunes_hadoops_client_is_reported_and_of_no_effect(
     server: OssStandIn, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Keys that every Hadoop configuration has, such as ``fs.oss.impl``, were refused with the job that has them."""
@@ -330,7 +330,7 @@ def test_what_tunes_hadoops_client_is_told_and_of_no_effect(
     assert "fs.oss.region" not in caplog.text
 
 
-def test_who_may_not_write_is_told_before_any_row_moves(server: OssStandIn, folder: str) -> None:
+def test_who_may_not_write_is_refused_before_any_row_moves(server: OssStandIn, folder: str) -> None:
     server.set(denied={KEY_ID: ["PutObject"]})
     with pytest.raises(SinkError, match=r"sink OssFile: .* cannot be written: .*403 AccessDenied.*Grant oss:PutObject"):
         sink(server, folder).prepare(sink_place(place()))

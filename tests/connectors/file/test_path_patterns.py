@@ -158,7 +158,7 @@ def test_a_scan_that_is_not_recursive(found: Found_, path: str, expected: Sequen
     assert found(path, recursive=False) == expected
 
 
-def test_files_that_nobody_reads_are_told(found: Found_, caplog: pytest.LogCaptureFixture) -> None:
+def test_files_that_nobody_reads_are_reported(found: Found_, caplog: pytest.LogCaptureFixture) -> None:
     """They were left out silently, and their rows with them."""
     with caplog.at_level(logging.WARNING):
         found("year=?")

@@ -113,7 +113,7 @@ def test_bytes_that_are_no_text_are_refused(service: HttpService, schema: Any, k
         rows_of(url=f"{service.url}/a", **({"schema": schema} if schema else {}))
 
 
-def test_an_encoding_that_is_not_known_is_told(service: HttpService) -> None:
+def test_an_encoding_that_is_not_known_is_reported(service: HttpService) -> None:
     """It ended in an error of Python."""
     service.at["/a"] = lambda _: Said(body=b"[]", headers={"Content-Type": "text/plain; charset=no-such"})
     with pytest.raises(SourceError, match="/a: the answer is in 'no-such', an encoding that is not known"):
@@ -145,9 +145,9 @@ def test_a_file_comes_in_pieces_with_its_name(service: HttpService) -> None:
 def test_a_bad_row_is_named_or_left_out(service: HttpService) -> None:
     service.at["/a"] = lambda _: [{"id": 1}, {"id": "x"}, 7]
     source = source_of(url=f"{service.url}/a?token=abcdefgh", schema=PEOPLE)
-    with pytest.raises(RowError, match=r"/a, row 2, column 'id': 'x' is not of type bigint") as told:
+    with pytest.raises(RowError, match=r"/a, row 2, column 'id': 'x' is not of type bigint") as said:
         read(source, plan(source))
-    assert "abcdefgh" not in str(told.value)
+    assert "abcdefgh" not in str(said.value)
     skipped = Skipped(fail=False)
     assert read(source, plan(source), context=skipped) == [{"id": 1, "name": None}]
     assert len(skipped.errors) == 2

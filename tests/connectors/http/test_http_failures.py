@@ -48,18 +48,18 @@ def test_a_service_that_is_busy_is_asked_again_after_the_pause_that_it_names(ser
     assert len(service.asked) == 3
 
 
-def test_a_quota_that_is_used_up_is_told_and_may_pass(service: HttpService) -> None:
+def test_a_quota_that_is_used_up_is_reported_and_may_pass(service: HttpService) -> None:
     service.at["/a"] = lambda _: Said(status=429, body="too many")
-    with pytest.raises(SourceError, match=r"answered 429 Too Many Requests: the quota is used up.*too many") as told:
+    with pytest.raises(SourceError, match=r"answered 429 Too Many Requests: the quota is used up.*too many") as said:
         rows_of(url=f"{service.url}/a", schema=PEOPLE, retry=2)
-    assert (told.value.retryable, len(service.asked)) == (True, 3)
+    assert (said.value.retryable, len(service.asked)) == (True, 3)
 
 
 def test_an_answer_that_breaks_off_may_be_asked_for_again(service: HttpService) -> None:
     service.at["/a"] = lambda _: Said(body=[{"id": 1}], cut=True)
-    with pytest.raises(SourceError, match="the connection broke") as told:
+    with pytest.raises(SourceError, match="the connection broke") as said:
         rows_of(url=f"{service.url}/a", schema=PEOPLE, retry=0)
-    assert told.value.retryable
+    assert said.value.retryable
 
 
 def test_an_error_of_a_file_that_is_being_handled_is_no_reason(service: HttpService, tmp_path: Path) -> None:
@@ -74,9 +74,9 @@ def test_an_error_of_a_file_that_is_being_handled_is_no_reason(service: HttpServ
 
 def test_an_answer_that_does_not_come_is_not_waited_for(service: HttpService) -> None:
     service.at["/a"] = lambda _: time.sleep(0.5)
-    with pytest.raises(SourceError, match="no answer within socket_timeout_ms = 50") as told:
+    with pytest.raises(SourceError, match="no answer within socket_timeout_ms = 50") as said:
         rows_of(url=f"{service.url}/a", schema=PEOPLE, retry=0, socket_timeout_ms=50)
-    assert told.value.retryable
+    assert said.value.retryable
 
 
 def test_certificates_are_verified_and_shown(tmp_path: Path) -> None:
@@ -84,9 +84,9 @@ def test_certificates_are_verified_and_shown(tmp_path: Path) -> None:
     with http_service(file, client_ca=file) as service:
         service.at["/a"] = lambda _: [{"id": 1}]
         options: dict[str, Any] = {"url": f"{service.url}/a", "schema": PEOPLE, "retry": 0}
-        with pytest.raises(SourceError, match=r"its certificate is not accepted .*tls_ca_file") as told:
+        with pytest.raises(SourceError, match=r"its certificate is not accepted .*tls_ca_file") as said:
             rows_of(**options)
-        assert not told.value.retryable
+        assert not said.value.retryable
         assert len(rows_of(**options, tls_ca_file=str(file), tls_certificate_file=str(file))) == 1
         with pytest.raises(SourceError):
             rows_of(**options, tls_ca_file=str(file))
@@ -120,6 +120,6 @@ def test_no_secret_is_in_a_message(service: HttpService) -> None:
         "method": "POST",
     }
     source = source_of(**secrets, schema=PEOPLE)
-    with pytest.raises(SourceError, match=r"answered 401 Unauthorized: look at headers and params") as told:
+    with pytest.raises(SourceError, match=r"answered 401 Unauthorized: look at headers and params") as said:
         read(source, plan(source))
-    assert "secret" not in str(told.value) + repr(source.options) + repr(source._written())
+    assert "secret" not in str(said.value) + repr(source.options) + repr(source._written())

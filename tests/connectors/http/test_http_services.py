@@ -72,7 +72,9 @@ def test_a_source_says_who_asks(service: HttpService, plugin: type[ServiceSource
 
 
 @pytest.mark.parametrize("plugin", SOURCES, ids=lambda each: each.identifier)
-def test_a_wrong_token_is_told_by_its_option_and_never_shown(service: HttpService, plugin: type[ServiceSource]) -> None:
+def test_a_wrong_token_is_named_by_its_option_and_never_shown(
+    service: HttpService, plugin: type[ServiceSource]
+) -> None:
     service.at["/v1/people"] = lambda asked: Said(status=401, body=f"nobody has {dict(asked.headers)}")
     source = source_of(plugin, service)
     with pytest.raises(SourceError, match=f"401 Unauthorized: look at {source.credentials}") as raised:
@@ -133,7 +135,7 @@ def test_dingtalk_gets_signed_messages(service: HttpService) -> None:
     assert abs(int(stamp) / 1000 - time.time()) < 60
 
 
-def test_wechat_tells_whom_it_mentions(service: HttpService) -> None:
+def test_wechat_names_whom_it_mentions(service: HttpService) -> None:
     service.at["/cgi-bin/webhook/send"] = lambda _: {"errcode": 0}
     url = f"{service.url}/cgi-bin/webhook/send?key=key-of-mine"
     sent(services.WeChat, ROWS[1:], url=url, mentioned_list=["joy", "@all"], mentioned_mobile_list="135,136")

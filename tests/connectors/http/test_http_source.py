@@ -219,7 +219,7 @@ def test_params_of_a_post(service: HttpService, more: Any, query: Any, body: str
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "said"),
     [
         ({"url": "ftp://host/x"}, "expected http://host:port/path"),
         ({"json_field": {"x": "$.x"}, "schema": PEOPLE}, "schema has no column 'x'; it has id, name"),
@@ -234,8 +234,8 @@ def test_params_of_a_post(service: HttpService, more: Any, query: Any, body: str
         ({"tls_key_file": "x"}, "it belongs to tls_certificate_file"),
     ],
 )
-def test_options_that_do_not_go_together_are_refused(options: Any, told: str) -> None:
-    with pytest.raises(UsageError, match=told):
+def test_options_that_do_not_go_together_are_refused(options: Any, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
         source_of(**{"url": "http://localhost/a", **options})
 
 

@@ -118,7 +118,7 @@ def test_a_table_is_divided(shop: Path, column: str) -> None:
     assert sorted(row["id"] for row in read(of, found)) == list(range(1, 301))
 
 
-def test_a_file_that_is_not_there_and_one_that_somebody_writes_are_told(shop: Path) -> None:
+def test_a_file_that_is_not_there_and_one_that_somebody_writes_are_reported(shop: Path) -> None:
     with pytest.raises(SourceError, match="there is no file"):
         source(shop.with_name("absent"), query="SELECT 1").require_input()
     with pytest.raises(SourceError, match="nam"):

@@ -199,7 +199,7 @@ def test_all_splits_see_one_state_until_the_source_is_closed(server: Postgres, s
     assert sorted(row["id"] for row in read(of, found)) == [*range(1, 11), 1000]
 
 
-def test_who_goes_on_in_a_new_process_is_told_that_the_state_is_newer(
+def test_a_new_process_is_refused_a_state_that_is_newer(
     server: Postgres, shop: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     of = source(server, table_path="shop.people")

@@ -90,9 +90,9 @@ def test_a_value_that_the_table_cannot_hold_is_refused_at_its_row(database: Data
         try:
             write(database, values, **options)
         except RowError as error:
-            told = str(error)
-            if "row 3" not in told or "column 'v'" not in told:
-                wrong.append((declared, told))
+            said = str(error)
+            if "row 3" not in said or "column 'v'" not in said:
+                wrong.append((declared, said))
         else:
             wrong.append((declared, database.run("SELECT * FROM t")))
         if database.run("SELECT count(*) FROM t")[0][0]:

@@ -73,7 +73,7 @@ def test_a_table_is_divided_and_each_row_is_in_one_split(shop: str, options: dic
     assert ids(of) == list(range(1, 301))
 
 
-def test_a_file_that_is_not_there_is_told_and_not_made(tmp_path: Path) -> None:
+def test_a_file_that_is_not_there_is_reported_and_not_made(tmp_path: Path) -> None:
     options = {"url": f"jdbc:sqlite:{tmp_path}/absent.db", "query": "SELECT 1 AS id"}
     with pytest.raises(SourceError, match=r"there is no file .*/absent\.db"):
         JdbcSource(options_of(JdbcSource, options)).require_input()

@@ -54,7 +54,7 @@ def rows(*values: Any, **more: Any) -> list[tuple[int, Any]]:
     return found
 
 
-def told(found: list[tuple[int, Any]]) -> list[tuple[int, list[str]]]:
+def said(found: list[tuple[int, Any]]) -> list[tuple[int, list[str]]]:
     return [(kind, [str(value) for value in row]) for kind, row in found]
 
 
@@ -90,8 +90,8 @@ CHANGES: dict[str, list[Any]] = {
 def test_changes_are_rows_with_kinds(format: str) -> None:
     old, new = ["1", "a", "1.50"], ["1", "b", "2.50"]
     wanted = [(0, old), (1, old), (2, new), (3, new)]
-    assert told(rows(*CHANGES[format], format=format)) == wanted
-    assert told(rows(*CHANGES[format], format=format.replace("_", "-"))) == wanted
+    assert said(rows(*CHANGES[format], format=format)) == wanted
+    assert said(rows(*CHANGES[format], format=format.replace("_", "-"))) == wanted
 
 
 def test_debezium_is_taken_of_one_table() -> None:
@@ -122,10 +122,10 @@ def test_a_message_that_is_none_says_where_it_is(format: str, value: Any, what: 
 
 
 def test_text_and_avro_and_messages_without_a_schema() -> None:
-    assert told(rows(b"1,a,1.5", b"2", format="text")) == [(0, ["1", "a", "1.50"]), (0, ["2", "None", "None"])]
-    assert told(rows(b"1||a", format="text", field_delimiter="||")) == [(0, ["1", "a", "None"])]
-    assert told(rows(b"1|a|1.5|more", format="text", field_delimiter=r"\|")) == [(0, ["1", "a", "1.50"])]
-    assert told(rows(b"1  a 1.5", format="text", field_delimiter=r"(\s)+")) == [(0, ["1", "a", "1.50"])]
+    assert said(rows(b"1,a,1.5", b"2", format="text")) == [(0, ["1", "a", "1.50"]), (0, ["2", "None", "None"])]
+    assert said(rows(b"1||a", format="text", field_delimiter="||")) == [(0, ["1", "a", "None"])]
+    assert said(rows(b"1|a|1.5|more", format="text", field_delimiter=r"\|")) == [(0, ["1", "a", "1.50"])]
+    assert said(rows(b"1  a 1.5", format="text", field_delimiter=r"(\s)+")) == [(0, ["1", "a", "1.50"])]
     with pytest.raises(RowError, match="it has 4 fields, and the schema 3 columns"):
         rows(b"1,a,1.5,x", format="text", format_error_handle_way="FAIL")
     assert rows(b"any\nthing", schema={}) == [(0, ["any\nthing"])]
@@ -136,7 +136,7 @@ def test_text_and_avro_and_messages_without_a_schema() -> None:
     from decimal import Decimal
 
     fastavro.schemaless_writer(stream, schema, {"id": 1, "name": "ä", "price": Decimal("1.50")})
-    assert told(rows(stream.getvalue(), format="avro")) == [(0, ["1", "ä", "1.50"])]
+    assert said(rows(stream.getvalue(), format="avro")) == [(0, ["1", "ä", "1.50"])]
 
 
 def test_json_that_is_read_fast_is_what_is_read_with_care() -> None:
@@ -205,7 +205,7 @@ def split(index: int, partition: int, start: int, end: int, topic: str = "t") ->
     return Split(index=index, weight_bytes=1, rows=1, body=body)
 
 
-def test_a_group_is_told_of_published_ranges_only(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_group_gets_offsets_of_published_ranges_only(monkeypatch: pytest.MonkeyPatch) -> None:
     told_: list[dict[Any, int]] = []
     monkeypatch.setattr(Cluster, "commit", lambda _, group, offsets: told_.append(dict(offsets)))
     made = source()
@@ -220,7 +220,7 @@ def test_a_group_is_told_of_published_ranges_only(monkeypatch: pytest.MonkeyPatc
     assert not source(commit_on_checkpoint=False).acknowledges
 
 
-def test_each_table_tells_of_its_own_ranges(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_table_has_its_own_ranges(monkeypatch: pytest.MonkeyPatch) -> None:
     told_: list[Any] = []
     monkeypatch.setattr(Cluster, "commit", lambda _, group, offsets: told_.append((group, dict(offsets))))
     entries = [{"topic": name, "consumer.group": f"of-{name}"} for name in ("a", "b")]
@@ -247,7 +247,7 @@ def test_messages_of_most_types_are_read_together(monkeypatch: pytest.MonkeyPatc
     fields = {**FIELDS, "day": "date", "inner": {"at": "timestamp_tz", "list": "array<float>"}}
     whole = {"price": "2.50", "day": "2024-02-29", "inner": {"at": "2024-02-29T10:00:00+02:00", "list": [0.5, None]}}
     found = rows({"id": 1, "name": "a"}, whole, schema={"fields": fields})
-    assert told(found) == [
+    assert said(found) == [
         (0, ["1", "a", "None", "None", "None"]),
         (0, ["None", "None", "2.50", "2024-02-29", str(found[1][1][4])]),
     ]

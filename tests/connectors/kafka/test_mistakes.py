@@ -20,7 +20,7 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kafka]:
 
 
 @pytest.mark.parametrize("what", MISTAKES)
-def test_a_mistake_is_told_soon_and_shows_no_secret(broker: Kafka, what: str, tmp_path: Path) -> None:
+def test_a_mistake_is_reported_soon_and_shows_no_secret(broker: Kafka, what: str, tmp_path: Path) -> None:
     mistake = MISTAKES[what]
     began = time.monotonic()
     said = mistake.told(broker, tmp_path)

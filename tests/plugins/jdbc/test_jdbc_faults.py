@@ -71,8 +71,8 @@ def test_servers_and_engines_killed(
 
 
 def test_of_sixteen_writers_one_wins(server: Server, configuration: dict[str, str], figure: Figure) -> None:
-    told = contest(configuration, rounds=20, rivals=16)
-    figure(f"{type(server).__name__}: {told}")
+    said = contest(configuration, rounds=20, rivals=16)
+    figure(f"{type(server).__name__}: {said}")
 
 
 def test_a_state_larger_than_a_packet(server: Server, configuration: dict[str, str]) -> None:
@@ -92,7 +92,9 @@ def test_a_state_larger_than_a_packet(server: Server, configuration: dict[str, s
 
 
 @pytest.mark.parametrize("kind", [Postgres, MariaDB])
-def test_what_a_server_weakens_is_told(kind: type[Postgres] | type[MariaDB], caplog: pytest.LogCaptureFixture) -> None:
+def test_what_a_server_weakens_is_reported(
+    kind: type[Postgres] | type[MariaDB], caplog: pytest.LogCaptureFixture
+) -> None:
     server = shared(kind)
     setting = "fsync" if kind is Postgres else "innodb_flush_log_at_trx_commit"
     with closing(server.connect()) as connection, closing(connection.cursor()) as cursor:

@@ -137,15 +137,15 @@ def test_every_mistake_of_the_page_is_made() -> None:
 
 @pytest.mark.parametrize("mistake", MADE)
 def test_a_mistake(mistake: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(CheckpointStorageError) as told:
+    with pytest.raises(CheckpointStorageError) as said:
         MADE[mistake](tmp_path, monkeypatch)
-    page.require_told(TABLE[mistake], str(told.value))
+    page.require_told(TABLE[mistake], str(said.value))
 
 
 @pytest.mark.servers
 @pytest.mark.parametrize("mistake", ON_SERVERS)
 def test_a_mistake_on_a_server(mistake: str) -> None:
-    with pytest.raises(CheckpointStorageError) as told:
+    with pytest.raises(CheckpointStorageError) as said:
         ON_SERVERS[mistake]()
-    page.require_told(TABLE[mistake], str(told.value))
-    assert postgres.PASSWORD not in str(told.value)
+    page.require_told(TABLE[mistake], str(said.value))
+    assert postgres.PASSWORD not in str(said.value)

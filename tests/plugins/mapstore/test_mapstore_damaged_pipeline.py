@@ -113,7 +113,7 @@ def test_whoever_looks_at_every_object_sees_all_others(damage: Damage) -> None:
 
 
 @pytest.mark.parametrize("verb", ["list", "verify"])
-def test_whoever_looks_is_told_of_the_file_that_is_damaged(
+def test_whoever_looks_meets_the_file_that_is_damaged(
     damage: Damage, verb: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """It was the name that stands in for the map's entries, which is no file, and the advice to move that one away."""

@@ -37,14 +37,14 @@ def test_a_killed_process_leaves_every_change_that_was_acknowledged(tmp_path: Pa
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     with process:
-        told = [process.stdout.readline() for _ in range(lines)]
+        said = [process.stdout.readline() for _ in range(lines)]
         process.kill()
-        told += process.stdout.readlines()
-    pairs = (line.split() for line in told if line.endswith("\n"))
+        said += process.stdout.readlines()
+    pairs = (line.split() for line in said if line.endswith("\n"))
     acknowledged = {int(one): int(other) for one, other in pairs}  # the last of each thread
     store = FileMapStoreFactory().create("map", {"namespace": str(tmp_path)})
     found = {int(key): value for key, value in store.load_all(store.load_all_keys()).items()}
     store.destroy()
-    assert len(told) >= lines
+    assert len(said) >= lines
     for thread, number in acknowledged.items():
         assert found[thread] in (b"%d" % number * 50, b"%d" % (number + 1) * 50), "one more may be there untold"

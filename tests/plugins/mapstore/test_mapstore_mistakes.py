@@ -153,7 +153,7 @@ def test_the_page_and_the_tests_name_the_same_mistakes() -> None:
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
-def test_a_mistake_is_told_as_the_page_says(tmp_path: Path, mistake: str) -> None:
+def test_a_mistake_is_answered_as_the_page_says(tmp_path: Path, mistake: str) -> None:
     with pytest.raises(CheckpointStorageError) as caught:
         MISTAKES[mistake](tmp_path)
     page.require_told(TABLE[mistake], str(caught.value))

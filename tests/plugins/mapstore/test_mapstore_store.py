@@ -227,7 +227,7 @@ def test_keys_that_cannot_be_written(opened: Open) -> None:
     assert journal.SEGMENT_BYTES == 2**20
 
 
-def test_a_thread_that_is_interrupted_tells_those_who_wait_with_it(
+def test_a_thread_that_is_interrupted_wakes_those_who_wait_with_it(
     opened: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nobody may take a group for durable because the thread that led it was interrupted before it wrote."""

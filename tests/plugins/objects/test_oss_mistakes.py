@@ -99,7 +99,7 @@ MISTAKES: dict[str, Callable[[oss.OssStandIn], None]] = {
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
-def test_a_mistake_is_told_as_the_page_says(
+def test_a_mistake_is_answered_as_the_page_says(
     server: oss.OssStandIn, monkeypatch: pytest.MonkeyPatch, mistake: str
 ) -> None:
     for name in ("OSS_ACCESS_KEY_ID", "OSS_ACCESS_KEY_SECRET", "OSS_SESSION_TOKEN"):

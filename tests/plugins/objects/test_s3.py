@@ -301,7 +301,7 @@ def test_a_put_whose_answer_was_lost_meets_its_own_success(server: S3Server) -> 
         assert refs(storage) == [(epoch, 1)]
 
 
-def test_what_a_batch_could_not_delete_is_told(minio: MinIO) -> None:
+def test_what_a_batch_could_not_delete_is_reported(minio: MinIO) -> None:
     """A denied key among others is an answer of 200."""
     name = minio.make_bucket(f"test-{secrets.token_hex(6)}")
     with open_storage(minio, name, **{"max-retained": "1"}) as storage:

@@ -194,7 +194,7 @@ def test_every_class_and_key_is_on_the_page() -> None:
 
 
 @pytest.mark.parametrize("name", ["com.example.SimpleAWSCredentialsProvider", "simpleawscredentialsprovider", "Vault"])
-def test_an_unknown_class_is_told_all_that_are_known(name: str) -> None:
+def test_an_unknown_class_is_answered_with_all_that_are_known(name: str) -> None:
     with pytest.raises(StorageConfigurationError) as caught:
         s3_credentials.find({**KEYS, s3_credentials.PROVIDERS: name})
     assert all(known in str(caught.value) for known in [*s3_credentials.KNOWN, name])

@@ -119,7 +119,7 @@ ELSEWHERE = {
 }
 
 
-def told(mistake: str, configuration: Mapping[str, str]) -> None:
+def said(mistake: str, configuration: Mapping[str, str]) -> None:
     with pytest.raises(CheckpointStorageError) as caught:
         HdfsStorageFactory().create(configuration)
     assert "canary" not in str(caught.value)
@@ -128,13 +128,13 @@ def told(mistake: str, configuration: Mapping[str, str]) -> None:
 
 @pytest.mark.parametrize("mistake", BEFORE_ANY_REQUEST)
 def test_a_mistake_in_the_configuration(mistake: str) -> None:
-    told(mistake, {**ANYWHERE, **BEFORE_ANY_REQUEST[mistake]})
+    said(mistake, {**ANYWHERE, **BEFORE_ANY_REQUEST[mistake]})
 
 
 @pytest.mark.parametrize("mistake", ON_A_SERVER)
 def test_a_mistake_that_the_server_finds(server: MinIO, mistake: str) -> None:
     configuration = server.configuration(BUCKET, namespace="/mistakes/")
-    told(mistake, {**configuration, **ON_A_SERVER[mistake](server)})
+    said(mistake, {**configuration, **ON_A_SERVER[mistake](server)})
 
 
 @pytest.mark.parametrize("mistake", ANSWERED)
@@ -143,23 +143,23 @@ def test_an_answer_that_is_put_in(server: MinIO, monkeypatch: pytest.MonkeyPatch
     body = f"<Error><Code>{code}</Code><Message>-</Message></Error>".encode()
     headers = {"Content-Length": str(len(body))}
     hook(monkeypatch, "before-send.s3", lambda request, **_: AWSResponse(request.url, status, headers, Raw(body)))
-    told(mistake, server.configuration(BUCKET, namespace="/mistakes/"))
+    said(mistake, server.configuration(BUCKET, namespace="/mistakes/"))
 
 
 def test_a_server_that_overwrites(server: MinIO, monkeypatch: pytest.MonkeyPatch) -> None:
     """The condition is taken out before the request is signed."""
     hook(monkeypatch, "provide-client-params.s3.PutObject", lambda params, **_: params.pop("IfNoneMatch") and None)
-    told("the server overwrites", server.configuration(BUCKET, namespace="/mistakes/"))
+    said("the server overwrites", server.configuration(BUCKET, namespace="/mistakes/"))
 
 
 def test_a_wrong_clock(server: MinIO, monkeypatch: pytest.MonkeyPatch) -> None:
     now, late = botocore.auth.get_current_datetime, datetime.timedelta(hours=1)
     monkeypatch.setattr(botocore.auth, "get_current_datetime", lambda *given, **more: now(*given, **more) - late)
-    told("the clock is wrong", server.configuration(BUCKET, namespace="/mistakes/"))
+    said("the clock is wrong", server.configuration(BUCKET, namespace="/mistakes/"))
 
 
 def test_a_certificate_that_is_not_trusted(encrypted: MinIO) -> None:
-    told("the certificate is not trusted", encrypted.configuration(BUCKET, namespace="/mistakes/"))
+    said("the certificate is not trusted", encrypted.configuration(BUCKET, namespace="/mistakes/"))
 
 
 def test_a_job_id_that_would_leave_the_namespace(server: MinIO) -> None:

@@ -32,7 +32,7 @@ def storage(cluster: SecureHdfs, tmp_path: Path) -> Iterator[CheckpointStorage]:
 
 
 @pytest.mark.parametrize("operation", ["LISTSTATUS", "OPEN", "GETDELEGATIONTOKEN"])
-def test_without_a_ticket_nothing_is_told(cluster: SecureHdfs, operation: str) -> None:
+def test_without_a_ticket_nothing_is_answered(cluster: SecureHdfs, operation: str) -> None:
     assert cluster.without_a_ticket(operation).status_code == 401
 
 

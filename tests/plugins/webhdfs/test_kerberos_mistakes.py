@@ -148,7 +148,7 @@ def test_the_page_names_each_of_them() -> None:
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
-def test_a_person_is_told_what_the_page_says(cluster: SecureHdfs, tmp_path: Path, mistake: str) -> None:
+def test_the_message_is_what_the_page_says(cluster: SecureHdfs, tmp_path: Path, mistake: str) -> None:
     with pytest.raises(CheckpointStorageError) as caught:
         MISTAKES[mistake](Scene(cluster, tmp_path))
     print(f"| {mistake} | `{caught.value}` |")

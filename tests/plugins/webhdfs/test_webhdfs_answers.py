@@ -165,7 +165,7 @@ def test_a_page_to_log_in_has_done_nothing(
         verb(webhdfs)
 
 
-def test_absence_is_told_by_one_exception_alone(server: Mouthpiece, webhdfs: WebHdfs) -> None:
+def test_absence_is_recognised_by_one_exception_alone(server: Mouthpiece, webhdfs: WebHdfs) -> None:
     server.refuses("FileNotFoundException", "File does not exist: /a")
     assert webhdfs.read("/a") is None
     assert webhdfs.entries("/a") == []

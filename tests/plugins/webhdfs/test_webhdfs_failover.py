@@ -55,7 +55,7 @@ def by_addresses(pair: HighlyAvailableHdfs) -> dict[str, str]:
 FORMS = (by_file, by_folder, by_keys, by_addresses)
 
 
-def test_no_active_namenode_is_told_at_the_start(pair: HighlyAvailableHdfs) -> None:
+def test_no_active_namenode_is_reported_at_the_start(pair: HighlyAvailableHdfs) -> None:
     pair.stand_by(0)
     try:
         with pytest.raises(StorageUnavailableError) as caught:
@@ -109,13 +109,13 @@ def test_a_failover_amid_stores_loses_nothing(
             changed.set()
         return 0
 
-    *told, _ = at_once(*(partial(write, number) for number in range(WRITERS)), fail_over)
+    *said, _ = at_once(*(partial(write, number) for number in range(WRITERS)), fail_over)
     with HdfsStorageFactory().create({**by_file(pair), "namespace": namespace}) as storage:
-        for number, count in enumerate(told):
+        for number, count in enumerate(said):
             assert isinstance(count, int), count
             states = [state.states for state in storage.get_all_checkpoints(JOB, number + 1)]
             assert states == [b"%d" % each * 1_000 for each in range(count)]
-    stores = sum(count for count in told if isinstance(count, int))
+    stores = sum(count for count in said if isinstance(count, int))
     figure(f"{change.__name__}: {stores} stores by {WRITERS} writers, none lost or doubled")
 
 

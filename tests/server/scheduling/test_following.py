@@ -263,7 +263,7 @@ def test_a_job_that_nobody_wants_any_more_and_that_hangs_loses_its_host() -> Non
 # -- hosts of one job -------------------------------------------------------------------------------------------------
 
 
-def test_a_host_of_its_own_is_opened_then_noted_then_told_to_start() -> None:
+def test_a_host_of_its_own_is_opened_then_noted_then_ordered_to_start() -> None:
     placed = evolve(OWN, process="")
     assert decided(placed) == [Open(HERE, "1-1", placed)]
     starting = HostReport(name="1", boot="1-1", status=None)

@@ -15,8 +15,8 @@ def test_nobody_answers(caplog: pytest.LogCaptureFixture) -> None:
         PlatformError, match=rf"no Spark master answers at {master} \(Connection refused\)\. .*HOST:7077"
     ):
         require_master(master, patience_s=0.7)
-    (told,) = (record.getMessage() for record in caplog.records)
-    assert told == f"no Spark master answers at {master} (Connection refused); trying for 1 s"
+    (said,) = (record.getMessage() for record in caplog.records)
+    assert said == f"no Spark master answers at {master} (Connection refused); trying for 1 s"
 
 
 def test_a_name_that_nobody_has() -> None:

@@ -115,7 +115,7 @@ def test_a_second_session_of_its_own_is_refused(plane: SparkPlane) -> None:
         SparkPlane(SparkSettings(adopt=False)).start()
 
 
-def test_a_lost_connection_is_not_told_to_the_root_logger(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_lost_connection_is_not_logged_by_the_root_logger(caplog: pytest.LogCaptureFixture) -> None:
     """A JVM that is killed resets its connections while a call waits; py4j logs that as an error with a traceback."""
     gateway.keep_to_its_logger()
     with socket.create_server((session.LOOPBACK, 0)) as server:
@@ -131,8 +131,8 @@ def test_a_lost_connection_is_not_told_to_the_root_logger(caplog: pytest.LogCapt
         client = java_gateway.GatewayClient(session.LOOPBACK, server.getsockname()[1])
         client.send_command("a call\n", retry=False)
         peer.join()
-    told = [record.name for record in caplog.records if record.message == "Exception while sending command."]
-    assert told == ["py4j.java_gateway"]
+    said = [record.name for record in caplog.records if record.message == "Exception while sending command."]
+    assert said == ["py4j.java_gateway"]
 
 
 NOTEBOOK = """

@@ -69,8 +69,8 @@ class JobFile:
     def _put(self, node: Node, identifier: str = "", **changed: Any) -> None:
         """With other options; one that is ``None`` is left out."""
         kind, before, options = node
-        told = {key: value for key, value in {**options, **changed}.items() if value is not None}
-        self.nodes[self.nodes.index(node)] = kind, identifier or before, told
+        said = {key: value for key, value in {**options, **changed}.items() if value is not None}
+        self.nodes[self.nodes.index(node)] = kind, identifier or before, said
 
     def _rename(self, sink: Node) -> None:
         before = sink[2]["name"]

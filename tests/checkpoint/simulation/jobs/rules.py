@@ -279,10 +279,10 @@ class BegunRunsAlone(JobInvariant):
             return
         for view in report.pipelines:
             mine = [times for unit, times in self._begun.items() if unit[:2] == (process.name, view.id)]
-            again, told = sum(times - 1 for times in mine), view.units_repeated
+            again, said = sum(times - 1 for times in mine), view.units_repeated
             exact = process.restore is None and process.name not in self._unheard
-            true = told == again if exact else told >= again
-            self.require(true, f"{again} units of pipeline {view.id} began again, and the report says {told}")
+            true = said == again if exact else said >= again
+            self.require(true, f"{again} units of pipeline {view.id} began again, and the report says {said}")
 
 
 def _unit(process: "Process", work: UnitWork, program: Program) -> tuple[object, ...]:

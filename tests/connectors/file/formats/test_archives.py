@@ -102,7 +102,7 @@ def test_every_format_in_every_archive(tmp_path: Path, format: str, kind: str) -
 
 
 @pytest.mark.parametrize("format", ["parquet", "json"])
-def test_without_a_schema_the_first_member_tells_the_columns(tmp_path: Path, format: str) -> None:
+def test_without_a_schema_the_first_member_has_the_columns(tmp_path: Path, format: str) -> None:
     packed(tmp_path / "a", "zip", {"a": FORMATS[format](ROWS[:9]), "b": FORMATS[format](ROWS[9:])})
     assert rows(source(tmp_path, file_format_type=format, archive_compress_codec="ZIP", schema={})) == ROWS
 

@@ -56,7 +56,7 @@ def test_every_type_comes_back(tmp_path: Path, codec: str) -> None:
     assert read(made, plan(made)) == ROWS
 
 
-def test_without_a_schema_the_file_tells_the_columns(tmp_path: Path) -> None:
+def test_without_a_schema_the_file_has_the_columns(tmp_path: Path) -> None:
     types = {"local": "timestamp", "clock": "time"}
     write(tmp_path, types, [{"local": dt.datetime(2020, 1, 1), "clock": dt.time(1, 2)}])
     found = plan(source(tmp_path))
@@ -169,7 +169,7 @@ def test_damaged_files_are_errors_and_the_process_lives(tmp_path: Path) -> None:
     assert all("a.orc" in message for message in refused)
 
 
-def test_a_library_that_ends_is_told_and_started_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_library_that_ends_is_reported_and_started_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with orc.ORCWriter(tmp_path / "a.orc") as writer:
         writer.write(pa.table({"id": [1]}))
     process.hang_up()

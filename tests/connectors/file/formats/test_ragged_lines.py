@@ -70,7 +70,7 @@ def test_names_of_a_header_count_as_columns(tmp_path: Path) -> None:
     assert found == [("x", None, 1), (None, None, 2), ("x", "y", 3)]
 
 
-def test_lines_of_another_length_tell_no_types(tmp_path: Path) -> None:
+def test_lines_of_another_length_give_no_types(tmp_path: Path) -> None:
     text = "a;b\n1;2\n3\n4;5;6\n"
     found = rows(tmp_path, text, Noting(), file_format_type="csv", csv_use_header_line=True, schema={})
     assert found == [(1, 2), (3, None), (4, 5)]

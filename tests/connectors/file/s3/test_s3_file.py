@@ -166,7 +166,7 @@ def test_a_mistake_is_named_before_anything_is_read(server: S3Server, wrong: dic
     assert server.secret_key not in str(refused.value)
 
 
-def test_who_may_not_write_is_told_before_any_row_moves(server: S3Server, folder: str) -> None:
+def test_who_may_not_write_is_refused_before_any_row_moves(server: S3Server, folder: str) -> None:
     if not isinstance(server, MinIO):
         pytest.skip("one server shows it")
     limited = server.restricted(BUCKET, "s3:GetObject", "s3:ListBucket")

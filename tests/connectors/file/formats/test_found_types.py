@@ -1,4 +1,4 @@
-"""Columns that are told from files: numbers that no type of 64 bits holds, and files that lack a column."""
+"""Columns that are found in files: numbers that no type of 64 bits holds, and files that lack a column."""
 
 import datetime as dt
 import json

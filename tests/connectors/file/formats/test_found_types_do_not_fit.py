@@ -1,4 +1,4 @@
-"""Numbers behind the beginning from which the types of columns are told, or in other files than the one that tells."""
+"""Numbers behind the beginning in which types of columns are found, or in other files than the one that has them."""
 
 from pathlib import Path
 from typing import Any
@@ -108,7 +108,7 @@ def test_what_is_left_out_is_the_row_alone(tmp_path: Path) -> None:
     assert [row["id"] for row in read(made, plan(made), context=skipped)] == [*range(40), 99]
 
 
-def test_parts_of_microseconds_are_told_as_texts(tmp_path: Path) -> None:
+def test_parts_of_microseconds_are_reported_as_texts(tmp_path: Path) -> None:
     """They were told as timestamps, and then refused as such."""
     (tmp_path / "a").write_text(lines("csv", ["2024-01-01 00:00:00.123456789"]))
     assert rows(tmp_path, "csv")[0]["n"] == "2024-01-01 00:00:00.123456789"
