@@ -8,13 +8,17 @@ slow or fails. Each agent's clock runs at its own rate, a little wrong.
 import heapq
 import itertools
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import TypeVar
 
 from attrs import define, evolve, field, frozen
 
-from seatunnel_core.server.election import Claim, Election, Look, Role, Seen, SendBeat, StepDown, Timing
+from seatunnel_core.server.election import Claim, Command, Election, Look, Role, Seen, SendBeat, StepDown, Timing
 
 TICK_S = 0.05
+
+Result = TypeVar("Result")
 
 
 class ViolationError(AssertionError):
@@ -105,7 +109,7 @@ class Cluster:
             for address in addresses
         ]
         for agent in self.agents:
-            self._at(self.random.uniform(0, 0.3), lambda agent=agent: self._tick(agent, agent.life))
+            self._at(self.random.uniform(0, 0.3), partial(self._tick_now, agent))
 
     # -- time -------------------------------------------------------------------------------------------------------
 
@@ -144,11 +148,11 @@ class Cluster:
         for agent in self.agents:
             if agent.alive and draw() < self.faults.kill:
                 self._kill(agent)
-                self._at(self.random.uniform(0.1, 30), lambda agent=agent: self._start(agent))
+                self._at(self.random.uniform(0.1, 30), partial(self._start, agent))
             if agent.alive and not agent.paused and draw() < self.faults.pause:
                 agent.paused = True
                 self.quiet_since = self.now
-                self._at(self.random.uniform(0.1, 40), lambda agent=agent: self._continue(agent))
+                self._at(self.random.uniform(0.1, 40), partial(self._continue, agent))
         if draw() < self.faults.storage:
             self.storage.healthy = False
             self.quiet_since = self.now
@@ -171,7 +175,7 @@ class Cluster:
         if not agent.alive:
             agent.alive, agent.election = True, self._election(agent.address, self.timing)
             self.quiet_since = self.now
-            self._tick(agent, agent.life)
+            self._tick_now(agent)
 
     def _continue(self, agent: Agent) -> None:
         if agent.paused:
@@ -182,6 +186,9 @@ class Cluster:
                 action()
 
     # -- agents -----------------------------------------------------------------------------------------------------
+
+    def _tick_now(self, agent: Agent) -> None:
+        self._tick(agent, agent.life)
 
     def _tick(self, agent: Agent, life: int) -> None:
         if agent.life != life or not agent.alive:
@@ -213,30 +220,31 @@ class Cluster:
             self.storage.stored.append((term, value))
             return True
 
-        def confirmed(result: object) -> None:
+        def confirmed(_: bool) -> None:
             if self.storage.claimed == term:
                 self.acknowledged.append((term, value))
                 self.changes += 1
 
         self._operate(agent, effect, confirmed, lambda: None, at_once=True)
 
-    def _obey(self, agent: Agent, commands: list[object]) -> None:
+    def _obey(self, agent: Agent, commands: Iterable[Command]) -> None:
         for command in commands:
             began = self.clock(agent)
             match command:
                 case Look():
-                    self._operate(
-                        agent,
-                        self.storage.seen,
-                        lambda seen, began=began: agent.election.looked(began, self.clock(agent), seen),
-                        agent.election.look_failed,
-                    )
+                    self._look(agent, began)
                 case Claim():
                     self._claim(agent, began)
                 case SendBeat():
                     self._beat(agent, command, began)
                 case StepDown():
                     pass
+
+    def _look(self, agent: Agent, began: float) -> None:
+        def done(seen: Seen) -> None:
+            agent.election.looked(began, self.clock(agent), seen)
+
+        self._operate(agent, self.storage.seen, done, agent.election.look_failed)
 
     def _claim(self, agent: Agent, began: float) -> None:
         def effect() -> tuple[int, Seen]:
@@ -261,7 +269,7 @@ class Cluster:
             self.storage.store_beat(beat)
             return True
 
-        def confirm(_: object) -> None:
+        def confirm(_: bool) -> None:
             if self.storage.claimed != term:
                 agent.election.deposed(self.clock(agent), "a newer term was claimed")
             else:
@@ -272,8 +280,8 @@ class Cluster:
     def _operate(
         self,
         agent: Agent,
-        effect: Callable[[], object],
-        reply: Callable[[object], None],
+        effect: Callable[[], Result],
+        reply: Callable[[Result], None],
         fail: Callable[[], None],
         *,
         at_once: bool = False,
@@ -298,7 +306,7 @@ class Cluster:
             result = effect()
             self._at(self._delay(), lambda: confirm(result))
 
-        def confirm(result: object) -> None:
+        def confirm(result: Result) -> None:
             term = self.storage.claimed
 
             def answer() -> None:
