@@ -21,12 +21,13 @@ LONG_FILES = {
     "seatunnel_storage_api/blob.py": "one class, and the page that authors of storages read",
     "tests/checkpoint/simulation/engine.py": "one driver, which carries out each command of the protocol by a model",
     "tests/checkpoint/simulation/world.py": "one world: what outlives engines, and each step that may happen to them",
-    "tests/server/simulated_hosts.py": "one fleet of hosts and agents, which share a clock and a queue of what happens",
+    "tests/server/simulation/world.py": "one world: its nodes, and each step that may happen to them",
 }
 LONG_FUNCTIONS = {
     "seatunnel_core/runtime/job_run.py JobRun.__init__": "a field for each argument",
     "seatunnel_core/runtime/job_threads.py JobThreads.__init__": "a field for each argument",
     "tests/server/nemesis/campaign.py play_batch": "a field for each figure of a batch",
+    "tests/server/simulation/world.py _patches": "one table of what is simulated",
 }
 
 

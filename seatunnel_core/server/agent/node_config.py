@@ -122,10 +122,6 @@ def node_config(
     files = _read_files(role, engine_file, environment, folder or Path())
     found, options, stated = files.cluster, files.engine.options, files.stated
     members = addresses(found.members, found.port, auto_increment=found.auto_increment)
-    if found.attributes and not files.role.leads:
-        logger.warning(
-            "member-attributes have no effect on this %s: tag_filter chooses among masters", files.role.value
-        )
     return NodeConfig(
         role=files.role,
         cluster=cluster or found.name,
@@ -194,6 +190,8 @@ def _read_files(
     problems.raise_errors()
     for warning in (*engine.warnings, *problems.warnings):
         logger.warning("%s", warning)
+    if cluster.attributes and not role.leads:
+        logger.warning("member-attributes have no effect on this %s: tag_filter chooses among masters", role.value)
     return _Files(
         role=role,
         engine=engine,
