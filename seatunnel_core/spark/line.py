@@ -189,6 +189,9 @@ class Line:
         self._sending = threading.Lock()
         self._receiving = threading.Lock()
         self._sent = 0
+        self._announced: int | None = None
+        """The message with which a work was announced last."""
+
         self._answers: list[bytes] = []
         """The driver's answers so far, in the order of the messages."""
 
@@ -207,15 +210,30 @@ class Line:
 
     def may_begin(self, number: int) -> bool:
         """Return whether a work may begin, as the driver answers; without an answer, as ``__init__`` describes."""
-        answer = self._ask({"begin": number})
+        return self._is_allowed(self._answer(self._send({"begin": number})))
+
+    def announce(self, number: int) -> bool:
+        """Tell the driver that a work begins, and return whether it may as far as is known, without a wait.
+
+        For works that may begin again and that one thread begins. The driver may be busy for longer than a small work
+        takes. Its answer is looked at before the next work begins, which waits for its own after a refusal: so at most
+        one begins in vain.
+        """
+        sent, earlier = self._send({"begin": number}), self._announced
+        self._announced = sent
+        if earlier is None or self._is_allowed(self._answer(earlier)):
+            return self._may_go_on or sent is not None
+        return self._is_allowed(self._answer(sent))
+
+    def _is_allowed(self, answer: bytes | None) -> bool:
         return self._may_go_on if answer is None else answer == _YES
 
     def report(self, number: int, result: UnitResult) -> bool:
         """Report the result of a work to the driver, and return whether it was received."""
-        return self._ask({"end": number, "result": _result_json(result)}) == _YES
+        return self._answer(self._send({"end": number, "result": _result_json(result)})) == _YES
 
-    def _ask(self, said: Mapping[str, Any]) -> bytes | None:
-        """Send a message, and return the driver's answer; ``None`` when there is no connection any more.
+    def _send(self, said: Mapping[str, Any]) -> int | None:
+        """Send a message, and return its number; ``None`` when there is no connection any more.
 
         A thread does not wait for the answers to others before it sends: a unit begins while the result of the one
         before it is under way.
@@ -227,8 +245,13 @@ class Line:
                 return None
             with suppress(OSError):  # noticed where the answer does not come
                 connection.sendall(text)
-            number = self._sent
             self._sent += 1
+            return self._sent - 1
+
+    def _answer(self, number: int | None) -> bytes | None:
+        """Return the driver's answer to a message; ``None`` when it does not come any more."""
+        if number is None:
+            return None
         with self._receiving:
             while self._socket is not None and len(self._answers) <= number:
                 self._receive(self._socket)

@@ -58,10 +58,11 @@ def run_packet(packet: Packet, task_attempt: int, line: Line | None = None) -> I
     if packet.lanes:
         yield from _side_by_side(packet, task_attempt, line)
         return
+    may_begin = line.may_begin if packet.writes_at_once else line.announce
     with ThreadPoolExecutor(_FINISHING) as pool:
         ending: deque[tuple[int, Future[Result | None]]] = deque()
         for number, work in enumerate(packet.works):
-            if isinstance(work, UnitWork) and not line.may_begin(number):
+            if isinstance(work, UnitWork) and not may_begin(number):
                 continue
             ending.append((number, _begin(number, work, packet.carriers, task_attempt, pool, line)))
             while len(ending) > _FINISHING or (ending and ending[0][1].done()):

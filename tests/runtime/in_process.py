@@ -30,6 +30,8 @@ class _DirectLine(Line):
     def may_begin(self, number: int) -> bool:
         return self._hearing.begins(number)
 
+    announce = may_begin
+
     def report(self, number: int, result: UnitResult) -> bool:
         self._hearing.ended(number, result)
         return True

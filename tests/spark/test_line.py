@@ -72,6 +72,33 @@ def test_a_task_asks_before_it_begins_and_reports_what_became_of_it(exchange: Ex
     assert heard.said == ["reached", 0, 1, (0, DONE), (2, FAILED)]
 
 
+def test_a_work_that_may_begin_again_does_not_wait_for_the_answer(exchange: Exchange) -> None:
+    """One begins in vain, and behind a refusal each waits for its own answer, until one is allowed."""
+    heard = Heard(1, 2, 3)
+    with exchange.listening(heard) as address:
+        line = Line(address)
+        assert [line.announce(number) for number in range(7)] == [True, True, False, False, True, True, True]
+        assert line.report(1, DONE)
+        line.close()
+    assert heard.said == ["reached", *range(7), (1, DONE)]
+
+
+def test_a_busy_driver_holds_no_work_up_that_may_begin_again(exchange: Exchange) -> None:
+    free = threading.Event()
+
+    class Busy(Heard):
+        def begins(self, number: int) -> bool:
+            return free.wait(60) and super().begins(number)
+
+    with exchange.listening(Busy()) as address:
+        line = Line(address)
+        assert line.announce(0)
+        assert not free.is_set()
+        free.set()
+        assert line.announce(1)
+        line.close()
+
+
 def test_it_closes_at_once() -> None:
     """Each job waited up to half a second for it."""
     made = [Exchange("127.0.0.1", "127.0.0.1") for _ in range(5)]
@@ -98,6 +125,7 @@ def test_a_task_that_the_driver_has_forgotten_begins_nothing(exchange: Exchange,
         pass
     line = Line(address, once=once)
     assert not line.may_begin(0)
+    assert not line.announce(0)
     assert not line.report(0, DONE)
 
 
@@ -106,6 +134,7 @@ def test_a_task_that_cannot_reach_the_driver_works_without_it() -> None:
     with socket.create_server(("127.0.0.1", 0)) as closed:
         address = Address("127.0.0.1", closed.getsockname()[1], "key")
     assert Line(address).may_begin(0)
+    assert Line(address).announce(0)
     assert Line(address, again=True).may_begin(0)
     assert Line(address, once=True).may_begin(0)
     assert not Line(address, once=True, again=True).may_begin(0)
