@@ -69,13 +69,7 @@ def run_node(config: NodeConfig, *, on_ready: Callable[[str], None] = lambda _: 
         store: ClusterStore | None = None
         probes: dict[str, StorageProbe] = {}
         if config.role.leads:
-            store = open_store(
-                config.engine,
-                config.hazelcast_file,
-                config.cluster,
-                metadata_url=config.metadata_url,
-                answer_s=config.timing.lease_s,
-            )
+            store = _open_store(config)
             logger.info(
                 "the node %s of the cluster %r keeps its state in %s", address, config.cluster, store.describe()
             )
