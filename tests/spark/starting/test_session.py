@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from textwrap import dedent
 from typing import Any
 
 import pyspark
@@ -212,6 +213,6 @@ def test_spark_starts_without_pandas_and_values_of_numpy_still_reach_java() -> N
         print(java.lang.Math.abs(numpy.int64(-3)), java.util.Arrays.toString(numpy.array([0.5, 2.0])))
         plane.stop()
     """
-    command = [sys.executable, "-c", code]
+    command = [sys.executable, "-c", dedent(code)]
     answer = subprocess.run(command, capture_output=True, text=True, timeout=220, check=False)
     assert answer.stdout.splitlines() == ["False", "3 [0.5, 2.0]"], answer.stderr
