@@ -22,7 +22,7 @@ CANCEL_LIMIT_S = 60.0
 HOST_KILLERS = ("kill_host", "power", "pause_host", "pause_node")
 """Faults after which a host is gone, or is killed because it says nothing."""
 
-FAILOVER_S = 40.0
+FAILOVER_S = 25.0
 """No job stays with a node that is gone for longer, while a leader acts."""
 
 
