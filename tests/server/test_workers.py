@@ -36,6 +36,7 @@ def running(folder: Path, masters: int = 1, workers: int = 1) -> Iterator[tuple[
         yield leading, working
 
 
+@pytest.mark.torture
 def test_a_job_runs_on_workers_alone(tmp_path: Path) -> None:
     with running(tmp_path) as ((master,), (worker,)):
         worker.submit(slow_job(tmp_path / "out"), "1")
