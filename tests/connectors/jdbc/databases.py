@@ -94,7 +94,9 @@ def empty(kind: str, folder: Path) -> Database:
         found = Database(kind, server.options(), server)
         others = "FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"
         found.run(f"SELECT pg_terminate_backend(pid) {others}")  # of what was killed amid a statement
-        found.run("DROP SCHEMA IF EXISTS public CASCADE", "CREATE SCHEMA public")
+        found.run(
+            "DROP SCHEMA IF EXISTS public CASCADE", "CREATE SCHEMA public", "GRANT USAGE ON SCHEMA public TO PUBLIC"
+        )
         return found
     shop = shared(MariaDB)
     shop.empty()
