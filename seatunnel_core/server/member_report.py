@@ -33,6 +33,10 @@ class MemberReport:
     """All hosts of a member. One that is not in it is gone, with everything that it ran."""
 
     hosts: tuple[HostReport, ...] = ()
+    ended: tuple[str, ...] = ()
+    """The boots of the hosts that ended by themselves while this agent watched them, or did not work any more. That
+    one was lost with an earlier agent says nothing of its jobs."""
+
     tags: Mapping[str, str] = field(factory=dict)
     """The member's attributes, for the tag filters of jobs."""
 
@@ -53,6 +57,7 @@ class MemberReport:
                 {"name": host.name, "boot": host.boot, "status": host.status and host.status.record()}
                 for host in self.hosts
             ],
+            "ended": list(self.ended),
             "tags": dict(self.tags),
             "workers": dict(self.workers),
             "clock": self.clock,
@@ -68,10 +73,15 @@ class MemberReport:
         tags, workers = stored.below(block, "tags"), stored.below(block, "workers")
         return cls(
             hosts=tuple(map(_host, stored.items(block, "hosts"))),
+            ended=tuple(stored.texts({**_ADDED, **block}, "ended")),
             tags={key: stored.text(tags, key) for key in tags},
             workers={key: stored.number(workers, key) for key in workers},
             clock=stored.seconds(block, "clock"),
         )
+
+
+_ADDED: Mapping[str, Any] = {"ended": []}
+"""What the reports of earlier versions have not."""
 
 
 def _host(block: Any) -> HostReport:

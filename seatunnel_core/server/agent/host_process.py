@@ -63,6 +63,13 @@ class HostProcess:
         self.pid = 0
         """Of the host; 0 while there is none."""
 
+        self.term = 0
+        """The highest term that a host which was adopted had seen by then."""
+
+        self.on_end: Callable[[str], object] = lambda _boot: None
+        """Called with the boot of a host that ended by itself, or is killed because it does not work, before ``pid``
+        says so."""
+
         self._config = config
         self._spark = spark
         self._address = address
@@ -85,6 +92,7 @@ class HostProcess:
         try:
             answer = self.ask({"do": "hello"}, timeout_s=2.0)
             self.name, self.boot = stored.text(answer, "name"), stored.text(answer, "boot")
+            self.term = stored.number(answer, "term")
         except (HostError, StoredValueError) as error:
             logger.warning("a host of an earlier agent does not answer, and is killed: %s", error)
             self.kill()
@@ -126,6 +134,7 @@ class HostProcess:
             return None
         if not self.is_alive():
             logger.warning("the host %d is gone", self.pid)
+            self.on_end(self.boot)
             self._forget()
             return None
         if self._leaving_since is not None and self._clock() - self._leaving_since > LEAVE_S:
@@ -137,6 +146,7 @@ class HostProcess:
             if self._path is None:
                 if self._clock() - self._started_at > STARTING_S:
                     logger.warning("the host %d does not listen after %.0f s, and is killed", self.pid, STARTING_S)
+                    self.on_end(self.boot)
                     self.kill()
                 return None
         try:
@@ -144,6 +154,7 @@ class HostProcess:
         except (HostError, StoredValueError, ValueError) as error:
             logger.warning("the host %d gives no status: %s", self.pid, error)
             if self._clock() - self._answered_at > SILENT_S:
+                self.on_end(self.boot)
                 self.kill()
             return None
         self._answered_at = self._clock()

@@ -9,6 +9,7 @@ import contextlib
 import logging
 import secrets
 import time
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
@@ -29,6 +30,9 @@ from seatunnel_core.server.state.records import SHARED, JobRecord
 logger = logging.getLogger("seatunnel.cluster")
 
 WATCH_S = 0.1
+
+MOST_ENDED = 100
+"""Of the hosts that have ended, so many are reported."""
 
 Value = TypeVar("Value")
 
@@ -75,9 +79,10 @@ class OwnHosts:
         self._seen_term = seen_term
         self._on_news = on_news
         self._term = 0
-        """The highest term of an order."""
+        """The highest term of an order, to this agent or to a host of an earlier one."""
 
         self._hosts: dict[str, _Watched] = {}
+        self._ended = deque[str](maxlen=MOST_ENDED)
         self._adopted = False
         self._opening = asyncio.Lock()
         self._watching: dict[str, asyncio.Task[None]] = {}
@@ -88,13 +93,14 @@ class OwnHosts:
         """Return what is known of the hosts; ``None`` until those of an earlier agent have been looked for."""
         if not self._adopted:
             return None
-        hosts = (
+        hosts = tuple(
             HostReport(name=name, boot=host.process.boot, status=host.status)
             for name, host in self._hosts.items()
             if host.process.pid
         )
+        ended = tuple(self._ended)  # read behind the hosts: one that is in neither was not seen to end
         workers = {} if self._config.role.works else self._workers.living()
-        return MemberReport(hosts=tuple(hosts), tags=self.tags, workers=workers, clock=time.monotonic())
+        return MemberReport(hosts=hosts, ended=ended, tags=self.tags, workers=workers, clock=time.monotonic())
 
     def names(self) -> tuple[str, ...]:
         """Return the names of the hosts."""
@@ -142,13 +148,18 @@ class OwnHosts:
                 host.thread.shutdown(wait=False)
             else:
                 self._hosts[host.process.name] = host
+        self._term = max(
+            [self._term, *(host.process.term for host in self._hosts.values())]
+        )  # or they refuse to answer
         for host in self._hosts.values():
             await self._refresh(host)
         self._spark.prepare(goes_on=bool(self._hosts))
         self._adopted = True
 
     def _watched(self, name: str) -> _Watched:
-        return _Watched(HostProcess(self._config, self._address, name, spark=self._spark.arguments))
+        process = HostProcess(self._config, self._address, name, spark=self._spark.arguments)
+        process.on_end = self._ended.append
+        return _Watched(process)
 
     async def _watch_one(self, name: str) -> None:
         """Ask a host how it stands, again and again; start the shared one when it is gone."""
@@ -158,6 +169,7 @@ class OwnHosts:
                 await self._supervise()
             doubt = await host.ask(self._spark.doubt, host.status)
             if doubt:
+                host.process.on_end(host.process.boot)
                 await self._kill(host, doubt)
             if not host.process.pid:
                 if name != SHARED:

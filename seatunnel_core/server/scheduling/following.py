@@ -35,7 +35,7 @@ LONG_LIFE_S = 600.0
 """The end of a host says nothing of a job that ran in it for so long."""
 
 MOST_DEATHS = 6
-"""A job fails when so many hosts in a row have ended with it."""
+"""A job fails when so many hosts in a row have ended with it, while their agents did not."""
 
 ALONE_S = 60.0
 """A job that is suspected to end its hosts and ran alone for so long returns to the others."""
@@ -58,7 +58,7 @@ def follow(view: View, record: JobRecord) -> Change | Order | None:
     if record.dedicated and not record.process:
         return _opened(view, record, host)
     if host is None or host.boot != record.process:
-        return _of_dead_host(view, record)
+        return _of_dead_host(view, record, seen=record.process in report.ended)
     hosted = None if host.status is None else host.status.job(record.job_id)
     if hosted is None and (host.status is None or not host.status.ready):
         return _late(view, record, host)
@@ -147,14 +147,17 @@ def _opened(view: View, record: JobRecord, host: HostReport | None) -> Change | 
     return Record(evolve(record, process=boot))
 
 
-def _of_dead_host(view: View, record: JobRecord) -> Change:
-    """Let a job go on elsewhere whose host is gone, unless it was to end, or ends each of its hosts."""
+def _of_dead_host(view: View, record: JobRecord, *, seen: bool) -> Change:
+    """Let a job go on elsewhere whose host is gone, unless it was to end, or ends each of its hosts.
+
+    A host whose end was not ``seen`` by its agent was lost with its node, which says nothing of the job.
+    """
     if record.wanted in CANCELLED:  # its end says nothing of the job: it may have been killed because that did not end
         if view.may_end(record):
             return End(view.ended(record, JobState.CANCELED))
         return Record(view.released(record, deaths=record.deaths))
     lived_s = view.placed_s.get(record.job_id, 0.0)
-    deaths = 0 if lived_s > LONG_LIFE_S else record.deaths + 1
+    deaths = 0 if lived_s > LONG_LIFE_S else record.deaths + seen
     if deaths >= MOST_DEATHS:
         error = (
             f"{deaths} hosts in a row have ended while they ran this job, the last of them with no other job: it ends "

@@ -93,7 +93,7 @@ class JobRecord:
     """Whether a host that could not be reached may still run an earlier attempt: none has claimed the job since."""
 
     deaths: int = 0
-    """How many hosts in a row have ended while they had it."""
+    """How many hosts in a row have ended while they had it, those that were lost with their nodes left out."""
 
     submitted_at: float
     """Seconds since 1970; for display only."""

@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 from seatunnel_core.config.engine import load_engine
+from seatunnel_core.server.agent import own_hosts
 from seatunnel_core.server.agent.dispatcher import encoded
+from seatunnel_core.server.agent.host_process import HostProcess
 from seatunnel_core.server.agent.host_spark import NoChildren
 from seatunnel_core.server.agent.leadership import Leadership
 from seatunnel_core.server.agent.node_config import NodeConfig
@@ -18,6 +20,7 @@ from seatunnel_core.server.agent.own_hosts import OwnHosts, _Watched
 from seatunnel_core.server.agent.peers import LARGEST_BODY, Peers, bodies, order_bytes
 from seatunnel_core.server.agent.workers import Workers
 from seatunnel_core.server.errors import HostError
+from seatunnel_core.server.host.host import Host
 from seatunnel_core.server.member_report import MemberReport
 from seatunnel_core.server.scheduling.decisions import Start
 from seatunnel_core.server.state.records import JobRecord
@@ -115,6 +118,54 @@ def test_a_host_that_is_gone_when_its_order_was_carried_out_is_asked_nothing(tmp
     host = hosts._hosts["7"] = _Watched(process)  # type: ignore[arg-type]
     asyncio.run(hosts.carry_out(3, [{"do": "kill", "host": "7", "boot": "b"}], time.monotonic()))
     assert not hosts._hosts
+
+
+def adopting(folder: Path, monkeypatch: pytest.MonkeyPatch, host: Host) -> OwnHosts:
+    """Return the hosts of an agent that was started again and has adopted one."""
+
+    def ask(_: HostProcess, request: Any, timeout_s: float = 0.0) -> Any:
+        return host.verbs()[request["do"]](request)
+
+    monkeypatch.setattr(HostProcess, "ask", ask)
+    monkeypatch.setattr(HostProcess, "is_alive", lambda _: True)
+    monkeypatch.setattr(own_hosts, "host_sockets", lambda *_: {42: folder / "42.sock"})
+    hosts = OwnHosts(config(folder), "127.0.0.1:1", NoChildren(), Workers(), lambda: 0)
+    asyncio.run(hosts._adopt())
+    return hosts
+
+
+def a_host() -> Host:
+    return Host(lambda _: pytest.fail("no job is started"), pid=42, name="", boot="b", offered=0)
+
+
+def test_an_agent_that_knows_no_term_yet_is_answered_by_the_host_that_it_adopts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The storage did not answer when the agent was started again. Its host refused to answer to term 0, and was killed
+    with all jobs after 20 s, as one that does not answer."""
+    host = a_host()
+    host.verbs()["status"]({"term": 7})
+    hosts = adopting(tmp_path, monkeypatch, host)
+    shared = hosts.shared()
+    assert shared is not None
+    assert shared.term == 7
+    with pytest.raises(HostError, match="order of term 6"):
+        hosts.require_term(6)
+
+
+def test_a_host_that_ends_while_its_agent_watches_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    hosts = adopting(tmp_path, monkeypatch, a_host())
+    before = hosts.report()
+    monkeypatch.setattr(HostProcess, "is_alive", lambda _: False)
+    asyncio.run(hosts._refresh(hosts._hosts[""]))
+    after = hosts.report()
+    assert before is not None
+    assert after is not None
+    assert [each.boot for each in before.hosts] == ["b"]
+    assert (before.ended, after.hosts, after.ended) == ((), (), ("b",))
+    assert MemberReport.from_record(after.record()) == after
+    of_earlier_version = {key: value for key, value in after.record().items() if key != "ended"}
+    assert MemberReport.from_record(of_earlier_version).ended == ()
 
 
 def test_orders_that_reach_a_node_too_late_are_refused(tmp_path: Path) -> None:

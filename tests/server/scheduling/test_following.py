@@ -157,15 +157,24 @@ def test_a_host_of_a_job_that_has_none_is_closed() -> None:
 # -- the host is gone -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("gone", [member(host(boot="another")), member()])
+SEEN = (BOOT,)
+
+
+@pytest.mark.parametrize("gone", [member(host(boot="another"), ended=SEEN), member(ended=SEEN)])
 def test_the_end_of_a_host_is_counted_and_its_jobs_go_on(gone: Member) -> None:
     assert decided(RUNNING, here=gone) == [Record(evolve(WAITING, deaths=1))]
     assert decided(evolve(RUNNING, deaths=1), here=gone) == [Record(evolve(WAITING, deaths=2))]
     assert decided(evolve(RUNNING, deaths=1), here=gone, placed_s=601.0) == [Record(WAITING)], "it lived for long"
 
 
+def test_hosts_that_were_lost_with_their_nodes_let_no_job_fail() -> None:
+    """Six nodes in a row were killed and started again at once, and a job failed that had done nothing to them."""
+    for restarted in (member(), member(host(boot="another")), member(ended=("another",))):
+        assert decided(evolve(RUNNING, deaths=5), here=restarted) == [Record(evolve(WAITING, deaths=5))]
+
+
 def test_a_job_that_ends_each_of_its_hosts_fails() -> None:
-    state, error = ended(decided(evolve(RUNNING, deaths=5), here=member()))
+    state, error = ended(decided(evolve(RUNNING, deaths=5), here=member(ended=SEEN)))
     assert state is JobState.FAILED
     assert "6 hosts in a row" in error
     assert "job-1.log" in error
@@ -178,7 +187,7 @@ def test_a_cancelled_job_whose_host_is_gone_is_at_its_end() -> None:
 
 def test_a_savepoint_in_flight_survives_its_host() -> None:
     saved = evolve(RUNNING, wanted=Wanted.SAVEPOINT)
-    assert decided(saved, here=member()) == [Record(evolve(WAITING, wanted=Wanted.SAVEPOINT, deaths=1))]
+    assert decided(saved, here=member(ended=SEEN)) == [Record(evolve(WAITING, wanted=Wanted.SAVEPOINT, deaths=1))]
 
 
 # -- the member does not answer ---------------------------------------------------------------------------------------
@@ -276,7 +285,8 @@ def test_a_host_of_its_own_is_opened_then_noted_then_ordered_to_start() -> None:
 
 
 def test_the_end_of_a_host_of_its_own_is_counted() -> None:
-    assert decided(OWN, here=member(host(ready=False))) == [Record(evolve(WAITING, deaths=1))]
+    gone = member(host(ready=False), ended=(OWN.process,))
+    assert decided(OWN, here=gone) == [Record(evolve(WAITING, deaths=1))]
 
 
 def test_a_suspected_job_that_runs_well_alone_returns_to_the_others() -> None:

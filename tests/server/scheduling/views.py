@@ -48,9 +48,11 @@ def host(
     return HostReport(name=name, boot=boot, status=status)
 
 
-def member(*hosts: HostReport, lost: bool = False, busy: bool = False, **tags: str) -> Member:
+def member(
+    *hosts: HostReport, ended: tuple[str, ...] = (), lost: bool = False, busy: bool = False, **tags: str
+) -> Member:
     """Return a member that has answered."""
-    return Member(report=MemberReport(hosts=hosts, tags=tags), lost=lost, busy=busy)
+    return Member(report=MemberReport(hosts=hosts, ended=ended, tags=tags), lost=lost, busy=busy)
 
 
 def view(*records: JobRecord, members: Mapping[str, Member] | None = None, **more: Any) -> View:

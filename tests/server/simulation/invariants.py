@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 CANCEL_LIMIT_S = 60.0
 """A job that is cancelled while nothing is broken is at its end within so long, whatever hangs."""
 
-HOST_KILLERS = ("kill_host", "power", "pause_host", "pause_node")
-"""Faults after which a host is gone, or is killed because it says nothing."""
+HOST_KILLERS = ("kill_host", "pause_host", "pause_node")
+"""Faults after which a host is gone and its agent is not, or is killed because it says nothing."""
 
 FAILOVER_S = 25.0
 """No job stays with a node that is gone for longer, while a leader acts."""

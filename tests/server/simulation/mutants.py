@@ -72,7 +72,7 @@ MUTANTS = (
     Mutant("strangers stay", following.strangers, "found.append(Close(address, host.name, host.boot))", "pass"),
     Mutant("never started", following.follow, "return Start(record.host, host.name, record)", "return None"),
     Mutant("hangs for ever", following._late, "> KILL_AFTER_S", "> 1e9"),
-    Mutant("deaths do not count", following._of_dead_host, "record.deaths + 1", "record.deaths"),
+    Mutant("deaths do not count", following._of_dead_host, "record.deaths + seen", "record.deaths"),
     Mutant("nobody is lost", Contact.member, "failing is not None and now - failing > timeout_s", "False"),
     Mutant("slots do not count", placing._Room.note, "counts.get(record.host, 0) + more", "0"),
     Mutant(
