@@ -190,7 +190,7 @@ class StorageUnavailableError(StorageFailureError):
 
 
 class StorageAccessError(StorageFailureError):
-    """The checkpoint storage refused, and will refuse again: permissions, a read-only or unsuitable file system.
+    """The checkpoint storage refused, and will refuse again: permissions, or a file system that is not suitable.
 
     What the engine did: it stored nothing more, so it publishes nothing more. What was published before stays.
 

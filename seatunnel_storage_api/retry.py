@@ -37,9 +37,19 @@ class Backoff:
 
 
 _REFUSALS = frozenset(
-    (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG, errno.ELOOP, errno.EINVAL)
+    (errno.EACCES, errno.EPERM, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG, errno.ELOOP, errno.EINVAL)
 )
 """Operating system errors that do not pass by themselves."""
+
+
+def what_helps(cause: OSError) -> str:
+    """Return what to do about an error that may pass.
+
+    A file system that was writable becomes read-only when its disk or its server fails, and is mended like that.
+    """
+    if cause.errno == errno.EROFS:
+        return "Make its file system writable, or choose another namespace"
+    return "Check that the storage is up and has room, then try again"
 
 
 def as_storage_errors(action: Callable[[], Answer]) -> Answer:
@@ -56,7 +66,7 @@ def as_storage_errors(action: Callable[[], Answer]) -> Answer:
             raise StorageAccessError(
                 f"{cause}. Make the place readable and writable for this user, or choose another namespace"
             ) from cause
-        raise StorageUnavailableError(f"{cause}. Check that the storage is up and has room, then try again") from cause
+        raise StorageUnavailableError(f"{cause}. {what_helps(cause)}") from cause
 
 
 __getattr__ = renamed(__name__, {"sort_out": "as_storage_errors"})

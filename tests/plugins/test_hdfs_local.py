@@ -283,7 +283,8 @@ def test_a_namespace_that_was_taken_away_is_no_deleted_job(
         (errno.ENOSPC, StorageUnavailableError),
         (errno.EDQUOT, StorageUnavailableError),
         (errno.ESTALE, StorageUnavailableError),
-        (errno.EROFS, StorageAccessError),
+        (errno.EROFS, StorageUnavailableError),
+        (errno.EACCES, StorageAccessError),
     ],
 )
 def test_a_disk_that_is_full_when_it_is_opened_may_have_room_later(

@@ -59,7 +59,7 @@ def test_what_passes_by_itself_is_not_noticed(storage: Disturbed) -> None:
         (ConnectionResetError("gone"), StorageUnavailableError),
         (TimeoutError("late"), StorageUnavailableError),
         (OSError(errno.ENOSPC, "No space left on device"), StorageUnavailableError),
-        (OSError(errno.EROFS, "Read-only file system"), StorageAccessError),
+        (OSError(errno.EROFS, "Read-only file system"), StorageUnavailableError),
         (PermissionError(errno.EACCES, "Permission denied"), StorageAccessError),
         (StorageUnavailableError("503 Slow Down"), StorageUnavailableError),
         (StorageAccessError("403 AccessDenied"), StorageAccessError),

@@ -18,6 +18,7 @@ from seatunnel_storage_api.blob import Blob, BlobStorage
 from seatunnel_storage_api.errors import StorageAccessError, StorageUnavailableError
 from seatunnel_storage_api.inventory import Holding, holdings_despite_refusals
 from seatunnel_storage_api.layout import TEMPORARY_FOLDER
+from seatunnel_storage_api.retry import what_helps
 from seatunnel_storage_hdfs.mounts import file_system, network_file_system
 
 BACKEND = "hdfs on local files"
@@ -157,8 +158,8 @@ class LocalFileStorage(BlobStorage):
             )
 
 
-_PASSING = frozenset((errno.EIO, errno.ENOSPC, errno.EDQUOT, errno.ESTALE, errno.ETIMEDOUT))
-"""What a folder that can be used otherwise says while its disk is full, or its server does not answer."""
+_PASSING = frozenset((errno.EIO, errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.ESTALE, errno.ETIMEDOUT))
+"""What a folder that can be used otherwise says while its disk is full or failing, or its server does not answer."""
 
 
 def create(configuration: Mapping[str, str], backend: str = BACKEND) -> LocalFileStorage:
@@ -171,7 +172,7 @@ def create(configuration: Mapping[str, str], backend: str = BACKEND) -> LocalFil
     Raises:
         StorageConfigurationError: A key has a wrong value.
         StorageAccessError: The folder cannot be created or written, or its file system has no hard links.
-        StorageUnavailableError: It cannot be written now: its disk is full, or a server does not answer.
+        StorageUnavailableError: It cannot be written now: its disk is full or read-only, or a server does not answer.
     """
     namespace = shared.namespace(configuration)
     storage = LocalFileStorage(backend=backend, namespace=namespace, max_retained=shared.max_retained(configuration))
@@ -190,8 +191,7 @@ def _require_usable(namespace: str, backend: str) -> bool:
     except OSError as cause:
         if cause.errno in _PASSING:
             raise StorageUnavailableError(
-                f"cannot use {namespace} ({backend}): {cause}. Check that the storage is up and has room, then try "
-                "again"
+                f"cannot use {namespace} ({backend}): {cause}. {what_helps(cause)}"
             ) from cause
         raise StorageAccessError(
             f"cannot use {namespace} ({backend}): {cause}. Make it a folder on a file system with hard links that this "

@@ -31,9 +31,10 @@ _IDLE_IN_TRANSACTION = {True: "idle_transaction_timeout", False: "wait_timeout"}
 
 _PASSING = frozenset(
     {1021, 1040, 1053, 1079, 1114, 1129, 1152, 1158, 1159, 1160, 1161, 1184, 1203, 1205, 1213, 1226, 1412, 1927}
-    | {2002, 2003, 2006, 2013, 2014, 3024, 3058, 4031}
+    | {1290, 1836, 2002, 2003, 2006, 2013, 2014, 3024, 3058, 4031}
 )
-"""Errors that may pass: connection lost or refused, too many connections, shutdown, disk full, deadlock, timeouts."""
+"""Errors that may pass: connection lost or refused, too many connections, shutdown, disk full, read-only, deadlock,
+timeouts."""
 
 
 class MySQL(Dialect):

@@ -27,9 +27,9 @@ _KEEPALIVES = {"keepalives_idle": 5, "keepalives_interval": 3, "keepalives_count
 _SILENT_MS = 15_000
 """So that a server that is gone is noticed within about 15 s."""
 
-_PASSING = ("08", "53", "57P", "40", "25P0", "55P03", "57014", "58")
+_PASSING = ("08", "53", "57P", "40", "25006", "25P0", "55P03", "57014", "58")
 """Starts of SQLSTATE that may pass: connection lost, too few resources, shutdown or start of the server, deadlock,
-a transaction that stood still, lock timeout, statement timeout, system error."""
+a standby that will lead, a transaction that stood still, lock timeout, statement timeout, system error."""
 
 _REFUSED = ("authentication failed", "does not exist", "no pg_hba.conf entry", "no password supplied")
 """What a server says at the start of a connection, which has no SQLSTATE, when it will say it again."""
