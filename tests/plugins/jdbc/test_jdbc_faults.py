@@ -8,7 +8,10 @@ from pathlib import Path
 
 import pytest
 from attrs import frozen
+from pymysql.err import OperationalError
+from seatunnel_storage_jdbc.databases.mysql import MySQL
 
+from seatunnel_storage_api.errors import StorageUnavailableError
 from seatunnel_storage_api.testing.given import JOB, checkpoint, claim
 from tests.figures import Figure
 from tests.plugins.jdbc.jdbc_databases import File, Server, drop, fresh, tables
@@ -89,6 +92,16 @@ def test_a_state_larger_than_a_packet(server: Server, configuration: dict[str, s
         assert len(rows.run(f"SELECT path FROM {rows.table}")) == 1, (
             "the marker of the newest epoch stays, nothing else"
         )
+
+
+def test_a_server_that_may_only_be_read_may_be_written_again() -> None:
+    """It is a standby, or is made one: an engine waits for it, as for one that does not answer."""
+    made = fresh(shared(Postgres))
+    made["url"] += "?options=-c%20default_transaction_read_only%3Don"
+    with pytest.raises(StorageUnavailableError, match="in a read-only transaction"):
+        storage_of({"type": "jdbc", **made})
+    refused = OperationalError(1290, "The MariaDB server is running with the --read-only option")
+    assert MySQL().may_pass(refused)
 
 
 @pytest.mark.parametrize("kind", [Postgres, MariaDB])

@@ -2,6 +2,8 @@
 
 import contextlib
 import random
+import shutil
+import sys
 import threading
 import time
 from collections import Counter
@@ -26,8 +28,9 @@ MOST_AT_ONCE = 2
 PATIENCE_S = 8.0
 """At most so long a strike waits for a job that runs: a cluster that only starts has little to lose."""
 
-DRAIN_S = 300.0
-"""Jobs have so long to end once nothing breaks any more."""
+DRAIN_S = 900.0
+"""Jobs have so long to end once nothing breaks any more and all masters are warm: they have rows for half a minute at
+most, and the machine may be busy. One that has not ended then is lost."""
 
 
 @define(eq=False)
@@ -111,7 +114,15 @@ class Nemesis:
 
 
 def play_batch(
-    folder: Path, plan_name: str, seed: int, minutes: float, before: Mapping[str, int], only: str = ""
+    folder: Path,
+    plan_name: str,
+    seed: int,
+    minutes: float,
+    before: Mapping[str, int],
+    only: str = "",
+    *,
+    clients_count: int = CLIENTS,
+    most_faults: int = sys.maxsize,
 ) -> tuple[Batch, Verdict]:
     """Play one batch and return what came of it. Its folder has logs, the history and the sinks.
 
@@ -119,9 +130,11 @@ def play_batch(
         folder: is made.
         plan_name: of ``PLANS``.
         seed: of all that is drawn.
-        minutes: at most; the last ones are left for the jobs to end.
+        minutes: at most; the last ones are left for the jobs to end, which are followed to their ends.
         before: how often each kind has happened already.
         only: a text that the names of the kinds must have.
+        clients_count: how many use the cluster.
+        most_faults: that are played.
     """
     began, plan = time.monotonic(), PLANS[plan_name]
     folder.mkdir(parents=True)
@@ -131,9 +144,9 @@ def play_batch(
         ground.begin()
         print(f"the cluster is warm after {time.monotonic() - began:.0f} s", flush=True)
         nemesis = Nemesis(ground, clients, random.Random(seed), before, kinds)
-        clients.begin(CLIENTS)
+        clients.begin(clients_count)
         striking_until = began + max(30.0, minutes * 60 - 90)
-        while time.monotonic() < striking_until:
+        while time.monotonic() < striking_until and nemesis.counts.total() < most_faults:
             time.sleep(nemesis.draw.uniform(0.1, 4))
             nemesis.strike()
         nemesis.rest()
@@ -145,6 +158,8 @@ def play_batch(
         verdict = judge(ground, clients)
         if not left:
             verdict.problems.append(f"jobs had no end after {DRAIN_S:.0f} s: {clients.states()}")
+        if verdict.problems:
+            shutil.copytree(ground.sinks, folder / "sinks", dirs_exist_ok=True)  # their disk goes with the cluster
         by_itself = {member.node.address: member.ended_by_itself for member in ground.members if member.ended_by_itself}
         if by_itself:
             print(f"agents ended by themselves and were started again: {by_itself}", flush=True)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from attrs import define, field
 
-from tests.server.nemesis.clients import ENDS, NEVER_BEGUN, Clients, last_state
+from tests.server.nemesis.clients import ENDS, NEVER_BEGUN, STOPPED, Clients, last_state
 from tests.server.nemesis.ground import Ground, wait_for_leader
 from tests.server.nemesis.history import Call
 from tests.server.nemesis.work import Target, Work
@@ -15,7 +15,6 @@ LEADS = re.compile(r"this node \((\S+)\) leads in term (\d+),")
 ENDED = re.compile(r"the job (\S+) ended: (\w+)")
 STATED = (
     "hosts in a row have ended while they ran this job",  # which were killed, one after the other
-    "Read-only file system",  # which a user has to mend
     NEVER_BEGUN,
 )
 """Reasons for which a job may fail here. Who submitted it submits it again, and it has to finish then."""
@@ -32,7 +31,11 @@ class Verdict:
 
     problems: list[str] = field(factory=list)
     lost: int = 0
+    """Jobs without an end, or without some of their rows."""
+
     unfinished: int = 0
+    """Those of them that still ran when they were judged."""
+
     doubled: int = 0
     ends: Counter[str] = field(factory=Counter)
     jobs: int = 0
@@ -48,7 +51,7 @@ def judge(ground: Ground, clients: Clients) -> Verdict:
     for work in clients.works:
         _judge_job(ground, clients, work, verdict)
     verdict.problems += _logs(ground, clients)
-    verdict.problems += _slots(ground)
+    verdict.problems += slots(ground)
     return verdict
 
 
@@ -62,9 +65,9 @@ def _judge_job(ground: Ground, clients: Clients, work: Work, verdict: Verdict) -
     verdict.ends[state or "unknown to the cluster"] += 1
     said = f"job {work.job_id} ({work.fate}), which the cluster calls {state or 'unknown'} {error[:200]}"
     if state not in ENDS and (acknowledged or state):
-        verdict.lost += not state
+        verdict.lost += 1
         verdict.unfinished += bool(state)
-        verdict.problems.append(f"{said}: it has no end")
+        verdict.problems.append(f"{said}: it has no end, long after the cluster was whole")
         return
     if state == "FAILED":
         verdict.reasons.append(f"{work.job_id}: {error}")
@@ -74,17 +77,18 @@ def _judge_job(ground: Ground, clients: Clients, work: Work, verdict: Verdict) -
     verdict.problems += [
         f"{said}: {problem}" for problem in stops(history.of(work.job_id, work.fate), work, state, error)
     ]
+    whole = state == "FINISHED" or (work.streaming and state in STOPPED and TAKEN_BACK not in error)
     for target in work.targets:
-        judge_rows(ground, target, state, said, verdict)
+        judge_rows(ground, target, state, said, verdict, whole=whole)
     verdict.slowest_stop_s = max(verdict.slowest_stop_s, _stop_s(clients, work))
 
 
-def judge_rows(ground: Ground, target: Target, state: str, said: str, verdict: Verdict) -> None:
-    """Every row once where the job has finished; none twice, and no strange one, anywhere."""
+def judge_rows(ground: Ground, target: Target, state: str, said: str, verdict: Verdict, *, whole: bool) -> None:
+    """Every row once where the sink is to be ``whole``; none twice, and no strange one, anywhere."""
     found = Counter(target.found(ground.database))
     doubled = [row for row, count in found.items() if count > 1]
     strange = [row for row in found if not 1 <= row <= target.rows]
-    missing = target.rows - len(found) if state == "FINISHED" else 0
+    missing = target.rows - len(found) if whole else 0
     if doubled or strange:
         verdict.doubled += 1
         verdict.problems.append(f"{said}: {target.place} has rows twice: {doubled[:5]}, or strange ones: {strange[:5]}")
@@ -109,8 +113,10 @@ def ends_of(calls: list[Call]) -> Iterator[str]:
 
 def stops(stops: list[Call], work: Work, state: str, error: str) -> Iterator[str]:
     """Yield whether a stop that was acknowledged has been forgotten: then the job went on to its natural end."""
-    if work.fate == "run" and state in ("CANCELED", "SAVEPOINT_DONE"):
+    if work.fate == "run" and state in STOPPED:
         yield "nobody told it to stop"
+    if work.streaming and state == "FINISHED":
+        yield "it ended by itself, and has no end of its own"
     if work.fate == "run" or not any(call.acknowledged for call in stops) or work.resumed:
         return
     seconds = max(target.rows for target in work.targets) / work.rows_per_second
@@ -153,7 +159,7 @@ def led_twice(logs: Iterable[str]) -> Iterator[str]:
             yield f"{' and '.join(sorted(addresses))} led in term {term}"
 
 
-def _slots(ground: Ground) -> Iterator[str]:
+def slots(ground: Ground) -> Iterator[str]:
     """Yield what is wrong with the slots: all of them are free in the end, and no job is left."""
     node = wait_for_leader(ground, wait_s=150).node
     overview = node.ask("GET", "/overview")[1]

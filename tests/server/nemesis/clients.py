@@ -22,6 +22,8 @@ NEVER_BEGUN = "in the checkpoint storage to go on with"
 
 ANSWER_S = 10.0
 LOOK_S = 0.5
+COUNT_S = 2.0
+"""Between two looks at the rows of a streaming job, on average."""
 
 
 @define(eq=False)
@@ -110,12 +112,24 @@ class Errand:
         text = self.work.text(self.clients.ground.database)
         if not self._submit(text, "submit", leaving):
             return
-        stop_at = now() + self.draw.uniform(0, 15) if self.work.fate != "run" else None
-        state, error = self._watch(stop_at, leaving)
+        state, error = self._watch(self._first_stop(), leaving)
         if self.work.resumed and state in STOPPED and self._submit(text, "resume", leaving):
-            state, error = self._watch(None, leaving)
+            state, error = self._watch(self._last_stop(), leaving)
         while state == "FAILED" and NEVER_BEGUN not in error and self._submit(text, "resume", leaving):
-            state, error = self._watch(None, leaving)
+            state, error = self._watch(self._last_stop(), leaving)
+
+    def _first_stop(self) -> Callable[[], bool]:
+        """Return what says that the job is to be stopped now: it is at a random moment, unless that is for good."""
+        if self.work.fate == "run" or (self.work.streaming and not self.work.resumed):
+            return self._last_stop()
+        stop_at = now() + self.draw.uniform(0, 15)
+        return lambda: now() >= stop_at
+
+    def _last_stop(self) -> Callable[[], bool]:
+        """Return the same for the last time: a streaming job is stopped when it has nothing to do any more."""
+        if not self.work.streaming:
+            return lambda: False
+        return lambda: self.draw.random() < LOOK_S / COUNT_S and self.work.is_complete(self.clients.ground.database)
 
     def _submit(self, text: str, what: str, leaving: threading.Event) -> bool:
         """Submit the job; return whether that was acknowledged. Who is patient repeats it under the same id."""
@@ -131,18 +145,18 @@ class Errand:
             leaving.wait(self.draw.uniform(0.1, 1))
         return False
 
-    def _watch(self, stop_at: float | None, leaving: threading.Event) -> tuple[str, str]:
+    def _watch(self, is_due: Callable[[], bool], leaving: threading.Event) -> tuple[str, str]:
         """Look until the job has ended, stop it when its time has come, and return its last state and its error."""
-        state = error = ""
+        state, error, stopped = "", "", False
         while not leaving.wait(LOOK_S):
-            if stop_at is not None and now() >= stop_at:
+            if not stopped and is_due():
                 stopping = {"jobId": self.work.job_id, "isStopWithSavePoint": self.work.fate == "savepoint"}
                 call = self._call(
                     self.work.fate, "POST", "/stop-job", json.dumps(stopping).encode(), lambda _: ("", "")
                 )
                 if not call.acknowledged:
                     continue
-                stop_at = None
+                stopped = True
             call = self._call("look", "GET", f"/job-info/{self.work.job_id}", b"", answered)
             if call.acknowledged:
                 state, error = call.said, call.error

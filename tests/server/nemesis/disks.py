@@ -1,4 +1,4 @@
-"""The disk that the state lies on, or the database: full, read-only, slow, failing; and the database itself."""
+"""The disks of the state, or of the database, and of the sinks: full, read-only, slow, failing; and the database."""
 
 import errno
 import random
@@ -7,11 +7,17 @@ from collections.abc import Iterator
 
 from tests.server.nemesis.ground import Ground
 from tests.server.nemesis.kinds import LONG, PAUSES, SHORT, kind
+from tests.server.nemesis.storage import Disk
 
 
 def with_disk(ground: Ground) -> bool:
     """Return whether the state lies on a disk of its own."""
     return ground.disk is not None
+
+
+def with_sink_disk(ground: Ground) -> bool:
+    """Return whether the sinks of files lie on a disk of their own."""
+    return ground.sink_disk is not None
 
 
 def with_files(ground: Ground) -> bool:
@@ -26,10 +32,19 @@ def with_database(ground: Ground) -> bool:
 
 @kind("storage: full", LONG, with_disk)
 def _full(ground: Ground, _draw: random.Random) -> Iterator[None]:
-    assert ground.disk is not None
-    ground.disk.fill()
+    yield from _filled(ground.disk)
+
+
+@kind("sink: full", LONG, with_sink_disk)
+def _full_sink(ground: Ground, _draw: random.Random) -> Iterator[None]:
+    yield from _filled(ground.sink_disk)
+
+
+def _filled(disk: Disk | None) -> Iterator[None]:
+    assert disk is not None
+    disk.fill()
     yield
-    ground.disk.empty()
+    disk.empty()
 
 
 @kind("storage: read-only", LONG, with_files)
@@ -49,8 +64,17 @@ def _frozen(ground: Ground, _draw: random.Random) -> Iterator[None]:
 
 @kind("storage: slow", LONG, with_disk)
 def _slow(ground: Ground, draw: random.Random) -> Iterator[None]:
-    """It stands still for most of the time."""
-    disk, over, rest_s = ground.disk, threading.Event(), draw.uniform(0.2, 2)
+    yield from _slowed(ground.disk, draw)
+
+
+@kind("sink: slow", LONG, with_sink_disk)
+def _slow_sink(ground: Ground, draw: random.Random) -> Iterator[None]:
+    yield from _slowed(ground.sink_disk, draw)
+
+
+def _slowed(disk: Disk | None, draw: random.Random) -> Iterator[None]:
+    """Let a disk stand still for most of the time."""
+    over, rest_s = threading.Event(), draw.uniform(0.2, 2)
     assert disk is not None
 
     def drag() -> None:

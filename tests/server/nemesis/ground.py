@@ -151,6 +151,7 @@ class Ground:
         database: that it keeps everything in, if it does.
         network: of its nodes, if each of them has a network of its own.
         disk: that the state, or the data of the database, lies on.
+        sink_disk: that the files of the sinks lie on.
     """
 
     plan: Plan
@@ -160,6 +161,7 @@ class Ground:
     database: Database | None = None
     network: Network | None = None
     disk: Disk | None = None
+    sink_disk: Disk | None = None
     name: str = "seatunnel"
     _over: threading.Event = field(factory=threading.Event)
 
@@ -205,9 +207,9 @@ class Ground:
         """Mend whatever may be broken still, and wait until all masters are warm."""
         if self.network is not None:
             self.network.heal_all()
-        if self.disk is not None:
-            self.disk.thaw()
-            self.disk.empty()
+        for disk in filter(None, (self.disk, self.sink_disk)):
+            disk.thaw()
+            disk.empty()
         if self.database is not None:
             self.database.start_again()
         for member in self.members:
@@ -231,8 +233,11 @@ def a_ground(folder: Path, plan: Plan) -> Iterator[Ground]:
     with contextlib.ExitStack() as resources:
         network = resources.enter_context(a_network()) if networking.can_be_had() else None
         folder.mkdir(parents=True)
-        kept = folder / ("data" if plan.database else "checkpoints")
-        disk = resources.enter_context(a_disk(kept, folder / "disk")) if disks.can_be_had() else None
+        kept, sinks = folder / ("data" if plan.database else "checkpoints"), folder / "sinks"
+        disk, sink_disk = (
+            resources.enter_context(a_disk(each, folder / f"disk-of-{each.name}")) if disks.can_be_had() else None
+            for each in (kept, sinks)
+        )
         database = resources.enter_context(a_database(plan, kept, network)) if plan.database else None
         cluster = resources.enter_context(a_cluster(folder))
         _configure(folder, cluster, plan, database)
@@ -244,10 +249,11 @@ def a_ground(folder: Path, plan: Plan) -> Iterator[Ground]:
             plan=plan,
             cluster=cluster,
             members=members,
-            sinks=folder / "sinks",
+            sinks=sinks,
             database=database,
             network=network,
             disk=disk,
+            sink_disk=sink_disk,
         )
         try:
             yield ground

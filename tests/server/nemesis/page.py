@@ -17,32 +17,37 @@ AIM, AIM_OF_KIND = 400, 10
 INTRODUCTION = """# Nemesis
 
 `make nemesis MINUTES=20 SEED=7` starts a real cluster, lets clients use it, and breaks it at random moments. Clients
-submit batch jobs of one to three sinks (files, and tables of the database where there is one), cancel some, stop some
-with a savepoint, submit some again from there, and write down each call with its answer. In the end everything is
-mended, and a checker reads what clients were told, what lies in the sinks, and what the nodes have logged:
+submit jobs of one to three sinks (files, and tables of the database where there is one), cancel some, stop some
+with a savepoint, submit some again from there, and write down each call with its answer. Some jobs are in streaming
+mode: they have no end of their own, and are stopped for good when all of their rows have come. In the end everything
+is mended, all jobs are followed to their ends, and a checker reads what clients were told, what lies in the sinks, and
+what the nodes have logged:
 
-- every acknowledged job has exactly one end, which stays; it failed only for a reason that was played;
-- a job that has finished has every row once in each of its sinks; in the sinks of any other job no row is there
-  twice;
+- every acknowledged job has exactly one end, which stays; it failed only for a reason that was played. One that has
+  none within 15 minutes after all masters are warm again is lost;
+- a job that has finished, or a streaming job that was stopped for good, has every row once in each of its sinks; in
+  the sinks of any other job no row is there twice;
 - a job whose submit was not acknowledged ran once or not at all;
 - a stop that was acknowledged is not forgotten;
 - all slots are free, and no job is left;
 - no two nodes led in one term; no agent logged a traceback.
 
 Nodes are processes in network namespaces of their own; packets are dropped by nftables. The state and the
-checkpoints, or the data of the database, lie on a disk of their own, a loop device. A library that is loaded before
+checkpoints, or the data of the database, lie on a disk of their own, a loop device, and the files of the sinks on
+another one. A library that is loaded before
 the C library moves a node's wall clock, and makes its calls to the storage fail or hang. Where this cannot be had,
 which takes root, `nft` and a C compiler, such kinds of faults are left out, and the rest is played on ports of
 loopback. Agents that end by themselves are started again, as systemd does it.
 
-A job may fail here for one of three reasons, which its error says: six of its hosts in a row were killed, the storage
-was read-only, or it was to go on and had been stopped before it had begun. Its client submits a job of the first two
-kinds again, and it then has to finish. Not played: jobs in streaming mode, faults of the disk that sinks write to, a
-Spark cluster of others.
+A job may fail here for one of two reasons, which its error says: six of its hosts in a row were killed while their
+nodes lived, or it was to go on and had been stopped before it had begun. Its client submits a job of the first kind
+again, and it then has to finish. Not played: a Spark cluster of others.
 
 What it has found, each with a test since: two masters that started in the same moment refused each other; a job failed
 for good when its storage did not answer in the moment in which it began; a full disk, met when it was opened, was taken
-for a wrong folder; a Spark that was killed while it started was logged as a bug.
+for a wrong folder; a Spark that was killed while it started was logged as a bug; a job failed whose nodes were killed
+six times in a row, and one whose storage was read-only for a moment; the host of an agent that was started again while
+the storage did not answer refused to answer, too, and was killed.
 
 A batch takes at most 20 minutes, its seed draws the cluster, the jobs, the faults and the moments, and kinds that
 were played least come first: the state file (`STATE=…`) knows them. Half of the time two things are broken together.
@@ -65,7 +70,8 @@ def page(batches: Sequence[Batch]) -> str:
         f"**{faults.total()} faults in {len(batches)} batches, {sum(batch.pairs for batch in batches)} of them beside "
         f"another one; {jobs} acknowledged jobs: {sum(batch.lost for batch in batches)} lost, "
         f"{sum(batch.doubled for batch in batches)} doubled, {sum(batch.unfinished for batch in batches)} still ran "
-        f"when their time was over.** {unacknowledged} submits were never acknowledged.",
+        f"when their time was over.** {unacknowledged} submits were never acknowledged. Since seed 403, such jobs are "
+        "followed for 15 minutes instead of 5, and counted as lost if they have no end then.",
         "This part is written by `python -m tests.server.nemesis.page`.",
         "",
         *_table(("fault", *PLANS, "all"), _by_plan(batches, faults)),

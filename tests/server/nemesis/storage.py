@@ -1,4 +1,4 @@
-"""A small disk of its own, on which a cluster keeps its state and the checkpoints: it can be full or frozen."""
+"""A small disk of its own, for what a cluster keeps or for what its jobs write: it can be full or frozen."""
 
 import contextlib
 import os
@@ -56,7 +56,7 @@ def a_disk(folder: Path, image: Path) -> Iterator[Disk]:
     folder.mkdir(parents=True)
     with image.open("wb") as file:
         file.truncate(DISK_BYTES)
-    subprocess.run(["mkfs.ext4", "-q", "-N", "40000", "-m", "0", str(image)], check=True, capture_output=True)
+    subprocess.run(["mkfs.ext4", "-q", "-N", "100000", "-m", "0", str(image)], check=True, capture_output=True)
     subprocess.run(["mount", "-o", "loop", str(image), str(folder)], check=True, capture_output=True)
     disk = Disk(folder)
     try:

@@ -1,11 +1,14 @@
 """The checker notices what it is there for: histories, sinks and logs that are wrong on purpose."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from attrs import evolve
 
-from tests.server.nemesis.checker import Verdict, ends_of, judge_rows, led_twice, stops
+from tests.server.nemesis import checker
+from tests.server.nemesis.checker import Verdict, ends_of, judge, judge_rows, led_twice, stops
+from tests.server.nemesis.clients import Clients
 from tests.server.nemesis.ground import PLANS, Ground
 from tests.server.nemesis.history import Call, History
 from tests.server.nemesis.work import Target, Work
@@ -50,20 +53,50 @@ def test_rows_that_are_missing_or_there_twice(
     (tmp_path / "out/part.csv").write_text("".join(f"{row},text\n" for row in rows))
     target = Target(kind="csv", source=0, rows=3, place=str(tmp_path / "out"))
     ground, verdict = Ground(PLANS["files"], Nodes(tmp_path, tmp_path), [], tmp_path), Verdict()
-    judge_rows(ground, target, state, "job 1", verdict)
+    judge_rows(ground, target, state, "job 1", verdict, whole=state == "FINISHED")
     assert (verdict.lost, verdict.doubled) == (lost, doubled)
     assert bool(verdict.problems) == bool(lost or doubled)
 
 
-def test_a_stop_that_was_forgotten(tmp_path: Path) -> None:
-    target = Target(kind="csv", source=0, rows=4_000, place=str(tmp_path))
-    work = Work(
-        job_id="1", targets=(target,), rows_per_second=20, fate="savepoint", resumed=False, patient=True, own_host=False
+def a_work(folder: Path, **more: Any) -> Work:
+    target = Target(kind="csv", source=0, rows=4_000, place=str(folder))
+    return Work(
+        job_id="1", targets=(target,), rows_per_second=20, fate="savepoint", resumed=False, patient=True, **more
     )
+
+
+@pytest.mark.parametrize(
+    ("state", "error", "streaming", "lost"),
+    [
+        ("RUNNING", "", False, 1),
+        ("", "nobody knows it", False, 1),
+        ("SAVEPOINT_DONE", "", False, 0),
+        ("SAVEPOINT_DONE", "", True, 1),
+        ("CANCELED", "it was stopped before it had begun", True, 0),
+    ],
+)
+def test_a_job_without_an_end_is_lost_and_so_are_rows_of_a_streaming_job(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, state: str, error: str, streaming: bool, lost: int
+) -> None:
+    """Whoever stops a streaming job for good has seen all of its rows before."""
+    monkeypatch.setattr(checker, "last_state", lambda *_: (state, error))
+    ground = Ground(PLANS["files"], Nodes(tmp_path, tmp_path), [], tmp_path)
+    clients = Clients(ground, History(tmp_path / "history.jsonl"), 1)
+    clients.works.append(a_work(tmp_path / "out", streaming=streaming))
+    clients.history.note(call("submit", at=1))
+    monkeypatch.setattr(checker, "slots", lambda _: [])
+    verdict = judge(ground, clients)
+    assert (verdict.lost, verdict.unfinished) == (lost, int(state == "RUNNING"))
+    assert bool(verdict.problems) == bool(lost)
+
+
+def test_a_stop_that_was_forgotten(tmp_path: Path) -> None:
+    work = a_work(tmp_path)
     assert list(stops([call("savepoint", at=1)], work, "FINISHED", "")) != []
     assert list(stops([call("savepoint", at=1)], work, "CANCELED", "")) != []
     assert list(stops([call("savepoint", at=1)], work, "SAVEPOINT_DONE", "")) == []
     assert list(stops([], evolve(work, fate="run"), "CANCELED", "")) != []
+    assert list(stops([], evolve(work, streaming=True), "FINISHED", "")) != []
     assert list(stops([call("savepoint", at=1, status=0)], work, "FINISHED", "")) == []
 
 

@@ -11,6 +11,8 @@ from tests.server.nemesis.database import Database
 
 FILES = ("parquet", "json", "csv")
 JDBC = "jdbc"
+STREAMING = 0.5
+"""The share of jobs without an end of their own, among those that are stopped."""
 
 
 @frozen(kw_only=True)
@@ -57,6 +59,9 @@ class Work:
     resumed: bool
     """Whether it is submitted again from its last checkpoint when it was stopped or has failed."""
 
+    streaming: bool = False
+    """Whether it has no end of its own: it is stopped for good once all rows are there."""
+
     patient: bool
     """Whether the client repeats a submit that was not acknowledged."""
 
@@ -64,24 +69,31 @@ class Work:
 
     def text(self, database: Database | None) -> str:
         """Return the job as HOCON."""
-        env = f"job.mode = BATCH, checkpoint.interval = 200, read_limit.rows_per_second = {self.rows_per_second}"
-        env += ", job.retry.times = 1000"
+        env = f"job.mode = {'STREAMING' if self.streaming else 'BATCH'}, checkpoint.interval = 200"
+        env += f", read_limit.rows_per_second = {self.rows_per_second}, job.retry.times = 1000"
         if self.own_host:
             env += ", isolation = process"
         rows = {target.source: target.rows for target in self.targets}
         sources = [fake_source(f"s{number}", rows=count, splits=max(1, count // 5)) for number, count in rows.items()]
         return job(env, sources, [target.sink(database) for target in self.targets])
 
+    def is_complete(self, database: Database | None) -> bool:
+        """Return whether all rows are there, as far as can be seen while things are broken."""
+        with contextlib.suppress(Exception):  # of the database, which may be down; in the end each sink is judged
+            return all(len(target.found(database)) >= target.rows for target in self.targets)
+        return False
+
 
 def draw_work(draw: random.Random, job_id: str, folder: Path, database: Database | None) -> Work:
     """Return a job that is drawn: one to three sinks of one or two sources, of 3 to 30 seconds, or of
-    120 that it is not to have."""
+    120 that it is not to have; or one that has no end of its own."""
     kinds = FILES if database is None else (*FILES, JDBC, JDBC, JDBC)
     sources = draw.choice((1, 1, 2))
-    fate = draw.choices(("run", "cancel", "savepoint"), (6, 2, 2))[0]
+    fate = draw.choices(("run", "cancel", "savepoint"), (5, 3, 3))[0]
     rate = draw.choice((20, 40, 80))
     resumed = fate != "run" and draw.random() < 0.7
-    seconds = draw.choice((3, 8, 15, 30)) if fate == "run" else 20 if resumed else 120
+    streaming = fate != "run" and draw.random() < STREAMING
+    seconds = draw.choice((3, 8, 15, 30)) if fate == "run" else 20 if resumed or streaming else 120
     rows = [max(5, rate * seconds // sources) for _ in range(sources)]
     targets = []
     for number in range(draw.choice((sources, sources, 3))):
@@ -94,6 +106,7 @@ def draw_work(draw: random.Random, job_id: str, folder: Path, database: Database
         rows_per_second=rate,
         fate=fate,
         resumed=resumed,
-        patient=draw.random() < 0.8,
+        streaming=streaming,
+        patient=draw.random() < 0.8 or streaming,  # nobody would stop it
         own_host=draw.random() < 0.05,
     )
