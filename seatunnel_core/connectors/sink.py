@@ -220,7 +220,6 @@ class Sink(ABC):
         Raises:
             SinkError: the message names what is asked for and what there is.
         """
-        return
 
     def check_schemas(self, schemas: Sequence[TableSchema]) -> None:
         """Refuse tables by ``check_schema``, and tables that do not go with each other."""

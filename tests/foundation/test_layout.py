@@ -17,7 +17,6 @@ MOST_LINES_OF_CODE = 40
 LONG_FILES = {
     "seatunnel_core/checkpoint/coordinator.py": "one state machine: its handlers are read together, and what stands "
     "apart from them (start, publishing, savepoints, health) is apart",
-    "seatunnel_core/connectors/sink.py": "one interface, and the page that authors of sinks read",
     "seatunnel_storage_api/blob.py": "one class, and the page that authors of storages read",
     "tests/checkpoint/simulation/engine.py": "one driver, which carries out each command of the protocol by a model",
     "tests/checkpoint/simulation/world.py": "one world: what outlives engines, and each step that may happen to them",
@@ -55,19 +54,20 @@ def modules() -> Iterator[Path]:
                 yield path
 
 
-def test_files_are_short() -> None:
+def test_files_are_short_except_those_listed() -> None:
+    """One that has become short leaves the list, so that it cannot grow again unnoticed."""
     counts = {str(path.relative_to(ROOT)): len(path.read_text(encoding="utf-8").splitlines()) for path in modules()}
-    assert not {file for file, count in counts.items() if count > MOST_LINES} - LONG_FILES.keys()
+    assert {file for file, count in counts.items() if count > MOST_LINES} == LONG_FILES.keys()
 
 
-def test_functions_are_short() -> None:
+def test_functions_are_short_except_those_listed() -> None:
     long = {
         f"{path.relative_to(ROOT)} {name}"
         for path in modules()
         for name, function in functions(ast.parse(path.read_text(encoding="utf-8")))
         if lines_of_code(function) > MOST_LINES_OF_CODE
     }
-    assert not long - LONG_FUNCTIONS.keys()
+    assert long == LONG_FUNCTIONS.keys()
 
 
 def functions(node: ast.AST, within: str = "") -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
