@@ -20,6 +20,7 @@ Rules:
 """
 
 import enum
+import math
 from collections import deque
 
 from attrs import field, frozen
@@ -161,7 +162,7 @@ class Election:
     # -- events -----------------------------------------------------------------------------------------------------
 
     def tick(self, now: float) -> list[Command]:
-        """Return what is due now. Call it often compared with ``rank_pause_s``."""
+        """Return what is due now. Call it after each other event, and when ``pause_s`` is over."""
         if self.role is Role.LEADER:
             if self._beating or now < self._beat_at:
                 return []
@@ -176,6 +177,15 @@ class Election:
             self._looking, self._look_at = True, now + self.timing.look_s
             return [Look()]
         return []
+
+    def pause_s(self, now: float) -> float:
+        """Return in how many seconds ``tick`` has something to do, unless another event is taken in before."""
+        if self.role is Role.LEADER:
+            return math.inf if self._beating else max(0.0, self._beat_at - now)
+        if self.role is Role.CLAIMING:
+            return math.inf
+        claims = self._not_before if self._not_before > now and self._is_due(self._not_before) else math.inf
+        return max(0.0, min(claims, math.inf if self._looking else self._look_at) - now)
 
     def looked(self, began: float, now: float, seen: Seen) -> None:
         """Take in what a look showed that began at ``began``."""

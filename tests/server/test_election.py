@@ -1,5 +1,8 @@
 """The election: its rules as tables, under a virtual clock with random faults, and with rules that are left out."""
 
+import math
+from collections.abc import Callable
+
 import pytest
 from attrs import evolve
 
@@ -22,6 +25,73 @@ def leader(*, now: float = 100.0) -> Election:
     assert election.tick(now) == [Claim()]
     election.claimed(now, now, 1, Seen(claimed=1))
     return election
+
+
+def looking() -> Election:
+    election = standby()
+    election.tick(101.0)
+    return election
+
+
+def refused() -> Election:
+    election = standby(evolve(OTHER, members=("b", "c", "a")))
+    election.refused(100.1, "b")
+    return election
+
+
+def raced() -> Election:
+    election = standby(Seen())
+    election.tick(100.0)
+    election.claim_failed(100.0)
+    election.tick(100.0)
+    return election
+
+
+def claiming() -> Election:
+    election = standby(Seen())
+    election.tick(100.0)
+    return election
+
+
+def beating() -> Election:
+    election = leader()
+    election.tick(100.0)
+    return election
+
+
+def unheard() -> Election:
+    election = beating()
+    election.beat_failed(100.0)
+    return election
+
+
+def deposed() -> Election:
+    election = leader()
+    election.deposed(100.0, "a newer term")
+    return election
+
+
+@pytest.mark.parametrize(
+    ("made", "pause_s"),
+    [
+        (standby, 1.0),
+        (looking, math.inf),
+        (refused, 0.3),
+        (raced, 0.4),
+        (claiming, math.inf),
+        (leader, 0.0),
+        (beating, math.inf),
+        (unheard, 0.5),
+        (deposed, 0.0),
+    ],
+)
+def test_nothing_is_due_until_the_pause_is_over(made: Callable[[], Election], pause_s: float) -> None:
+    """A node that does nothing was woken fifty times a second to find that nothing was due."""
+    assert made().pause_s(100.0) == pytest.approx(pause_s)
+    if pause_s:
+        assert made().tick(min(100.0 + pause_s, 1e6) - 0.001) == []
+    if pause_s < math.inf:
+        assert made().tick(100.001 + pause_s) != []
 
 
 def test_whoever_finds_no_leader_ever_claims_at_once() -> None:

@@ -109,7 +109,8 @@ class Dispatcher:
                     with contextlib.suppress(ClusterError):  # said where the tenure was lost
                         await self._leadership.change(state.expire, wall_clock())
                 with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(self._news.wait(), SCHEDULE_S)
+                    async with asyncio.timeout(None if state is None else SCHEDULE_S):  # who begins to lead wakes it
+                        await self._news.wait()
         finally:
             await self._forget_members()
 

@@ -4,6 +4,7 @@ What blocks, the store, is done in threads: one for looks and beats, one for cla
 """
 
 import asyncio
+import contextlib
 import json
 import logging
 import time
@@ -23,7 +24,10 @@ from seatunnel_storage_api.errors import CheckpointStorageError
 
 logger = logging.getLogger("seatunnel.cluster")
 
-TICK_S = 0.02
+LEAST_PAUSE_S = 0.02
+"""Between two ticks of the election that no event has called for."""
+
+MOST_PAUSE_S = 60.0
 KNOCK_S = 0.25
 JOIN_S = 1.0
 MEMBER_S = 5.0
@@ -68,6 +72,9 @@ class Leadership:
         self._looking = ThreadPoolExecutor(1, "look")
         self._changing = ThreadPoolExecutor(1, "change")
         self._work: set[asyncio.Task[Any]] = set()
+        self._events = asyncio.Event()
+        """The election has taken something in, and may have something to do before its time."""
+
         self._broken: asyncio.Future[None] | None = None
         """Ends with what a look, a claim or a beat was not to raise: the election would wait for it for ever."""
 
@@ -100,6 +107,7 @@ class Leadership:
 
     def _worked(self, task: asyncio.Task[Any]) -> None:
         self._work.discard(task)
+        self._events.set()
         error = None if task.cancelled() else task.exception()
         if error is not None and self._broken is not None and not self._broken.done():
             self._broken.set_exception(error)
@@ -165,8 +173,12 @@ class Leadership:
 
     async def _elect(self) -> None:
         while True:
+            self._events.clear()
             self._obey(self.election.tick(time.monotonic()))
-            await asyncio.sleep(TICK_S)
+            pause_s = self.election.pause_s(time.monotonic())
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(min(max(pause_s, LEAST_PAUSE_S), MOST_PAUSE_S)):
+                    await self._events.wait()
 
     def _obey(self, commands: list[Command]) -> None:
         for command in commands:
@@ -246,6 +258,7 @@ class Leadership:
         """Step down if this tenure still is the one by which this node leads."""
         if tenure is self._tenure:
             self._obey(self.election.deposed(time.monotonic(), reason))
+            self._events.set()
 
     def _step_down(self, reason: str) -> None:
         logger.warning("this node (%s) leads no more: %s", self.address, reason)
@@ -265,6 +278,7 @@ class Leadership:
                 reader, writer = await asyncio.wait_for(asyncio.open_connection(host.strip("[]"), int(port)), 5.0)
             except ConnectionRefusedError:
                 self.election.refused(time.monotonic(), leader)
+                self._events.set()
             except (OSError, TimeoutError, ValueError):
                 pass  # it may live: only a refusal says that it does not
             else:
