@@ -97,7 +97,7 @@ simulate: dev ## the protocol against crashes, lost and late messages and bad st
 
 simulate-cluster: dev ## a cluster against kills, pauses, cuts and bad storages, until FAULTS have happened; goes on where it was
 	@mkdir -p build
-	@$(RUN) -m tests.server.simulation --faults $(FAULTS) --state build/simulated-faults.json $(ARGS)
+	@$(RUN) -m tests.server.simulation --faults $(FAULTS) --state build/simulated-faults.jsonl $(ARGS)
 
 torture: dev ## running jobs killed from outside and resumed, RUNS times
 	@SEATUNNEL_RUNS=$(RUNS) $(PYTEST) -m torture -s --timeout 36000 $(ARGS)

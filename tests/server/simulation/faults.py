@@ -37,18 +37,18 @@ class Faults:
     jump: float = 0.02
     """The wall clock of a node moves by up to an hour."""
 
-    lost: float = 0.06
+    lost: float = 0.12
     """Of all messages."""
 
-    late: float = 0.06
-    doubled: float = 0.06
-    operation_lost: float = 0.02
+    late: float = 0.12
+    doubled: float = 0.12
+    operation_lost: float = 0.04
     """Of all operations of the storage: not carried out, and an error."""
 
-    operation_in_doubt: float = 0.02
+    operation_in_doubt: float = 0.04
     """Carried out, and an error."""
 
-    operation_slow: float = 0.04
+    operation_slow: float = 0.08
 
 
 CALM = Faults(**dict.fromkeys(asdict(Faults()), 0.0))

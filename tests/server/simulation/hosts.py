@@ -121,7 +121,7 @@ class SimulatedJob:
             self._end = JobState.CANCELED
             return
         if self._kind == "poison":
-            self._process.alive = False
+            self._world.kill_host(self._process)
             self._world.counts["poison"] += 1
             return
         self._world.committed(self._process, self.record)
@@ -261,7 +261,7 @@ class SimulatedHostProcess(HostProcess):
 
     def kill(self) -> None:
         if self.pid and self.is_alive():
-            self.world.hosts[self.pid].alive = False
+            self.world.kill_host(self.world.hosts[self.pid])
         self._forget()
 
     def _exchange(self, line: bytes, timeout_s: float) -> bytes:

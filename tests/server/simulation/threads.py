@@ -20,9 +20,8 @@ class Thread(greenlet.greenlet):
 
 def loop_of_run() -> VirtualLoop:
     """Return the loop of the run."""
-    loop = asyncio.get_running_loop()
-    assert isinstance(loop, VirtualLoop)
-    return loop
+    assert VirtualLoop.running is not None
+    return VirtualLoop.running
 
 
 def start(function: Callable[[], object]) -> None:

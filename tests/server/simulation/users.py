@@ -29,6 +29,10 @@ TEXTS = {
 RANK = {Wanted.RUN: 0, Wanted.CANCEL: 1, Wanted.SAVEPOINT: 1, Wanted.CANCEL_AT_ONCE: 2}
 RECENT_S = 30.0
 
+FIRST = 8
+EACH_S = 10.0
+"""So many jobs may come at once in the beginning, and one more after each so many seconds."""
+
 
 @define
 class Asked:
@@ -76,7 +80,7 @@ class Users:
                 await self._stop_the_endless()
                 continue
             draw = random.random()
-            if draw < 0.55 and len(self.asked) < self._jobs:
+            if draw < 0.55 and len(self.asked) < min(self._jobs, FIRST + self._world.now / EACH_S):
                 number = str(len(self.asked) + 1)
                 self.asked[number] = Asked(random.choice(KINDS), self._world.loop.now)
                 await self._submit(number)
@@ -92,6 +96,8 @@ class Users:
 
     async def _stop_the_endless(self) -> None:
         for job_id, asked in tuple(self.asked.items()):
+            if job_id not in self._world.records:
+                continue  # it has ended, or nobody knows it
             if asked.kind in ("stream", "hang") and asked.wanted is Wanted.RUN:
                 await self._stop(job_id, Wanted.CANCEL)
             elif asked.kind == "hang" and asked.wanted is Wanted.SAVEPOINT:

@@ -104,6 +104,7 @@ class World:
         self.unfenced_ends: set[str] = set()
         self.cancelled_at: dict[str, float] = {}
         self.hosts: dict[int, Process] = {}
+        self.killed_with: Counter[str] = Counter()
         self.calm_since: float | None = None
         self.ledger = Ledger(self._changed)
         self.shared: SharedFiles | SharedTables = SharedTables(self) if database else SharedFiles(self)
@@ -147,6 +148,7 @@ class World:
         for patch in _patches(self):
             self._patches.enter_context(patch)
         asyncio._set_running_loop(self.loop)
+        VirtualLoop.running = self.loop
         self.loop.connect = self.network.connect
         for machine in self.machines.values():
             self.at(self.random.uniform(0, 1.0), partial(self.start, machine))
@@ -162,6 +164,7 @@ class World:
             self.loop.finish()
         finally:
             asyncio._set_running_loop(None)
+            VirtualLoop.running = None
             self._patches.close()
             self.shared.close()
 
@@ -304,8 +307,7 @@ class World:
     def _after_each(self) -> None:
         if self._violation is not None:
             raise self._violation
-        for invariant in self._invariants[:1]:
-            invariant.after_each(self)
+        self._invariants[0].after_each(self)
 
     def _each_second(self) -> None:
         for invariant in self._invariants:
@@ -369,6 +371,14 @@ class World:
             self.shared.died(life)
             machine.gone_since = self.now if machine.gone_since is None else machine.gone_since
 
+    def kill_host(self, process: Process) -> None:
+        """Kill a host at once, not with its node, and count that for each of its jobs."""
+        if process.alive:
+            process.alive = False
+            here = (process.address, process.name)
+            placed = (each.job_id for each in self.records.values() if (each.host, each.host_name) == here)
+            self.killed_with.update({*process.real._jobs, *placed})
+
     def pause(self, machine: Machine) -> None:
         """Stop an agent as SIGSTOP does."""
         machine.life.paused = True
@@ -406,40 +416,44 @@ class World:
                     self.counts[kind] += 1
         for process in tuple(self.hosts.values()):
             if process.alive and self.random.random() < self.faults.kill_host / 2:
-                process.alive = False
+                self.kill_host(process)
                 self.counts["kill_host"] += 1
             elif process.alive and not process.paused and self.random.random() < self.faults.pause_host / 2:
                 process.paused = True
                 self.counts["pause_host"] += 1
-                self.at(self.random.uniform(0.5, 40.0), process.wake)
+                self.at(self._lasts(0.5, 40.0), process.wake)
         for kind in ("storage_fails", "storage_full", "storage_read_only", "storage_slow"):
             if self.random.random() < kinds.rate(self.faults, kind) / 2:
                 self.counts[kind] += 1
                 self._for_a_while(self._storage, kind)
 
+    def _lasts(self, least: float, most: float) -> float:
+        """Return for how long something is broken: most times shorter than what others wait for, sometimes longer."""
+        return least + (most - least) * self.random.random() ** 2
+
     def _for_a_while(self, counter: Counter[Any], *keys: Any) -> None:
         """Count something, and no more after a while; ``heal`` may have forgotten it by then."""
         counter.update(keys)
-        self.at(self.random.uniform(0.5, 30.0), lambda: counter.subtract({key: min(1, counter[key]) for key in keys}))
+        self.at(self._lasts(0.5, 30.0), lambda: counter.subtract({key: min(1, counter[key]) for key in keys}))
 
     def _kill_for_a_while(self, machine: Machine) -> bool:
         if machine.life.alive:
             self.kill(machine)
-            self.at(self.random.uniform(0.1, 30.0), partial(self.start, machine))
+            self.at(self._lasts(0.1, 30.0), partial(self.start, machine))
             return True
         return False
 
     def _lose_power(self, machine: Machine) -> bool:
         if machine.powered:
             self.power_off(machine)
-            self.at(self.random.uniform(1.0, 60.0), partial(self.power_on, machine))
+            self.at(self._lasts(1.0, 60.0), partial(self.power_on, machine))
             return True
         return False
 
     def _pause_agent(self, machine: Machine) -> bool:
         if machine.life.alive and not machine.life.paused:
             self.pause(machine)
-            self.at(self.random.uniform(0.1, 60.0), partial(self.go_on, machine))
+            self.at(self._lasts(0.1, 60.0), partial(self.go_on, machine))
             return True
         return False
 
@@ -449,7 +463,7 @@ class World:
         for process in self.hosts.values():
             if process.address == machine.address and process.alive and not process.paused:
                 process.paused = True
-                self.at(self.random.uniform(0.1, 60.0), process.wake)
+                self.at(self._lasts(0.1, 60.0), process.wake)
         return True
 
     def _cut(self, machine: Machine, *, ways: int = 1, others: int = 1) -> bool:
@@ -469,7 +483,7 @@ class World:
         def mend() -> None:
             machine.storage_cut = max(0, machine.storage_cut - 1)
 
-        self.at(self.random.uniform(0.5, 40.0), mend)
+        self.at(self._lasts(0.5, 40.0), mend)
         return True
 
     def _jump(self, machine: Machine) -> bool:
@@ -517,8 +531,7 @@ def _patches(world: World) -> list[Any]:
         *walls,
         mock.patch.object(leadership_module, "ThreadPoolExecutor", threads.Pool),
         mock.patch.object(own_hosts_module, "ThreadPoolExecutor", threads.Pool),
-        mock.patch.object(leadership_module, "TICK_S", 0.1),
-        mock.patch.object(own_hosts_module, "WATCH_S", 0.5),
+        mock.patch.object(own_hosts_module, "WATCH_S", 1.0),
         mock.patch.object(dispatcher_module, "EXPIRE_EVERY_S", 10.0),
         mock.patch.object(dispatcher_module, "SCHEDULE_S", 0.25),
         mock.patch.object(journal_module, "threading", SimpleNamespace(Lock=threads.Lock)),
