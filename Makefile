@@ -17,6 +17,8 @@ TWINS ?= yes
 
 export PYTHON
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Hundreds of processes of the tests import the same modules: whatever the shell says, these are compiled once.
+unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
 .PHONY: help demo cluster-demo docs test coverage test-servers test-oldest lint type format fuzz mutants exhaustive simulate simulate-cluster torture nemesis soak bench bench-full wheels clean dev
 
