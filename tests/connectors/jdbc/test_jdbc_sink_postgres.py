@@ -264,3 +264,14 @@ def test_a_disk_that_is_full_costs_a_try_and_no_row(database: Database, exact: b
     assert database.staged() == []
     commit(of, [stage(of, SCHEMA, [rows], here)], here)
     assert database.run("SELECT count(*) FROM people") == [(16_000,)]
+
+
+def test_rows_leave_no_warning_in_the_log_of_the_server(database: Database) -> None:
+    """There was one behind each COPY: the driver began the transaction once more."""
+    log: Path = database.server.folder / "server.log"
+    before = log.stat().st_size
+    of, here = database.sink(generate_sink_sql=True, is_exactly_once=True, table="people"), place()
+    of.prepare(sink_place(here))
+    commit(of, [stage(of, SCHEMA, [numbered(1, 4)], here)], here)
+    assert database.run("SELECT count(*) FROM people") == [(4,)]
+    assert "WARNING" not in log.read_bytes()[before:].decode("utf-8")

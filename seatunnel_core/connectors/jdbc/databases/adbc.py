@@ -12,7 +12,10 @@ import pyarrow as pa
 
 
 class AdbcConnection:
-    """A connection to PostgreSQL, in a transaction from its first statement on."""
+    """A connection to PostgreSQL, in a transaction from its first statement on.
+
+    The driver's own transactions begin once more behind each ``COPY``, of which the server warns in its log.
+    """
 
     def __init__(self, address: str) -> None:
         """Open a connection; ``address`` is a connection string of libpq."""
@@ -23,10 +26,10 @@ class AdbcConnection:
         self._database = adbc_driver_postgresql.connect(address)
         try:
             self._connection = adbc.AdbcConnection(self._database)
-            self._connection.set_autocommit(False)
         except BaseException:
             self._database.close()
             raise
+        self._has_begun = False
 
     def execute(self, statement: str) -> None:
         """Run a statement and ignore its rows."""
@@ -61,18 +64,31 @@ class AdbcConnection:
 
     def commit(self) -> None:
         """Commit the transaction."""
-        self._connection.commit()
+        self._end("COMMIT")
 
     def rollback(self) -> None:
         """Roll back the transaction."""
-        self._connection.rollback()
+        self._end("ROLLBACK")
 
     def close(self) -> None:
         """Close the connection."""
         self._connection.close()
         self._database.close()
 
+    def _end(self, how: str) -> None:
+        if self._has_begun:
+            self._has_begun = False
+            self._run(how)
+
+    def _run(self, statement: str) -> None:
+        with closing(self._adbc.AdbcStatement(self._connection)) as made:
+            made.set_sql_query(statement)
+            made.execute_update()
+
     @contextmanager
     def _statement(self) -> Iterator[Any]:
+        if not self._has_begun:
+            self._run("BEGIN")
+            self._has_begun = True
         with closing(self._adbc.AdbcStatement(self._connection)) as made:
             yield made
