@@ -158,7 +158,7 @@ def play_batch(
         verdict = judge(ground, clients)
         if not left:
             verdict.problems.append(f"jobs had no end after {DRAIN_S:.0f} s: {clients.states()}")
-        if verdict.problems:
+        if verdict.problems and ground.sinks.exists():
             shutil.copytree(ground.sinks, folder / "sinks", dirs_exist_ok=True)  # their disk goes with the cluster
         by_itself = {member.node.address: member.ended_by_itself for member in ground.members if member.ended_by_itself}
         if by_itself:
