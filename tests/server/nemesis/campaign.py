@@ -102,10 +102,12 @@ class Nemesis:
         next(fault, None)
 
     def _choose(self) -> Kind:
-        """Return one of the kinds that have been played least, of which equal ones are drawn."""
+        """Return a kind that does not last now, one of those that were played least; equal ones are drawn."""
+        lasting = {hand.name for hand in self._busy()}
+        kinds = [kind for kind in self.kinds if kind.name not in lasting] or self.kinds
         with self._counting:
             counts = Counter(self.before) + self.counts
-        return min(self.kinds, key=lambda kind: counts[kind.name] * kind.costs + 3 * self.draw.random())
+        return min(kinds, key=lambda kind: counts[kind.name] * kind.costs + 3 * self.draw.random())
 
     def _lasts_s(self, kind: Kind) -> float:
         """Return how long a fault lasts: mostly short, now and then as long as its kind may."""
