@@ -21,9 +21,21 @@ SLOTS = ("8", "8")
 
 
 def slots(nodes: list[Node]) -> tuple[str, str]:
-    """Return how many slots there are and how many are free, as the leader says."""
-    overview = nodes[0].cluster.leader().ask("GET", "/overview")[1]
-    return overview["totalSlot"], overview["unassignedSlot"]
+    """Return how many slots there are and how many are free, as the leader says; none while there is no leader."""
+    status, overview = nodes[0].cluster.leader().ask("GET", "/overview")
+    return (overview["totalSlot"], overview["unassignedSlot"]) if status == 200 else ("0", "0")
+
+
+def wait_all_free(nodes: list[Node], what: str) -> None:
+    """Wait until all slots are free, and say what is known of the nodes and the jobs if that takes too long."""
+    end = time.monotonic() + 60
+    while (found := slots(nodes)) != SLOTS:
+        leader = nodes[0].cluster.leader()
+        assert time.monotonic() < end, (
+            f"after {what}, {found[1]} of {found[0]} slots are free; jobs: {leader.ask('GET', '/running-jobs')}; "
+            f"nodes: {[node.members() for node in nodes]}"
+        )
+        time.sleep(0.05)
 
 
 def kill_jvm(node: Node) -> None:
@@ -92,4 +104,4 @@ def play(nodes: list[Node], struck: Node, fault: Callable[[Node], object], folde
     assert column(folder / whole, "id") == list(range(1, ROWS + 1))
     for node in nodes:
         node.wait_ready()
-    until(f"all slots are free after {fault.__name__} of {struck.address}", lambda: slots(nodes) == SLOTS, wait_s=60)
+    wait_all_free(nodes, f"{fault.__name__} of {struck.address}")
