@@ -43,6 +43,9 @@ class MemberReport:
     workers: Mapping[str, int] = field(factory=dict)
     """Slots of the workers on which rows move instead of on this member, by address; empty if they move here."""
 
+    offered: int = 0
+    """How many slots its shared host offers when it is ready; 0 when slots are dynamic."""
+
     clock: float = field(default=0.0, eq=False)
     """The member's own monotonic seconds when it reported; goes back to it with orders."""
 
@@ -60,6 +63,7 @@ class MemberReport:
             "ended": list(self.ended),
             "tags": dict(self.tags),
             "workers": dict(self.workers),
+            "offered": self.offered,
             "clock": self.clock,
         }
 
@@ -70,17 +74,19 @@ class MemberReport:
         Raises:
             StoredValueError, ValueError: it is not one.
         """
+        block = {**_ADDED, **block} if isinstance(block, Mapping) else block
         tags, workers = stored.below(block, "tags"), stored.below(block, "workers")
         return cls(
             hosts=tuple(map(_host, stored.items(block, "hosts"))),
-            ended=tuple(stored.texts({**_ADDED, **block}, "ended")),
+            ended=tuple(stored.texts(block, "ended")),
             tags={key: stored.text(tags, key) for key in tags},
             workers={key: stored.number(workers, key) for key in workers},
+            offered=stored.number(block, "offered"),
             clock=stored.seconds(block, "clock"),
         )
 
 
-_ADDED: Mapping[str, Any] = {"ended": []}
+_ADDED: Mapping[str, Any] = {"ended": [], "offered": 0}
 """What the reports of earlier versions have not."""
 
 

@@ -100,7 +100,14 @@ class OwnHosts:
         )
         ended = tuple(self._ended)  # read behind the hosts: one that is in neither was not seen to end
         workers = {} if self._config.role.works else self._workers.living()
-        return MemberReport(hosts=hosts, ended=ended, tags=self.tags, workers=workers, clock=time.monotonic())
+        return MemberReport(
+            hosts=hosts,
+            ended=ended,
+            tags=self.tags,
+            workers=workers,
+            offered=self._config.offered,
+            clock=time.monotonic(),
+        )
 
     def names(self) -> tuple[str, ...]:
         """Return the names of the hosts."""

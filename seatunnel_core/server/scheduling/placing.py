@@ -33,10 +33,12 @@ class Slots:
     """0 where slots are dynamic: nobody counts them there."""
 
     free: int
+    starting: bool = False
+    """Whether they are counted, and all hosts that will offer some still start."""
 
     def take(self, wanted: int) -> bool:
         """Return whether so many are free."""
-        return self.total == 0 or self.free >= wanted
+        return not self.starting and (self.total == 0 or self.free >= wanted)
 
 
 def slots_of(view: View, tags: Mapping[str, str]) -> Slots:
@@ -79,6 +81,8 @@ class _Room:
         nothing, and the jobs that are there hold slots all the same.
         """
         offering = [address for address in addresses if self._offered(address) is not None]
+        if not offering and any(self._counts(address) for address in addresses):
+            return Slots(total=0, free=0, starting=True)
         total, workers = 0, dict[str, int]()
         for address in offering:
             offered, own = self._offered(address), self._workers(address)
@@ -93,6 +97,11 @@ class _Room:
     def _workers(self, address: str) -> Mapping[str, int]:
         report = self.view.members[address].report
         return {} if report is None else report.workers
+
+    def _counts(self, address: str) -> bool:
+        """Return whether the slots of a member are counted, as soon as its host offers some."""
+        report = self.view.members[address].report
+        return report is not None and report.offered > 0
 
     def _offered(self, address: str) -> int | None:
         report = self.view.members[address].report

@@ -6,13 +6,13 @@ import pytest
 from attrs import evolve
 
 from seatunnel_core.server.demand import Demand
-from seatunnel_core.server.member_report import MemberReport
+from seatunnel_core.server.member_report import HostReport, MemberReport
 from seatunnel_core.server.scheduling.decisions import End, Record
 from seatunnel_core.server.scheduling.placing import MOST_OWN_HOSTS, Slots, slots_of
 from seatunnel_core.server.scheduling.schedule import decide
 from seatunnel_core.server.scheduling.view import Member, View
-from seatunnel_core.server.state.records import JobRecord, JobState, Wanted
-from tests.server.scheduling.views import GIVEN, HERE, JOB, THERE, host, hosted, member, view
+from seatunnel_core.server.state.records import SHARED, JobRecord, JobState, Wanted
+from tests.server.scheduling.views import BOOT, GIVEN, HERE, JOB, THERE, host, hosted, member, view
 
 
 def jobs(*names: str) -> list[JobRecord]:
@@ -148,6 +148,21 @@ def test_jobs_on_a_member_that_offers_nothing_yet_hold_their_slots() -> None:
     unknown = evolve(seen, members={**members, "a": Member()})
     assert slots_of(unknown, {}) == Slots(total=4, free=1)
     assert slots_of(evolve(seen, members={**members, "a": Member(lost=True)}), {}) == Slots(total=4, free=4)
+
+
+def test_no_slots_are_taken_while_all_hosts_that_offer_them_start() -> None:
+    """The simulation found it: jobs with a host of their own were given to a member whose shared host started without
+    being counted, as where slots are dynamic."""
+    starting = HostReport(name=SHARED, boot=BOOT, status=None)
+    demands = {"1": Demand(slots=2, own_host=True)}
+    for strategy in ({"waits": True}, {"waits": False}):
+        counted = {"a": Member(report=MemberReport(hosts=(starting,), offered=4))}
+        seen = view(JOB, members=counted, demands=demands, **strategy)
+        assert slots_of(seen, {}).starting
+        assert not decide(seen).changes
+        assert "it needs 2 slots, and 0 of 0 are free" in decide(seen).reasons["1"]
+        dynamic = {"a": Member(report=MemberReport(hosts=(starting,)))}
+        assert placed(view(JOB, members=dynamic, demands=demands, **strategy)) == {"1": "a"}
 
 
 def test_workers_that_several_members_use_count_once() -> None:
