@@ -328,7 +328,10 @@ class World:
             self.records[record.job_id] = record
             if record.wanted in (Wanted.CANCEL, Wanted.CANCEL_AT_ONCE):
                 self.cancelled_at.setdefault(record.job_id, self.now)
-            self.counts["attempts"] += earlier is not None and record.attempt > earlier.attempt
+            if earlier is not None and record.attempt > earlier.attempt:
+                self.counts["attempts"] += 1
+                dead = (each.boot for each in self.hosts.values() if not each.alive)
+                self.killed_with[record.job_id] += record.process in dead  # when it was given to that host
             for invariant in self._invariants:
                 invariant.at_record(self, earlier, record)
         elif key.startswith(HISTORY_PREFIX) and after is not None:
