@@ -9,7 +9,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 from functools import cache
-from importlib.metadata import EntryPoint, distributions, entry_points
+from importlib.metadata import Distribution, EntryPoint, distributions, entry_points
 from typing import Any, cast
 
 from attrs import field, frozen
@@ -96,6 +96,7 @@ def forget() -> None:
     """Forget which packages are installed, so that one that was installed since then is found."""
     _load.cache_clear()
     _installed.cache_clear()
+    _package.cache_clear()
 
 
 def _describe(kind: str, point: EntryPoint) -> Plugin:
@@ -105,26 +106,44 @@ def _describe(kind: str, point: EntryPoint) -> Plugin:
         found = _checked(kind, point)
     except UsageError as error:
         state = str(error)
+    package = _package(point.dist)
     return Plugin(
         kind=kind,
         identifier=point.name,
-        distribution=point.dist.name if point.dist else "unknown",
-        version=point.dist.version if point.dist else "unknown",
+        distribution=package.name,
+        version=package.version,
         state=state,
-        lacking=_lacking(point),
+        lacking=_lacking(point.extras, package),
         extra=", ".join(point.extras),
         declared=found,
     )
 
 
+@frozen(kw_only=True)
+class _Package:
+    """What a plugin's distribution says of itself."""
+
+    name: str = "unknown"
+    version: str = "unknown"
+    requires: tuple[str, ...] = ()
+
+
+@cache
+def _package(distribution: Distribution | None) -> _Package:
+    """Read the file of a distribution once for all of its plugins: it is long, and each of its values parses it."""
+    if distribution is None:
+        return _Package()
+    return _Package(name=distribution.name, version=distribution.version, requires=tuple(distribution.requires or ()))
+
+
 _REQUIREMENT = re.compile(r"""([\w.-]+)[^;]*;.*\bextra *== *['"]([\w.-]+)['"]""")
 
 
-def _lacking(point: EntryPoint) -> tuple[str, ...]:
+def _lacking(extras: Sequence[str], package: _Package) -> tuple[str, ...]:
     """Return the packages that are not installed, of the extras that an entry point names: ``module:Class [jdbc]``."""
-    required = (_REQUIREMENT.match(each) for each in (point.dist.requires if point.dist else None) or ())
-    wanted = {found[1] for found in required if found is not None and found[2] in point.extras}
-    return tuple(sorted(package for package in wanted if not any(distributions(name=package))))
+    required = map(_REQUIREMENT.match, package.requires)
+    wanted = {found[1] for found in required if found is not None and found[2] in extras}
+    return tuple(sorted(each for each in wanted if not any(distributions(name=each))))
 
 
 @cache
@@ -167,7 +186,7 @@ def _checked(kind: str, point: EntryPoint) -> type:
     Raises:
         UsageError: it cannot be loaded, or does not keep the interface.
     """
-    origin = f"the {kind} {point.name!r} of the package {point.dist.name if point.dist else 'unknown'}"
+    origin = f"the {kind} {point.name!r} of the package {_package(point.dist).name}"
     try:
         loaded: Any = point.load()
     except Exception as error:

@@ -5,12 +5,20 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from attrs import frozen
 
 from seatunnel_core.connectors.console import ConsoleSink
 from seatunnel_core.connectors.file.source import LocalFileSource
 from seatunnel_core.errors import UsageError
 from seatunnel_core.registry import lookup
 from seatunnel_core.transforms.filter import Filter
+
+
+@frozen
+class Distribution:
+    name: str
+    version: str = "1.2"
+    requires: None = None
 
 
 def point(name: str, value: str, distribution: str) -> Any:
@@ -20,7 +28,7 @@ def point(name: str, value: str, distribution: str) -> Any:
         value=value,
         load=found.load,
         extras=(),
-        dist=SimpleNamespace(name=distribution, version="1.2", requires=None),
+        dist=Distribution(distribution),
     )
 
 
