@@ -87,10 +87,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=place)
 
 
+def pytest_collection() -> None:
+    """Thousands of tests and all that they import stay until the end: there is hardly any garbage to look for."""
+    gc.disable()
+
+
 def pytest_collection_finish() -> None:
-    """Thousands of tests and all that they import stay until the end: no collection of garbage looks at them again."""
+    """No collection of garbage looks at them again."""
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
