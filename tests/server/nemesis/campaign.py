@@ -58,7 +58,7 @@ class Nemesis:
 
     def strike(self) -> None:
         """Break one thing and return at once; it is mended after a while. At most two things are broken together."""
-        while len(self._busy()) >= (MOST_AT_ONCE if self.draw.random() < PAIRS else 1):
+        while len(self._busy()) >= min(len(self.kinds), MOST_AT_ONCE if self.draw.random() < PAIRS else 1):
             time.sleep(0.1)
         end = now() + PATIENCE_S * self.draw.random()
         while "RUNNING" not in self.clients.states().values() and now() < end:
@@ -104,7 +104,7 @@ class Nemesis:
     def _choose(self) -> Kind:
         """Return a kind that does not last now, one of those that were played least; equal ones are drawn."""
         lasting = {hand.name for hand in self._busy()}
-        kinds = [kind for kind in self.kinds if kind.name not in lasting] or self.kinds
+        kinds = [kind for kind in self.kinds if kind.name not in lasting]
         with self._counting:
             counts = Counter(self.before) + self.counts
         return min(kinds, key=lambda kind: counts[kind.name] * kind.costs + 3 * self.draw.random())
