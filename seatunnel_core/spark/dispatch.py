@@ -5,21 +5,16 @@ import logging
 import threading
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from attrs import evolve
 
 from seatunnel_core.errors import PacketLostError, PlatformError
 from seatunnel_core.spark.choosing import Paces, PacketChoice
+from seatunnel_core.spark.line import Numbered
 from seatunnel_core.spark.packet import packet_of
-from seatunnel_core.spark.packing import (
-    MOST_UNITS,
-    TARGET_MS,
-    Candidate,
-    ShareMode,
-    overdue_ms,
-)
+from seatunnel_core.spark.packing import MOST_UNITS, TARGET_MS, Candidate, ShareMode, overdue_ms
 from seatunnel_core.spark.plane import SparkPlane
 from seatunnel_core.spark.program import Program
 from seatunnel_core.spark.running import Ledger, OnResult, Order, RunningPacket, speculating, waits
@@ -197,7 +192,7 @@ class UnitDispatcher:
         return packet
 
     def _run(self, packet: RunningPacket) -> None:
-        watch, started = self._watch(packet), time.perf_counter()
+        watch, packet.began_ms = self._watch(packet), time.perf_counter() * 1000
         try:
             unreported = self._on_spark(packet)
         except PacketLostError as lost:
@@ -211,11 +206,7 @@ class UnitDispatcher:
             self._fail(packet, Failure(kind=FailureKind.BUG, message=f"{type(error).__name__}: {error}", detail=detail))
         else:
             self._note_unasked(packet)
-            # Units of a packet overlap while they wait for the disk: what they cost is their share of the task's time.
-            walls_ms = sum(result.wall_ms for _, result in unreported)
-            share = min(1.0, (time.perf_counter() - started) * 1000 / max(walls_ms, 0.001))
-            for number, result in unreported:
-                self._ended(packet, number, result, result.wall_ms if packet.lanes else result.wall_ms * share)
+            self._reported(packet, unreported)
             if packet.left():
                 self._again(packet, PacketLostError("its worker died, or its executor was lost"))
         finally:
@@ -243,6 +234,7 @@ class UnitDispatcher:
     def _reached(self, packet: RunningPacket) -> None:
         with self._changed:
             packet.reached = self._is_reached = True
+            packet.began_ms = time.perf_counter() * 1000
 
     def _begins(self, packet: RunningPacket, number: int) -> bool:
         """Return whether a unit may begin; if so, it counts as begun.
@@ -261,7 +253,6 @@ class UnitDispatcher:
             if number in packet.begun and order.program.writes_at_once:
                 return False
             packet.begun.add(number)
-            packet.began_ms = packet.began_ms or time.perf_counter() * 1000
         self._note_begun(order)
         return True
 
@@ -283,12 +274,19 @@ class UnitDispatcher:
         if again and order.on_again is not None:
             order.on_again()
 
-    def _reported(self, packet: RunningPacket, number: int, result: UnitResult) -> None:
+    def _reported(self, packet: RunningPacket, results: Sequence[Numbered]) -> None:
+        """Take results that came together.
+
+        Units of a packet overlap while they wait for the disk: what each of them cost is its share of the time since
+        the results before.
+        """
         now_ms = time.perf_counter() * 1000
         with self._changed:
-            cost_ms = result.wall_ms if packet.lanes else min(result.wall_ms, now_ms - packet.began_ms)
-            packet.began_ms = now_ms
-        self._ended(packet, number, result, cost_ms)
+            took_ms, packet.began_ms = now_ms - packet.began_ms, now_ms
+        walls_ms = sum(result.wall_ms for _, result in results)
+        share = 1.0 if packet.lanes else min(1.0, took_ms / max(walls_ms, 0.001))
+        for number, result in results:
+            self._ended(packet, number, result, result.wall_ms * share)
 
     def _ended(self, packet: RunningPacket, number: int, result: UnitResult, cost_ms: float) -> None:
         with self._changed:

@@ -1,10 +1,11 @@
-"""The line between a task and the driver: the task asks before it begins a work unit, and reports each result at once.
+"""The line between a task and the driver: the task asks before it begins a work unit, and reports results.
 
 Spark reports nothing of a task before it has ended. Without the line, a unit's result would wait for the other units of
-the packet, and nobody would know what a killed task had begun (protocol rule R15).
+the packet, and nobody would know what a killed task had begun (protocol rule R15). When a task asks and reports is said
+by ``reports.py``.
 
-The task sends ``{"packet": KEY}`` first, then ``{"begin": NUMBER}`` and ``{"end": NUMBER, "result": {…}}``, each in a
-line that is answered by one byte. The driver hangs up on whoever does not send the key of a packet.
+The task sends ``{"packet": KEY}`` first, then ``{"begin": NUMBER}`` and ``{"ended": [{"number": NUMBER, "result": {…}},
+…]}``, each in a line that is answered by one byte. The driver hangs up on whoever does not send the key of a packet.
 """
 
 import json
@@ -14,7 +15,7 @@ import socket
 import socketserver
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, Protocol
 
@@ -27,6 +28,9 @@ from seatunnel_core.work.failure import Failure, FailureKind
 from seatunnel_core.work.unit import AttemptId
 
 logger = logging.getLogger("seatunnel.spark")
+
+Numbered = tuple[int, UnitResult]
+"""A result with the index of its work in the packet."""
 
 _YES, _NO = b"+", b"-"
 _KEY_BYTES = 200
@@ -51,8 +55,8 @@ class TaskListener(Protocol):
     def begins(self, number: int) -> bool:
         """Return whether a work may begin; it counts as begun when this returns true."""
 
-    def ended(self, number: int, result: UnitResult) -> None:
-        """Take the result of a work."""
+    def ended(self, results: Sequence[Numbered]) -> None:
+        """Take results of works that ended since the last ones, in the order of their ends."""
 
 
 @define(eq=False)
@@ -150,12 +154,12 @@ def _handle(listener: TaskListener, said: Any, connection: socket.socket) -> Non
         connection.sendall(_YES if listener.begins(stored.number(said, "begin")) else _NO)
         return
     try:
-        result = _read_result(stored.below(said, "result"))
+        results = [_read_numbered(each) for each in stored.items(said, "ended")]
     except Exception as error:  # Spark brings it when the task ends
-        logger.debug("a result could not be read: %s", error)
+        logger.debug("results could not be read: %s", error)
         connection.sendall(_NO)
     else:
-        listener.ended(stored.number(said, "end"), result)
+        listener.ended(results)
         connection.sendall(_YES)
 
 
@@ -189,15 +193,14 @@ class Line:
         self._sending = threading.Lock()
         self._receiving = threading.Lock()
         self._sent = 0
-        self._announced: int | None = None
-        """The message with which a work was announced last."""
-
         self._answers: list[bytes] = []
         """The driver's answers so far, in the order of the messages."""
 
         self._socket: socket.socket | None = None
+        self._is_wanted = True
         self._may_go_on = not (once and again)
         if address is not None and (reached := _reached(address)) is not None:
+            self._is_wanted = reached.is_wanted
             self._may_go_on = not once and reached.is_wanted
             self._socket = reached.connection
             if not reached.is_wanted:
@@ -210,27 +213,18 @@ class Line:
 
     def may_begin(self, number: int) -> bool:
         """Return whether a work may begin, as the driver answers; without an answer, as ``__init__`` describes."""
-        return self._is_allowed(self._answer(self._send({"begin": number})))
-
-    def announce(self, number: int) -> bool:
-        """Tell the driver that a work begins, and return whether it may as far as is known, without a wait.
-
-        For works that may begin again and that one thread begins. The driver may be busy for longer than a small work
-        takes. Its answer is looked at before the next work begins, which waits for its own after a refusal: so at most
-        one begins in vain.
-        """
-        sent, earlier = self._send({"begin": number}), self._announced
-        self._announced = sent
-        if earlier is None or self._is_allowed(self._answer(earlier)):
-            return self._may_go_on or sent is not None
-        return self._is_allowed(self._answer(sent))
-
-    def _is_allowed(self, answer: bytes | None) -> bool:
+        answer = self._answer(self._send({"begin": number}))
         return self._may_go_on if answer is None else answer == _YES
 
-    def report(self, number: int, result: UnitResult) -> bool:
-        """Report the result of a work to the driver, and return whether it was received."""
-        return self._answer(self._send({"end": number, "result": _result_json(result)})) == _YES
+    @property
+    def is_wanted(self) -> bool:
+        """Whether the driver still knows the packet, or could not be asked."""
+        return self._is_wanted
+
+    def report(self, results: Sequence[Numbered]) -> bool:
+        """Report results to the driver, and return whether they were received."""
+        ended = [{"number": number, "result": _result_json(result)} for number, result in results]
+        return self._answer(self._send({"ended": ended})) == _YES
 
     def _send(self, said: Mapping[str, Any]) -> int | None:
         """Send a message, and return its number; ``None`` when there is no connection any more.
@@ -302,6 +296,10 @@ def _result_json(result: UnitResult) -> dict[str, Any]:
     report["failure"] = None if failure is None else {**asdict(failure), "kind": failure.kind.value}
     report["committables"] = {sink: committable_json(one) for sink, one in result.committables.items()}
     return report
+
+
+def _read_numbered(said: Any) -> Numbered:
+    return stored.number(said, "number"), _read_result(stored.below(said, "result"))
 
 
 def _read_result(report: Mapping[str, Any]) -> UnitResult:

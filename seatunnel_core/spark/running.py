@@ -76,8 +76,8 @@ class RunningPacket:
     """Whether its task has connected to the driver. If not, it is not known what has begun."""
 
     began_ms: float = 0.0
-    """When its first unit began or, after that, when the latest result arrived, by ``time.perf_counter``: the time of
-    the unit that is reported next counts from here."""
+    """When its task connected or, after that, when the latest results arrived, by ``time.perf_counter``: the time of
+    the units that are reported next counts from here."""
 
     begun: set[int] = field(factory=set)
     """The indices of the units that have begun."""

@@ -20,16 +20,17 @@ from seatunnel_core.errors import SourceError
 from seatunnel_core.spark.failure import task_failure
 from seatunnel_core.spark.line import Line
 from seatunnel_core.spark.program import Program
+from seatunnel_core.spark.reports import Reports
 from seatunnel_core.spark.unit_run import UnitRun
 from seatunnel_core.spark.work import (
     InspectResult,
     InspectWork,
     Packet,
     ProbeResult,
+    ProbeWork,
     Result,
     UnitResult,
     UnitWork,
-    Work,
 )
 from seatunnel_core.work.unit import UnitAttempt
 
@@ -44,83 +45,76 @@ def run_packets(packets: Sequence[Packet], task: int, partition: Iterable[object
         pass
     packet, (attempt, again) = packets[task], task_attempt()
     with closing(Line(packet.line, once=packet.writes_at_once, again=again)) as line:
-        yield from run_packet(packet, attempt, line)
+        yield from run_packet(packet, attempt, line, again=again)
 
 
-def run_packet(packet: Packet, task_attempt: int, line: Line | None = None) -> Iterator[tuple[int, Result]]:
+def run_packet(
+    packet: Packet, task_attempt: int, line: Line | None = None, *, again: bool = False
+) -> Iterator[tuple[int, Result]]:
     """Run the works, and yield the results that ``line`` could not report, each with the index of its work.
 
     Without lanes the works are done one after the other. Making staged rows durable is mostly waiting for the disk, so
     it goes on in threads while the next unit is read: only ``SinkWriter.finish`` of one unit overlaps with another
     unit, never two reads or two transforms.
     """
-    line = line or Line(None)
+    at_once = packet.writes_at_once or bool(packet.lanes)
+    reports = Reports(line or Line(None), writes_at_once=at_once, again=again)
     if packet.lanes:
-        yield from _side_by_side(packet, task_attempt, line)
-        return
-    may_begin = line.may_begin if packet.writes_at_once else line.announce
-    with ThreadPoolExecutor(_FINISHING) as pool:
-        ending: deque[tuple[int, Future[Result | None]]] = deque()
-        for number, work in enumerate(packet.works):
-            if isinstance(work, UnitWork) and not may_begin(number):
-                continue
-            ending.append((number, _begin(number, work, packet.carriers, task_attempt, pool, line)))
-            while len(ending) > _FINISHING or (ending and ending[0][1].done()):
-                yield from _unreported(*ending.popleft())
-        for each in ending:
-            yield from _unreported(*each)
-
-
-def _begin(
-    number: int, work: Work, carriers: Mapping[str, Any], task_attempt: int, pool: ThreadPoolExecutor, line: Line
-) -> "Future[Result | None]":
-    thing = unwrapped(_the_key(work), carriers)
-    if isinstance(work, UnitWork):
-        run = UnitRun(thing, work.attempt, task_attempt, work.reads)
-        own = Context()
-        own.run(run.stage)
-        return pool.submit(own.run, _ended, number, run, line)
-    done: Future[Result | None] = Future()
-    if isinstance(work, InspectWork):
-        done.set_result(inspect_items(thing, work.items, work.planning))
+        _side_by_side(packet, task_attempt, reports)
     else:
-        done.set_result(probe_sink(thing, work.context, work.token))
-    return done
+        with reports.periodic():
+            yield from _in_turn(packet, task_attempt, reports)
+    yield from reports.unreceived()
 
 
-def _side_by_side(packet: Packet, task_attempt: int, line: Line) -> Iterator[tuple[int, Result]]:
+def _in_turn(packet: Packet, task_attempt: int, reports: Reports) -> Iterator[tuple[int, Result]]:
+    """Run one work after the other, and yield the results of those that are no units."""
+    with ThreadPoolExecutor(_FINISHING) as pool:
+        ending: deque[Future[None]] = deque()
+        for number, work in enumerate(packet.works):
+            if not isinstance(work, UnitWork):
+                yield number, _answer(work, packet.carriers)
+            elif reports.may_begin(number):
+                run, own = (
+                    UnitRun(unwrapped(work.program, packet.carriers), work.attempt, task_attempt, work.reads),
+                    Context(),
+                )
+                own.run(run.stage)
+                ending.append(pool.submit(own.run, _end, number, run, reports))
+                while len(ending) > _FINISHING or (ending and ending[0].done()):
+                    ending.popleft().result()
+        for each in ending:
+            each.result()
+
+
+def _side_by_side(packet: Packet, task_attempt: int, reports: Reports) -> None:
     """Run as many units of each program at once as it has lanes, each in a thread of its own.
 
     Each thread has a program of its own, so that sources need not be thread-safe. Transforms take turns.
     """
     carriers = {key: _body(carrier) for key, carrier in packet.carriers.items()}
 
-    def whole(number: int, work: UnitWork) -> Result | None:
-        if not line.may_begin(number):
-            return None
-        thing = unwrapped(work.program, carriers)
-        run = UnitRun(thing, work.attempt, task_attempt, work.reads)
-        run.stage()
-        return _ended(number, run, line)
+    def whole(number: int, work: UnitWork) -> None:
+        if reports.may_begin(number):
+            run = UnitRun(unwrapped(work.program, carriers), work.attempt, task_attempt, work.reads)
+            run.stage()
+            _end(number, run, reports)
 
     with ExitStack() as stack:
         pools = {key: stack.enter_context(ThreadPoolExecutor(lanes)) for key, lanes in packet.lanes.items()}
         units = [(number, work) for number, work in enumerate(packet.works) if isinstance(work, UnitWork)]
-        running = [(number, pools[work.program].submit(Context().run, whole, number, work)) for number, work in units]
-        for each in running:
-            yield from _unreported(*each)
+        for each in [pools[work.program].submit(Context().run, whole, number, work) for number, work in units]:
+            each.result()
 
 
-def _ended(number: int, run: "UnitRun", line: Line) -> Result | None:
-    """Finish a unit; return its result, or ``None`` if it was reported to the driver."""
-    result = run.result()
-    return None if line.report(number, result) else result
+def _answer(work: InspectWork | ProbeWork, carriers: Mapping[str, Any]) -> Result:
+    if isinstance(work, InspectWork):
+        return inspect_items(unwrapped(work.source, carriers), work.items, work.planning)
+    return probe_sink(unwrapped(work.sink, carriers), work.context, work.token)
 
 
-def _unreported(number: int, ending: "Future[Result | None]") -> Iterator[tuple[int, Result]]:
-    result = ending.result()
-    if result is not None:
-        yield number, result
+def _end(number: int, run: UnitRun, reports: Reports) -> None:
+    reports.ended(number, run.result())
 
 
 def run_unit(program: Program, attempt: UnitAttempt, task_attempt: int) -> UnitResult:
@@ -164,12 +158,6 @@ class _Things(threading.local):
 
 
 _things = _Things()
-
-
-def _the_key(work: Work) -> str:
-    if isinstance(work, UnitWork):
-        return work.program
-    return work.source if isinstance(work, InspectWork) else work.sink
 
 
 def unwrapped(key: str, carriers: Mapping[str, Any]) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 
 from pyspark import cloudpickle
 
-from seatunnel_core.spark.line import Line, TaskListener
+from seatunnel_core.spark.line import Line, Numbered, TaskListener
 from seatunnel_core.spark.packet import PackedObject
 from seatunnel_core.spark.pickles import Pickles
 from seatunnel_core.spark.plane import SparkPlane
@@ -30,10 +30,8 @@ class _DirectLine(Line):
     def may_begin(self, number: int) -> bool:
         return self._hearing.begins(number)
 
-    announce = may_begin
-
-    def report(self, number: int, result: UnitResult) -> bool:
-        self._hearing.ended(number, result)
+    def report(self, results: Sequence[Numbered]) -> bool:
+        self._hearing.ended(results)
         return True
 
 

@@ -59,12 +59,12 @@ def test_a_unit_that_always_kills_its_worker_fails_alone(dispatcher_of: Make, tm
 def test_a_killed_worker_lets_nothing_run_again_but_its_own_packet(
     dispatcher_of: Make, plane: SparkPlane, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """R15: what has a result keeps it, and the rest of that packet runs apart; a packet beside it goes on
+    """R15: what was reported keeps its result, and the rest of that packet runs apart; a packet beside it goes on
     undisturbed."""
     monkeypatch.setattr(dispatch, "overdue_ms", lambda packet: None)
     dispatcher, inbox, woken, before = dispatcher_of(ShareMode.ALL), Inbox(), tmp_path / "woken", jobs_of(plane)
     notes = {pipeline: tmp_path / f"notes-{pipeline}" for pipeline in range(1, 6)}
-    accidents = {3: {"kill_times": (str(tmp_path / "deaths"), 4)}, 4: {"sleep_until": str(woken)}}
+    accidents = {3: {"sleep_s": 1.0, "kill_times": (str(tmp_path / "deaths"), 4)}, 4: {"sleep_until": str(woken)}}
 
     def submit(*pipelines: int) -> None:
         with dispatcher._changed:  # they share a packet
@@ -81,6 +81,7 @@ def test_a_killed_worker_lets_nothing_run_again_but_its_own_packet(
     results = inbox.wait(5)
     assert all(result.failure is None for result in results.values())
     assert jobs_of(plane) - before == 2 + 1, "two packets, and the unit that has no result"
+    assert [notes[pipeline].read_text() for pipeline in (1, 2)] == ["+-", "+-"]
     assert [notes[pipeline].read_text() for pipeline in (4, 5)] == ["+-", "+-"]
     assert notes[3].read_text() == "++++" + "+-", "Spark tries a task four times"
 

@@ -137,7 +137,7 @@ class Lingering(Counting):
         for number, work in enumerate(packet.works):
             assert isinstance(work, UnitWork)
             listener.begins(number)
-            listener.ended(number, self._result(work))
+            listener.ended([(number, self._result(work))])
         self._over.wait(1.0)
         if tag in self._cancelled:
             raise PacketLostError("it was cancelled")

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 OVERDUE_MS = 5_000
 """No packet is overdue before."""
 
+PAUSE_MS = 50
+"""How often a task reports that asks for nothing."""
+
 
 @define(eq=False)
 class Task:
@@ -48,7 +51,17 @@ class Task:
     asking: deque[tuple[int, "Lane"]] = field(factory=deque)
     """Units that want to begin."""
 
-    telling: deque[tuple[int, UnitResult]] = field(factory=deque)
+    asks: bool = True
+    """Whether each unit waits for the driver's leave; if not, what began and what ended is reported now and then."""
+
+    begun: int | None = None
+    """The unit that began last, if that was not reported."""
+
+    held: list[tuple[int, UnitResult]] = field(factory=list)
+    """Results that were not reported."""
+
+    announcing: deque[int] = field(factory=deque)
+    telling: list[tuple[int, UnitResult]] = field(factory=list)
     running: set[int] = field(factory=set)
     unreported: dict[int, UnitResult] = field(factory=dict)
 
@@ -153,8 +166,11 @@ class SimulatedPlane:
                 granted = listener.begins(number)
                 if lane.attempt == task.attempt and not task.ended:
                     self._answered(task, number, lane, granted)
-            while task.telling:
-                listener.ended(*task.telling.popleft())
+            if task.telling:
+                results, task.telling = task.telling, []
+                listener.ended(results)
+            while task.announcing:
+                task.asks |= not listener.begins(task.announcing.popleft())
             if (task.ended and not task.asking) or (task.cancelled and not task.writes_at_once):
                 return
             task.over.wait()
@@ -171,6 +187,9 @@ class SimulatedPlane:
         """Spark makes another attempt when the worker of the one before has died."""
         world, faults = self._world, self._world.scenario.faults
         task.attempt += 1
+        task.asks = task.writes_at_once or bool(lanes) or task.unheard or task.attempt > 1
+        if not task.asks:
+            self._after(PAUSE_MS, partial(self._reports, task, task.attempt))
         dies = world.chance(faults.task_runs_twice if task.attempt == 1 else faults.worker_dies)
         if dies:
             attempt = task.attempt
@@ -199,6 +218,7 @@ class SimulatedPlane:
             return
         if not lane.queue:
             if not task.running and not task.asking:
+                self._brings(task)
                 self._ends(task)
             return
         number = lane.queue.popleft()
@@ -206,9 +226,28 @@ class SimulatedPlane:
             self._answered(task, number, lane, not task.writes_at_once or task.attempt == 1)
         elif self._process.dead or self._gone:
             self._answered(task, number, lane, not task.writes_at_once)
+        elif not task.asks:
+            task.begun = number
+            self._answered(task, number, lane, True)
         else:
             task.asking.append((number, lane))
             task.over.wake()
+
+    def _reports(self, task: Task, attempt: int) -> None:
+        if task.ended or task.attempt != attempt or self._process.dead:
+            return
+        if task.begun in task.running:
+            task.announcing.append(task.begun)
+        task.begun = None
+        self._brings(task)
+        self._after(PAUSE_MS, partial(self._reports, task, attempt))
+
+    def _brings(self, task: Task) -> None:
+        if self._process.dead:
+            return
+        task.telling += task.held
+        task.held = []
+        task.over.wake()
 
     def _answered(self, task: Task, number: int, lane: Lane, granted: bool) -> None:
         if not granted:
@@ -232,6 +271,8 @@ class SimulatedPlane:
         for number in sorted(task.running):
             self._world.unit_ends(self._process, *task.works[number])
         task.running.clear()
+        task.held.clear()
+        task.begun = None
 
     def _ends(self, task: Task) -> None:
         if task.ended:
@@ -252,9 +293,10 @@ class SimulatedPlane:
         self._world.unit_ends(self._process, work, program)
         if task.unheard:
             task.unreported[number] = result
-        elif not self._process.dead:
-            task.telling.append((number, result))
-            task.over.wake()
+        else:
+            task.held.append((number, result))
+            if task.asks:
+                self._brings(task)
         self._goes_on(task, lane)
 
     def _result(self, work: UnitWork, program: Program) -> UnitResult:

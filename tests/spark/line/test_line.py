@@ -3,13 +3,13 @@
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from attrs import evolve
 
-from seatunnel_core.spark.line import Exchange, Line
+from seatunnel_core.spark.line import Exchange, Line, Numbered
 from seatunnel_core.spark.work import Address, UnitResult
 from seatunnel_core.work.committable import Committable
 from seatunnel_core.work.failure import Failure, FailureKind
@@ -47,8 +47,8 @@ class Heard:
         self.said.append(number)
         return number not in self._refused
 
-    def ended(self, number: int, result: UnitResult) -> None:
-        self.said.append((number, result))
+    def ended(self, results: Sequence[Numbered]) -> None:
+        self.said.extend(results)
 
 
 @pytest.fixture
@@ -63,40 +63,13 @@ def test_a_task_asks_before_it_begins_and_reports_what_became_of_it(exchange: Ex
     with exchange.listening(heard) as address:
         line = Line(address)
         assert [line.may_begin(number) for number in (0, 1)] == [True, False]
-        assert line.report(0, DONE)
-        assert line.report(2, FAILED)
+        assert line.report([(0, DONE)])
+        assert line.report([(2, FAILED), (3, DONE)])
         assert not exchange.is_silent(address)
         line.close()
         while not exchange.is_silent(address):
             threading.Event().wait(0.01)
-    assert heard.said == ["reached", 0, 1, (0, DONE), (2, FAILED)]
-
-
-def test_a_work_that_may_begin_again_does_not_wait_for_the_answer(exchange: Exchange) -> None:
-    """One begins in vain, and behind a refusal each waits for its own answer, until one is allowed."""
-    heard = Heard(1, 2, 3)
-    with exchange.listening(heard) as address:
-        line = Line(address)
-        assert [line.announce(number) for number in range(7)] == [True, True, False, False, True, True, True]
-        assert line.report(1, DONE)
-        line.close()
-    assert heard.said == ["reached", *range(7), (1, DONE)]
-
-
-def test_a_busy_driver_holds_no_work_up_that_may_begin_again(exchange: Exchange) -> None:
-    free = threading.Event()
-
-    class Busy(Heard):
-        def begins(self, number: int) -> bool:
-            return free.wait(60) and super().begins(number)
-
-    with exchange.listening(Busy()) as address:
-        line = Line(address)
-        assert line.announce(0)
-        assert not free.is_set()
-        free.set()
-        assert line.announce(1)
-        line.close()
+    assert heard.said == ["reached", 0, 1, (0, DONE), (2, FAILED), (3, DONE)]
 
 
 def test_it_closes_at_once() -> None:
@@ -125,8 +98,8 @@ def test_a_task_that_the_driver_has_forgotten_begins_nothing(exchange: Exchange,
         pass
     line = Line(address, once=once)
     assert not line.may_begin(0)
-    assert not line.announce(0)
-    assert not line.report(0, DONE)
+    assert not line.is_wanted
+    assert not line.report([(0, DONE)])
 
 
 def test_a_task_that_cannot_reach_the_driver_works_without_it() -> None:
@@ -134,11 +107,11 @@ def test_a_task_that_cannot_reach_the_driver_works_without_it() -> None:
     with socket.create_server(("127.0.0.1", 0)) as closed:
         address = Address("127.0.0.1", closed.getsockname()[1], "key")
     assert Line(address).may_begin(0)
-    assert Line(address).announce(0)
+    assert Line(address).is_wanted
     assert Line(address, again=True).may_begin(0)
     assert Line(address, once=True).may_begin(0)
     assert not Line(address, once=True, again=True).may_begin(0)
-    assert not Line(address).report(0, DONE), "so Spark brings the result"
+    assert not Line(address).report([(0, DONE)]), "so Spark brings the result"
 
 
 @pytest.mark.parametrize("once", [True, False])

@@ -1,0 +1,162 @@
+"""When a task asks the driver and when it reports, without Spark."""
+
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+
+import pytest
+
+from seatunnel_core.spark.line import Exchange, Line, Numbered
+from seatunnel_core.spark.reports import PAUSE_S, Reports
+from seatunnel_core.spark.work import Address
+from tests.spark.line.test_line import DONE, FAILED, Heard
+
+
+@pytest.fixture
+def exchange() -> Iterator[Exchange]:
+    made = Exchange("127.0.0.1", "127.0.0.1")
+    yield made
+    made.close()
+
+
+class Batches(Heard):
+    """A driver that keeps the results as they come, and lets somebody wait for what it hears."""
+
+    def __init__(self, *refused: int) -> None:
+        super().__init__(*refused)
+        self.batches: list[list[Numbered]] = []
+        self._changed = threading.Condition()
+
+    def begins(self, number: int) -> bool:
+        with self._changed:
+            self._changed.notify_all()
+            return super().begins(number)
+
+    def ended(self, results: Sequence[Numbered]) -> None:
+        with self._changed:
+            self.batches.append(list(results))
+            self._changed.notify_all()
+
+    def wait_for(self, said: object) -> None:
+        with self._changed:
+            assert self._changed.wait_for(lambda: said in self.said or said in self.batches, 20)
+
+
+def test_small_units_are_reported_together(exchange: Exchange) -> None:
+    """One message for each of a thousand small tables kept the driver from its work."""
+    heard = Batches()
+    with exchange.listening(heard) as address:
+        line = Line(address)
+        reports = Reports(line, writes_at_once=False)
+        began = time.monotonic()
+        with reports.periodic():
+            for number in range(500):
+                assert reports.may_begin(number)
+                reports.ended(number, DONE)
+        most = (time.monotonic() - began) / PAUSE_S + 1
+        line.close()
+    assert [number for batch in heard.batches for number, _ in batch] == list(range(500))
+    assert len(heard.batches) <= most
+    assert heard.said == ["reached"], "a unit that has ended needs no word of its beginning"
+    assert reports.unreceived() == []
+
+
+def test_what_ended_is_reported_while_a_slow_unit_goes_on(exchange: Exchange) -> None:
+    heard = Batches()
+    with exchange.listening(heard) as address:
+        line = Line(address)
+        reports = Reports(line, writes_at_once=False)
+        with reports.periodic():
+            assert reports.may_begin(0)
+            reports.ended(0, FAILED)
+            assert reports.may_begin(1)
+            heard.wait_for([(0, FAILED)])
+            heard.wait_for(1)
+            reports.ended(1, DONE)
+        line.close()
+    assert heard.batches == [[(0, FAILED)], [(1, DONE)]]
+
+
+def test_behind_a_refusal_each_unit_asks(exchange: Exchange) -> None:
+    """It was given away: so are those behind it, most likely."""
+    heard = Batches(0, 1, 3)
+    with exchange.listening(heard) as address:
+        line = Line(address)
+        reports = Reports(line, writes_at_once=False)
+        with reports.periodic():
+            assert reports.may_begin(0), "in vain, and nobody knows yet"
+            heard.wait_for(0)
+            while reports.may_begin(1):
+                time.sleep(0.001)
+            assert [reports.may_begin(number) for number in (2, 3, 4)] == [True, False, True]
+        line.close()
+
+
+def test_another_attempt_of_a_task_asks(exchange: Exchange) -> None:
+    """What the first one reported is over."""
+    with exchange.listening(Batches(0)) as address:
+        line = Line(address)
+        reports = Reports(line, writes_at_once=False, again=True)
+        assert [reports.may_begin(number) for number in (0, 1)] == [False, True]
+        line.close()
+
+
+def test_a_busy_driver_holds_up_no_unit_that_may_begin_again(exchange: Exchange) -> None:
+    free = threading.Event()
+
+    class Busy(Batches):
+        def begins(self, number: int) -> bool:
+            return free.wait(60) and super().begins(number)
+
+    with exchange.listening(Busy()) as address:
+        line = Line(address)
+        reports = Reports(line, writes_at_once=False)
+        with reports.periodic():
+            for number in range(3):
+                assert reports.may_begin(number)
+                time.sleep(2 * PAUSE_S)
+            free.set()
+        line.close()
+
+
+def test_what_writes_at_once_asks_and_reports_without_delay(exchange: Exchange) -> None:
+    heard = Batches(1)
+    with exchange.listening(heard) as address:
+        line = Line(address, once=True)
+        reports = Reports(line, writes_at_once=True)
+        with reports.periodic():
+            assert reports.may_begin(0)
+            assert heard.said == ["reached", 0]
+            reports.ended(0, DONE)
+            assert heard.batches == [[(0, DONE)]]
+            assert not reports.may_begin(1)
+        line.close()
+
+
+@pytest.mark.parametrize("writes_at_once", [False, True])
+def test_spark_brings_what_the_driver_did_not_receive(exchange: Exchange, writes_at_once: bool) -> None:
+    reports = Reports(Line(None), writes_at_once=writes_at_once)
+    with reports.periodic():
+        assert reports.may_begin(0)
+        reports.ended(0, DONE)
+    assert reports.unreceived() == [(0, DONE)]
+
+
+def test_a_task_that_the_driver_has_forgotten_begins_nothing(exchange: Exchange) -> None:
+    with exchange.listening(Heard()) as address:
+        pass
+    assert not Reports(Line(address), writes_at_once=False).may_begin(0)
+    assert not Reports(Line(Address(address.host, address.port, "another")), writes_at_once=False).may_begin(0)
+
+
+def test_a_body_that_fails_leaves_nothing_unreported(exchange: Exchange) -> None:
+    heard = Batches()
+    with exchange.listening(heard) as address:
+        line = Line(address)
+        reports = Reports(line, writes_at_once=False)
+        with suppress(ZeroDivisionError), reports.periodic():
+            reports.ended(0, DONE)
+            raise ZeroDivisionError
+        line.close()
+    assert heard.batches == [[(0, DONE)]]
