@@ -137,6 +137,8 @@ class Host:
             present = self._jobs.get(record.job_id)
             if present is not None and present.record.attempt >= record.attempt:
                 return {}  # the same order again
+            if record.process != self._boot:  # the agent had the order while that process was gone
+                raise HostError(f"the job {record.job_id} was given to the host {record.process}, and not to this one")
             if present is not None and not present.status().state.is_end:
                 raise HostError(f"attempt {present.record.attempt} of the job {record.job_id} has not ended here")
             job = self._jobs[record.job_id] = self._make_job(record)

@@ -52,8 +52,17 @@ def ask(host: Host, **request: Any) -> Any:
     return answered.get("answer", answered.get("error"))
 
 
-def order(attempt: int = 1, *, term: int = 1) -> dict[str, Any]:
-    record = JobRecord(job_id="1", name="", text="", format="hocon", attempt=attempt, submitted_at=1.0, since=1.0)
+def order(attempt: int = 1, *, term: int = 1, process: str = "b") -> dict[str, Any]:
+    record = JobRecord(
+        job_id="1",
+        name="",
+        text="",
+        format="hocon",
+        attempt=attempt,
+        process=process,
+        submitted_at=1.0,
+        since=1.0,
+    )
     return {"do": "start", "term": term, "job": record.to_bytes().decode()}
 
 
@@ -83,6 +92,13 @@ def test_a_host_that_stands_as_before_says_no_more_than_that(host: Host, jobs: l
     assert ask(host, do="status", term=1) == status
     jobs[0].state = JobState.FINISHED
     assert ask(host, do="status", term=1, seen=status["number"])["jobs"][0]["state"] == "FINISHED"
+
+
+def test_a_job_that_was_given_to_another_process_is_refused(host: Host, jobs: list[Job]) -> None:
+    """The simulation found it: the order came when the shared host had ended and the next one was there, which ran the
+    job although the leader counted it as lost with its host, and told its end while it committed."""
+    assert "was given to the host a" in ask(host, **order(process="a"))
+    assert not jobs
 
 
 def test_another_attempt_waits_for_the_end_of_the_one_before(host: Host, jobs: list[Job]) -> None:
