@@ -187,7 +187,7 @@ class Hosts:
                     process.alive = False
             elif host.silence_s > ORPHAN_S:
                 host.stop_all(Wanted.CANCEL_AT_ONCE, 0.0)
-                process.alive = False
+                self._world.kill_host(process)  # its agent was paused, and will see that it is gone
         if process.alive:
             self._world.at(0.5, lambda: self._watch(process))
 
