@@ -37,8 +37,9 @@ cluster-demo: ## the same on a cluster of two masters and two workers, whose lea
 	@$(RUN) examples/demo/prepare.py
 	@$(RUN) examples/demo/cluster.py
 
+# More workers than cores: tests of jobs wait for processes that start, rows that come and checkpoints that are due.
 test: dev ## everything that needs no server; under 5 minutes on 2 cores
-	@$(PYTEST) -n 2 --dist loadgroup --no-loadscope-reorder $(ARGS)
+	@$(PYTEST) -n 3 --dist loadgroup --no-loadscope-reorder $(ARGS)
 
 docs: dev ## the documentation as a site, in build/site; a link that leads nowhere fails it
 	@NO_MKDOCS_2_WARNING=1 $(RUN) -m mkdocs build
