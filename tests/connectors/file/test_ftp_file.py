@@ -10,8 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from seatunnel_core.connectors.file.ftp import FtpFileSink, FtpFileSource
-from seatunnel_core.connectors.testing import SinkConformance, SourceConformance, options_of, plan, read
+from seatunnel_core.connectors.testing import SourceConformance, options_of, plan, read
 from seatunnel_core.errors import SourceError
+from tests.connectors.file.sink_suite import FileSinkSuite, files_below
 from tests.servers.ftpd import PASSWORD, USER, Ftpd
 
 pytestmark = [pytest.mark.servers, pytest.mark.xdist_group("ftpd")]
@@ -60,7 +61,7 @@ class TestSource(SourceConformance):
         return ROWS
 
 
-class TestSink(SinkConformance):
+class TestSink(FileSinkSuite):
     sink_class = FtpFileSink
     kills = 10
 
@@ -69,18 +70,8 @@ class TestSink(SinkConformance):
         self.folder = folder / "target"
         self.given = {**login(server), "path": f"/{folder.name}/target", "file_format_type": "json"}
 
-    def emptying(self) -> Mapping[str, Any]:
-        return {**self.options(), "data_save_mode": "DROP_DATA"}
-
-    def options(self) -> Mapping[str, Any]:
-        return self.given
-
-    def staged(self) -> int:
-        return sum(path.is_file() for path in (self.folder / ".seatunnel").rglob("*"))
-
-    def visible(self) -> Sequence[Mapping[str, Any]]:
-        paths = sorted(path for path in self.folder.rglob("*") if path.is_file() and ".seatunnel" not in path.parts)
-        return [json.loads(line) for path in paths for line in path.read_text().splitlines()]
+    def files(self) -> Mapping[str, bytes]:
+        return files_below(self.folder)
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
 """``HdfsFile`` against HDFS: the kit's suites, one NameNode after the other, and what a person sees who errs."""
 
 import io
-import json
 import threading
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,12 +12,13 @@ import pytest
 
 from seatunnel_core.connectors.file.hdfs import HdfsFileSink, HdfsFileSource
 from seatunnel_core.connectors.filesystems import hdfs as hdfs_files
-from seatunnel_core.connectors.testing import SinkConformance, SourceConformance, commit, options_of, plan, read, stage
+from seatunnel_core.connectors.testing import SourceConformance, commit, options_of, plan, read, stage
 from seatunnel_core.connectors.testing.drive import place, sink_place
 from seatunnel_core.connectors.testing.kill_suite import SCHEMA, numbered
 from seatunnel_core.errors import CommitError, SinkError, SourceChangedError, SourceError, UsageError
 from seatunnel_storage_api.retry import Backoff
 from tests.connectors.file.hdfs_files import Files
+from tests.connectors.file.sink_suite import FileSinkSuite
 from tests.servers.hadoop import HdfsCluster, HighlyAvailableHdfs
 
 pytestmark = [pytest.mark.servers, pytest.mark.timeout(400), pytest.mark.xdist_group("hdfs-files")]
@@ -83,7 +83,7 @@ class TestSource(SourceConformance):
         return ROWS
 
 
-class TestSink(SinkConformance):
+class TestSink(FileSinkSuite):
     sink_class = HdfsFileSink
     kills = 10
 
@@ -92,19 +92,8 @@ class TestSink(SinkConformance):
         self.server, self.folder = server, folder
         self.given = {**access(cluster), "path": folder, "file_format_type": "json"}
 
-    def emptying(self) -> Mapping[str, Any]:
-        return {**self.options(), "data_save_mode": "DROP_DATA"}
-
-    def options(self) -> Mapping[str, Any]:
-        return self.given
-
-    def staged(self) -> int:
-        return sum("/.seatunnel/" in path for path in self.server.all_in(self.folder))
-
-    def visible(self) -> Sequence[Mapping[str, Any]]:
-        found = self.server.contents(self.folder)
-        shown = [body for path, body in found.items() if "/.seatunnel/" not in path]
-        return [json.loads(line) for body in shown for line in body.splitlines()]
+    def files(self) -> Mapping[str, bytes]:
+        return self.server.contents(self.folder)
 
 
 @pytest.mark.parametrize("format", ["csv", "orc", "excel"])

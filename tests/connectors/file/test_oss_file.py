@@ -1,7 +1,6 @@
 """``OssFile`` against the stand-in: the kit's suites, what staging leaves, and what a person sees who errs."""
 
 import io
-import json
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
@@ -16,11 +15,12 @@ from seatunnel_core.connectors.file.oss import OssFileSink, OssFileSource
 from seatunnel_core.connectors.filesystems.objects import files as object_files
 from seatunnel_core.connectors.filesystems.objects import staged as staged_objects
 from seatunnel_core.connectors.filesystems.oss import store as oss_store
-from seatunnel_core.connectors.testing import SinkConformance, SourceConformance, commit, options_of, plan, read, stage
+from seatunnel_core.connectors.testing import SourceConformance, commit, options_of, plan, read, stage
 from seatunnel_core.connectors.testing.drive import place, sink_place
 from seatunnel_core.connectors.testing.kill_suite import SCHEMA, numbered
 from seatunnel_core.errors import CommitError, SinkError, SourceChangedError, SourceError, UsageError
 from seatunnel_storage_api.retry import Backoff
+from tests.connectors.file.sink_suite import FileSinkSuite
 from tests.servers.objects.oss import BUCKET, KEY_ID, SECRET, OssStandIn
 from tests.servers.objects.oss_stored import REGION
 from tests.servers.process import deaf_port
@@ -109,7 +109,7 @@ class TestSource(SourceConformance):
         return ROWS
 
 
-class TestSink(SinkConformance):
+class TestSink(FileSinkSuite):
     sink_class = OssFileSink
     kills = 10
 
@@ -118,19 +118,11 @@ class TestSink(SinkConformance):
         self.given = {**access(server), "path": folder, "file_format_type": "json"}
         self.bucket, self.folder = bucket, folder
 
-    def emptying(self) -> Mapping[str, Any]:
-        return {**self.options(), "data_save_mode": "DROP_DATA"}
-
-    def options(self) -> Mapping[str, Any]:
-        return self.given
+    def files(self) -> Mapping[str, bytes]:
+        return {key: self.bucket.get_object(key).read() for key in keys(self.bucket, self.folder)}
 
     def staged(self) -> int:
-        notes = sum("/.seatunnel/" in key for key in keys(self.bucket, self.folder))
-        return notes + uploads_left(self.bucket, self.folder)
-
-    def visible(self) -> Sequence[Mapping[str, Any]]:
-        shown = [key for key in keys(self.bucket, self.folder) if "/.seatunnel/" not in key]
-        return [json.loads(line) for key in shown for line in self.bucket.get_object(key).read().splitlines()]
+        return super().staged() + uploads_left(self.bucket, self.folder)
 
 
 @pytest.mark.parametrize("region", [REGION, None], ids=["signed by 4", "signed by 1"])

@@ -20,10 +20,11 @@ from seatunnel_core.connectors.file.source import FileSource
 from seatunnel_core.connectors.file.source_options import SOURCE_OPTIONS
 from seatunnel_core.connectors.filesystems.filesystem import FileSystem
 from seatunnel_core.connectors.filesystems.fsspec.files import FsspecFileSystem
-from seatunnel_core.connectors.testing import SinkConformance, SourceConformance, commit, options_of, plan, read, stage
+from seatunnel_core.connectors.testing import SourceConformance, commit, options_of, plan, read, stage
 from seatunnel_core.connectors.testing.drive import place, sink_place
 from seatunnel_core.connectors.testing.kill_suite import SCHEMA, numbered
 from seatunnel_core.errors import CommitError, SourceChangedError, SourceError, UsageError
+from tests.connectors.file.sink_suite import FileSinkSuite
 
 ROWS = [{"id": number, "name": f"näme {number}"} for number in range(300)]
 COLUMNS = pa.schema([("id", pa.int64()), ("name", pa.string())])
@@ -104,25 +105,16 @@ class TestParquet(OfFiles):
         return out.getvalue().to_pybytes()
 
 
-class TestSink(SinkConformance):
+class TestSink(FileSinkSuite):
     sink_class = MemoryFileSink
 
     @pytest.fixture(autouse=True)
     def server(self, memory: Any) -> None:
+        self.given = {"path": "/target/here", "file_format_type": "json"}
         self.memory = memory
 
-    def emptying(self) -> Mapping[str, Any]:
-        return {**self.options(), "data_save_mode": "DROP_DATA"}
-
-    def options(self) -> Mapping[str, Any]:
-        return {"path": "/target/here", "file_format_type": "json"}
-
-    def staged(self) -> int:
-        return sum("/.seatunnel/" in path for path in self.memory.store)
-
-    def visible(self) -> Sequence[Mapping[str, Any]]:
-        paths = [path for path in self.memory.store if "/.seatunnel/" not in path]
-        return [json.loads(line) for path in paths for line in self.memory.cat_file(path).splitlines()]
+    def files(self) -> Mapping[str, bytes]:
+        return {path: self.memory.cat_file(path) for path in self.memory.store}
 
 
 class TestBinarySink:

@@ -1,7 +1,6 @@
 """``SftpFile`` against OpenSSH's server: the kit's suites, and what a person sees who is refused."""
 
 import getpass
-import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -12,10 +11,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from seatunnel_core.connectors.file.sftp import SftpFileSink, SftpFileSource
-from seatunnel_core.connectors.testing import SinkConformance, SourceConformance, commit, options_of, plan, read, stage
+from seatunnel_core.connectors.testing import SourceConformance, commit, options_of, plan, read, stage
 from seatunnel_core.connectors.testing.drive import place, sink_place
 from seatunnel_core.connectors.testing.kill_suite import SCHEMA, numbered
 from seatunnel_core.errors import CommitError, SinkError, SourceError
+from tests.connectors.file.sink_suite import FileSinkSuite, files_below
 from tests.servers.sshd import Sshd
 
 pytestmark = [pytest.mark.servers, pytest.mark.twin, pytest.mark.xdist_group("sshd")]
@@ -61,7 +61,7 @@ class TestSource(SourceConformance):
         return [*ROWS, *ROWS[200:]]
 
 
-class TestSink(SinkConformance):
+class TestSink(FileSinkSuite):
     sink_class = SftpFileSink
 
     @pytest.fixture(autouse=True)
@@ -69,18 +69,8 @@ class TestSink(SinkConformance):
         self.folder = tmp_path / "target"
         self.given = {**login(server), "path": str(self.folder), "file_format_type": "json"}
 
-    def emptying(self) -> Mapping[str, Any]:
-        return {**self.options(), "data_save_mode": "DROP_DATA"}
-
-    def options(self) -> Mapping[str, Any]:
-        return self.given
-
-    def staged(self) -> int:
-        return sum(path.is_file() for path in (self.folder / ".seatunnel").rglob("*"))
-
-    def visible(self) -> Sequence[Mapping[str, Any]]:
-        paths = sorted(path for path in self.folder.rglob("*") if path.is_file() and ".seatunnel" not in path.parts)
-        return [json.loads(line) for path in paths for line in path.read_text().splitlines()]
+    def files(self) -> Mapping[str, bytes]:
+        return files_below(self.folder)
 
 
 @pytest.mark.parametrize(

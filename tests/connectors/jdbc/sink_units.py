@@ -1,10 +1,15 @@
-"""Rows with their kinds, and a unit of the sink ``Jdbc`` from its first row to its commit."""
+"""Rows with their kinds, a unit of the sink ``Jdbc`` from its first row to its commit, and the kit's suite of it."""
 
+import gc
+from collections.abc import Mapping
 from typing import Any
 
 import pyarrow as pa
 
+from seatunnel_core.connectors.jdbc.pool import forget
+from seatunnel_core.connectors.jdbc.sink import JdbcSink
 from seatunnel_core.connectors.sink import Sink, Staged
+from seatunnel_core.connectors.testing import SinkConformance
 from seatunnel_core.connectors.testing.drive import begin, commit, place, sink_place
 from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.rows.kind import RowKind
@@ -14,6 +19,19 @@ NEW, BEFORE, AFTER, GONE = RowKind.INSERT, RowKind.UPDATE_BEFORE, RowKind.UPDATE
 COLUMNS = pa.schema([("id", pa.int64()), ("name", pa.string())])
 SCHEMA = TableSchema(table="shop.people", columns=COLUMNS)
 EXACT = {"generate_sink_sql": True, "is_exactly_once": True}
+
+
+class JdbcSinkSuite(SinkConformance):
+    sink_class = JdbcSink
+
+    def sink(self) -> Sink:
+        """Of a process of its own: what a dead one had open is closed, and locks nothing any more."""
+        gc.collect()
+        forget()
+        return super().sink()
+
+    def emptying(self) -> Mapping[str, Any]:
+        return {**self.options(), "data_save_mode": "DROP_DATA"}
 
 
 def batch(*rows: tuple[Any, ...], schema: TableSchema = SCHEMA) -> Batch:

@@ -13,14 +13,11 @@ from attrs import evolve
 from seatunnel_core.connectors.jdbc import publishing, staging
 from seatunnel_core.connectors.jdbc.databases import sqlite
 from seatunnel_core.connectors.jdbc.pool import forget
-from seatunnel_core.connectors.jdbc.sink import JdbcSink
-from seatunnel_core.connectors.sink import Sink
-from seatunnel_core.connectors.testing import SinkConformance
 from seatunnel_core.connectors.testing.drive import begin, commit, place, sink_place, stage
 from seatunnel_core.errors import CommitError, SinkError
 from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.work.committable import Committable
-from tests.connectors.jdbc.sink_units import EXACT, NEW, SCHEMA, batch, stage_of, write
+from tests.connectors.jdbc.sink_units import EXACT, NEW, SCHEMA, JdbcSinkSuite, batch, stage_of, write
 from tests.connectors.jdbc.sqlite_file import ask, run, sink
 
 
@@ -30,22 +27,12 @@ def file(tmp_path: Path) -> Path:
     return tmp_path / "target.db"
 
 
-class TestJdbcSink(SinkConformance):
-    sink_class = JdbcSink
+class TestJdbcSink(JdbcSinkSuite):
     kills = 12
 
     @pytest.fixture(autouse=True)
     def database(self, file: Path) -> None:
         self.file = file
-
-    def sink(self) -> Sink:
-        """Of a process of its own: what a dead one had open is closed, and locks nothing any more."""
-        gc.collect()
-        forget()
-        return super().sink()
-
-    def emptying(self) -> Mapping[str, Any]:
-        return {**self.options(), "data_save_mode": "DROP_DATA"}
 
     def elsewhere(self) -> Mapping[str, Any]:
         return {**self.options(), "url": f"jdbc:sqlite:{self.file}2"}

@@ -16,14 +16,12 @@ import pytest
 
 from seatunnel_core.connectors.jdbc.pool import forget
 from seatunnel_core.connectors.jdbc.sink import JdbcSink
-from seatunnel_core.connectors.sink import Sink
-from seatunnel_core.connectors.testing import SinkConformance
 from seatunnel_core.connectors.testing.drive import commit, place, sink_place, stage
 from seatunnel_core.connectors.testing.kill_suite import SCHEMA, numbered
 from seatunnel_core.errors import CommitError, RowError, SinkError
 from seatunnel_core.rows.batch import Batch, TableSchema
 from tests.connectors.jdbc.databases import SERVERS, Database, empty
-from tests.connectors.jdbc.sink_units import EXACT
+from tests.connectors.jdbc.sink_units import EXACT, JdbcSinkSuite
 from tests.servers.connections import owners
 
 pytestmark = pytest.mark.servers
@@ -43,22 +41,12 @@ def on_each(names: str, *cases: tuple[Any, ...]) -> pytest.MarkDecorator:
 @pytest.mark.timeout(900)
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # connections of what was killed
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
-class TestJdbcSinkOnServers(SinkConformance):
-    sink_class = JdbcSink
+class TestJdbcSinkOnServers(JdbcSinkSuite):
     kills = 10
 
     @pytest.fixture(autouse=True)
     def target(self, database: Database) -> None:
         self.database = database
-
-    def sink(self) -> Sink:
-        """Of a process of its own: what a dead one had open is closed, and locks nothing any more."""
-        gc.collect()
-        forget()
-        return super().sink()
-
-    def emptying(self) -> Mapping[str, Any]:
-        return {**self.options(), "data_save_mode": "DROP_DATA"}
 
     def options(self) -> Mapping[str, Any]:
         return {**self.database.options, "table": "people", **EXACT}

@@ -1,6 +1,5 @@
 """``S3File`` against MinIO and versitygw: the kit's suites, formats, watched folders, and mistakes that are named."""
 
-import json
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,7 +9,7 @@ import pytest
 
 from seatunnel_core.connectors.file.s3 import S3FileSink, S3FileSource
 from seatunnel_core.connectors.source import Planning
-from seatunnel_core.connectors.testing import SinkConformance, SourceConformance, commit, plan, read, stage
+from seatunnel_core.connectors.testing import SourceConformance, commit, plan, read, stage
 from seatunnel_core.connectors.testing.drive import place, sink_place
 from seatunnel_core.connectors.testing.kill_suite import SCHEMA, numbered
 from seatunnel_core.errors import SinkError, SourceChangedError, SourceError
@@ -24,6 +23,7 @@ from tests.connectors.file.s3.s3_files import (
     source,
     uploads_left,
 )
+from tests.connectors.file.sink_suite import FileSinkSuite
 from tests.servers.objects.minio import MinIO
 from tests.servers.objects.s3 import S3Server
 from tests.servers.process import deaf_port
@@ -48,29 +48,22 @@ class TestSource(SourceConformance):
         return ROWS
 
 
-class TestSink(SinkConformance):
+class TestSink(FileSinkSuite):
     sink_class = S3FileSink
     kills = 10
 
     @pytest.fixture(autouse=True)
     def target(self, server: S3Server, folder: str) -> None:
+        self.given = {**access(server), "path": folder, "file_format_type": "json"}
         self.server, self.folder = server, folder
 
-    def emptying(self) -> Mapping[str, Any]:
-        return {**self.options(), "data_save_mode": "DROP_DATA"}
-
-    def options(self) -> Mapping[str, Any]:
-        return {**access(self.server), "path": self.folder, "file_format_type": "json"}
+    def files(self) -> Mapping[str, bytes]:
+        client = self.server.client()
+        found = keys(self.server, self.folder)
+        return {key: client.get_object(Bucket=BUCKET, Key=key)["Body"].read() for key in found}
 
     def staged(self) -> int:
-        notes = sum("/.seatunnel/" in key for key in keys(self.server, self.folder))
-        return notes + uploads_left(self.server, self.folder)
-
-    def visible(self) -> Sequence[Mapping[str, Any]]:
-        client = self.server.client()
-        shown = [key for key in keys(self.server, self.folder) if "/.seatunnel/" not in key]
-        bodies = [client.get_object(Bucket=BUCKET, Key=key)["Body"].read() for key in shown]
-        return [json.loads(line) for body in bodies for line in body.splitlines()]
+        return super().staged() + uploads_left(self.server, self.folder)
 
 
 @pytest.mark.parametrize("format", ["csv", "parquet", "orc", "excel", "xml"])
