@@ -25,13 +25,17 @@ ROWS = 400
 
 @pytest.fixture(scope="module")
 def session() -> Iterator[Any]:
-    """A plain session, as a notebook has one; the jobs use it as it is."""
+    """A plain session, as a notebook has one, but for a JVM that compiles less; the jobs use it as it is."""
     from pyspark.sql import SparkSession
 
     with pytest.MonkeyPatch.context() as patches:
         patches.setenv("PYSPARK_PYTHON", sys.executable)
         patches.setenv("JAVA_HOME", str(find_java(os.environ, cache_folder(os.environ)).home))
-        spark = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").getOrCreate()
+        settings = {
+            "spark.ui.enabled": "false",
+            "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+        }
+        spark = SparkSession.builder.master("local[2]").config(map=settings).getOrCreate()
         yield spark
         spark.stop()
 
