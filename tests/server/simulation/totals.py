@@ -9,6 +9,7 @@ from attrs import asdict, define, field
 
 from tests.server.simulation.faults import Faults
 
+STATE = Path(__file__).parent / "played.jsonl"
 KINDS = tuple(asdict(Faults()))
 
 
@@ -30,7 +31,7 @@ class Batch:
     """What broke a rule, with its seed."""
 
     note: str = ""
-    """What came of that, written by hand."""
+    """What came of those, written by hand."""
 
     @property
     def faults(self) -> int:
