@@ -30,7 +30,8 @@ checkpoint and then lists. Both write before they look (Dekker's argument), so w
 least one of the two sees the other: either the new engine finds the checkpoint and may continue from it, or the old one
 finds the marker and gets ``StaleEpochError``. What this does *not* give: a stale engine may still have put a checkpoint
 after the new one listed (it is void, see ``lineage``); it may be paused between a clean listing and the commit that
-follows, and then finish that commit; and it may finish a deletion that it had computed. It can do nothing else.
+follows, and then finish that commit; and it may finish a deletion that it had computed. It can do nothing else to the
+storage; what it can do to targets is rule R6 of ``docs/design/checkpoint-protocol.md``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""The vertex that collects the committables of one sink and publishes them."""
+"""The vertex that collects the committables of one sink and publishes them.
+
+A sink that is not exactly-once is written to in the Spark task already, and leaves nothing to publish (R15).
+"""
 
 from collections import deque
 from collections.abc import Mapping

@@ -1,4 +1,7 @@
-"""The vertex that turns the splits of one source into work units and has them run."""
+"""The vertex that turns the splits of one source into work units and has them run.
+
+It lives in the driver; what runs on an executor is a Spark task, ``seatunnel_core/spark/task.py``.
+"""
 
 import heapq
 from typing import assert_never
