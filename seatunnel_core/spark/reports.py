@@ -14,19 +14,20 @@ PAUSE_S = 0.05
 class Reports:
     """What one task reports over its line. Several threads may use it.
 
-    A unit that writes into a target itself begins when the driver allows it, and its result is reported when it ends.
+    ``at_once``, for units that write into a target themselves or are read side by side, a unit begins when the driver
+    allows it, and its result is reported when it ends.
 
-    Units that may begin again wait for nothing: every ``PAUSE_S`` a thread reports which unit began last and what has
-    ended since. A driver that is busy with other pipelines answers after as long as several small units take, and each
-    message takes time from what it is busy with. After a refusal, each unit asks before it begins; so what begins in
-    vain began within one pause.
+    Other units, which may begin again, wait for nothing: every ``PAUSE_S`` a thread reports which unit began last and
+    what has ended since. A driver that is busy with other pipelines answers after as long as several small units take,
+    and each message takes time from what it is busy with. After a refusal, each unit asks before it begins; so what
+    begins in vain began within one pause.
     """
 
-    def __init__(self, line: Line, *, writes_at_once: bool, again: bool = False) -> None:
+    def __init__(self, line: Line, *, at_once: bool, again: bool = False) -> None:
         """Report over ``line``; ``again`` says that the task was attempted before, so that some units may be over."""
         self._line = line
-        self._asks = writes_at_once or again or not line.is_wanted
-        self._at_once = writes_at_once
+        self._asks = at_once or again or not line.is_wanted
+        self._at_once = at_once
         self._changing = threading.Lock()
         self._begun: int | None = None
         """The unit that began last, if that was not reported."""
@@ -39,7 +40,10 @@ class Reports:
 
     @contextmanager
     def periodic(self) -> Iterator[None]:
-        """Report in a thread while the body runs, and what is left at its end."""
+        """Report in a thread while the body runs, and what is left at its end, unless all is reported at once."""
+        if self._at_once:
+            yield
+            return
         over = threading.Event()
 
         def report() -> None:

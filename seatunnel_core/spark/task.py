@@ -58,7 +58,7 @@ def run_packet(
     unit, never two reads or two transforms.
     """
     at_once = packet.writes_at_once or bool(packet.lanes)
-    reports = Reports(line or Line(None), writes_at_once=at_once, again=again)
+    reports = Reports(line or Line(None), at_once=at_once, again=again)
     if packet.lanes:
         _side_by_side(packet, task_attempt, reports)
     else:
@@ -75,10 +75,8 @@ def _in_turn(packet: Packet, task_attempt: int, reports: Reports) -> Iterator[tu
             if not isinstance(work, UnitWork):
                 yield number, _answer(work, packet.carriers)
             elif reports.may_begin(number):
-                run, own = (
-                    UnitRun(unwrapped(work.program, packet.carriers), work.attempt, task_attempt, work.reads),
-                    Context(),
-                )
+                run = UnitRun(unwrapped(work.program, packet.carriers), work.attempt, task_attempt, work.reads)
+                own = Context()
                 own.run(run.stage)
                 ending.append(pool.submit(own.run, _end, number, run, reports))
                 while len(ending) > _FINISHING or (ending and ending[0].done()):

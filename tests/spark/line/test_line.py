@@ -3,7 +3,7 @@
 import socket
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -49,13 +49,6 @@ class Heard:
 
     def ended(self, results: Sequence[Numbered]) -> None:
         self.said.extend(results)
-
-
-@pytest.fixture
-def exchange() -> Iterator[Exchange]:
-    made = Exchange("127.0.0.1", "127.0.0.1")
-    yield made
-    made.close()
 
 
 def test_a_task_asks_before_it_begins_and_reports_what_became_of_it(exchange: Exchange) -> None:

@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 
 import pytest
@@ -11,13 +11,6 @@ from seatunnel_core.spark.line import Exchange, Line, Numbered
 from seatunnel_core.spark.reports import PAUSE_S, Reports
 from seatunnel_core.spark.work import Address
 from tests.spark.line.test_line import DONE, FAILED, Heard
-
-
-@pytest.fixture
-def exchange() -> Iterator[Exchange]:
-    made = Exchange("127.0.0.1", "127.0.0.1")
-    yield made
-    made.close()
 
 
 class Batches(Heard):
@@ -48,7 +41,7 @@ def test_small_units_are_reported_together(exchange: Exchange) -> None:
     heard = Batches()
     with exchange.listening(heard) as address:
         line = Line(address)
-        reports = Reports(line, writes_at_once=False)
+        reports = Reports(line, at_once=False)
         began = time.monotonic()
         with reports.periodic():
             for number in range(500):
@@ -66,7 +59,7 @@ def test_what_ended_is_reported_while_a_slow_unit_goes_on(exchange: Exchange) ->
     heard = Batches()
     with exchange.listening(heard) as address:
         line = Line(address)
-        reports = Reports(line, writes_at_once=False)
+        reports = Reports(line, at_once=False)
         with reports.periodic():
             assert reports.may_begin(0)
             reports.ended(0, FAILED)
@@ -83,7 +76,7 @@ def test_behind_a_refusal_each_unit_asks(exchange: Exchange) -> None:
     heard = Batches(0, 1, 3)
     with exchange.listening(heard) as address:
         line = Line(address)
-        reports = Reports(line, writes_at_once=False)
+        reports = Reports(line, at_once=False)
         with reports.periodic():
             assert reports.may_begin(0), "in vain, and nobody knows yet"
             heard.wait_for(0)
@@ -97,7 +90,7 @@ def test_another_attempt_of_a_task_asks(exchange: Exchange) -> None:
     """What the first one reported is over."""
     with exchange.listening(Batches(0)) as address:
         line = Line(address)
-        reports = Reports(line, writes_at_once=False, again=True)
+        reports = Reports(line, at_once=False, again=True)
         assert [reports.may_begin(number) for number in (0, 1)] == [False, True]
         line.close()
 
@@ -111,7 +104,7 @@ def test_a_busy_driver_holds_up_no_unit_that_may_begin_again(exchange: Exchange)
 
     with exchange.listening(Busy()) as address:
         line = Line(address)
-        reports = Reports(line, writes_at_once=False)
+        reports = Reports(line, at_once=False)
         with reports.periodic():
             for number in range(3):
                 assert reports.may_begin(number)
@@ -124,7 +117,7 @@ def test_what_writes_at_once_asks_and_reports_without_delay(exchange: Exchange) 
     heard = Batches(1)
     with exchange.listening(heard) as address:
         line = Line(address, once=True)
-        reports = Reports(line, writes_at_once=True)
+        reports = Reports(line, at_once=True)
         with reports.periodic():
             assert reports.may_begin(0)
             assert heard.said == ["reached", 0]
@@ -134,9 +127,9 @@ def test_what_writes_at_once_asks_and_reports_without_delay(exchange: Exchange) 
         line.close()
 
 
-@pytest.mark.parametrize("writes_at_once", [False, True])
-def test_spark_brings_what_the_driver_did_not_receive(exchange: Exchange, writes_at_once: bool) -> None:
-    reports = Reports(Line(None), writes_at_once=writes_at_once)
+@pytest.mark.parametrize("at_once", [False, True])
+def test_spark_brings_what_the_driver_did_not_receive(exchange: Exchange, at_once: bool) -> None:
+    reports = Reports(Line(None), at_once=at_once)
     with reports.periodic():
         assert reports.may_begin(0)
         reports.ended(0, DONE)
@@ -146,15 +139,15 @@ def test_spark_brings_what_the_driver_did_not_receive(exchange: Exchange, writes
 def test_a_task_that_the_driver_has_forgotten_begins_nothing(exchange: Exchange) -> None:
     with exchange.listening(Heard()) as address:
         pass
-    assert not Reports(Line(address), writes_at_once=False).may_begin(0)
-    assert not Reports(Line(Address(address.host, address.port, "another")), writes_at_once=False).may_begin(0)
+    assert not Reports(Line(address), at_once=False).may_begin(0)
+    assert not Reports(Line(Address(address.host, address.port, "another")), at_once=False).may_begin(0)
 
 
 def test_a_body_that_fails_leaves_nothing_unreported(exchange: Exchange) -> None:
     heard = Batches()
     with exchange.listening(heard) as address:
         line = Line(address)
-        reports = Reports(line, writes_at_once=False)
+        reports = Reports(line, at_once=False)
         with suppress(ZeroDivisionError), reports.periodic():
             reports.ended(0, DONE)
             raise ZeroDivisionError
