@@ -1,4 +1,4 @@
-"""The policy of which work units share a Spark job: no Spark, no clock (rule R15, docs/design/decisions/packets.md).
+"""The policy of which work units share a Spark job: no Spark, no clock (R15, `docs/design/decisions/packets.md`).
 
 A Spark job costs some 15 ms, a small unit less than one; and between two tasks a slot waits for the disk and for the
 JVM, 50 to 90 ms. So units are put together into packets of about a second, each of which is one task that runs them one
