@@ -22,9 +22,9 @@ from seatunnel_core.control.cluster import ClusterClient
 from seatunnel_core.control.signing import SECRET_FILE, write_secret
 from seatunnel_core.control.sockets import control_folder
 from seatunnel_core.errors import SeaTunnelError, StoredValueError, UsageError
-from seatunnel_core.server.agent.node import run_node
 from seatunnel_core.server.agent.node_config import NodeConfig, node_config
 from seatunnel_core.server.member_role import MemberRole
+from seatunnel_core.server.node import run_node
 from seatunnel_storage_api.errors import CheckpointStorageError
 
 DONE, FAILED, WRONG_USAGE = 0, 1, 2

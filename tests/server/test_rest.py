@@ -16,9 +16,9 @@ from seatunnel_core.server.agent import answers, dispatcher
 from seatunnel_core.server.agent.agent import Agent
 from seatunnel_core.server.agent.node_config import NodeConfig, node_config
 from seatunnel_core.server.agent.peers import LARGEST_BODY
-from seatunnel_core.server.agent.rest import application
 from seatunnel_core.server.demand import Demand
 from seatunnel_core.server.election import Claim, Look
+from seatunnel_core.server.rest.application import application
 from seatunnel_core.server.state.records import JobRecord
 from seatunnel_core.server.submitted_job import SubmittedJob
 from tests.server.state.stores import local_store

@@ -14,11 +14,14 @@ from attrs import define
 from seatunnel_core import stored
 from seatunnel_core.control.cluster import NoLeaderError
 from seatunnel_core.errors import PlatformError, SeaTunnelError, StoredValueError, UsageError
-from seatunnel_core.server.agent import rest
 from seatunnel_core.server.agent.agent import Agent
 from seatunnel_core.server.agent.node_config import NodeConfig
 from seatunnel_core.server.agent.peers import Line
 from seatunnel_core.server.errors import RequestError
+from seatunnel_core.server.rest import internal
+from seatunnel_core.server.rest.application import USER_ROUTES
+from seatunnel_core.server.rest.forwarding import FORWARDED
+from seatunnel_core.server.rest.route import Route
 from tests.server.simulation.clock import OWNER
 
 if TYPE_CHECKING:
@@ -26,9 +29,7 @@ if TYPE_CHECKING:
 
 CONNECT_S = 2.0
 
-HANDLERS: dict[str, tuple[rest.Handler, bool]] = {
-    path: (handler, forwards) for _, path, handler, forwards in (*rest._ROUTES, *rest._INTERNAL)
-}
+ROUTES: dict[str, Route] = {route.path: route for route in (*USER_ROUTES, *internal.ROUTES)}
 
 
 @define(eq=False)
@@ -107,15 +108,15 @@ class Network:
     async def _handled(self, agent: Agent, target: str, body: bytes, exchange: Exchange) -> tuple[int, Any]:
         """Do what the endpoint of the REST interface does."""
         path, _, query = target.partition("?")
-        handler, forwards = HANDLERS[path]
+        route = ROUTES[path]
         try:
-            if forwards and agent.state is None:
+            if route.to_leader and agent.state is None:
                 if agent.leader() in ("", agent.address) or query:
                     raise RequestError("the cluster has no leader now: try again", status=503)
-                forwarded = f"{path}?{rest.FORWARDED}=1"
+                forwarded = f"{path}?{FORWARDED}=1"
                 status, answered = await self.exchange(agent.address, agent.leader(), forwarded, body, 60.0)
                 return status, json.loads(answered)
-            return 200, await handler(agent, exchange, body)
+            return 200, await route.handler(agent, exchange, body)
         except RequestError as error:
             return error.status, {"message": str(error)}
         except (UsageError, StoredValueError) as error:

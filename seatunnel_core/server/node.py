@@ -14,11 +14,11 @@ from seatunnel_core.errors import PlatformError, UsageError
 from seatunnel_core.server.agent.agent import Agent
 from seatunnel_core.server.agent.log_files import LogFiles
 from seatunnel_core.server.agent.node_config import NodeConfig
-from seatunnel_core.server.agent.rest import application
 from seatunnel_core.server.agent.worker import WorkerAgent
 from seatunnel_core.server.discovery.joining import Joining, named_in
 from seatunnel_core.server.discovery.storage_probe import StorageProbe, storage_probes
 from seatunnel_core.server.discovery.zookeeper import registered
+from seatunnel_core.server.rest.application import application
 from seatunnel_core.server.state.location import open_store
 from seatunnel_core.server.state.store import ClusterStore
 

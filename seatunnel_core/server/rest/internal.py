@@ -1,0 +1,88 @@
+"""What nodes and clients of the cluster say to each other, on the member port, signed."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from seatunnel_core import stored
+from seatunnel_core.server.agent.agent import Agent
+from seatunnel_core.server.discovery.joining import MEET, PROBE, Joining
+from seatunnel_core.server.errors import RequestError
+from seatunnel_core.server.rest import jobs
+from seatunnel_core.server.rest.route import Handler, Request, Route
+
+
+async def _members(agent: Agent, _request: Request, _body: bytes) -> Any:
+    return agent.describe()
+
+
+async def _join(agent: Agent, _request: Request, body: bytes) -> Any:
+    agent.require_state()
+    block = stored.parse(body)
+    agent.leadership.joined(stored.text(block, "address"), works=stored.flag(block, "works"))
+    return {"term": agent.leadership.term()}
+
+
+async def _hosts(agent: Agent, _request: Request, body: bytes) -> Any:
+    hosts = agent.own_hosts()
+    hosts.require_term(stored.number(stored.parse(body), "term"))
+    report = hosts.report()
+    if report is None:
+        raise RequestError("this node looks for the hosts of an earlier agent: try again", status=503)
+    return report.record()
+
+
+async def _orders(agent: Agent, request: Request, body: bytes) -> Any:
+    """Carry out orders, unless this process stood still and the leader has left: it gives wanted ones again."""
+    for _ in range(2):
+        await asyncio.sleep(0)  # the end of a connection is read behind its data
+    if await request.is_disconnected():
+        return {}
+    block = stored.parse(body)
+    orders, as_of = stored.items(block, "orders"), stored.seconds(block, "as_of")
+    await agent.own_hosts().carry_out(stored.number(block, "term"), orders, as_of)
+    return {}
+
+
+async def _join_as_worker(agent: Agent, _request: Request, body: bytes) -> Any:
+    block = stored.parse(body)
+    return agent.welcome(stored.text(block, "address"), stored.number(block, "slots"))
+
+
+async def _submit(agent: Agent, _request: Request, body: bytes) -> Any:
+    block = stored.parse(body)
+    variables = stored.below(block, "variables")
+    return await jobs.accept(
+        agent,
+        job_id=stored.text(block, "job_id"),
+        name=stored.text(block, "name"),
+        text=stored.text(block, "text"),
+        format=stored.text(block, "format"),
+        variables={key: stored.text(variables, key) for key in variables},
+        restore=stored.flag(block, "restore"),
+    )
+
+
+def meetings(joining: Joining) -> tuple[Route, ...]:
+    """Return the routes of nodes that join."""
+
+    def answered_by(function: Callable[[bytes], Any]) -> Handler:
+        async def handler(_agent: Agent, _request: Request, body: bytes) -> Any:
+            return await asyncio.get_running_loop().run_in_executor(None, function, body)
+
+        return handler
+
+    return (
+        Route("POST", MEET, answered_by(joining.meet), to_leader=False),
+        Route("POST", PROBE, answered_by(joining.probe), to_leader=False),
+    )
+
+
+ROUTES = (
+    Route("GET", "/internal/v1/members", _members, to_leader=False),
+    Route("POST", "/internal/v1/join", _join, to_leader=False),
+    Route("POST", "/internal/v1/workers", _join_as_worker, to_leader=False),
+    Route("POST", "/internal/v1/hosts", _hosts, to_leader=False),
+    Route("POST", "/internal/v1/orders", _orders, to_leader=False),
+    Route("POST", "/internal/v1/submit", _submit),
+)
