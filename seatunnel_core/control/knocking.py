@@ -77,6 +77,7 @@ def _begin(doors: selectors.BaseSelector, member: str, until: float, failures: l
             failures.append((member, error))
             continue
         connecting.setblocking(False)
+        connecting.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         failure = connecting.connect_ex(address)
         if failure in _UNDER_WAY:
             doors.register(connecting, selectors.EVENT_WRITE, _Door(member, until))

@@ -26,7 +26,7 @@ logger = logging.getLogger("seatunnel.cluster")
 
 
 def listening(host: str, port: int, *, tries: int = 1) -> socket.socket:
-    """Return a socket that listens on the first free port.
+    """Return a socket that listens on the first free port, and sends what is written without waiting for more.
 
     Raises:
         UsageError: none of them is free.
@@ -35,9 +35,13 @@ def listening(host: str, port: int, *, tries: int = 1) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     for number in range(port, port + tries):
         try:
-            return socket.create_server((host, number), family=family, backlog=128, dualstack_ipv6=host == "::")
+            made = socket.create_server((host, number), family=family, backlog=128, dualstack_ipv6=host == "::")
         except OSError as error:
             problem = error
+            continue
+        # Connections have it from here: an answer's body goes out behind its headers, not 40 ms later.
+        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return made
     raise UsageError(f"no port from {port} to {port + tries - 1} of {host} is free: {problem}")
 
 

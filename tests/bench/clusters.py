@@ -1,9 +1,10 @@
-"""``python -m tests.bench.clusters ours|seatunnel jobs|failover``: a cluster of two nodes, and SeaTunnel's beside it.
+"""``python -m tests.bench.clusters ours|workers|seatunnel jobs|failover``: a cluster, and SeaTunnel's beside it.
 
 The same jobs are submitted to both by REST and watched by REST, every 10 ms. ``jobs``: small ones one after the other,
-from the request to FINISHED, and a hundred at once. ``failover``: the active master of a streaming job is killed with
-all of its processes, and the time is taken until the other node tells of more rows than before. SeaTunnel's engine is
-in the folder that ``SEATUNNEL_PEER_HOME`` names, made by ``tests.bench.seatunnel_engine``.
+from the request to FINISHED and until rows stand in the sink, and a hundred at once. ``failover``: the active master of
+a job is killed with all of its processes, and the time is taken until the other node tells that the job runs, and until
+new rows stand in its sink. ``ours`` are two nodes, ``workers`` two masters and a worker, whose Spark moves the rows.
+SeaTunnel's engine is in the folder that ``SEATUNNEL_PEER_HOME`` names, made by ``tests.bench.seatunnel_engine``.
 """
 
 import argparse
@@ -22,9 +23,9 @@ from typing import Any, Protocol
 
 from attrs import define
 
-from tests.server.nodes import Node, free_port, some_nodes, until
+from tests.server.nodes import Node, free_port, masters_and_workers, some_nodes, until
 
-WARM, MEASURED, MANY = 3, 9, 100
+WARM, MEASURED, MANY, ROWS = 3, 9, 100, 10
 MAPS = "/hazelcast/rest/maps"
 
 HAZELCAST = """hazelcast:
@@ -53,7 +54,7 @@ def batch_job() -> dict[str, Any]:
             {
                 "plugin_name": "FakeSource",
                 "result_table_name": "f",
-                "row.num": 10,
+                "row.num": ROWS,
                 "schema": {"fields": {"id": "bigint", "name": "string"}},
             }
         ],
@@ -62,11 +63,26 @@ def batch_job() -> dict[str, Any]:
     }
 
 
-def long_job() -> dict[str, Any]:
-    """Return a job that writes some rows each second for minutes, with a checkpoint twice a second."""
-    job = batch_job()
+def long_job(target: Path) -> dict[str, Any]:
+    """Return a job that writes some rows each second into files, for minutes, with a checkpoint twice a second."""
+    job = file_job(target)
     job["env"] |= {"checkpoint.interval": 500, "read_limit.rows_per_second": 50}
     job["source"][0] |= {"row.num": 10_000, "split.num": 400}
+    return job
+
+
+def file_job(target: Path) -> dict[str, Any]:
+    """Return a job with ten rows, into files."""
+    job = batch_job()
+    job["sink"] = [
+        {
+            "plugin_name": "LocalFile",
+            "source_table_name": "f",
+            "path": str(target),
+            "tmp_path": f"{target}-tmp",
+            "file_format_type": "json",
+        }
+    ]
     return job
 
 
@@ -115,6 +131,18 @@ def ours(folder: Path) -> Iterator[list[Node]]:
         (standby,) = (node for node in nodes if node is not leader)
         until("the standby is a member", lambda: standby.address in standby.members().get("members", ()))
         yield [leader, standby]
+
+
+@contextlib.contextmanager
+def workers(folder: Path) -> Iterator[list[Node]]:
+    """Give two masters, the one that leads first; a worker moves the rows of both."""
+    with masters_and_workers(folder / "cluster", 2, 1) as (masters, working):
+        for node in (*masters, *working):
+            node.start()
+        for node in masters:
+            node.wait_ready()
+        leader = masters[0].cluster.leader()
+        yield [leader, *(node for node in masters if node is not leader)]
 
 
 @contextlib.contextmanager
@@ -167,57 +195,69 @@ def _wait(found: Callable[[], bool]) -> None:
 
 def jobs(nodes: list[Any]) -> dict[str, Any]:
     """Return the times of small jobs, one after the other and many at once, in seconds."""
-    node, ends = nodes[0], []
+    node, ends, rows = nodes[0], [], []
     for number in range(WARM + MEASURED):
         began = time.monotonic()
         job_id = submit(node, f"small-{number}", batch_job())
         _wait(lambda job_id=job_id: _finished(node, job_id))  # type: ignore[misc]
         ends.append(time.monotonic() - began)
+    for number in range(WARM + MEASURED):
+        with tempfile.TemporaryDirectory(prefix="rows-") as made:
+            target, began = Path(made) / "out", time.monotonic()
+            job_id = submit(node, f"rows-{number}", file_job(target))
+            _wait(lambda target=target: _published(target) > 0)  # type: ignore[misc]
+            rows.append(time.monotonic() - began)
+            _wait(lambda job_id=job_id: _finished(node, job_id))  # type: ignore[misc]
     began = time.monotonic()
     many = [submit(node, f"many-{number}", batch_job()) for number in range(MANY)]
     accepted = time.monotonic() - began
     for job_id in many:
         _wait(lambda job_id=job_id: _finished(node, job_id))  # type: ignore[misc]
-    measured = ends[WARM:]
     return {
-        "submit to FINISHED": statistics.median(measured),
-        "least": min(measured),
-        "most": max(measured),
+        "submit to FINISHED": _spread(ends[WARM:]),
+        "submit to rows in the sink": _spread(rows[WARM:]),
         f"{MANY} accepted": accepted,
         f"{MANY} FINISHED": time.monotonic() - began,
     }
 
 
-def _rows(node: Asked, job_id: str) -> int:
+def _spread(seconds: list[float]) -> list[float]:
+    """Return the median, the least and the most."""
+    return [statistics.median(seconds), min(seconds), max(seconds)]
+
+
+def _runs(node: Asked, job_id: str) -> bool:
     try:
         _, answer = node.ask("GET", f"/job-info/{job_id}")
     except (OSError, ValueError, http.client.HTTPException):
-        return -1
-    metrics = answer.get("metrics") or {}
-    return int(float(metrics.get("SinkWriteCount") or 0)) if answer.get("jobStatus") == "RUNNING" else -1
+        return False
+    return bool(answer.get("jobStatus") == "RUNNING")
+
+
+def _published(target: Path) -> int:
+    """Return how many rows stand in the files that readers of a sink's folder see."""
+    return sum(path.read_bytes().count(b"\n") for path in target.glob("*.json"))
 
 
 def failover(nodes: list[Any]) -> dict[str, Any]:
     """Return after how many seconds rows come again when the active master of a job is killed."""
     leader, other = nodes
-    job_id = submit(leader, "long", long_job())
-    _wait(lambda: _rows(leader, job_id) > 100)
-    leader.kill()
-    began, before, running = time.monotonic(), -1, 0.0
-    while True:
-        rows = _rows(other, job_id)
-        if rows >= 0:
-            running = running or time.monotonic() - began
-            if 0 <= before < rows:
-                break
-            before = rows
-        time.sleep(0.01)
-    return {"RUNNING again": running, "more rows": time.monotonic() - began}
+    with tempfile.TemporaryDirectory(prefix="failover-") as made:
+        target = Path(made) / "out"
+        job_id = submit(leader, "long", long_job(target))
+        _wait(lambda: _published(target) > 100)
+        leader.kill()
+        began, before, running, more = time.monotonic(), _published(target), 0.0, 0.0
+        while not (running and more):
+            running = running or (time.monotonic() - began if _runs(other, job_id) else 0.0)
+            more = more or (time.monotonic() - began if _published(target) > before else 0.0)
+            time.sleep(0.01)
+    return {"RUNNING again": running, "more rows": more}
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.bench.clusters", description=__doc__)
-    parser.add_argument("system", choices=("ours", "seatunnel"))
+    parser.add_argument("system", choices=("ours", "workers", "seatunnel"))
     parser.add_argument("what", choices=("jobs", "failover"))
     arguments = parser.parse_args()
     system, measure = globals()[arguments.system], globals()[arguments.what]

@@ -24,7 +24,7 @@ def idle_job(folder: Path) -> str:
 
 def begin(node: Node, folder: Path, jobs: int) -> list[str]:
     """Submit so many idle jobs, wait until all of them run, and return their ids."""
-    names = [f"idle-{number}" for number in range(jobs)]
+    names = [f"idle-{number}-of-{jobs}" for number in range(jobs)]
     for job_id in names:
         node.submit(idle_job(folder / job_id), job_id)
 
