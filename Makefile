@@ -20,7 +20,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Hundreds of processes of the tests import the same modules: whatever the shell says, these are compiled once.
 unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
-.PHONY: help demo cluster-demo docs test coverage test-servers test-oldest lint type format fuzz mutants exhaustive simulate simulate-cluster torture nemesis soak bench bench-full wheels clean dev
+.PHONY: help demo cluster-demo docs test coverage test-servers test-oldest page-libraries lint type format fuzz mutants exhaustive simulate simulate-cluster torture nemesis soak bench bench-full wheels clean dev
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -124,6 +124,9 @@ bench-full: dev ## those and the long ones, and the figures and plots of docs/ev
 wheels: dev ## every distribution of this clone, into dist/
 	@rm -rf dist
 	@for project in . plugins/*/; do $(RUN) -m build --wheel --outdir dist "$$project" || exit 1; done
+
+page-libraries: dev ## the libraries of the page, fetched again from the npm registry as tests/page/libraries.py names them
+	@$(RUN) -m tests.page.libraries
 
 clean: ## what this file made, the virtual environments included
 	rm -rf $(VENV) $(VENV)-oldest dist build demo-output torture-output bench-output htmlcov .coverage .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -6,12 +6,13 @@ import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from seatunnel_core.cli.help.errors import coded, error_text
-from seatunnel_core.cli.help.pages import pages, print_page
+from seatunnel_core.cli.help.printed import error_text, print_page
 from seatunnel_core.config.job_file import Kind
 from seatunnel_core.config.option import Option
 from seatunnel_core.errors import UsageError
 from seatunnel_core.job.node import COMMON
+from seatunnel_core.manual.errors import coded
+from seatunnel_core.manual.pages import pages
 from seatunnel_core.registry import lookup
 from seatunnel_core.registry.description import described, example, guarantees, summary
 from seatunnel_core.registry.lookup import Plugin

@@ -13,14 +13,14 @@ from seatunnel_core.server.agent.agent import Agent
 from seatunnel_core.server.agent.peers import LARGEST_BODY
 from seatunnel_core.server.discovery.joining import Joining
 from seatunnel_core.server.errors import RequestError
-from seatunnel_core.server.rest import access, forwarding, internal, jobs, nodes
+from seatunnel_core.server.rest import access, forwarding, internal, jobs, nodes, page
 from seatunnel_core.server.rest.route import Request, Route
 from seatunnel_storage_api.errors import InvalidIdError
 
 logger = logging.getLogger("seatunnel.cluster")
 
-USER_ROUTES = (*nodes.ROUTES, *jobs.ROUTES)
-"""REST v2, on both ports."""
+USER_ROUTES = (*nodes.ROUTES, *jobs.ROUTES, *page.ROUTES)
+"""REST v2, and the page that is made on it, on both ports."""
 
 _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 

@@ -4,8 +4,8 @@ import os
 import re
 from pathlib import Path
 
-from seatunnel_core.cli.help import pages as documentation
-from seatunnel_core.cli.help.errors import AGAIN, MESSAGE, Coded, ErrorPage, coded, error_page
+from seatunnel_core.manual import pages as documentation
+from seatunnel_core.manual.errors import AGAIN, MESSAGE, Coded, ErrorPage, coded, error_page
 from tests.planning.options_page import cell
 
 DOCS = Path(__file__).parents[3] / "docs" / "reference"

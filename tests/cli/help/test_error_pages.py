@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from seatunnel_core.cli.help.errors import AGAIN, ENGINE, MESSAGE, NEXT, coded, error_page
 from seatunnel_core.cli.logs import logs_sent_to
 from seatunnel_core.cli.main import main
 from seatunnel_core.errors import CommitError, RowError, SeaTunnelError
+from seatunnel_core.manual.errors import AGAIN, ENGINE, MESSAGE, NEXT, coded, error_page
 from seatunnel_core.transforms.sql.value import SqlError
 from seatunnel_storage_api.errors import CheckpointStorageError, StorageAccessError
 from tests.cli.help.error_examples import EXAMPLES

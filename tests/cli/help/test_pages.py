@@ -5,8 +5,8 @@ import tomllib
 
 import pytest
 
-from seatunnel_core.cli.help.pages import pages
 from seatunnel_core.cli.main import main
+from seatunnel_core.manual.pages import pages
 from tests.foundation.clone import ROOT
 
 NAMED = {
@@ -25,9 +25,8 @@ def test_every_page_that_is_named_is_there() -> None:
 
 def test_the_wheel_brings_them() -> None:
     wheel = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]["wheel"]
-    brought = {
-        target.removeprefix("seatunnel_core/cli/pages/"): page for page, target in wheel["force-include"].items()
-    }
+    inside = "seatunnel_core/manual/documentation/"
+    brought = {target.removeprefix(inside): page for page, target in wheel["force-include"].items()}
     assert set() == NAMED - {name.removesuffix(".md") for name in brought}
     assert [page for page in brought.values() if not (ROOT / page).is_file()] == []
 

@@ -1,11 +1,10 @@
-"""``seatunnel help CODE``: what an error means, what the engine did, whether it is tried again and what to do next.
+"""What an error means, what the engine did, whether it is tried again and what to do: ``seatunnel help CODE``.
 
 All of it comes from the error's class: from its docstring, and from what it says of trying again.
 """
 
 import inspect
 import re
-import textwrap
 from collections.abc import Mapping
 
 from attrs import frozen
@@ -83,23 +82,6 @@ def error_page(kind: Coded) -> ErrorPage:
         meaning=" ".join(meaning),
         parts={heading: said[heading] for heading in (ENGINE, AGAIN, NEXT, MESSAGE) if heading in said},
     )
-
-
-def error_text(code: str, width: int) -> str:
-    """Return what is printed about a code, in any case; ``""`` if no class has it."""
-    kind = coded().get(code.upper())
-    if kind is None:
-        return ""
-    page = error_page(kind)
-    a_kind_of = f", a kind of {page.parent}" if page.parent else ""
-    parts = [f"{heading}:\n{_wrapped(text, width)}" for heading, text in page.parts.items()]
-    return "\n\n".join([f"{page.code}: {page.name}{a_kind_of}", _wrapped(page.meaning, width), *parts])
-
-
-def _wrapped(text: str, width: int) -> str:
-    indent = "  "
-    lines = (textwrap.wrap(line, width, initial_indent=indent, subsequent_indent=indent) for line in text.splitlines())
-    return "\n".join(line for wrapped in lines for line in wrapped)
 
 
 def _again(kind: Coded) -> str:

@@ -1,0 +1,61 @@
+"""The files of the page, and the headers with which they are served."""
+
+import hashlib
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+from attrs import frozen
+
+START = "index.html"
+"""The file that is served for the page's own address; it names the others below ``page/``."""
+
+_STATIC = Path(__file__).with_name("static")
+
+_KINDS = {
+    ".html": "text/html; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".svg": "image/svg+xml",
+    ".txt": "text/plain; charset=utf-8",
+}
+
+HEADERS: Mapping[str, str] = {
+    "Content-Security-Policy": "default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-cache",
+}
+"""Of each file: scripts, styles and requests of this origin alone, none in the text of the page, and in no other site's
+frame. A browser asks each time whether its copy is the newest, so that an upgrade of the engine is one of the page."""
+
+
+@frozen(kw_only=True)
+class Asset:
+    """A file of the page."""
+
+    body: bytes
+    kind: str
+    """Its media type."""
+
+    tag: str
+    """Changes with its content; the HTTP header ``ETag``."""
+
+
+def asset(name: str) -> Asset | None:
+    """Return a file by its name below ``page/``, such as ``vendor/preact.js``; ``None`` when there is none."""
+    return _assets().get(name)
+
+
+@cache
+def _assets() -> Mapping[str, Asset]:
+    """Return all files by name, so that no name that is asked for ever becomes a path."""
+    found = {}
+    for path in sorted(_STATIC.rglob("*")):
+        if path.suffix in _KINDS and path.is_file():
+            body = path.read_bytes()
+            tag = f'"{hashlib.sha256(body).hexdigest()[:16]}"'
+            found[path.relative_to(_STATIC).as_posix()] = Asset(body=body, kind=_KINDS[path.suffix], tag=tag)
+    return found

@@ -1,0 +1,71 @@
+// The frame of the page: where one is, whether the node answers, and the view.
+
+import { html, render, useEffect, useState } from "./html.js";
+import { Job } from "./job.js";
+import { Jobs } from "./jobs.js";
+import { Overview } from "./overview.js";
+import { usePolled, useTrouble } from "./rest.js";
+import { useRoute } from "./route.js";
+import { Submit } from "./submit.js";
+import { clock } from "./words.js";
+
+const PLACES = [["", "Overview"], ["jobs", "Jobs"], ["submit", "Submit"]];
+
+const VIEWS = { "": Overview, jobs: Jobs, job: Job, submit: Submit };
+
+function Page() {
+  const route = useRoute();
+  const overview = usePolled("/overview", 3_000);
+  const place = route.parts[0] ?? "";
+  const View = VIEWS[place] ?? NoView;
+  const alone = Boolean(overview.value?.singleJob);
+  useEffect(() => {
+    document.title = ["SeaTunnel", ...route.parts].join(" · ");
+  }, [route]);
+  return html`
+    <a class="skip" href="#main" onClick=${(event) => skip(event)}>To the content</a>
+    <header class="top">
+      <a class="mark" href="#/"><img src="page/icon.svg" alt="" width="24" height="24" />SeaTunnel</a>
+      <nav aria-label="Views">${PLACES.filter(([name]) => !(alone && name === "submit")).map(([name, title]) => html`
+        <a href=${`#/${name}`} aria-current=${place === name || (name === "jobs" && place === "job") ? "page" : null}>${title}</a>`)}</nav>
+      <${Theme} />
+    </header>
+    <${Trouble} answeredAt=${overview.at} cluster=${overview.value} />
+    <main id="main" tabindex="-1"><${View} key=${place + (route.parts[1] ?? "")} route=${route} overview=${overview} /></main>`;
+}
+
+function skip(event) {
+  event.preventDefault(); // the address keeps the view
+  document.getElementById("main").focus();
+}
+
+function NoView() {
+  return html`<h1>Nothing here</h1><p><a href="#/">To the overview</a></p>`;
+}
+
+/** Says so when the node is silent, has no leader, or does not let one in; what is shown below stays as it last was. */
+function Trouble({ answeredAt, cluster }) {
+  const trouble = useTrouble();
+  if (!trouble) return html`<div role="status" class="trouble"></div>`;
+  const since = answeredAt ? ` What you see is of ${clock(answeredAt)}.` : "";
+  const others = (cluster?.pages ?? []).filter((each) => !each.startsWith(location.origin));
+  return html`<div role="status" class="trouble shown">
+    ${trouble.status === 0 && html`<p><b>${location.host} does not answer.</b>${since} The page tries again, and goes on when it answers.
+      ${others.length > 0 && html` Other nodes: ${others.map((each) => html`<a href=${each + location.hash}>${new URL(each).host}</a> `)}`}</p>`}
+    ${trouble.status === 401 && html`<p><b>Not let in.</b> User or password are wrong: reload the page, and write them again.</p>`}
+    ${trouble.status === 503 && html`<p><b>The cluster has no leader at this moment.</b>${since} Jobs go on when another node has taken over; the page tries again.</p>`}
+  </div>`;
+}
+
+function Theme() {
+  const [name, setName] = useState(window.theme.chosen());
+  const change = (event) => {
+    window.theme.choose(event.target.value);
+    setName(event.target.value);
+  };
+  return html`<label class="theme"><span class="unseen">Colours</span><select value=${name} onChange=${change}>
+    ${window.theme.names.map((each) => html`<option value=${each} selected=${each === name}>${each}</option>`)}
+  </select></label>`;
+}
+
+render(html`<${Page} />`, document.getElementById("page"));

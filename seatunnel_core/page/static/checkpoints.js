@@ -1,0 +1,82 @@
+// The checkpoints of a job over time: how long each took, how large it was, what was in flight.
+
+import { html, useMemo, useState } from "./html.js";
+import { Instead, Pill, Said, Table, Tile } from "./parts.js";
+import { Plot } from "./plot.js";
+import { usePolled } from "./rest.js";
+import { bytes, clock, count, duration, NONE, number, short } from "./words.js";
+
+const LIMIT = 200;
+
+export function Checkpoints({ id }) {
+  const overview = usePolled(`/jobs/checkpoints/${encodeURIComponent(id)}`, 3_000);
+  const history = usePolled(`/jobs/checkpoints/history/${encodeURIComponent(id)}?limit=${LIMIT}`, 3_000);
+  const [chosen, setChosen] = useState("");
+  const all = useMemo(() => listed(history.value), [history.value]);
+  const pipelines = [...new Set(all.map((each) => each.pipelineId))].sort((a, b) => a - b);
+  const shown = all.filter((each) => chosen === "" || String(each.pipelineId) === chosen);
+  if (history.value === undefined) return html`<${Instead} of=${history} what="the checkpoints of a job" />`;
+  return html`<${Counts} overview=${overview.value} />
+    ${pipelines.length > 1 && html`<label class="choice">Pipeline <select value=${chosen} onChange=${(event) => setChosen(event.target.value)}>
+      <option value="">all</option>${pipelines.map((each) => html`<option value=${String(each)}>${each}</option>`)}</select></label>`}
+    <${Plots} checkpoints=${shown} />
+    <${CheckpointTable} checkpoints=${shown.slice(0, 20)} />`;
+}
+
+/** Return the checkpoints as flat values, the newest first. */
+function listed(value) {
+  const items = Array.isArray(value) ? value : (value?.checkpoints ?? value?.data ?? []);
+  return items.map((each) => ({ pipelineId: each.pipelineId, ...(each.checkpoint ?? each) }))
+    .sort((a, b) => momentOf(b) - momentOf(a));
+}
+
+const momentOf = (checkpoint) => Number(checkpoint.triggerTimestamp ?? checkpoint.completedTimestamp ?? 0);
+
+function Counts({ overview }) {
+  const parts = overview?.pipelines ?? [];
+  if (!parts.length) return null;
+  const sum = (name) => parts.reduce((total, each) => total + (number(each.counts?.[name]) ?? 0), 0);
+  const latest = parts.map((each) => each.latestCompleted).filter(Boolean).sort((a, b) => momentOf(b) - momentOf(a))[0];
+  const age = latest && number(latest.completedTimestamp) !== null ? Date.now() - latest.completedTimestamp : null;
+  return html`<div class="tiles">
+    <${Tile} title="Completed" value=${count(sum("completed"))} />
+    <${Tile} title="Failed" value=${count(sum("failed"))} />
+    <${Tile} title="In progress" value=${count(sum("inProgress"))} />
+    <${Tile} title="Restored" value=${count(sum("restored"))} />
+    <${Tile} title="Age of the last" value=${age === null ? NONE : duration(Math.max(0, age))} />
+  </div>`;
+}
+
+function Plots({ checkpoints }) {
+  const done = checkpoints.filter((each) => momentOf(each)).reverse();
+  if (done.length < 2) return html`<p class="quiet">Plots need two checkpoints.</p>`;
+  const at = done.map((each) => momentOf(each) / 1_000);
+  const series = (read) => done.map((each) => number(read(each)));
+  const inFlight = series((each) => each.unitsInFlight);
+  return html`<div class="plots">
+    <${Drawn} title="Duration" data=${[at, series((each) => each.durationMillis)]} write=${duration} colour="--line-1" />
+    <${Drawn} title="Size of the state" data=${[at, series((each) => each.stateSize)]} write=${bytes} colour="--line-2" />
+    ${inFlight.some((each) => each !== null) && html`<${Drawn} title="Units in flight" data=${[at, inFlight]} write=${short} colour="--line-3" />`}
+  </div>`;
+}
+
+function Drawn({ title, data, write, colour }) {
+  if (data[1].every((each) => each === null)) return null;
+  return html`<section class="card" aria-label=${title}><header><h2>${title}</h2></header>
+    <${Plot} label=${`${title} of the last ${data[0].length} checkpoints; the table below has the numbers`} data=${data} write=${write}
+      lines=${[{ label: title.toLowerCase(), colour, points: true }]} /></section>`;
+}
+
+function CheckpointTable({ checkpoints }) {
+  const columns = [
+    { title: "Checkpoint", cell: (each) => `${each.pipelineId === undefined ? "" : `${each.pipelineId} · `}no. ${each.checkpointId}` },
+    { title: "Status", cell: (each) => html`<${Pill} state=${each.status ?? "COMPLETED"} />` },
+    { title: "Kind", cell: (each) => String(each.checkpointType ?? "checkpoint").replace(/_TYPE$/, "").toLowerCase() },
+    { title: "Triggered", number: true, cell: (each) => (momentOf(each) ? clock(momentOf(each)) : NONE) },
+    { title: "Took", number: true, cell: (each) => duration(each.durationMillis) },
+    { title: "Size", number: true, cell: (each) => bytes(each.stateSize) },
+    { title: "Why not", cell: (each) => html`<${Said} text=${each.failureReason ?? ""} />` },
+  ];
+  return html`<${Table} label="Checkpoints" columns=${columns} rows=${checkpoints}
+    id=${(each) => `${each.pipelineId}-${each.checkpointId}-${each.status}`} empty="There is no checkpoint yet." />`;
+}

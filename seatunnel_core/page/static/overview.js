@@ -1,0 +1,88 @@
+// The cluster at one glance: its numbers, its nodes, and what runs.
+
+import { html } from "./html.js";
+import { RunningTable } from "./jobs.js";
+import { Instead, Meter, Table, Tile } from "./parts.js";
+import { usePolled } from "./rest.js";
+import { to } from "./route.js";
+import { bytes, count, duration, NONE, number, size } from "./words.js";
+
+export function Overview({ overview }) {
+  const found = overview.value;
+  return html`<h1>Overview</h1>
+    <${Instead} of=${overview} what="the numbers of the cluster" />
+    ${found && html`<${Numbers} found=${found} />`}
+    ${found && !found.singleJob && html`<section aria-labelledby="nodes"><h2 id="nodes">Nodes</h2><${Nodes} overview=${found} /></section>`}
+    <section aria-labelledby="running"><h2 id="running">Running jobs</h2><${Running} /></section>`;
+}
+
+function Numbers({ found }) {
+  const slots = number(found.totalSlot);
+  return html`<div class="tiles">
+    <${Tile} title="Running" value=${count(found.runningJobs)} href=${to("jobs")} />
+    <${Tile} title="Pending" value=${count(found.pendingJobs)} href=${to("jobs", "pending")} />
+    <${Tile} title="Finished" value=${count(found.finishedJobs)} href=${to("jobs", "finished", "FINISHED")} />
+    <${Tile} title="Failed" value=${count(found.failedJobs)} href=${to("jobs", "finished", "FAILED")} />
+    <${Tile} title="Canceled" value=${count(found.cancelledJobs)} href=${to("jobs", "finished", "CANCELED")} />
+    ${!found.singleJob && html`<${Tile} title="Workers" value=${count(found.workers)} />
+    <${Tile} title="Slots" value=${slots ? `${count(found.unassignedSlot)} / ${count(slots)}` : "dynamic"} note=${slots ? "free" : ""} />`}
+  </div>
+  <p class="quiet">${[
+    found.leader && `Leader ${found.leader}`,
+    found.term !== undefined && `term ${found.term}`,
+    found.clusterName && `cluster ${found.clusterName}`,
+    found.projectVersion && `version ${found.projectVersion}`,
+  ].filter(Boolean).join(" · ")}</p>`;
+}
+
+function Nodes({ overview }) {
+  const monitored = usePolled("/system-monitoring-information", 5_000);
+  const workers = usePolled("/resource/workers", 5_000);
+  const slots = new Map((workers.value?.workers ?? []).map((each) => [each.address, each]));
+  const nodes = Array.isArray(monitored.value) ? monitored.value : [];
+  const address = (node) => (node.port ? `${node.host}:${node.port}` : String(node.host));
+  const columns = [
+    { title: "Address", cell: (node) => html`<b>${address(node)}</b>` },
+    { title: "Role", cell: (node) => role(node, overview) },
+    { title: "Slots", number: true, cell: (node) => slotsOf(slots.get(address(node)) ?? node) },
+    { title: "Memory of the machine", cell: (node) => memory(node["physical.memory.total"], node["physical.memory.free"]) },
+    { title: "Memory of the node", number: true, cell: (node) => bytes(size(node["heap.memory.used"])) },
+    { title: "Load", number: true, cell: (node) => node["load.systemAverage"] ?? NONE },
+    { title: "Processors", number: true, cell: (node) => count(node.processors) },
+    { title: "Clock", number: true, cell: (node) => skew(node["cluster.timeDiff"]) },
+  ];
+  if (monitored.value === undefined) return html`<${Instead} of=${monitored} what="the nodes" />`;
+  return html`<${Table} label="Nodes" columns=${columns} rows=${nodes} id=${address} empty="No node has answered." />`;
+}
+
+function role(node, overview) {
+  if (node.timeout) return html`<span class="pill bad">does not answer</span>`;
+  const leads = String(node.isMaster) === "true" || (overview.leader && overview.leader === `${node.host}:${node.port}`);
+  return leads ? html`<span class="pill good">leader</span>` : (node.role ?? "member").toLowerCase().replaceAll("_", " ");
+}
+
+function slotsOf(node) {
+  if (node.dynamicSlot === true || node.dynamicSlot === "true") return "dynamic";
+  return number(node.totalSlots) === null ? NONE : `${count(node.freeSlots)} / ${count(node.totalSlots)} free`;
+}
+
+function memory(total, free) {
+  const [all, unused] = [size(total), size(free)];
+  if (!all || unused === null) return NONE;
+  const words = `${bytes(all - unused)} of ${bytes(all)}`;
+  return html`<${Meter} share=${(all - unused) / all} words=${words} label="Memory in use" />`;
+}
+
+function skew(ms) {
+  const value = number(ms);
+  if (value === null) return NONE;
+  return Math.abs(value) > 1_000 ? html`<span class="pill bad">${duration(Math.abs(value))} off</span>` : duration(Math.abs(value));
+}
+
+function Running() {
+  const running = usePolled("/running-jobs", 3_000);
+  if (running.value === undefined) return html`<${Instead} of=${running} what="running jobs" />`;
+  return html`<${RunningTable} jobs=${listed(running.value).slice(0, 10)} />`;
+}
+
+const listed = (value) => (Array.isArray(value) ? value : (value?.data ?? []));

@@ -1,0 +1,121 @@
+// The pipelines of a job, each as a graph with its figures, and how fast rows move while one looks.
+
+import { Graph } from "./graph.js";
+import { html, useEffect, useRef } from "./html.js";
+import { Meter, Pill, Said, Table } from "./parts.js";
+import { Plot } from "./plot.js";
+import { bytes, count, duration, NONE, number, perSecond, plural, short } from "./words.js";
+
+const MOST_DRAWN = 12;
+const SAMPLES = 600;
+
+export function Pipelines({ job, at }) {
+  const parts = partsOf(job);
+  return html`
+    ${!job.finishTime && html`<${Rates} job=${job} at=${at} />`}
+    ${parts.length > MOST_DRAWN ? html`<${PipelineTable} parts=${parts} />` : parts.map((part) => html`<${Pipeline} key=${part.id} part=${part} />`)}
+    ${parts.length === 0 && html`<p class="quiet">The plan of this job is not known here.</p>`}`;
+}
+
+/** Return each pipeline with its figures, if there are some, and its vertices and edges, if the graph is known. */
+function partsOf(job) {
+  const dag = job.jobDag ?? {};
+  const vertices = new Map((dag.vertexInfoMap ?? []).map((each) => [Number(each.vertexId), each]));
+  const edges = Object.entries(dag.pipelineEdges ?? {});
+  const figures = new Map((job.pipelines ?? []).map((each) => [String(each.id), each]));
+  const split = edges.length === 1 && figures.size !== 1 ? components(edges[0][1], vertices) : edges;
+  const drawn = new Map(split.map(([id, some]) => [String(id), graphOf(some, vertices)]));
+  const ids = [...new Set([...drawn.keys(), ...figures.keys()])];
+  return ids.map((id) => ({ id, graph: drawn.get(id), figures: figures.get(id) }));
+}
+
+function graphOf(edges, vertices) {
+  const used = new Set(edges.flatMap((edge) => [Number(edge.inputVertexId), Number(edge.targetVertexId)]));
+  const nodes = [...used].filter((id) => vertices.has(id)).map((id) => vertices.get(id));
+  return { nodes, edges: edges.map((edge) => [Number(edge.inputVertexId), Number(edge.targetVertexId)]) };
+}
+
+/** Number the connected parts of a graph in the order of their first vertices, as the engine numbers pipelines. */
+function components(edges, vertices) {
+  const of = new Map([...vertices.keys()].map((id) => [id, id]));
+  const root = (id) => (of.get(id) === id ? id : root(of.get(id)));
+  for (const edge of edges) {
+    const ends = [root(Number(edge.inputVertexId)), root(Number(edge.targetVertexId))];
+    of.set(Math.max(...ends), Math.min(...ends));
+  }
+  const groups = new Map();
+  for (const edge of edges) {
+    const group = root(Number(edge.inputVertexId));
+    groups.set(group, [...(groups.get(group) ?? []), edge]);
+  }
+  return [...groups.entries()].sort(([a], [b]) => a - b).map(([, some], index) => [String(index + 1), some]);
+}
+
+function Pipeline({ part: { id, graph, figures } }) {
+  const title = titleOf({ graph, figures });
+  return html`<section class="card" aria-label=${`Pipeline ${id}`}>
+    <header><h2><span class="ordinal">${id}</span> ${title}</h2>${figures && html`<${Pill} state=${figures.phase} />`}</header>
+    ${figures?.degraded && html`<p class="hint"><b>Degraded:</b> ${figures.degraded}</p>`}
+    ${figures?.failure && html`<p class="refused">${figures.failure}</p>`}
+    ${figures?.code && html`<p>More: <${Said} text=${`seatunnel help ${figures.code}`} /></p>`}
+    ${figures && html`<dl class="figures">${described(figures).map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`}
+    ${figures && number(figures.splits_total) > 0 && html`<${Meter} label="Splits read to their end"
+      share=${figures.splits_done / figures.splits_total} words=${`${count(figures.splits_done)} of ${plural(figures.splits_total, "split")}`} />`}
+    ${graph && html`<${Graph} nodes=${graph.nodes} edges=${graph.edges} label=${`Graph of pipeline ${id}`} />`}
+  </section>`;
+}
+
+const titleOf = ({ graph, figures }) =>
+  figures ? String(figures.name).replaceAll(" -> ", " → ") : (graph?.nodes ?? []).map((each) => each.vertexName).join(", ");
+
+function described(of) {
+  const checkpoints = of.checkpoints ?? {};
+  return [
+    ["Rows read", short(of.rows)],
+    ["Rate", of.rows_per_second === undefined ? null : perSecond(of.rows_per_second)],
+    ["Bytes read", bytes(of.bytes)],
+    ["Rows committed", short(of.committed)],
+    ["Rows skipped", number(of.skipped) ? short(of.skipped) : null],
+    ["Backlog", backlog(of)],
+    ["Checkpoint", number(of.checkpoint) === null ? "none yet" : `no. ${count(of.checkpoint)}`],
+    ["Checkpoint took", checkpoints.completed ? duration(tookOf(checkpoints)) : null],
+    ["Checkpoints failed", number(checkpoints.failed) ? count(checkpoints.failed) : null],
+    ["Restarts", number(of.restarts) ? count(of.restarts) : null],
+  ].filter(([, value]) => value !== null && value !== NONE);
+}
+
+/** Return how long the last checkpoint took, from its trigger until it was durable. */
+export const tookOf = (checkpoints) => (number(checkpoints.acknowledge_ms) ?? 0) + (number(checkpoints.store_ms) ?? 0);
+
+function backlog(of) {
+  const parts = [
+    number(of.splits_total) === null ? null : plural(Math.max(0, of.splits_total - of.splits_done), "split"),
+    number(of.in_flight) === null ? null : `${plural(of.in_flight, "unit")} in flight`,
+  ];
+  return parts.filter(Boolean).join(", ") || null;
+}
+
+function PipelineTable({ parts }) {
+  const columns = [
+    { title: "Pipeline", cell: (part) => html`<b>${part.id}</b> ${titleOf(part)}` },
+    { title: "Phase", cell: (part) => (part.figures ? html`<${Pill} state=${part.figures.phase} />` : NONE) },
+    { title: "Rows read", number: true, cell: (part) => short(part.figures?.rows) },
+    { title: "Rows committed", number: true, cell: (part) => short(part.figures?.committed) },
+    { title: "Checkpoint", number: true, cell: (part) => count(part.figures?.checkpoint) },
+  ];
+  return html`<${Table} label="Pipelines" columns=${columns} rows=${parts} id=${(part) => part.id} empty="" />`;
+}
+
+/** Rows per second since the page was opened: the cluster keeps no series of them. */
+function Rates({ job, at }) {
+  const samples = useRef([]);
+  useEffect(() => {
+    const read = number(job.metrics?.SourceReceivedQPS);
+    if (at && read !== null) samples.current = [...samples.current, [at / 1_000, read, number(job.metrics?.SinkWriteQPS)]].slice(-SAMPLES);
+  }, [at]);
+  if (samples.current.length < 3) return html`<p class="quiet">Rates are drawn from now on, while this page is open.</p>`;
+  const columns = [0, 1, 2].map((index) => samples.current.map((sample) => sample[index]));
+  return html`<section class="card" aria-label="Rates"><header><h2>Rows per second</h2></header>
+    <${Plot} label="Rows read and written per second since the page was opened" data=${columns} write=${(value) => short(value)}
+      lines=${[{ label: "read", colour: "--line-1" }, { label: "written", colour: "--line-2" }]} /></section>`;
+}

@@ -1,0 +1,67 @@
+// A plot over time. It is drawn on a canvas, so what it shows stands beside it in words or in a table, too.
+
+import { html, useEffect, useRef } from "./html.js";
+import uPlot from "./vendor/uplot.js";
+
+const HEIGHT = 180;
+const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 14_400, 28_800, 86_400];
+
+/** `data` is [moments in seconds, values, …], `lines` a `{label, colour, points}` for each column of values. */
+export function Plot({ data, lines, label, write }) {
+  const place = useRef(null);
+  const plot = useRef(null);
+  useEffect(() => {
+    const draw = () => {
+      if (!place.current) return;
+      plot.current?.destroy();
+      plot.current = new uPlot(options(place.current, lines, write), data, place.current);
+    };
+    const fit = new ResizeObserver(([entry]) => plot.current?.setSize({ width: entry.contentRect.width, height: HEIGHT }));
+    draw();
+    fit.observe(place.current);
+    addEventListener("theme", draw);
+    return () => {
+      fit.disconnect();
+      removeEventListener("theme", draw);
+      plot.current?.destroy();
+      plot.current = null;
+    };
+  }, [lines.map((line) => line.label).join()]);
+  useEffect(() => plot.current?.setData(data), [data]);
+  return html`<div class="plot" ref=${place} role="img" aria-label=${label}></div>`;
+}
+
+function options(place, lines, write) {
+  const moment = (at) => new Date(at * 1_000).toLocaleTimeString("en-GB");
+  const axis = { stroke: colour(place, "--quiet"), grid: { stroke: colour(place, "--rule"), width: 1 }, ticks: { show: false }, font: "12px system-ui, sans-serif" };
+  const values = (_plot, ticks) => ticks.map((tick) => write(tick));
+  return {
+    width: place.clientWidth || 300,
+    height: HEIGHT,
+    cursor: { y: false, points: { size: 7 } },
+    legend: { live: true },
+    scales: { y: { range: (_plot, _least, most) => [0, Math.max(most * 1.1, 1e-9) || 1] } },
+    axes: [
+      { ...axis, size: 34, space: 90, incrs: STEPS, values: (_plot, ticks) => ticks.map(moment) },
+      { ...axis, values, size: 64 },
+    ],
+    series: [{ label: "at", value: (_plot, at) => (at === null ? "–" : moment(at)) }, ...lines.map((line) => ({
+      label: line.label,
+      stroke: colour(place, line.colour),
+      width: 2,
+      value: (_plot, value) => (value === null ? "–" : write(value)),
+      points: line.points ? { show: true, size: 6 } : {},
+      paths: line.points === "only" ? () => null : undefined,
+    }))],
+  };
+}
+
+/** Return what a variable of the style is here and now: a canvas knows no variables. */
+function colour(place, variable) {
+  const probe = document.createElement("i");
+  probe.style.color = `var(${variable})`;
+  place.append(probe);
+  const found = getComputedStyle(probe).color;
+  probe.remove();
+  return found;
+}

@@ -1,0 +1,44 @@
+"""The page of a node, which a browser shows, and the help that it opens. Each node has it, whether it leads or not."""
+
+from typing import Any
+
+from seatunnel_core.manual.help_page import help_page
+from seatunnel_core.page.assets import HEADERS, START, asset
+from seatunnel_core.server.agent.agent import Agent
+from seatunnel_core.server.errors import RequestError
+from seatunnel_core.server.rest.route import Request, Route
+
+
+async def _start(_agent: Agent, request: Request, _body: bytes) -> Any:
+    return _served(request, START)
+
+
+async def _asset(_agent: Agent, request: Request, _body: bytes) -> Any:
+    return _served(request, str(request.path_params["name"]))
+
+
+def _served(request: Request, name: str) -> Any:
+    from starlette.responses import Response
+
+    found = asset(name)
+    if found is None:
+        raise RequestError(f"the page has no file {name[:100]!r}", status=404)
+    headers = {**HEADERS, "ETag": found.tag}
+    if request.headers.get("if-none-match") == found.tag:
+        return Response(status_code=304, headers=headers)
+    return Response(found.body, media_type=found.kind, headers=headers)
+
+
+async def _help(_agent: Agent, request: Request, _body: bytes) -> Any:
+    name = str(request.path_params["name"])
+    found = help_page(name)
+    if found is None:
+        raise RequestError(f"there is no help on {name[:100]!r}", status=404)
+    return found
+
+
+ROUTES = (
+    Route("GET", "/", _start, to_leader=False),
+    Route("GET", "/page/{name:path}", _asset, to_leader=False),
+    Route("GET", "/help/{name}", _help, to_leader=False),
+)
