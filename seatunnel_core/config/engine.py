@@ -13,7 +13,6 @@ from seatunnel_core.config.engine_options import (
     ENGINE,
     ENGINE_OF_NODES,
     MAX_RETAINED,
-    NO_SERVER,
     PLUGIN_CONFIG,
     STORAGE,
     STORAGE_TYPE,
@@ -46,19 +45,10 @@ _NOTED = {
     "checkpoint.schema-change-timeout": "the columns of a running job do not change in this version",
     "metadata.": "there is no service of data sources in this version; options stand in the job's file",
     **dict.fromkeys(
-        (
-            "http.https-port",
-            "http.key-store-path",
-            "http.key-store-password",
-            "http.key-manager-password",
-            "http.trust-store-path",
-            "http.trust-store-password",
-            "http.upload-max-file-size-mb",
-            "http.upload-max-request-size-mb",
-            "http.log-response-max-size-mb",
-        ),
-        NO_SERVER,
+        ("http.upload-max-file-size-mb", "http.upload-max-request-size-mb"),
+        "the body of a request may have 10 MiB",
     ),
+    "http.log-response-max-size-mb": "logs are sent in pieces, however large they are",
 }
 """Prefixes of SeaTunnel's keys that concern parts which this engine has not."""
 

@@ -5,6 +5,7 @@ from typing import Any
 from attrs import evolve
 
 from seatunnel_core.config.cluster_options import CLUSTER
+from seatunnel_core.config.http_options import HTTP
 from seatunnel_core.config.option import BOOLEAN, DURATION_MS, ENUM, MAP, STRING, Option, within
 
 _SECONDS = within(1, 31_536_000)
@@ -120,31 +121,13 @@ PLUGIN_CONFIG = Option("plugin-config", MAP, doc="The plugin's own keys, handed 
 STORAGE: tuple[Option[Any], ...] = (STORAGE_TYPE, MAX_RETAINED, PLUGIN_CONFIG)
 """The keys below ``checkpoint.storage``, in ``seatunnel.yaml`` and in a job's ``env``."""
 
-NO_SERVER = "there is no REST server in the process of a job"
-_OF_NODES = "only the nodes of a cluster (seatunnel-cluster) have a REST server"
-HTTP: tuple[Option[Any], ...] = (
-    Option("http.enable-http", BOOLEAN, default=False, doc="Whether the REST server runs.", no_effect=_OF_NODES),
-    Option("http.port", within(1, 65_535), default=8080, doc="Its port.", no_effect=_OF_NODES),
-    Option("http.context-path", STRING, default="", doc="The prefix of its paths.", no_effect=NO_SERVER),
-    Option("http.enable-basic-auth", BOOLEAN, default=False, doc="Whether it asks who calls.", no_effect=_OF_NODES),
-    Option("http.basic-auth-username", STRING, doc="Who may call.", no_effect=_OF_NODES),
-    Option("http.basic-auth-password", STRING, doc="With which password.", no_effect=_OF_NODES, secret=True),
-    Option(
-        "http.enable-dynamic-port",
-        BOOLEAN,
-        default=False,
-        doc="Whether another port may be taken.",
-        no_effect=NO_SERVER,
-    ),
-    Option("http.port-range", within(1, 65_535), default=100, doc="How many ports are tried.", no_effect=NO_SERVER),
-    Option("http.enable-https", BOOLEAN, default=False, doc="Whether it speaks TLS.", no_effect=NO_SERVER),
-    Option(
-        "telemetry.metric.enabled",
-        BOOLEAN,
-        default=False,
-        doc="Whether metrics are served.",
-        no_effect=f"{NO_SERVER}; `seatunnel --metrics JOB_ID --open-metrics` prints the page that Prometheus reads",
-    ),
+METRIC_ENABLED = Option(
+    "telemetry.metric.enabled",
+    BOOLEAN,
+    default=False,
+    doc="Whether metrics are served.",
+    no_effect="there is no REST server in the process of a job; `seatunnel --metrics JOB_ID --open-metrics` prints the "
+    "page that Prometheus reads",
 )
 
 ENGINE: tuple[Option[Any], ...] = (
@@ -165,11 +148,12 @@ ENGINE: tuple[Option[Any], ...] = (
     TOLERABLE_FAILURE,
     RETAIN_AFTER_CANCEL,
     *HTTP,
+    METRIC_ENABLED,
     *CLUSTER,
 )
 """The keys below ``seatunnel.engine``, ``checkpoint.storage`` apart."""
 
-_BY_NODES = (HISTORY_EXPIRE, *(option for option in HTTP if option.no_effect == _OF_NODES))
+_BY_NODES = (HISTORY_EXPIRE, *HTTP)
 ENGINE_OF_NODES: tuple[Option[Any], ...] = tuple(
     evolve(option, no_effect="") if option in _BY_NODES else option for option in ENGINE
 )

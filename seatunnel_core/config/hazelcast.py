@@ -67,6 +67,9 @@ class ClusterConfig:
     interfaces: tuple[str, ...] = ()
     """Addresses with ``*`` and ranges, one of which the process is to be reached by."""
 
+    rest_api: bool = False
+    """Whether users may ask by REST v1 on the member port."""
+
     properties: Mapping[str, str]
 
     attributes: Mapping[str, str] = field(factory=dict)
@@ -177,21 +180,34 @@ INTERFACES = Option(
     default=(),
     doc="Addresses of this machine, with `*` and ranges; the first one that it has is how others reach this process.",
 )
+REST_API = Option(
+    "network.rest-api.enabled",
+    BOOLEAN,
+    default=False,
+    doc="Whether users may ask by REST v1, `/hazelcast/rest/…`, on the member port.",
+)
 PROPERTIES = Option("properties", MAP, doc="Settings of Hazelcast itself; this engine does without it.")
 ATTRIBUTES = Option("member-attributes", _ATTRIBUTES, doc="The tags of the members, by which jobs may choose them.")
 CLUSTER_MEMBERS = Option("network.cluster-members", _MEMBERS, default=(), doc="The processes that a client may ask.")
 
 CLUSTER_OPTIONS: tuple[Option[Any], ...] = (
     *(NAME, TCP_IP, MEMBER_LIST, MEMBERS, PORT, AUTO_INCREMENT, PORT_COUNT, PUBLIC_ADDRESS),
-    *(USES_INTERFACES, INTERFACES, ATTRIBUTES, PROPERTIES),
+    *(USES_INTERFACES, INTERFACES, REST_API, ATTRIBUTES, PROPERTIES),
 )
 CLIENT_OPTIONS: tuple[Option[Any], ...] = (NAME, CLUSTER_MEMBERS, PROPERTIES)
+
+
+_RULES = BlockRules(
+    what=CLUSTER,
+    unknown=Unknown.LENIENT,
+    noted={"network.rest-api.endpoint-groups": "rest-api.enabled switches REST v1 on, as a whole"},
+)
 
 
 def read_cluster(block: Block, problems: Problems) -> ClusterConfig:
     """Return the cluster that a ``hazelcast`` block describes."""
     own = Block(tuple(entry for entry in block if entry.key != "map"), block.position)
-    options = validate(own, CLUSTER_OPTIONS, BlockRules(what=CLUSTER, unknown=Unknown.LENIENT), problems).options
+    options = validate(own, CLUSTER_OPTIONS, _RULES, problems).options
     listed = tuple(dict.fromkeys((*options[MEMBER_LIST], *options[MEMBERS])))
     if listed and not options[TCP_IP]:
         problems.warn("the member-list has no effect, for tcp-ip.enabled is not true", block.position)
@@ -205,6 +221,7 @@ def read_cluster(block: Block, problems: Problems) -> ClusterConfig:
         port_count=options[PORT_COUNT],
         public_address=options[PUBLIC_ADDRESS],
         interfaces=options[INTERFACES] if options[USES_INTERFACES] else (),
+        rest_api=options[REST_API],
         properties=options[PROPERTIES] or {},
         attributes=options[ATTRIBUTES] or {},
     )

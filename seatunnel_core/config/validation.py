@@ -187,9 +187,10 @@ def _take_entries(
 
 
 def _written(option: Option[Any], found: _Found) -> Any:
-    """Return the value as it stands in the file; a secret that is kept elsewhere is fetched."""
+    """Return the value as it stands in the file; a secret that is kept elsewhere is fetched, if it is of any use."""
     value = plain(found.value, textual=option.type.textual)
-    return resolve(found.key, value, secret=True) if option.secret and isinstance(value, str) else value
+    wanted = option.secret and not option.no_effect and isinstance(value, str)
+    return resolve(found.key, value, secret=True) if wanted else value
 
 
 def _collect(found: _Found, free: dict[str, str], problems: Problems) -> None:

@@ -76,7 +76,8 @@ def node_parser() -> argparse.ArgumentParser:
     add("-cn", "--cluster", metavar="NAME", help="the cluster's name, instead of cluster-name in hazelcast.yaml")
     add("-m", "--member", action="store_true", help="list the members of the cluster")
     add("--port", type=int, help="the member port, instead of that of hazelcast.yaml; the next ones are not tried")
-    add("--http-port", type=int, help="serve REST v2 on this port of loopback, whatever http.enable-http says")
+    add("--http-port", type=int, help="serve REST v2 on this port of http.bind-address (loopback unless set), "
+        "whatever http.enable-http says")  # fmt: skip
     add("--engine-config", metavar="FILE", type=Path, help="instead of the seatunnel.yaml that is found; beside it "
         "stand hazelcast.yaml and cluster.secret")  # fmt: skip
     add("--make-secret", action="store_true", help=f"write config/{SECRET_FILE}, which all nodes and clients need")

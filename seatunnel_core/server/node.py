@@ -5,44 +5,29 @@ import contextlib
 import logging
 import signal
 import socket
+import ssl
 from collections.abc import Callable
 from typing import Any
 
 from attrs import evolve
 
-from seatunnel_core.errors import PlatformError, UsageError
+from seatunnel_core.errors import PlatformError
 from seatunnel_core.server.agent.agent import Agent
 from seatunnel_core.server.agent.log_files import LogFiles
 from seatunnel_core.server.agent.node_config import NodeConfig
 from seatunnel_core.server.agent.worker import WorkerAgent
 from seatunnel_core.server.discovery.joining import Joining, named_in
+from seatunnel_core.server.discovery.own_address import is_loopback
 from seatunnel_core.server.discovery.storage_probe import StorageProbe, storage_probes
 from seatunnel_core.server.discovery.zookeeper import registered
+from seatunnel_core.server.rest.access import Door
 from seatunnel_core.server.rest.application import application
 from seatunnel_core.server.state.location import open_store
 from seatunnel_core.server.state.store import ClusterStore
+from seatunnel_core.server.transport.http_config import HttpConfig
+from seatunnel_core.server.transport.listening import Port, http_server, listening, rest_ports
 
 logger = logging.getLogger("seatunnel.cluster")
-
-
-def listening(host: str, port: int, *, tries: int = 1) -> socket.socket:
-    """Return a socket that listens on the first free port, and sends what is written without waiting for more.
-
-    Raises:
-        UsageError: none of them is free.
-    """
-    problem: OSError | None = None
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    for number in range(port, port + tries):
-        try:
-            made = socket.create_server((host, number), family=family, backlog=128, dualstack_ipv6=host == "::")
-        except OSError as error:
-            problem = error
-            continue
-        # Connections have it from here: an answer's body goes out behind its headers, not 40 ms later.
-        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        return made
-    raise UsageError(f"no port from {port} to {port + tries - 1} of {host} is free: {problem}")
 
 
 def run_node(config: NodeConfig, *, on_ready: Callable[[str], None] = lambda _: None) -> None:
@@ -58,7 +43,7 @@ def run_node(config: NodeConfig, *, on_ready: Callable[[str], None] = lambda _: 
     """
     try:
         import starlette  # noqa: F401
-        import uvicorn
+        import uvicorn  # noqa: F401
     except ImportError as error:
         raise PlatformError(
             f"a node of a cluster needs more ({error}): pip install 'seatunnel-core[cluster]'"
@@ -66,10 +51,7 @@ def run_node(config: NodeConfig, *, on_ready: Callable[[str], None] = lambda _: 
     with contextlib.ExitStack() as resources:
         member = resources.enter_context(listening(config.bind, config.port, tries=config.port_count))
         address = f"{config.host}:{config.public_port or member.getsockname()[1]}"
-        rest: socket.socket | None = None
-        if config.http_port is not None:
-            rest = resources.enter_context(listening("127.0.0.1", config.http_port, tries=config.port_count))
-            logger.info("REST v2 listens on 127.0.0.1:%d", rest.getsockname()[1])
+        rest = resources.enter_context(rest_ports(config.http))
         store: ClusterStore | None = None
         probes: dict[str, StorageProbe] = {}
         if config.role.leads:
@@ -83,7 +65,7 @@ def run_node(config: NodeConfig, *, on_ready: Callable[[str], None] = lambda _: 
         joining = Joining(config, address, probes)
         in_zookeeper = resources.enter_context(registered(config, address, joining.meet_newcomers))
         config = evolve(config, members=(*config.members, *in_zookeeper))
-        asyncio.run(_serve(config, store, joining, member, rest, uvicorn, on_ready))
+        asyncio.run(_serve(config, store, joining, member, rest, on_ready))
 
 
 async def _serve(
@@ -91,8 +73,7 @@ async def _serve(
     store: ClusterStore | None,
     joining: Joining,
     member: socket.socket,
-    rest: socket.socket | None,
-    uvicorn: Any,
+    rest: tuple[Port, ...],
     on_ready: Callable[[str], None],
 ) -> None:
     address = joining.address
@@ -101,9 +82,7 @@ async def _serve(
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, agent.stop)
-    servers = [(uvicorn.Server(_settings(uvicorn, agent, joining, signed=True)), member)]
-    if rest is not None:
-        servers.append((uvicorn.Server(_settings(uvicorn, agent, joining, signed=False)), rest))
+    servers = _servers(config, agent, joining, member, rest)
     tasks = [asyncio.create_task(server._serve(sockets=[listener])) for server, listener in servers]
     logs = asyncio.create_task(LogFiles(config.logs, config.history_s).watch())
     try:
@@ -139,13 +118,18 @@ def _open_store(config: NodeConfig) -> ClusterStore:
     )
 
 
-def _settings(uvicorn: Any, agent: Any, joining: Joining, *, signed: bool) -> Any:
-    return uvicorn.Config(
-        application(agent, signed=signed, joining=joining),
-        log_config=None,
-        access_log=False,
-        lifespan="off",
-        timeout_keep_alive=30,
-        limit_concurrency=1_000,
-        server_header=False,
-    )
+def _servers(
+    config: NodeConfig, agent: Any, joining: Joining, member: socket.socket, rest: tuple[Port, ...]
+) -> list[tuple[Any, socket.socket]]:
+    """Return a server for each port, with its socket."""
+    at_member = Door(local=is_loopback(config.bind))
+    servers = [(http_server(application(agent, signed=True, door=at_member, joining=joining)), member)]
+    for port in rest:
+        served = application(agent, signed=False, door=_door(config.http, port))
+        servers.append((http_server(served, port.tls), port.socket))
+    return servers
+
+
+def _door(http: HttpConfig, port: Port) -> Door:
+    verified = port.tls is not None and port.tls.verify_mode is ssl.CERT_REQUIRED
+    return Door(local=http.is_local, verified=verified, prefix=http.context_path)

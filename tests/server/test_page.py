@@ -11,6 +11,7 @@ from attrs import evolve
 
 from seatunnel_core.server.agent.agent import Agent
 from seatunnel_core.server.rest.application import application
+from seatunnel_core.server.transport.http_config import HttpConfig
 from tests.server.state.stores import local_store
 from tests.server.test_rest import config_of
 
@@ -65,7 +66,7 @@ def test_no_other_file_is(agent: Agent, path: str) -> None:
 
 
 def test_the_page_asks_for_the_password_too(agent: Agent) -> None:
-    agent.config = evolve(agent.config, http_login=("admin", "hunter2"))
+    agent.config = evolve(agent.config, http=HttpConfig(login=("admin", "hunter2")))
     for path in ("/", "/page/app.js", "/help/STALE-EPOCH"):
         status, headers, body = served(agent, path)
         assert (status, headers["www-authenticate"][:5]) == (401, "Basic")

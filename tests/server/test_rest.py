@@ -21,6 +21,7 @@ from seatunnel_core.server.election import Claim, Look
 from seatunnel_core.server.rest.application import application
 from seatunnel_core.server.state.records import JobRecord
 from seatunnel_core.server.submitted_job import SubmittedJob
+from seatunnel_core.server.transport.http_config import HttpConfig
 from tests.server.state.stores import local_store
 
 JOB = json.dumps(
@@ -158,7 +159,7 @@ def test_a_deposed_leader_acknowledges_nothing(tmp_path: Path) -> None:
 
 
 def test_rest_asks_for_the_password_that_is_configured(tmp_path: Path) -> None:
-    agent = leading(tmp_path, evolve(config_of(tmp_path), http_login=("admin", "hunter2")))
+    agent = leading(tmp_path, evolve(config_of(tmp_path), http=HttpConfig(login=("admin", "hunter2"))))
     status, _, headers = ask(agent, "GET", "/overview")
     assert (status, headers["www-authenticate"]) == (401, 'Basic realm="SeaTunnel Web UI"')
     for given, status in (("admin:hunter2", 200), ("admin:hunter", 401), (":", 401), ("", 401)):
@@ -166,22 +167,6 @@ def test_rest_asks_for_the_password_that_is_configured(tmp_path: Path) -> None:
         assert ask(agent, "GET", "/overview", authorization=f"Basic {basic}")[0] == status
     assert ask(agent, "GET", "/overview", authorization="Basic ###")[0] == 401
     assert BOOT in ask(agent, "GET", "/overview", signed=True, **{"x-seatunnel-cluster": "other"})[2]
-
-
-@pytest.mark.parametrize(
-    ("keys", "told"),
-    [
-        ("enable-https: true", "http.enable-https is not available"),
-        ("enable-basic-auth: true", "http.basic-auth-password is not set"),
-        ("enable-basic-auth: true, basic-auth-password: admin", "which everybody knows"),
-        ("enable-basic-auth: true, basic-auth-password: hunter2", "--make-secret"),
-    ],
-)
-def test_a_protection_that_cannot_be_given_is_no_start(tmp_path: Path, keys: str, told: str) -> None:
-    (tmp_path / "seatunnel.yaml").write_text(f"seatunnel: {{engine: {{http: {{{keys}}}}}}}")
-    with pytest.raises(UsageError) as refused:
-        config_of(tmp_path)
-    assert told in str(refused.value)
 
 
 def test_members_on_other_machines_need_a_secret(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from seatunnel_core.errors import UsageError
 from seatunnel_core.server.discovery.own_address import is_loopback, is_own, own_host
 from seatunnel_core.server.election import Timing
 from seatunnel_core.server.member_role import MemberRole
+from seatunnel_core.server.transport.http_config import HttpConfig, http_config
 from seatunnel_core.spark.starting.log_folder import log_folder
 
 logger = logging.getLogger("seatunnel.cluster")
@@ -60,11 +61,11 @@ class NodeConfig:
     """Whether no other node of this cluster may lead: it then refuses to start beside one."""
 
     secret: Secret | None = field(repr=False)
-    http_login: tuple[str, str] | None = field(repr=False)
-    """User and password of REST v2; ``None`` lets everybody in who reaches its port."""
+    http: HttpConfig = field(factory=HttpConfig)
+    """REST v2 beside the member port."""
 
-    http_port: int | None
-    """Of REST v2 beside the member port; ``None`` when it is not enabled."""
+    serves_v1: bool = False
+    """Whether users may ask by REST v1 on the member port."""
 
     logs: Path
     slots: int
@@ -137,8 +138,8 @@ def node_config(
         metadata_url=stated[cluster_options.METADATA],
         alone=not stated[cluster_options.LEADER_RACE],
         secret=files.secret,
-        http_login=_http_login(options, files.secret),
-        http_port=http_port or _http_port(options),
+        http=http_config(options, has_secret=files.secret is not None, port=http_port),
+        serves_v1=found.rest_api,
         logs=log_folder(environment),
         slots=_slots(options),
         timing=_timing(stated),
@@ -296,33 +297,6 @@ def _timing(stated: _Stated) -> Timing:
     if beat_s < interval_s:
         logger.info("beats are sent each %.1f s: a leader without a beat for half the timeout acts no more", beat_s)
     return Timing(beat_s=beat_s, timeout_s=float(timeout_s), look_s=beat_s / 2)
-
-
-def _http_port(options: Options) -> int | None:
-    return int(options["http.port"]) if options["http.enable-http"] else None
-
-
-def _http_login(options: Options, secret: Secret | None) -> tuple[str, str] | None:
-    """Return who may use REST v2.
-
-    Raises:
-        UsageError: https is asked for; or a password without a secret, so that the member port would ask nobody.
-    """
-    if options["http.enable-https"]:
-        raise UsageError(
-            "http.enable-https is not available in this version: put a proxy before REST, and leave it out"
-        )
-    if not options["http.enable-basic-auth"]:
-        return None
-    user, password = options["http.basic-auth-username"] or "admin", options["http.basic-auth-password"] or ""
-    if password in ("", "admin"):
-        raise UsageError("http.basic-auth-password is not set, or is admin, which everybody knows: set another one")
-    if secret is None:
-        raise UsageError(
-            f"http.enable-basic-auth asks users for a password, and without config/{SECRET_FILE} the member port asks "
-            "nobody. Write one with `seatunnel-cluster --make-secret`"
-        )
-    return user, password
 
 
 def _slots(options: Options) -> int:

@@ -9,8 +9,14 @@ FORWARDED = "x-seatunnel-forwarded"
 """The parameter of a request that was forwarded, and is not forwarded again."""
 
 
-async def forwarded(agent: Agent, request: Request, body: bytes) -> tuple[int, bytes, str]:
+async def forwarded(agent: Agent, request: Request, target: str, body: bytes) -> tuple[int, bytes, str]:
     """Return the status, the body and the content type of the leader's answer.
+
+    Args:
+        agent: of this node.
+        request: of a user.
+        target: its path and query, as the member port has them.
+        body: of the request.
 
     Raises:
         RequestError: nobody leads, or the leader does not answer.
@@ -18,8 +24,7 @@ async def forwarded(agent: Agent, request: Request, body: bytes) -> tuple[int, b
     leader = agent.leader()
     if leader in ("", agent.address) or FORWARDED in request.query_params:
         raise RequestError("the cluster has no leader now: try again", status=503)
-    query = f"{request.url.query}&" if request.url.query else ""
-    target = f"{request.url.path}?{query}{FORWARDED}=1"
+    target += f"{'&' if '?' in target else '?'}{FORWARDED}=1"
     kind = request.headers.get("content-type", "application/json")
     try:
         answer = await agent.peers.forward(leader, request.method, target, body, kind)

@@ -37,8 +37,6 @@ def config(folder: Path) -> NodeConfig:
         port=1,
         members=(),
         secret=None,
-        http_login=None,
-        http_port=None,
         logs=folder,
         slots=1,
     )

@@ -148,9 +148,12 @@ def test_an_address_that_others_reach_needs_a_secret(tmp_path: Path) -> None:
 
 
 def test_what_has_no_effect_on_a_node_is_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    told(tmp_path, hazelcast="hazelcast: {network: {rest-api: {enabled: true}}}")
+    told(
+        tmp_path,
+        hazelcast="hazelcast: {network: {rest-api: {enabled: true, endpoint-groups: {DATA: {enabled: true}}}}}",
+    )
     assert "'backup-count' has no effect" in caplog.text
-    assert "rest-api" in caplog.text
+    assert "'network.rest-api.endpoint-groups.DATA.enabled' has no effect" in caplog.text
     caplog.clear()
     text = "seatunnel: {engine: {history-job-expire-minutes: 5, http: {enable-http: true}}}"
     told(tmp_path, seatunnel=text, hazelcast="hazelcast: {}")

@@ -132,8 +132,6 @@ class World:
             port=5801,
             members=(),
             secret=None,
-            http_login=None,
-            http_port=None,
             logs=Path("/nonexistent"),
             slots=2,
             offered=self.offered,

@@ -3,7 +3,7 @@
 import socket
 
 from seatunnel_core.control.knocking import knock
-from seatunnel_core.server.node import listening
+from seatunnel_core.server.transport.listening import listening
 
 
 def test_neither_side_of_a_connection_holds_back_what_is_written() -> None:

@@ -1,0 +1,1 @@
+"""How HTTP reaches a node: its sockets, TLS, and the limits of a connection."""

@@ -1,0 +1,184 @@
+"""Keys and certificates of TLS, from PEM, PKCS12 and Java's key stores. A key is never on a disk in the clear.
+
+Python's ``ssl`` reads keys from files alone: what comes out of a store is handed to it in a file that lies in memory,
+has no name, and is gone when it was read. A store of Java's own format is converted by Java's ``keytool``, whose result
+is encrypted with a password that is made for it.
+"""
+
+import contextlib
+import os
+import secrets
+import shutil
+import ssl
+import subprocess
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from seatunnel_core.errors import PlatformError, UsageError
+from seatunnel_core.server.transport.http_config import HttpConfig, KeyStore
+
+_PEM = b"-----BEGIN "
+_JAVA = (b"\xfe\xed\xfe\xed", b"\xce\xce\xce\xce")
+"""The first bytes of the formats JKS and JCEKS."""
+
+_KEYTOOL_S = 60.0
+
+
+def server_context(config: HttpConfig) -> ssl.SSLContext:
+    """Return the TLS of a node's https port.
+
+    Raises:
+        UsageError: a store cannot be read, has not what it is to have, or its password is another one.
+        PlatformError: what reads a store of its format is not installed.
+    """
+    assert config.key_store is not None, "https is not enabled without one"
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    _take_key(context, config.key_store)
+    if config.trust_store is not None:
+        context.verify_mode = ssl.CERT_REQUIRED
+        try:
+            context.load_verify_locations(cadata=_authorities(config.trust_store))
+        except ssl.SSLError as error:
+            raise _wrong(
+                "http.trust-store-path", config.trust_store, "it has no certificate of an authority"
+            ) from error
+    return context
+
+
+def _take_key(context: ssl.SSLContext, store: KeyStore) -> None:
+    content = _read("http.key-store-path", store)
+    password = store.key_password or store.password or ""
+    if _PEM in content:
+        pem = content
+    else:
+        pem, password = _identity(store, _pkcs12("http.key-store-path", store, content)), ""
+    try:
+        with _in_memory(pem) as path:
+            context.load_cert_chain(path, password=password.encode)  # without one OpenSSL would ask the terminal
+    except ssl.SSLError as error:
+        reason = "its key and its certificate do not belong together, one of them is missing, or the password is wrong"
+        raise _wrong("http.key-store-path", store, reason) from error
+
+
+def _authorities(store: KeyStore) -> str:
+    content = _read("http.trust-store-path", store)
+    if _PEM in content:
+        return content.decode("ascii", "replace")
+    found = _pkcs12("http.trust-store-path", store, content)
+    return b"".join(_pem(each) for each in _certificates(found)).decode("ascii")
+
+
+@contextlib.contextmanager
+def _in_memory(content: bytes) -> Iterator[str]:
+    """Give the path of a file that only this process can open, and that is nowhere on a disk."""
+    descriptor = os.memfd_create("key", os.MFD_CLOEXEC)
+    try:
+        with open(descriptor, "wb", closefd=False) as file:
+            file.write(content)
+        yield f"/proc/self/fd/{descriptor}"
+    finally:
+        os.close(descriptor)
+
+
+def _read(option: str, store: KeyStore) -> bytes:
+    try:
+        return store.path.read_bytes()
+    except OSError as error:
+        raise UsageError(f"{option}: {store.path} cannot be read: {error.strerror or error}") from error
+
+
+def _pkcs12(option: str, store: KeyStore, content: bytes) -> Any:
+    """Return what a store holds, as ``cryptography`` has it.
+
+    Raises:
+        UsageError: it is no store, or its password is another one.
+        PlatformError: ``cryptography``, or Java for a store of its own format, is not installed.
+    """
+    try:
+        from cryptography.hazmat.primitives.serialization import pkcs12
+    except ImportError as error:
+        raise PlatformError(f"{option} needs more ({error}): pip install 'seatunnel-core[cluster]'") from error
+    password = store.password or ""
+    if content.startswith(_JAVA):
+        content, password = _converted(option, store)
+    try:
+        return pkcs12.load_pkcs12(content, password.encode() or None)
+    except ValueError as error:
+        raise _wrong(option, store, "it is no PEM, PKCS12 or JKS, or its password is another one") from error
+
+
+def _identity(store: KeyStore, found: Any) -> bytes:
+    """Return key and certificates as PEM, the node's own certificate first and each one before who signed it."""
+    from cryptography.hazmat.primitives import serialization
+
+    if found.key is None or found.cert is None:
+        raise _wrong("http.key-store-path", store, "it has no key with a certificate")
+    key: bytes = found.key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+    own = found.cert.certificate
+    chain, others = [own], [each.certificate for each in found.additional_certs]
+    while signer := next((each for each in others if each.subject == chain[-1].issuer and each not in chain), None):
+        chain.append(signer)
+    return key + b"".join(map(_pem, chain))
+
+
+def _certificates(found: Any) -> list[Any]:
+    own = [] if found.cert is None else [found.cert]
+    return [each.certificate for each in (*own, *found.additional_certs)]
+
+
+def _pem(certificate: Any) -> bytes:
+    from cryptography.hazmat.primitives import serialization
+
+    encoded: bytes = certificate.public_bytes(serialization.Encoding.PEM)
+    return encoded
+
+
+def _converted(option: str, store: KeyStore) -> tuple[bytes, str]:
+    """Return a store of Java's own format as PKCS12, and the password that was made for it."""
+    password = secrets.token_hex(16)
+    given = {"STORE": store.password or "", "KEY": store.key_password or store.password or "", "MADE": password}
+    source = ["-keystore", str(store.path), "-storepass:env", "STORE"]
+    listed = _keytool(option, store, ["-list", *source], given)
+    entries = [line.partition(",")[0] for line in listed.splitlines() if "PrivateKeyEntry" in line]
+    with tempfile.TemporaryDirectory(prefix="seatunnel-") as folder:  # nobody else may enter it
+        target = Path(folder, "store.p12")
+        arguments = ["-importkeystore", "-noprompt", "-srckeystore", str(store.path), "-srcstorepass:env", "STORE"]
+        arguments += ["-destkeystore", str(target), "-deststoretype", "PKCS12", "-deststorepass:env", "MADE"]
+        if entries:
+            arguments += ["-srcalias", entries[0], "-srckeypass:env", "KEY", "-destkeypass:env", "MADE"]
+        _keytool(option, store, arguments, given)
+        return target.read_bytes(), password
+
+
+def _keytool(option: str, store: KeyStore, arguments: Sequence[str], given: dict[str, str]) -> str:
+    """Return what Java's ``keytool`` prints. It gets passwords by its environment, which others cannot read."""
+    home = os.environ.get("JAVA_HOME", "")
+    program = shutil.which("keytool", path=os.path.join(home, "bin")) if home else shutil.which("keytool")
+    if program is None:
+        raise PlatformError(
+            f"{option}: {store.path} is a store of Java's own format, which Java's keytool reads, and there is none in "
+            "JAVA_HOME or PATH: install a JDK or JRE, or write PKCS12 or PEM"
+        )
+    done = subprocess.run(
+        [program, "-J-Duser.language=en", *arguments],
+        env={**os.environ, **given},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        timeout=_KEYTOOL_S,
+        check=False,
+    )
+    if done.returncode:
+        said = next((line for line in done.stdout.splitlines() if "rror" in line), "no reason")
+        raise _wrong(option, store, f"Java's keytool says: {said}")
+    return done.stdout
+
+
+def _wrong(option: str, store: KeyStore, reason: str) -> UsageError:
+    return UsageError(f"{option}: {store.path} is not usable: {reason}")

@@ -1,0 +1,99 @@
+"""The ports of a node, and the servers behind them."""
+
+import contextlib
+import logging
+import socket
+import ssl
+from collections.abc import Iterator
+from typing import Any
+
+from attrs import frozen
+
+from seatunnel_core.errors import UsageError
+from seatunnel_core.server.transport.http_config import HttpConfig
+from seatunnel_core.server.transport.key_store import server_context
+
+logger = logging.getLogger("seatunnel.cluster")
+
+MOST_CONNECTIONS = 1_000
+"""Of one port at once; who comes then is told to come again."""
+
+
+@frozen(kw_only=True)
+class Port:
+    """A port that listens."""
+
+    socket: socket.socket
+    tls: ssl.SSLContext | None = None
+    """``None``: in the clear."""
+
+    @property
+    def number(self) -> int:
+        """Of the port."""
+        return int(self.socket.getsockname()[1])
+
+
+def listening(host: str, port: int, *, tries: int = 1, hint: str = "") -> socket.socket:
+    """Return a socket that listens on the first free port, and sends what is written without waiting for more.
+
+    Raises:
+        UsageError: none of them is free; says what to write, by ``hint``.
+    """
+    problem: OSError | None = None
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    last = min(port + tries - 1, 65_535)
+    for number in range(port, last + 1):
+        try:
+            made = socket.create_server((host, number), family=family, backlog=128, dualstack_ipv6=host == "::")
+        except OSError as error:
+            problem = error
+            continue
+        # Connections have it from here: an answer's body goes out behind its headers, not 40 ms later.
+        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return made
+    raise UsageError(f"no port from {port} to {last} of {host} is free: {problem}{hint}")
+
+
+@contextlib.contextmanager
+def rest_ports(config: HttpConfig) -> Iterator[tuple[Port, ...]]:
+    """Give the ports of REST v2 as long as they are wanted.
+
+    Raises:
+        UsageError: one is taken, or the key store is not usable.
+        PlatformError: what reads the key store is not installed.
+    """
+    hint = "" if config.port_count > 1 else ". http.enable-dynamic-port: true tries the next ones"
+    with contextlib.ExitStack() as resources:
+        found: list[Port] = []
+        for number, is_tls in ((config.port, False), (config.https_port, True)):
+            if number is None:
+                continue
+            tls = server_context(config) if is_tls else None
+            bound = resources.enter_context(listening(config.bind, number, tries=config.port_count, hint=hint))
+            found.append(Port(socket=bound, tls=tls))
+            scheme = "https" if is_tls else "http"
+            logger.info("REST v2 listens on %s://%s:%d%s", scheme, config.bind, found[-1].number, config.context_path)
+        yield tuple(found)
+
+
+def http_server(application: Any, tls: ssl.SSLContext | None = None) -> Any:
+    """Return a server of ``uvicorn``, which serves a socket that listens."""
+    import uvicorn
+
+    from seatunnel_core.server.transport.bounded_http import BoundedHttp
+
+    config = uvicorn.Config(
+        application,
+        http=BoundedHttp,
+        ws="none",
+        log_config=None,
+        access_log=False,
+        lifespan="off",
+        proxy_headers=False,  # whoever is on this machine could name any address as the client's
+        timeout_keep_alive=30,
+        limit_concurrency=MOST_CONNECTIONS,
+        server_header=False,
+    )
+    config.load()
+    config.ssl = tls
+    return uvicorn.Server(config)

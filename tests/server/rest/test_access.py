@@ -1,0 +1,132 @@
+"""Who is let in, by which port: users by v2 and v1, members and clients by signatures, and nobody's web page."""
+
+import asyncio
+import base64
+import json
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from attrs import evolve
+
+from seatunnel_core.control.signing import BOOT, Secret
+from seatunnel_core.server.agent.agent import Agent
+from seatunnel_core.server.rest.access import Door
+from seatunnel_core.server.rest.application import application
+from seatunnel_core.server.transport.http_config import HttpConfig
+from tests.server.test_rest import config_of, leading
+
+HERE, AWAY = ("127.0.0.1", 4711), ("192.0.2.7", 4711)
+SECRET = Secret(b"s" * 64)
+HUNTER = "Basic " + base64.b64encode(b"admin:hunter2").decode()
+
+
+def agent_of(folder: Path, **http: Any) -> Agent:
+    """Return an agent that leads, which serves v1 and has a secret."""
+    config = evolve(config_of(folder), secret=SECRET, serves_v1=True, http=HttpConfig(**http))
+    return leading(Path(tempfile.mkdtemp(dir=folder)), config)
+
+
+def status_of(
+    agent: Agent,
+    path: str,
+    *,
+    client: tuple[str, int] | None = AWAY,
+    signed: bool = False,
+    door: Door,
+    method: str = "GET",
+    **headers: str,
+) -> tuple[int, dict[str, str], bytes]:
+    """Ask as a client at an address would, and return status, headers and body."""
+    sent: list[dict[str, Any]] = []
+    scope = {
+        "type": "http",
+        "method": method,
+        "path": path,
+        "raw_path": path.encode(),
+        "query_string": b"",
+        "root_path": "",
+        "scheme": "http",
+        "server": ("node", 80),
+        "client": client,
+        "headers": [(b"host", b"192.0.2.1:8080"), *((key.encode(), text.encode()) for key, text in headers.items())],
+    }
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def send(message: dict[str, Any]) -> None:
+        sent.append(message)
+
+    asyncio.run(application(agent, signed=signed, door=door)(scope, receive, send))
+    found = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
+    return sent[0]["status"], found, b"".join(message.get("body", b"") for message in sent[1:])
+
+
+ANYWHERE = Door(local=False)
+
+
+def test_without_a_password_only_this_machine_is_let_in(tmp_path: Path) -> None:
+    agent = agent_of(tmp_path)
+    for signed, path in ((False, "/overview"), (True, "/hazelcast/rest/maps/overview")):
+        assert status_of(agent, path, client=HERE, signed=signed, door=ANYWHERE)[0] == 200
+        for client in (AWAY, None):
+            assert status_of(agent, path, client=client, signed=signed, door=ANYWHERE)[0] == 401
+    said_open = agent_of(tmp_path, is_open=True)
+    assert status_of(said_open, "/overview", door=ANYWHERE)[0] == 200
+    assert status_of(said_open, "/hazelcast/rest/maps/overview", signed=True, door=ANYWHERE)[0] == 200
+    assert status_of(said_open, "/overview", signed=True, door=ANYWHERE)[0] == 401, "which wants the signature"
+    assert status_of(agent, "/overview", door=Door(local=False, verified=True))[0] == 200
+
+
+def test_the_password_is_asked_for_on_all_ports(tmp_path: Path) -> None:
+    agent = agent_of(tmp_path, login=("admin", "hunter2"))
+    for signed, path in ((False, "/overview"), (True, "/hazelcast/rest/maps/overview")):
+        for door in (ANYWHERE, Door(), Door(local=False, verified=True)):
+            for client in (HERE, AWAY):
+                status, headers, _ = status_of(agent, path, client=client, signed=signed, door=door)
+                assert (status, headers["www-authenticate"]) == (401, 'Basic realm="SeaTunnel Web UI"')
+                right = status_of(agent, path, client=client, signed=signed, door=door, authorization=HUNTER)
+                assert right[0] == 200
+    refused = status_of(agent, "/internal/v1/members", signed=True, door=ANYWHERE, authorization=HUNTER)
+    assert (refused[0], BOOT in refused[1]) == (401, True), "a user's password is no signature"
+    assert status_of(agent, "/overview", signed=True, door=ANYWHERE, authorization=HUNTER)[0] == 401
+
+
+def test_v1_is_served_where_it_is_switched_on(tmp_path: Path) -> None:
+    agent = agent_of(tmp_path)
+    off = leading(tmp_path / "off", evolve(agent.config, serves_v1=False))
+    status, _, body = status_of(off, "/hazelcast/rest/maps/overview", client=HERE, signed=True, door=ANYWHERE)
+    assert (status, "network.rest-api.enabled" in json.loads(body)["message"]) == (404, True)
+    assert status_of(agent, "/hazelcast/rest/maps/overview", client=HERE, door=ANYWHERE)[0] == 404, "not beside v2"
+    text = "hazelcast: {network: {rest-api: {enabled: true, endpoint-groups: {DATA: {enabled: true}}}}}"
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config/hazelcast.yaml").write_text(text)
+    assert config_of(tmp_path).serves_v1
+
+
+def test_all_paths_have_the_prefix(tmp_path: Path) -> None:
+    agent, door = agent_of(tmp_path), Door(prefix="/seatunnel")
+    assert status_of(agent, "/seatunnel/overview", door=door)[0] == 200
+    for path in ("/overview", "/seatunnel", "/seatunnel/seatunnel/overview", "/seatunnelx/overview"):
+        assert status_of(agent, path, door=door)[0] == 404
+
+
+@pytest.mark.parametrize("origin", ["http://evil.example", "null", "https://192.0.2.1", "http://192.0.2.1:8081"])
+def test_no_page_of_another_site_asks_by_a_browser_that_knows_the_password(tmp_path: Path, origin: str) -> None:
+    agent = agent_of(tmp_path, login=("admin", "hunter2"))
+    for path, signed in (("/submit-job", False), ("/hazelcast/rest/maps/submit-job", True)):
+        asked = {"method": "POST", "authorization": HUNTER, "signed": signed}
+        status, _, body = status_of(agent, path, door=ANYWHERE, origin=origin, **asked)  # type: ignore[arg-type]
+        assert (status, b"another site" in body) == (401, True)
+        own = status_of(agent, path, door=ANYWHERE, origin="http://192.0.2.1:8080", **asked)  # type: ignore[arg-type]
+        assert own[0] == 400, "which has no job"
+
+
+def test_no_answer_is_taken_for_what_it_is_not(tmp_path: Path) -> None:
+    for path in ("/overview", "/nothing<script>"):
+        headers = status_of(agent_of(tmp_path), path, door=Door())[1]
+        assert headers["content-type"] == "application/json"
+        assert (headers["x-content-type-options"], headers["x-frame-options"]) == ("nosniff", "DENY")
+        assert headers["cross-origin-resource-policy"] == "same-origin"
