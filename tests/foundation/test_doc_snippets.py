@@ -13,6 +13,7 @@ import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 import yaml
@@ -28,6 +29,7 @@ from seatunnel_core.config.problem import Problems
 from seatunnel_core.config.variables import Variables
 from seatunnel_core.registry import lookup
 from seatunnel_core.server.command import node_parser
+from seatunnel_core.server.rest.application import USER_ROUTES
 from seatunnel_storage_api.discovery import load_factory
 from tests.foundation.snippets import ROOT, Snippet, given, mentioned, plan_only, snippets, typed
 
@@ -145,6 +147,9 @@ def understood(program: str, arguments: list[str]) -> None:
         flags = [f'"{each}"' for each in arguments if each.startswith("--") and arguments[1].startswith("tests.")]
         texts = [path.read_text() for path in (*folder.rglob("*.py"), Path(f"{folder}.py")) if path.is_file()]
         assert [flag for flag in flags if not any(flag in text for text in texts)] == []
+    elif program == "curl":
+        asked = urlsplit(arguments[-1]).path
+        assert any(re.fullmatch(re.sub(r"{\w+}", "[^/]+", each.path), asked) for each in USER_ROUTES), asked
     else:
         pytest.fail(f"nothing here says what the command {program!r} is")
 
@@ -225,7 +230,8 @@ def test_configurations_are_understood(snippet: Snippet, readers_own: Path) -> N
         document["seatunnel"]["engine"]["checkpoint"]["storage"]["plugin-config"] |= keys
     (readers_own / "seatunnel.yaml").write_text(yaml.safe_dump(document))
     environment = dict.fromkeys(re.findall(r"\$\{(\w+)\}", str(document)), "x")
-    engine = load_engine(readers_own / "seatunnel.yaml", environment=environment)
+    of_node = "http" in document["seatunnel"]["engine"]
+    engine = load_engine(readers_own / "seatunnel.yaml", environment=environment, of_node=of_node)
     assert list(engine.warnings) == []
     if not reason(snippet):
         assert load_factory(engine.storage.type).idle_keys(engine.storage.plugin_config) == {}

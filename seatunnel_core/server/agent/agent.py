@@ -5,10 +5,12 @@ and the hosts do not have, and a start after ``kill -9`` is a start like any oth
 """
 
 import asyncio
+from collections.abc import Mapping
 from typing import Any
 
 from seatunnel_core.control.signing import Doorkeeper
 from seatunnel_core.server.agent import answers
+from seatunnel_core.server.agent.cluster_logs import ClusterLogs
 from seatunnel_core.server.agent.dispatcher import Dispatcher
 from seatunnel_core.server.agent.host_spark import host_spark
 from seatunnel_core.server.agent.leadership import Leadership
@@ -42,6 +44,7 @@ class Agent:
         self.hosts = OwnHosts(config, address, self._spark, self.workers, self.leadership.term, self._wake)
         self.dispatcher = Dispatcher(config, self.leadership, self.hosts, self.peers)
         self.users = UserRequests(self.leadership, self.dispatcher)
+        self.logs = ClusterLogs(config, address, self.peers, self._nodes)
         self._stopping = asyncio.Event()
 
     def _wake(self) -> None:
@@ -88,9 +91,16 @@ class Agent:
         """Return the hosts of this member."""
         return self.hosts
 
+    async def ask_hosts(self, request: Mapping[str, Any]) -> list[Any]:
+        """Return the answers of the hosts of this member that give one."""
+        return await self.hosts.ask_all(request)
+
     def working(self) -> int:
         """Return on how many nodes the rows of jobs move: workers, and masters that are workers, too."""
         return len(self.workers.living()) + self.leadership.working_masters()
+
+    def _nodes(self) -> tuple[str, ...]:
+        return (*self.leadership.members(), *self.workers.living())
 
     def welcome(self, address: str, slots: int) -> dict[str, Any]:
         """Take in that a worker lives, and return what it has to know.

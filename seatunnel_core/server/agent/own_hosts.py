@@ -123,6 +123,12 @@ class OwnHosts:
         host = self._hosts.get(SHARED)
         return 0 if host is None else host.process.pid
 
+    async def ask_all(self, request: Mapping[str, Any]) -> list[Any]:
+        """Return the answers of the hosts that give one; a host that does not answer is watched elsewhere."""
+        asked = [host.ask(host.process.ask, request) for host in tuple(self._hosts.values()) if host.process.pid]
+        answers = await asyncio.gather(*asked, return_exceptions=True)
+        return [each for each in answers if not isinstance(each, BaseException)]
+
     # -- watching ---------------------------------------------------------------------------------------------------
 
     async def watch(self) -> None:

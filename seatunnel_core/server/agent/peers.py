@@ -46,6 +46,9 @@ class Line(enum.Enum):
     ORDER = "order", 30.0
     """Longer than a host may take to answer many orders."""
 
+    READ = "read", 5.0
+    """Logs and figures, for people."""
+
     @property
     def answer_s(self) -> float:
         """The longest time until an answer, in seconds."""
@@ -60,10 +63,11 @@ class Peers:
         self._clients: dict[tuple[str, Line], ClusterClient] = {}
         self._asking = ThreadPoolExecutor(32, "peer")
         self._forwarding = ThreadPoolExecutor(8, "forward")
+        self._reading = ThreadPoolExecutor(8, "read")
 
     def close(self) -> None:
         """Wait for nothing any more."""
-        for pool in (self._asking, self._forwarding):
+        for pool in (self._asking, self._forwarding, self._reading):
             pool.shutdown(wait=False, cancel_futures=True)
 
     async def ask(self, member: str, line: Line, target: str, body: Any) -> Any:
@@ -84,6 +88,17 @@ class Peers:
         exchange = self._client(member, 60.0).exchange
         return await asyncio.get_running_loop().run_in_executor(
             self._forwarding, exchange, method, target, body, content_type
+        )
+
+    async def read(self, member: str, target: str, body: bytes) -> Answer:
+        """Return a member's answer to a POST of what people want to see, which waits for nothing else.
+
+        Raises:
+            SeaTunnelError: it cannot be reached.
+        """
+        client = self._clients.setdefault((member, Line.READ), self._client(member, Line.READ.answer_s))
+        return await asyncio.get_running_loop().run_in_executor(
+            self._reading, client.exchange, "POST", target, body, "application/json"
         )
 
     def _client(self, member: str, answer_s: float) -> ClusterClient:

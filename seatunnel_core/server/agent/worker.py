@@ -7,7 +7,7 @@ leader. When no master can be reached for a while, it ends with its children.
 import asyncio
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NoReturn, TypeVar
 
@@ -18,6 +18,7 @@ from seatunnel_core.control.cluster import ClusterClient
 from seatunnel_core.control.signing import Doorkeeper
 from seatunnel_core.errors import SeaTunnelError, StoredValueError
 from seatunnel_core.server.agent import answers
+from seatunnel_core.server.agent.cluster_logs import ClusterLogs
 from seatunnel_core.server.agent.node_config import NodeConfig
 from seatunnel_core.server.agent.peers import Peers
 from seatunnel_core.server.errors import ClusterError, RequestError
@@ -142,6 +143,7 @@ class WorkerAgent:
         self.address = address
         self.doorkeeper = Doorkeeper(config.secret, config.cluster)
         self.peers = Peers(config)
+        self.logs = ClusterLogs(config, address, self.peers, self._nodes)
         self._joined = Joined(address, config.members, config.worker_grace_s, time.monotonic())
         self._spark = SparkWorkers(config, address) if config.role.works else None
         """``None`` where the role is ``query``: it only hands requests to the leader."""
@@ -229,6 +231,10 @@ class WorkerAgent:
         """Return a client of one member, which signs with the cluster's secret."""
         return ClusterClient([member], self.config.cluster, self.config.secret, connect_s=2.0, answer_s=answer_s)
 
+    def _nodes(self) -> tuple[str, ...]:
+        newest = self._joined.newest()
+        return () if newest is None else (*newest.masters, *newest.workers)
+
     def leader(self) -> str:
         """Return the address of the leader as the masters name it; empty when none does."""
         newest = self._joined.newest()
@@ -257,6 +263,10 @@ class WorkerAgent:
             RequestError: always.
         """
         self.require_state()
+
+    async def ask_hosts(self, _request: Mapping[str, Any]) -> list[Any]:
+        """Return no answers: a worker has no hosts."""
+        return []
 
     def own_hosts(self) -> NoReturn:
         """Refuse what only a node with hosts can do.

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from seatunnel_core import stored
 from seatunnel_core.control.server import Verb
+from seatunnel_core.server import log_levels
 from seatunnel_core.server.errors import HostError
 from seatunnel_core.server.host.protocol import HostedJob, HostStatus
 from seatunnel_core.server.host.warm_spark import SparkStanding
@@ -89,6 +90,7 @@ class Host:
             "stop": self._stop,
             "forget": self._forget,
             "leave": self._leave,
+            "log-level": _set_log_level,
         }
 
     def _require_term(self, request: Mapping[str, Any]) -> None:
@@ -181,3 +183,9 @@ class Host:
             job.stop(how)
         until = self._clock() + patience_s
         return all(job.join(max(0.0, until - self._clock())) for job in jobs)
+
+
+def _set_log_level(request: Mapping[str, Any]) -> Any:
+    """Set the level of a logger of this process, or reset it when the level is empty."""
+    name, level = stored.text(request, "name"), stored.text(request, "level")
+    return {"before": log_levels.change(name, level) if level else log_levels.reset(name)}

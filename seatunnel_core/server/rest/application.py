@@ -16,14 +16,14 @@ from seatunnel_core.server.agent.agent import Agent
 from seatunnel_core.server.agent.peers import LARGEST_BODY
 from seatunnel_core.server.discovery.joining import Joining
 from seatunnel_core.server.errors import RequestError
-from seatunnel_core.server.rest import access, forwarding, internal, jobs, nodes, page
+from seatunnel_core.server.rest import access, forwarding, internal, jobs, loggers, logs, nodes, page
 from seatunnel_core.server.rest.access import Door
 from seatunnel_core.server.rest.route import Request, Route
 from seatunnel_storage_api.errors import InvalidIdError
 
 logger = logging.getLogger("seatunnel.cluster")
 
-_BOTH = (*nodes.ROUTES, *jobs.ROUTES)
+_BOTH = (*nodes.ROUTES, *jobs.ROUTES, *logs.ROUTES, *loggers.ROUTES)
 
 USER_ROUTES = (*_BOTH, *page.ROUTES)
 """REST v2, and the page that is made on it, on all ports."""
@@ -65,7 +65,7 @@ def application(agent: Agent, *, signed: bool, door: Door = access.LOCAL, joinin
     from starlette.applications import Starlette
 
     meetings = internal.meetings(joining) if joining is not None else ()
-    answered = (*USER_ROUTES, *((*V1_ROUTES, *internal.ROUTES, *meetings) if signed else ()))
+    answered = (*USER_ROUTES, *((*V1_ROUTES, *internal.ROUTES, *loggers.OF_NODES, *meetings) if signed else ()))
     everything_else = (Route(method, "/{path:path}", _unknown, to_leader=False) for method in _METHODS)
     prefixed = (evolve(each, path=door.prefix + each.path) for each in answered)
     return Starlette(

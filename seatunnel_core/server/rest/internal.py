@@ -6,6 +6,8 @@ from typing import Any
 
 from seatunnel_core import stored
 from seatunnel_core.server.agent.agent import Agent
+from seatunnel_core.server.agent.cluster_logs import NAMES, PIECE
+from seatunnel_core.server.agent.log_reading import piece_wanted
 from seatunnel_core.server.discovery.joining import MEET, PROBE, Joining
 from seatunnel_core.server.errors import RequestError
 from seatunnel_core.server.rest import jobs
@@ -63,6 +65,18 @@ async def _submit(agent: Agent, _request: Request, body: bytes) -> Any:
     )
 
 
+async def _log_names(agent: Agent, _request: Request, _body: bytes) -> Any:
+    return {"files": [each.record() for each in await agent.logs.own_files()]}
+
+
+async def _log_piece(agent: Agent, _request: Request, body: bytes) -> Any:
+    from starlette.responses import Response
+
+    name, offset, length = piece_wanted(stored.parse(body))
+    piece = await agent.logs.piece(agent.address, name, offset, length)
+    return Response(piece.to_bytes(), media_type="application/octet-stream")
+
+
 def meetings(joining: Joining) -> tuple[Route, ...]:
     """Return the routes of nodes that join."""
 
@@ -85,4 +99,6 @@ ROUTES = (
     Route("POST", "/internal/v1/hosts", _hosts, to_leader=False),
     Route("POST", "/internal/v1/orders", _orders, to_leader=False),
     Route("POST", "/internal/v1/submit", _submit),
+    Route("POST", NAMES, _log_names, to_leader=False),
+    Route("POST", PIECE, _log_piece, to_leader=False),
 )

@@ -1,0 +1,116 @@
+"""Levels of loggers, of one node or of all: of its agent and of its hosts, until these processes end."""
+
+import asyncio
+import json
+import logging
+from typing import Any
+
+from seatunnel_core import stored
+from seatunnel_core.errors import SeaTunnelError, StoredValueError, UsageError
+from seatunnel_core.server import log_levels
+from seatunnel_core.server.agent.agent import Agent
+from seatunnel_core.server.errors import RequestError
+from seatunnel_core.server.rest.route import Request, Route
+
+LEVELS = "/internal/v1/log-levels"
+
+logger = logging.getLogger("seatunnel.cluster")
+
+
+async def _look(agent: Agent, request: Request, _body: bytes) -> Any:
+    return await _answer(agent, request, "GET", "")
+
+
+async def _change(agent: Agent, request: Request, body: bytes) -> Any:
+    level = request.query_params.get("level") or _level_in(body)
+    if not level:
+        raise RequestError('The level is required: write ?level=DEBUG, or {"level": "DEBUG"} as the body.')
+    return await _answer(agent, request, "POST", level)
+
+
+async def _reset(agent: Agent, request: Request, _body: bytes) -> Any:
+    return await _answer(agent, request, "DELETE", "")
+
+
+async def _unnamed(_agent: Agent, _request: Request, _body: bytes) -> Any:
+    raise RequestError("The logger name must not be empty, use /loggers/{name}.")
+
+
+def _level_in(body: bytes) -> str:
+    try:
+        return stored.text(stored.parse(body), "level") if body.strip() else ""
+    except StoredValueError:
+        return ""
+
+
+async def _answer(agent: Agent, request: Request, method: str, level: str) -> Any:
+    """Answer for this node, or for all.
+
+    Raises:
+        RequestError: the scope is another word.
+        UsageError: there is no such logger here, or no such level.
+    """
+    name = str(request.path_params.get("name", ""))
+    scope = request.query_params.get("scope", "node").lower()
+    if scope not in ("node", "cluster"):
+        raise RequestError(f"Unknown scope {scope[:100]!a}, valid scopes are: node, cluster")
+    if scope == "node":
+        return await _on_node(agent, method, name, level)
+    nodes = await asyncio.gather(*(_on(agent, node, method, name, level) for node in agent.logs.nodes()))
+    failed = [each for each in nodes if each.get("status") == "FAILURE"]
+    status = "SUCCESS" if not failed else "FAILURE" if len(failed) == len(nodes) else "PARTIAL_FAILURE"
+    named = {key: text for key, text in (("name", name), ("level", level.upper())) if text}
+    return {"scope": "cluster", "status": status, **named, "nodes": nodes}
+
+
+async def _on(agent: Agent, node: str, method: str, name: str, level: str) -> Any:
+    """Return the answer of a node; one that fails or cannot be reached is no reason not to ask the others."""
+    body = json.dumps({"method": method, "name": name, "level": level}).encode()
+    try:
+        if node == agent.address:
+            return await _on_node(agent, method, name, level)
+        answer = await agent.peers.read(node, LEVELS, body)
+        if answer.status != 200:
+            raise RequestError(stored.text(answer.json(), "message"), status=answer.status)
+        return answer.json()
+    except SeaTunnelError as error:
+        return {"node": node, "status": "FAILURE", "error": str(error)}
+
+
+async def _asked_by_node(agent: Agent, _request: Request, body: bytes) -> Any:
+    block = stored.parse(body)
+    return await _on_node(agent, stored.text(block, "method"), stored.text(block, "name"), stored.text(block, "level"))
+
+
+async def _on_node(agent: Agent, method: str, name: str, level: str) -> Any:
+    if method == "GET":
+        if name:
+            return {**_shown(name), "node": agent.address}
+        return {"node": agent.address, "loggers": [_shown(each) for each in log_levels.known_loggers()]}
+    before = log_levels.change(name, level) if method == "POST" else log_levels.reset(name)
+    if before is not None:
+        logger.info("the logger %s: %s -> %s", name, before, log_levels.look(name).level)
+    await agent.ask_hosts({"do": "log-level", "name": name, "level": level})
+    status = "NO_OVERRIDE" if before is None else "SUCCESS"
+    return {**_shown(name), "node": agent.address, "previousLevel": before, "status": status}
+
+
+def _shown(name: str) -> dict[str, Any]:
+    try:
+        found = log_levels.look(name)
+    except UsageError as error:
+        raise RequestError(str(error), status=404) from error
+    changed = {} if found.before is None else {"fileLevel": found.before}
+    return {"name": name, "level": found.level, "origin": "RUNTIME" if changed else "FILE", **changed}
+
+
+ROUTES = (
+    Route("GET", "/loggers", _look, to_leader=False),
+    Route("POST", "/loggers", _unnamed, to_leader=False),
+    Route("DELETE", "/loggers", _unnamed, to_leader=False),
+    Route("GET", "/loggers/{name}", _look, to_leader=False),
+    Route("POST", "/loggers/{name}", _change, to_leader=False),
+    Route("DELETE", "/loggers/{name}", _reset, to_leader=False),
+)
+
+OF_NODES = (Route("POST", LEVELS, _asked_by_node, to_leader=False),)
