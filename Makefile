@@ -20,7 +20,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Hundreds of processes of the tests import the same modules: whatever the shell says, these are compiled once.
 unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
-.PHONY: help demo cluster-demo docs test coverage test-servers test-oldest page-libraries lint type format fuzz mutants exhaustive simulate simulate-cluster torture nemesis soak bench bench-full wheels clean dev
+.PHONY: help demo cluster-demo docs test coverage test-servers test-browser test-oldest page-libraries lint type format fuzz mutants exhaustive simulate simulate-cluster torture nemesis soak bench bench-full wheels clean dev
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -59,6 +59,10 @@ test-servers: dev ## against real servers, built into the user's cache when miss
 	$(PYTEST) -n 4 --dist loadfile --no-loadscope-reorder -m '(servers or cluster or install) and not long$(if $(TWINS:no=),, and not twin)' --timeout 900 --durations 25 --promise-report=build/promises.json $(ARGS) || failed=1; \
 	$(if $(ARGS)$(TWINS:yes=),,$(RUN) -m seatunnel_storage_api.testing build/promises.json > docs/evidence/promises.md || failed=1;) \
 	exit $$failed
+
+test-browser: dev ## the page of a node and of a job in Debian's chromium: each view and action, nodes that die, what axe finds
+	@.ci/browser $(VENV)
+	@$(PYTEST) -m browser $(ARGS)
 
 # PySpark 4.0 leaves its sockets to the garbage collector, which newer ones do not: no fault of ours.
 test-oldest: ## the Spark tests on the oldest PySpark that is supported

@@ -49,6 +49,9 @@ class RunArguments(Command):
     background: bool
     """Whether the job is left to a process of its own."""
 
+    ui: bool
+    """Whether a page in a browser shows the job while it runs."""
+
     begun_to: int | None
     """The descriptor of a pipe that is notified when the job has begun; for the process that runs in the background."""
 
@@ -134,6 +137,7 @@ def _of_job_file(values: argparse.Namespace, restoring: RestoreArguments, typed:
     if values.config is None:
         raise UsageError("No job file: write --config FILE. See: seatunnel --help")
     _refuse_background_of_nothing(values)
+    _refuse_page_of_nothing(values)
     if values.encrypt or values.decrypt:
         return ShadeArguments(config=values.config, variables=dict(values.variable), encrypt=values.encrypt)
     return RunArguments(
@@ -146,6 +150,7 @@ def _of_job_file(values: argparse.Namespace, restoring: RestoreArguments, typed:
         master=values.master,
         check=values.check,
         background=getattr(values, "async"),
+        ui=values.ui,
         begun_to=values.begun_to,
         strict=values.strict,
         engine_config=values.engine_config,
@@ -160,6 +165,13 @@ def _refuse_background_of_nothing(values: argparse.Namespace) -> None:
     for flag in ("check", "encrypt", "decrypt"):
         if getattr(values, "async") and getattr(values, flag):
             raise UsageError(f"--async leaves a job that runs to the background, and --{flag} runs none: leave one out")
+
+
+def _refuse_page_of_nothing(values: argparse.Namespace) -> None:
+    for flag in ("async", "check", "encrypt", "decrypt"):
+        if values.ui and getattr(values, flag):
+            why = "nobody would see its address" if flag == "async" else f"--{flag} runs none"
+            raise UsageError(f"--ui shows a job that runs in this process, and with --{flag} {why}: leave one out")
 
 
 def _run_parser(version: str) -> Parser:
@@ -215,6 +227,7 @@ def _add_where(parser: Parser) -> None:
     ending.add_argument("--async", action="store_true", help="leave the job to a process in the background")
     ending.add_argument("-cj", "--close-job", action="store_true", help="the job ends with this command, as it always "
                         "does without --async")  # fmt: skip
+    parser.add_argument("--ui", action="store_true", help="print the address of a page that shows the job in a browser")
     parser.add_argument("--begun-to", metavar="FD", type=int, help=argparse.SUPPRESS)
 
 

@@ -2,7 +2,7 @@
 
 import contextlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from seatunnel_core.claiming.handover import ForeignSavepoint
@@ -66,7 +66,8 @@ def _run_and_watch(
             display.say(sentence)
         for warning in _warnings(job_run):
             display.say(f"warning: {warning}")
-        report = watch(job_run, display, interrupts, restored=arguments.restore is not None)
+        with _page(job_run, display) if arguments.ui else contextlib.nullcontext():
+            report = watch(job_run, display, interrupts, restored=arguments.restore is not None)
         interrupts.exit_code = EXIT_CODES[report.outcome]
         display.conclude(report, resume)  # before Spark is stopped, which takes a second
     finally:
@@ -88,6 +89,22 @@ def _job_run(arguments: "RunArguments", request: Request, job_id: str, on_begun:
         jvm_options=(arguments.jvm_options,) if arguments.jvm_options else (),
         on_begun=on_begun,
     )
+
+
+@contextlib.contextmanager
+def _page(job_run: JobRun, display: Display) -> Iterator[None]:
+    """Serve the job's page while it runs; where no port can be opened, say so, and let it run."""
+    from seatunnel_core.page.job_server import JobPage
+
+    try:
+        page = JobPage(job_run)
+    except OSError as error:
+        display.say(f"warning: there is no page of this job: {error}")
+        yield
+        return
+    with contextlib.closing(page):
+        display.say(f"The job in a browser: {page.address}")
+        yield
 
 
 def _notify_begun(descriptor: int) -> None:

@@ -25,7 +25,8 @@ const STOPS = {
 
 export function Actions({ job, again }) {
   const [asked, setAsked] = useState(null);
-  if (job.finishTime) {
+  const ended = ["FINISHED", "FAILED", "CANCELED", "SAVEPOINT_DONE"].includes(job.jobStatus);
+  if (ended) {
     return job.jobStatus === "FINISHED" ? null : html`<div class="actions">
       <a class="button" href=${`${to("submit")}?restore=${encodeURIComponent(job.jobId)}`}>Restore…</a></div>`;
   }

@@ -5,7 +5,7 @@ import { Job } from "./job.js";
 import { Jobs } from "./jobs.js";
 import { Overview } from "./overview.js";
 import { usePolled, useTrouble } from "./rest.js";
-import { useRoute } from "./route.js";
+import { to, useRoute } from "./route.js";
 import { Submit } from "./submit.js";
 import { clock } from "./words.js";
 
@@ -18,7 +18,10 @@ function Page() {
   const overview = usePolled("/overview", 3_000);
   const place = route.parts[0] ?? "";
   const View = VIEWS[place] ?? NoView;
-  const alone = Boolean(overview.value?.singleJob);
+  const alone = overview.value?.singleJob;
+  useEffect(() => {
+    if (alone && place !== "job") location.replace(to("job", alone));
+  }, [alone, place]);
   useEffect(() => {
     document.title = ["SeaTunnel", ...route.parts].join(" · ");
   }, [route]);
@@ -26,7 +29,7 @@ function Page() {
     <a class="skip" href="#main" onClick=${(event) => skip(event)}>To the content</a>
     <header class="top">
       <a class="mark" href="#/"><img src="page/icon.svg" alt="" width="24" height="24" />SeaTunnel</a>
-      <nav aria-label="Views">${PLACES.filter(([name]) => !(alone && name === "submit")).map(([name, title]) => html`
+      <nav aria-label="Views">${(alone ? [] : PLACES).map(([name, title]) => html`
         <a href=${`#/${name}`} aria-current=${place === name || (name === "jobs" && place === "job") ? "page" : null}>${title}</a>`)}</nav>
       <${Theme} />
     </header>
@@ -50,9 +53,11 @@ function Trouble({ answeredAt, cluster }) {
   const since = answeredAt ? ` What you see is of ${clock(answeredAt)}.` : "";
   const others = (cluster?.pages ?? []).filter((each) => !each.startsWith(location.origin));
   return html`<div role="status" class="trouble shown">
-    ${trouble.status === 0 && html`<p><b>${location.host} does not answer.</b>${since} The page tries again, and goes on when it answers.
+    ${trouble.status === 0 && cluster?.singleJob && html`<p><b>The command that runs the job does not answer.</b>${since} When the job has ended, its last words are in the terminal.</p>`}
+    ${trouble.status === 0 && !cluster?.singleJob && html`<p><b>${location.host} does not answer.</b>${since} The page tries again, and goes on when it answers.
       ${others.length > 0 && html` Other nodes: ${others.map((each) => html`<a href=${each + location.hash}>${new URL(each).host}</a> `)}`}</p>`}
     ${trouble.status === 401 && html`<p><b>Not let in.</b> User or password are wrong: reload the page, and write them again.</p>`}
+    ${trouble.status === 504 && html`<p><b>An answer takes too long.</b>${since} The node or the leader hangs, or has too much to do; the page tries again.</p>`}
     ${trouble.status === 503 && html`<p><b>The cluster has no leader at this moment.</b>${since} Jobs go on when another node has taken over; the page tries again.</p>`}
   </div>`;
 }

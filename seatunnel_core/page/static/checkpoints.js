@@ -3,19 +3,39 @@
 import { html, useMemo, useState } from "./html.js";
 import { Instead, Pill, Said, Table, Tile } from "./parts.js";
 import { Plot } from "./plot.js";
+import { tookOf } from "./pipelines.js";
 import { usePolled } from "./rest.js";
 import { bytes, clock, count, duration, NONE, number, short } from "./words.js";
 
 const LIMIT = 200;
 
-export function Checkpoints({ id }) {
+const MOST_SEEN = 500;
+
+/** Add the checkpoints of a running job's pipelines that have completed since the last look, as REST describes stored ones. */
+export function completedSince(seen, pipelines, at) {
+  const last = new Map(seen.map((each) => [each.pipelineId, each]));
+  const fresh = pipelines.filter((each) => number(each.checkpoint) !== null && each.checkpoints?.completed
+    && last.get(each.id)?.checkpointId !== each.checkpoint);
+  const added = fresh.map((each) => ({
+    pipelineId: each.id,
+    checkpointId: each.checkpoint,
+    status: "COMPLETED",
+    triggerTimestamp: at,
+    durationMillis: tookOf(each.checkpoints),
+    stateSize: each.checkpoints.size_bytes,
+    unitsInFlight: number(each.in_flight),
+  }));
+  return added.length ? [...seen, ...added].slice(-MOST_SEEN) : seen;
+}
+
+export function Checkpoints({ id, seen }) {
   const overview = usePolled(`/jobs/checkpoints/${encodeURIComponent(id)}`, 3_000);
   const history = usePolled(`/jobs/checkpoints/history/${encodeURIComponent(id)}?limit=${LIMIT}`, 3_000);
   const [chosen, setChosen] = useState("");
-  const all = useMemo(() => listed(history.value), [history.value]);
+  const all = useMemo(() => listed(history.value, seen), [history.value, seen]);
   const pipelines = [...new Set(all.map((each) => each.pipelineId))].sort((a, b) => a - b);
   const shown = all.filter((each) => chosen === "" || String(each.pipelineId) === chosen);
-  if (history.value === undefined) return html`<${Instead} of=${history} what="the checkpoints of a job" />`;
+  if (history.value === undefined && !all.length) return html`<${Counts} overview=${overview.value} /><${Instead} of=${history} what="the checkpoints of a job" />`;
   return html`<${Counts} overview=${overview.value} />
     ${pipelines.length > 1 && html`<label class="choice">Pipeline <select value=${chosen} onChange=${(event) => setChosen(event.target.value)}>
       <option value="">all</option>${pipelines.map((each) => html`<option value=${String(each)}>${each}</option>`)}</select></label>`}
@@ -23,12 +43,18 @@ export function Checkpoints({ id }) {
     <${CheckpointTable} checkpoints=${shown.slice(0, 20)} />`;
 }
 
-/** Return the checkpoints as flat values, the newest first. */
-function listed(value) {
-  const items = Array.isArray(value) ? value : (value?.checkpoints ?? value?.data ?? []);
-  return items.map((each) => ({ pipelineId: each.pipelineId, ...(each.checkpoint ?? each) }))
+/** Return the stored checkpoints and those that were seen to complete as flat values, the newest first. */
+function listed(value, seen) {
+  const items = Array.isArray(value) ? value : (value?.data ?? []);
+  const stored = items.map((each) => ({ pipelineId: each.pipelineId, ...(each.checkpoint ?? each) }));
+  const key = (each) => `${each.pipelineId}-${each.checkpointId}`;
+  const watched = new Map(seen.map((each) => [key(each), each]));
+  const known = new Set(stored.map(key));
+  return [...stored.map((each) => ({ ...each, ...measuredOf(watched.get(key(each))) })), ...seen.filter((each) => !known.has(key(each)))]
     .sort((a, b) => momentOf(b) - momentOf(a));
 }
+
+const measuredOf = (seen) => (seen ? { durationMillis: seen.durationMillis, unitsInFlight: seen.unitsInFlight } : {});
 
 const momentOf = (checkpoint) => Number(checkpoint.triggerTimestamp ?? checkpoint.completedTimestamp ?? 0);
 
@@ -49,7 +75,7 @@ function Counts({ overview }) {
 
 function Plots({ checkpoints }) {
   const done = checkpoints.filter((each) => momentOf(each)).reverse();
-  if (done.length < 2) return html`<p class="quiet">Plots need two checkpoints.</p>`;
+  if (done.length < 2) return html`<p class="quiet">They are drawn when there are two.</p>`;
   const at = done.map((each) => momentOf(each) / 1_000);
   const series = (read) => done.map((each) => number(read(each)));
   const inFlight = series((each) => each.unitsInFlight);

@@ -1,8 +1,8 @@
 // One job: how it stands, its pipelines, its checkpoints, its log, and what one may do with it.
 
 import { Actions } from "./actions.js";
-import { Checkpoints } from "./checkpoints.js";
-import { html } from "./html.js";
+import { Checkpoints, completedSince } from "./checkpoints.js";
+import { html, useEffect, useRef } from "./html.js";
 import { Log } from "./log.js";
 import { Instead, Pill, Said, Tile } from "./parts.js";
 import { Pipelines } from "./pipelines.js";
@@ -17,6 +17,10 @@ export function Job({ route }) {
   const tab = route.parts[2] ?? "";
   const found = usePolled(`/job-info/${encodeURIComponent(id)}`, 2_000);
   const job = found.value;
+  const seen = useRef([]); // checkpoints that completed while the page was open: how long they took is not stored
+  useEffect(() => {
+    if (job) seen.current = completedSince(seen.current, job.pipelines ?? [], found.at);
+  }, [found.at]);
   if (job === undefined) return html`<h1>Job ${id}</h1><${Instead} of=${found} what="this job" />`;
   if (!job.jobStatus) {
     return html`<h1>Job ${id}</h1><p>The cluster knows no job of this id: it never had it, or its history has expired.</p>
@@ -29,7 +33,7 @@ export function Job({ route }) {
     <nav class="tabs" aria-label="Parts of the job">${TABS.map(([name, title]) => html`
       <a href=${to("job", id, ...(name ? [name] : []))} aria-current=${name === tab ? "page" : null}>${title}</a>`)}</nav>
     ${tab === "" && html`<${Pipelines} job=${job} at=${found.at} />`}
-    ${tab === "checkpoints" && html`<${Checkpoints} id=${id} />`}
+    ${tab === "checkpoints" && html`<${Checkpoints} id=${id} seen=${seen.current} />`}
     ${tab === "log" && html`<${Log} id=${id} ended=${Boolean(job.finishTime)} />`}
     ${tab === "options" && html`<${Options} job=${job} />`}`;
 }

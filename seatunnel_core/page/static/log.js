@@ -13,7 +13,7 @@ export function Log({ id, ended }) {
   const [chosen, setChosen] = useState("");
   const files = (Array.isArray(found.value) ? found.value : []).filter((each) => each.logName);
   if (found.value === undefined) return html`<${Instead} of=${found} what="the log of a job" />`;
-  if (!files.length) return html`<p class="quiet">No node has a log of this job.</p>`;
+  if (!files.length) return html`<p class="quiet">There is no log of this job here.</p>`;
   const file = files.find((each) => nameOf(each) === chosen) ?? files[0];
   return html`${files.length > 1 && html`<label class="choice">Log <select value=${nameOf(file)} onChange=${(event) => setChosen(event.target.value)}>
       ${files.map((each) => html`<option value=${nameOf(each)}>${nameOf(each)}</option>`)}</select></label>`}

@@ -12,7 +12,7 @@ export function Overview({ overview }) {
   return html`<h1>Overview</h1>
     <${Instead} of=${overview} what="the numbers of the cluster" />
     ${found && html`<${Numbers} found=${found} />`}
-    ${found && !found.singleJob && html`<section aria-labelledby="nodes"><h2 id="nodes">Nodes</h2><${Nodes} overview=${found} /></section>`}
+    ${found && html`<section aria-labelledby="nodes"><h2 id="nodes">Nodes</h2><${Nodes} overview=${found} /></section>`}
     <section aria-labelledby="running"><h2 id="running">Running jobs</h2><${Running} /></section>`;
 }
 
@@ -24,8 +24,8 @@ function Numbers({ found }) {
     <${Tile} title="Finished" value=${count(found.finishedJobs)} href=${to("jobs", "finished", "FINISHED")} />
     <${Tile} title="Failed" value=${count(found.failedJobs)} href=${to("jobs", "finished", "FAILED")} />
     <${Tile} title="Canceled" value=${count(found.cancelledJobs)} href=${to("jobs", "finished", "CANCELED")} />
-    ${!found.singleJob && html`<${Tile} title="Workers" value=${count(found.workers)} />
-    <${Tile} title="Slots" value=${slots ? `${count(found.unassignedSlot)} / ${count(slots)}` : "dynamic"} note=${slots ? "free" : ""} />`}
+    <${Tile} title="Workers" value=${count(found.workers)} />
+    <${Tile} title="Slots" value=${slots ? `${count(found.unassignedSlot)} / ${count(slots)}` : "dynamic"} note=${slots ? "free" : ""} />
   </div>
   <p class="quiet">${[
     found.leader && `Leader ${found.leader}`,

@@ -40,7 +40,7 @@ function options(place, lines, write) {
     height: HEIGHT,
     cursor: { y: false, points: { size: 7 } },
     legend: { live: true },
-    scales: { y: { range: (_plot, _least, most) => [0, Math.max(most * 1.1, 1e-9) || 1] } },
+    scales: { y: { range: (_plot, _least, most) => [0, most > 0 ? most * 1.1 : 1] } },
     axes: [
       { ...axis, size: 34, space: 90, incrs: STEPS, values: (_plot, ticks) => ticks.map(moment) },
       { ...axis, values, size: 64 },

@@ -3,7 +3,9 @@
 import { useCallback, useEffect, useRef, useState } from "./html.js";
 
 const ROOT = new URL("../", import.meta.url);
-const ANSWER_MS = 15_000;
+const ANSWER_MS = 8_000;
+const DONE_MS = 120_000; // a check may have to start Spark
+const LATE = 504;
 const MISSING_MS = 30_000;
 const KEY = "seatunnel-key";
 
@@ -23,7 +25,7 @@ function takeKey() {
 
 const key = takeKey();
 
-/** An answer that is none. `status` is 0 when the node does not answer at all; `code` is that of `seatunnel help CODE`. */
+/** An answer that is none. `status` is 0 when the node does not answer at all, and 504 when it does not in time. */
 export class Refusal extends Error {
   constructor(status, message, code = "") {
     super(message);
@@ -38,7 +40,7 @@ export class Refusal extends Error {
 
 /** Return the response of the node; throw a Refusal for any status that is none of `allowed`, or of 200 to 299. */
 export async function fetched(path, { method = "GET", body, headers = {}, signal, allowed = [] } = {}) {
-  const given = [AbortSignal.timeout(ANSWER_MS), ...(signal ? [signal] : [])];
+  const given = [AbortSignal.timeout(method === "GET" ? ANSWER_MS : DONE_MS), ...(signal ? [signal] : [])];
   let response;
   try {
     response = await fetch(new URL(path.replace(/^\//, ""), ROOT), {
@@ -50,7 +52,7 @@ export async function fetched(path, { method = "GET", body, headers = {}, signal
     });
   } catch (error) {
     if (signal?.aborted) throw error;
-    throw new Refusal(0, "the node does not answer");
+    throw error.name === "TimeoutError" ? new Refusal(LATE, "there is no answer in time") : new Refusal(0, "the node does not answer");
   }
   if (response.ok || allowed.includes(response.status)) return response;
   throw await refusal(response);
@@ -104,7 +106,7 @@ export function useTrouble() {
     return () => listeners.delete(listener);
   }, []);
   const all = [...troubles.values()];
-  return [0, 401, 503].map((status) => all.find((each) => each.status === status)).find(Boolean) ?? null;
+  return [0, 401, 503, LATE].map((status) => all.find((each) => each.status === status)).find(Boolean) ?? null;
 }
 
 /**

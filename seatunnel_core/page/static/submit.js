@@ -61,7 +61,7 @@ export function Submit({ route }) {
         <label>Id<input value=${job.id} placeholder="a new one" required=${job.restores} onInput=${(event) => change({ id: event.target.value })} /></label>
         <label class="choice"><input type="checkbox" checked=${job.restores} onChange=${(event) => change({ restores: event.target.checked })} /> go on with the job of this id</label>
       </div>
-      <label class="editor">The job<textarea spellcheck="false" rows="18" required value=${job.text} onInput=${(event) => change({ text: event.target.value })}></textarea></label>
+      <label class="editor">The job<textarea spellcheck=${false} rows="18" required value=${job.text} onInput=${(event) => change({ text: event.target.value })}></textarea></label>
       <div class="actions">
         <button type="button" disabled=${result.busy} onClick=${(event) => send(event, "check")}>Check</button>
         <button class="first" disabled=${result.busy}>${restored ? "Restore" : "Submit"}</button>

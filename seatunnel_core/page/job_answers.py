@@ -1,0 +1,152 @@
+"""What the page asks of a single job, answered in the shapes of a cluster's REST: that of a node with this one job."""
+
+import time
+from collections.abc import Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+from urllib.parse import unquote
+
+from seatunnel_core.manual.help_page import help_page
+from seatunnel_core.planning.plan import PlannedJob, PlannedPipeline
+from seatunnel_core.reporting.metrics import JobMetrics, PipelineMetrics
+from seatunnel_core.reporting.open_metrics import totals
+from seatunnel_core.reporting.pipeline_record import pipeline_record
+
+_STATES = {"running": "RUNNING", "finished": "FINISHED", "failed": "FAILED", "canceled": "CANCELED"}
+"""SeaTunnel's names for the state of a job."""
+
+
+def answer(path: str, query: Mapping[str, str], job: PlannedJob, measured: JobMetrics) -> Any:
+    """Return the answer to a GET; ``None`` when this job has none.
+
+    Args:
+        path: that was asked for, without what stands before it and without a query.
+        query: its parameters.
+        job: as it was planned.
+        measured: all that is measured of it now.
+    """
+    match path.strip("/").split("/"):
+        case ["overview"]:
+            return _overview(measured)
+        case ["running-jobs"]:
+            return _listed([job_info(job, measured)] if measured.state == "running" else [], query)
+        case ["finished-jobs", *_]:
+            return _listed([], query)
+        case ["pending-jobs"]:
+            return {"pendingJobs": []}
+        case ["job-info", job_id]:
+            job_id = unquote(job_id)
+            return job_info(job, measured) if job_id == measured.job_id else {"jobId": job_id}
+        case ["jobs", "checkpoints", job_id] if unquote(job_id) == measured.job_id:
+            return {"jobId": measured.job_id, "pipelines": list(map(_checkpoints, measured.pipelines))}
+        case ["logs", job_id] if unquote(job_id) == measured.job_id:
+            return []
+        case ["help", name]:
+            return help_page(name)
+    return None
+
+
+def _overview(measured: JobMetrics) -> dict[str, Any]:
+    state = _STATES[measured.state]
+    ends = {"finishedJobs": "FINISHED", "failedJobs": "FAILED", "cancelledJobs": "CANCELED"}
+    return {
+        "projectVersion": _version(),
+        "singleJob": measured.job_id,
+        "runningJobs": str(int(state == "RUNNING")),
+        "pendingJobs": "0",
+        **{name: str(int(state == end)) for name, end in ends.items()},
+    }
+
+
+def _listed(jobs: Sequence[Any], query: Mapping[str, str]) -> Any:
+    return {"data": jobs, "total": len(jobs)} if "page" in query else jobs
+
+
+def job_info(job: PlannedJob, measured: JobMetrics) -> dict[str, Any]:
+    """Return the job as REST describes one that runs."""
+    env = {
+        option.key: str(job.env[option])
+        for option in job.env.declared
+        if job.env.is_set(option) and not option.secret and job.env[option] is not None
+    }
+    return {
+        "jobId": measured.job_id,
+        "jobName": measured.name,
+        "jobStatus": _STATES[measured.state],
+        "envOptions": env,
+        "createTime": time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(measured.started_at)),
+        "jobDag": {"jobId": measured.job_id, **_dag(job), "envOptions": env},
+        "pluginJarsUrls": [],
+        "isStartWithSavePoint": False,
+        "metrics": {name: str(value) for name, value in totals(measured).items()},
+        "pipelines": list(map(_pipeline, measured.pipelines)),
+    }
+
+
+def _pipeline(measured: PipelineMetrics) -> dict[str, Any]:
+    return {
+        **pipeline_record(measured),
+        "skipped": measured.rows_skipped,
+        "rows_per_second": round(measured.rows_read_per_second, 1),
+        "in_flight": measured.units_in_flight,
+        "restarts": measured.restarts,
+        "failure": measured.failure,
+        "code": measured.code,
+        "checkpoints": {
+            "completed": measured.checkpoints_completed,
+            "failed": measured.checkpoints_failed,
+            "size_bytes": measured.checkpoint_bytes,
+            "acknowledge_ms": measured.checkpoint_acknowledge.last_ms,
+            "store_ms": measured.checkpoint_store.last_ms,
+        },
+    }
+
+
+def _checkpoints(measured: PipelineMetrics) -> dict[str, Any]:
+    age_ms, last = measured.last_checkpoint_age_ms, measured.last_checkpoint_id
+    at = None if age_ms is None else int(time.time() * 1000) - age_ms
+    return {
+        "pipelineId": measured.id,
+        "counts": {
+            "triggered": measured.checkpoints_triggered,
+            "completed": measured.checkpoints_completed,
+            "failed": measured.checkpoints_failed,
+            "inProgress": measured.checkpoints_pending,
+            "restored": measured.restores,
+        },
+        "latestCompleted": None if last is None else {"checkpointId": last, "completedTimestamp": at},
+    }
+
+
+def _dag(job: PlannedJob) -> dict[str, Any]:
+    """Return the vertices of all pipelines, numbered through, and the edges of each."""
+    vertices: list[dict[str, Any]] = []
+    edges = {}
+    for pipeline in job.pipelines:
+        numbers: dict[str, int] = {}
+        for kind, name, plugin, _ in _nodes(pipeline):
+            numbers[name] = len(vertices) + 1
+            vertex = {"vertexId": numbers[name], "type": kind, "vertexName": plugin, "name": name, "tablePaths": []}
+            vertices.append(vertex)
+        edges[str(pipeline.id)] = [
+            {"inputVertexId": numbers[each], "targetVertexId": numbers[name]}
+            for _, name, _, inputs in _nodes(pipeline)
+            for each in inputs
+        ]
+    return {"pipelineEdges": edges, "vertexInfoMap": vertices}
+
+
+def _nodes(pipeline: PlannedPipeline) -> list[tuple[str, str, str, tuple[str, ...]]]:
+    """Return the kind, the name, the plugin and the inputs of each vertex."""
+    return [
+        *(("source", node.name, node.source.identifier, ()) for node in pipeline.sources),
+        *(("transform", node.name, node.transform.identifier, node.inputs) for node in pipeline.transforms),
+        *(("sink", node.name, node.sink.identifier, node.inputs) for node in pipeline.sinks),
+    ]
+
+
+def _version() -> str:
+    try:
+        return version("seatunnel-core")
+    except PackageNotFoundError:  # from a folder that was never installed
+        return "unknown"

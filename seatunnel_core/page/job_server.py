@@ -1,0 +1,186 @@
+"""The page of a single job, served on loopback by the process that runs it, for as long as it runs.
+
+Whoever is to be let in knows the key in the address that is printed: other users of the machine reach the port, too.
+The key stands behind the ``#`` of the address, so that no request and no log has it; the page sends it as a header.
+"""
+
+import hmac
+import json
+import logging
+import secrets
+import threading
+from collections.abc import Mapping
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, Protocol
+from urllib.parse import parse_qsl, urlsplit
+
+from seatunnel_core import stored
+from seatunnel_core.errors import SeaTunnelError, StoredValueError
+from seatunnel_core.job.savepoint import JobSavepoint
+from seatunnel_core.page.assets import HEADERS, START, asset
+from seatunnel_core.page.job_answers import answer
+from seatunnel_core.planning.plan import PlannedJob
+from seatunnel_core.reporting.metrics import JobMetrics
+
+LONGEST_BODY = 64 * 1024
+PATIENCE_S = 10
+"""The longest time in which a request has to arrive, or an answer to be taken."""
+
+_LOOK_S = 0.2
+"""So often the server looks whether it is to end, which the end of a job waits for."""
+
+logger = logging.getLogger("seatunnel.job")
+
+
+class Shown(Protocol):
+    """The job that is shown: ``seatunnel_core.runtime.job_run.JobRun``, when it has started."""
+
+    job_id: str
+    job: PlannedJob | None
+
+    def metrics(self) -> JobMetrics:
+        """Return all that is measured of the job."""
+
+    def stop(self) -> None:
+        """Stop the job after a last checkpoint."""
+
+    def kill(self) -> None:
+        """Stop the job at once."""
+
+    def savepoint(self, name: str | None = None, *, stop: bool = False, drain: bool = False) -> JobSavepoint:
+        """Take a savepoint, and return it when it is complete."""
+
+
+class JobPage:
+    """Serves the page of a job that has started, from now until ``close``.
+
+    Raises:
+        OSError: no port of loopback can be opened.
+    """
+
+    def __init__(self, run: Shown) -> None:
+        self.key = secrets.token_urlsafe(24)
+        self._server = _Server(run, self.key)
+        self._serving = threading.Thread(
+            target=self._server.serve_forever, args=(_LOOK_S,), name="seatunnel-page", daemon=True
+        )
+        self._serving.start()
+
+    @property
+    def address(self) -> str:
+        """The address for a browser, with the key."""
+        return f"http://{self._server.host}/#key={self.key}"
+
+    def close(self) -> None:
+        """Serve no more."""
+        self._server.shutdown()
+        self._serving.join()
+        self._server.server_close()
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    block_on_close = False
+    """A browser may keep a connection for as long as it likes."""
+
+    def __init__(self, run: Shown, key: str) -> None:
+        self.run = run
+        self.key = key
+        super().__init__(("127.0.0.1", 0), _Handler)
+
+    @property
+    def host(self) -> str:
+        return f"127.0.0.1:{self.server_port}"
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        logger.debug("an answer of the page did not arrive: whoever asked has left")
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: _Server
+    timeout = PATIENCE_S
+    server_version, sys_version = "seatunnel", ""
+
+    def do_GET(self) -> None:
+        path = self._allowed_path()
+        if path is None:
+            return
+        name = START if path == "/" else path.removeprefix("/page/")
+        found = asset(name) if path == "/" or path.startswith("/page/") else None
+        if found is not None:
+            self._send(200, found.body, found.kind)
+        elif self._knows_key():
+            query = dict(parse_qsl(urlsplit(self.path).query))
+            run = self.server.run
+            value = None if run.job is None else answer(path, query, run.job, run.metrics())
+            self._send_value(200, value) if value is not None else self._refuse(404, f"a single job answers no {path}")
+
+    def do_POST(self) -> None:
+        path = self._allowed_path()
+        if path is None or not self._knows_key():
+            return
+        length = self.headers.get("Content-Length", "")
+        if not (length.isascii() and length.isdigit() and int(length) <= LONGEST_BODY):
+            self._refuse(413, f"a request has a length, of {LONGEST_BODY} bytes at most")
+        elif path != "/stop-job":
+            self._refuse(404, f"a single job takes no {path}")
+        else:
+            self._stop(self.rfile.read(int(length)))
+
+    def _stop(self, body: bytes) -> None:
+        run = self.server.run
+        try:
+            block = stored.parse(body)
+            job_id = stored.text(block, "jobId")
+            if job_id != run.job_id:
+                self._refuse(404, f"here runs {run.job_id}, and no other job")
+                return
+            if block.get("force"):
+                run.kill()
+            elif block.get("isStopWithSavePoint"):
+                run.savepoint(None, stop=True)
+            else:
+                run.stop()
+        except StoredValueError as error:
+            self._refuse(400, str(error))
+        except SeaTunnelError as error:
+            self._send_value(500, {"status": "fail", "message": str(error), "code": error.code})
+        else:
+            self._send_value(200, {"jobId": job_id})
+
+    def _allowed_path(self) -> str | None:
+        """Return the path of a request that this address was typed for; else refuse it, and return ``None``.
+
+        A page of another site whose name leads to this machine sends that name as the host, and its own as the origin.
+        """
+        host, origin = self.headers.get("Host", ""), self.headers.get("Origin")
+        own = (self.server.host, f"localhost:{self.server.server_port}")
+        if host in own and origin in (None, f"http://{host}"):
+            return urlsplit(self.path).path
+        self._refuse(403, "a request of another site is refused")
+        return None
+
+    def _knows_key(self) -> bool:
+        """Return whether the request has the key; else refuse it."""
+        given = self.headers.get("Authorization", "")
+        if hmac.compare_digest(given.encode("utf-8", "replace"), f"Bearer {self.server.key}".encode()):
+            return True
+        self._refuse(401, "open the address that the command has printed: it ends with a key")
+        return False
+
+    def _refuse(self, status: int, message: str) -> None:
+        self._send_value(status, {"status": "fail", "message": message})
+
+    def _send_value(self, status: int, value: Any) -> None:
+        self._send(status, json.dumps(value).encode(), "application/json")
+
+    def _send(self, status: int, body: bytes, kind: str) -> None:
+        headers: Mapping[str, str] = {"Content-Type": kind, "Content-Length": str(len(body)), **HEADERS}
+        self.send_response(status)
+        for name, text in headers.items():
+            self.send_header(name, text)
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *arguments: Any) -> None:
+        """Log nothing: the terminal shows the job."""

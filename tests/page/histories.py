@@ -1,0 +1,54 @@
+"""A node whose cluster has run ten thousand jobs: their ends are written into its state before it starts."""
+
+import contextlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from seatunnel_core.clock import wall_clock
+from seatunnel_core.server.agent.node_config import node_config
+from seatunnel_core.server.state.location import open_store
+from seatunnel_core.server.state.records import EndedJob, JobState
+from tests.server.nodes import Node, free_port, some_nodes
+
+HOSTILE = "<img src=x onerror=alert(1)><script>alert(2)</script>"
+"""What a job may be called, and an error may say."""
+
+ENDS = (JobState.FINISHED, JobState.FINISHED, JobState.FAILED, JobState.CANCELED, JobState.SAVEPOINT_DONE)
+
+
+def ended(number: int, at: float) -> EndedJob:
+    """Return one of the jobs; of five, one failed."""
+    state = ENDS[number % len(ENDS)]
+    failure = f"pipeline 1 (a -> b): line 3 has {HOSTILE}\nMore: seatunnel help ROW-ERROR"
+    return EndedJob(
+        job_id=f"ended-{number}",
+        name=f"load {number} {HOSTILE if number % 7 == 0 else ''}",
+        state=state,
+        error=failure if state is JobState.FAILED else "",
+        attempts=1,
+        submitted_at=at - 30,
+        ended_at=at,
+        env={"job.mode": "BATCH"},
+        metrics={"SourceReceivedCount": number, "SinkCommittedCount": number},
+    )
+
+
+@contextmanager
+def a_node(folder: Path, *, jobs: int) -> Iterator[tuple[Node, str]]:
+    """Give a node that runs, with so many ended jobs, and the address of its page."""
+    with some_nodes(folder) as (node,):
+        write_history(folder, jobs)
+        port = free_port()
+        node.start("--http-port", str(port))
+        yield node, f"http://127.0.0.1:{port}"
+
+
+def write_history(folder: Path, jobs: int) -> None:
+    """Write the ends of so many jobs, a second apart, the last one a minute ago."""
+    config = node_config(engine_file=folder / "config/seatunnel.yaml", environment={"HOME": str(folder / "home")})
+    with contextlib.closing(open_store(config.engine, None, config.cluster)) as store:
+        tenure, now = store.claim(), wall_clock()
+        records = (ended(number, now - 60 - (jobs - number)) for number in range(jobs))
+        tenure.commit({record.key: record.to_bytes() for record in records})
+        tenure.release()
