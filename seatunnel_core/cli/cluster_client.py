@@ -21,7 +21,9 @@ from seatunnel_core.config.engine import find_engine_file, idle_client_options
 from seatunnel_core.config.file import read_text
 from seatunnel_core.config.hazelcast import DEFAULT_PORT, ClientConfig, ClusterConfig, addresses, load_hazelcast
 from seatunnel_core.config.problem import Problems
-from seatunnel_core.control.cluster import ClusterClient, NoLeaderError
+from seatunnel_core.control.cluster import ClusterClient
+from seatunnel_core.control.cluster_jobs import format_of
+from seatunnel_core.control.node_client import NoLeaderError
 from seatunnel_core.control.signing import SECRET_FILE, read_secret
 from seatunnel_core.errors import PlatformError, StoredValueError, UsageError
 
@@ -40,7 +42,6 @@ LEADERLESS_S = 20.0
 
 EXIT_CODES = {"FINISHED": 0, "FAILED": 1, "CANCELED": STOPPED, "SAVEPOINT_DONE": STOPPED}
 
-_FORMATS = {".json": "json", ".yaml": "yaml", ".yml": "yaml", ".sql": "sql"}
 _PLACEHOLDER = re.compile(r"\$\{\??([A-Za-z_][A-Za-z0-9_]*)")
 
 
@@ -146,7 +147,7 @@ def _submit(client: ClusterClient, arguments: "ClusterArguments") -> int:
         "job_id": job_id,
         "name": arguments.name or "",
         "text": text,
-        "format": _FORMATS.get(arguments.config.suffix.lower(), "hocon"),
+        "format": format_of(arguments.config.name),
         "variables": {**_own_variables(text), **arguments.variables},
         "restore": arguments.restore is not None,
     }

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from seatunnel_core.control.cluster import Answer, ClusterClient
+from seatunnel_core.control.cluster import ClusterClient
+from seatunnel_core.control.node_client import Answer
 from seatunnel_core.server.agent.node_config import NodeConfig
 from seatunnel_core.server.state.records import JobRecord
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import define
 
 from seatunnel_core import stored
-from seatunnel_core.control.cluster import NoLeaderError
+from seatunnel_core.control.node_client import NoLeaderError
 from seatunnel_core.errors import PlatformError, SeaTunnelError, StoredValueError, UsageError
 from seatunnel_core.server.agent.agent import Agent
 from seatunnel_core.server.agent.node_config import NodeConfig

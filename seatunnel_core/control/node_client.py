@@ -1,0 +1,152 @@
+"""What asks nodes of a cluster by HTTP until one answers, however it shows who it is."""
+
+import contextlib
+import http.client
+import json
+import socket
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from attrs import frozen
+
+from seatunnel_core import stored
+from seatunnel_core.control.knocking import knock
+from seatunnel_core.errors import PlatformError, StoredValueError, UsageError
+
+
+class NoLeaderError(PlatformError):
+    """The nodes of a cluster can be reached, and none of them leads it now."""
+
+
+@frozen
+class Answer:
+    """What a node answered."""
+
+    status: int
+    body: bytes
+    content_type: str
+
+    def json(self) -> Any:
+        """Return the JSON value of the answer.
+
+        Raises:
+            PlatformError: it is none: something else than a node listens there.
+        """
+        try:
+            return stored.parse(self.body)
+        except StoredValueError as error:
+            raise PlatformError(f"the answer is no JSON, so no node of a cluster listens there: {error}") from error
+
+    def message(self) -> str:
+        """Return what an answer that refuses says."""
+        try:
+            return stored.text(stored.parse(self.body), "message")
+        except StoredValueError:
+            return f"the answer is HTTP {self.status}: {self.body[:200]!a}"
+
+
+class NodeClient(ABC):
+    """Asks nodes of a cluster until one answers. Those that are gone hold nobody up: several are tried at once.
+
+    Args:
+        members: where nodes may be, as ``host:port``.
+        called: what messages call the cluster.
+        connect_s: for so long one node may take to accept a connection.
+        answer_s: for so long it may take to answer.
+    """
+
+    def __init__(self, members: Sequence[str], called: str, *, connect_s: float, answer_s: float) -> None:
+        self._members = tuple(members)
+        self._answered = ""
+        """The member that answered last."""
+
+        self._called = called
+        self._connect_s = connect_s
+        self._answer_s = answer_s
+
+    def ask(self, method: str, target: str, body: Any = None) -> Any:
+        """Return the JSON answer of the first node that gives one.
+
+        Raises:
+            UsageError: it refuses, and why.
+            NoLeaderError: nodes can be reached, and none leads the cluster.
+            PlatformError: no node can be reached.
+        """
+        encoded = b"" if body is None else json.dumps(body).encode()
+        return self.accepted(self.exchange(method, target, encoded, "application/json"))
+
+    def accepted(self, answer: Answer) -> Any:
+        """Return the JSON value of an answer that does not refuse.
+
+        Raises:
+            UsageError: it refuses, and why.
+            NoLeaderError: nobody leads the cluster.
+            PlatformError: it is not a node's.
+        """
+        if answer.status == 503:
+            raise NoLeaderError(f"{self._called} has no leader now: {answer.message()}")
+        if answer.status >= 400:
+            raise UsageError(answer.message())
+        return answer.json()
+
+    def exchange(self, method: str, target: str, body: bytes, content_type: str) -> Answer:
+        """Return the answer of the first node that can be reached, whatever its status.
+
+        The answer of a node that has no leader counts only if all others have none either.
+
+        Raises:
+            PlatformError: no node can be reached.
+        """
+        failures: list[tuple[str, Exception]] = []
+        last: Answer | None = None
+        with contextlib.closing(knock(self._ordered(), self._connect_s, failures)) as open_doors:
+            for member, connected in open_doors:
+                try:
+                    answer = self._exchanged(member, connected, method, target, body, content_type)
+                except (OSError, http.client.HTTPException) as error:
+                    failures.append((member, error))
+                    continue
+                if answer.status != 503:
+                    self._answered = member
+                    return answer
+                last = answer
+        if last is not None:
+            return last
+        raise self._unreachable(failures) from (failures[-1][1] if failures else None)
+
+    def learn(self, members: Iterable[str]) -> None:
+        """Take in further members, which are asked when those that are known do not answer."""
+        self._members = tuple(dict.fromkeys((*self._members, *filter(None, members))))
+
+    def _ordered(self) -> tuple[str, ...]:
+        """Return the members, the one that answered last before all others."""
+        return tuple(dict.fromkeys((*filter(None, [self._answered]), *self._members)))
+
+    def _unreachable(self, failures: Sequence[tuple[str, Exception]]) -> PlatformError:
+        """Return the error of a cluster none of whose members gave an answer."""
+        reasons = [
+            f"{member}: {getattr(error, 'strerror', None) or error or type(error).__name__}"
+            for member, error in failures
+        ]
+        return PlatformError(f"{self._called} cannot be reached: {'; '.join(reasons) or 'no member is configured'}")
+
+    @abstractmethod
+    def _exchanged(
+        self, member: str, connected: socket.socket, method: str, target: str, body: bytes, content_type: str
+    ) -> Answer:
+        """Return the answer of a member to which a socket is connected, and close that.
+
+        Raises:
+            OSError, http.client.HTTPException: it gives none.
+        """
+
+
+class Connection(http.client.HTTPConnection):
+    """A connection that begins with a socket which is connected already."""
+
+    def __init__(self, member: str, connected: socket.socket, answer_s: float) -> None:
+        host, _, port = member.rpartition(":")
+        super().__init__(host.strip("[]"), int(port), timeout=answer_s)
+        connected.settimeout(answer_s)
+        self.sock = connected

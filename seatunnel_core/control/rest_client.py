@@ -1,0 +1,127 @@
+"""REST v2 of a cluster, where programs of users ask it: with a user and a password, or without, and with TLS."""
+
+import base64
+import socket
+import ssl
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from attrs import field, frozen
+
+from seatunnel_core.control.node_client import Answer, Connection, NodeClient
+from seatunnel_core.errors import UsageError
+
+DEFAULT_PORT = 8080
+
+
+@frozen(kw_only=True)
+class RestAddress:
+    """Where REST v2 of a cluster is, and how it is asked."""
+
+    nodes: tuple[str, ...]
+    """As ``host:port``; when one of them does not answer, the others are asked."""
+
+    user: str = ""
+    password: str = field(default="", repr=False)
+    context_path: str = ""
+    """What stands before all paths, as ``http.context-path`` says; begins with "/", or is empty."""
+
+    https: bool = False
+    ca_file: Path | None = None
+    """The certificates that the nodes' one has to come from; ``None``: those that this machine trusts."""
+
+    certificate: Path | None = None
+    """This client's own certificate with its key, for nodes that ask for one."""
+
+    @classmethod
+    def of(cls, nodes: str | Sequence[str], *, port: int | None = None, **more: Any) -> "RestAddress":
+        """Return the address of nodes as people write them.
+
+        Args:
+            nodes: hosts, ``host:port`` or URLs, as a list or with commas between them.
+            port: of those that name none; ``None`` is ``DEFAULT_PORT``.
+            more: the other fields. ``https`` is also said by a URL.
+
+        Raises:
+            UsageError: there is no node, or one of them cannot be one.
+        """
+        words = nodes.split(",") if isinstance(nodes, str) else nodes
+        found = [_node(word.strip(), port or DEFAULT_PORT) for word in words if word.strip()]
+        if not found:
+            raise UsageError("no node of the cluster is named: write host:port, with commas between several")
+        schemes = {scheme for scheme, _ in found if scheme}
+        if len(schemes) > 1:
+            raise UsageError("some nodes are named with http:// and some with https://: write the same for all")
+        secure = {"https": True} if schemes == {"https"} else {}
+        path = str(more.pop("context_path", "") or "").strip("/")
+        return cls(
+            nodes=tuple(node for _, node in found),
+            context_path=f"/{path}" if path else "",
+            **{**more, **secure},
+        )
+
+
+def _node(word: str, port: int) -> tuple[str, str]:
+    """Return the scheme, if there is one, and ``host:port``."""
+    scheme, separator, rest = word.partition("://")
+    try:
+        parts = urlsplit(f"//{rest if separator else word}")
+        named = parts.port or port
+    except ValueError:
+        parts, named = urlsplit(""), port
+    if not parts.hostname or parts.path.strip("/") or parts.username or (separator and scheme not in ("http", "https")):
+        raise UsageError(f"{word!r} is no address of a node: write host:port, as in node1:{DEFAULT_PORT}")
+    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+    return scheme if separator else "", f"{host}:{named}"
+
+
+class RestClient(NodeClient):
+    """Asks nodes of a cluster by REST v2 until one answers.
+
+    Args:
+        address: of the cluster.
+        connect_s: for so long one node may take to accept a connection.
+        answer_s: for so long it may take to answer.
+
+    Raises:
+        UsageError: a file of certificates cannot be read.
+    """
+
+    def __init__(self, address: RestAddress, *, connect_s: float = 3.0, answer_s: float = 30.0) -> None:
+        super().__init__(address.nodes, "the cluster", connect_s=connect_s, answer_s=answer_s)
+        self._path = address.context_path
+        login = base64.b64encode(f"{address.user}:{address.password}".encode()).decode()
+        self._headers = {"authorization": f"Basic {login}"} if address.user else {}
+        self._tls = _tls(address) if address.https else None
+
+    def accepted(self, answer: Answer) -> Any:
+        if answer.status == 401:
+            given = "refuses this user and password" if self._headers else "asks for a user and a password"
+            raise UsageError(f"{self._called} {given}: {answer.message()}")
+        return super().accepted(answer)
+
+    def _exchanged(
+        self, member: str, connected: socket.socket, method: str, target: str, body: bytes, content_type: str
+    ) -> Answer:
+        connection = Connection(member, connected, self._answer_s)
+        try:
+            if self._tls is not None:
+                connection.sock = self._tls.wrap_socket(connected, server_hostname=connection.host)
+            connection.request(method, self._path + target, body, {"content-type": content_type, **self._headers})
+            response = connection.getresponse()
+            return Answer(response.status, response.read(), response.getheader("content-type") or "")
+        finally:
+            connection.close()
+
+
+def _tls(address: RestAddress) -> ssl.SSLContext:
+    try:
+        context = ssl.create_default_context(cafile=address.ca_file)
+        if address.certificate is not None:
+            context.load_cert_chain(address.certificate)
+    except OSError as error:
+        files = ", ".join(str(each) for each in (address.ca_file, address.certificate) if each is not None)
+        raise UsageError(f"the certificates cannot be read from {files}: {error}") from error
+    return context
