@@ -20,7 +20,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Hundreds of processes of the tests import the same modules: whatever the shell says, these are compiled once.
 unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
-.PHONY: help demo cluster-demo docs test coverage test-servers test-browser test-oldest page-libraries lint type format fuzz mutants exhaustive simulate simulate-cluster torture nemesis soak bench bench-full wheels clean dev
+.PHONY: help demo cluster-demo docs test coverage test-servers test-orchestrators test-browser test-oldest page-libraries lint type format fuzz mutants exhaustive simulate simulate-cluster torture nemesis soak bench bench-full wheels clean dev
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -63,6 +63,11 @@ test-servers: dev ## against real servers, built into the user's cache when miss
 test-browser: dev ## the page of a node and of a job in Debian's chromium: each view and action, nodes that die, what axe finds
 	@.ci/browser $(VENV)
 	@$(PYTEST) -m browser $(ARGS)
+
+# The tests run where Spark is, and start Airflow and Dagster in an environment of their own, which has no Spark.
+test-orchestrators: dev ## Airflow and Dagster from the registry with nodes of a cluster that are killed; cron's line and systemd's unit
+	@.ci/venv $(VENV)-orchestrators '' -e ./plugins/seatunnel-airflow -e ./plugins/seatunnel-dagster
+	@SEATUNNEL_ORCHESTRATORS=$(VENV)-orchestrators $(PYTEST) -m orchestrators --timeout 300 --durations 10 $(ARGS)
 
 # PySpark 4.0 leaves its sockets to the garbage collector, which newer ones do not: no fault of ours.
 test-oldest: ## the Spark tests on the oldest PySpark that is supported
@@ -133,7 +138,7 @@ page-libraries: dev ## the libraries of the page, fetched again from the npm reg
 	@$(RUN) -m tests.page.libraries
 
 clean: ## what this file made, the virtual environments included
-	rm -rf $(VENV) $(VENV)-oldest dist build demo-output torture-output bench-output htmlcov .coverage .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-oldest $(VENV)-orchestrators dist build demo-output torture-output bench-output htmlcov .coverage .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 
 dev:
 	@.ci/venv $(VENV) spark,demo,dev

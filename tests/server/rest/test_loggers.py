@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from seatunnel_core.control.cluster import Answer
+from seatunnel_core.control.node_client import Answer
 from seatunnel_core.errors import PlatformError, UsageError
 from seatunnel_core.server import log_levels
 from seatunnel_core.server.agent.agent import Agent

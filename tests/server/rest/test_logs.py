@@ -11,7 +11,7 @@ from urllib.parse import unquote
 import pytest
 from attrs import evolve
 
-from seatunnel_core.control.cluster import Answer
+from seatunnel_core.control.node_client import Answer
 from seatunnel_core.control.signing import AUTHORIZATION
 from seatunnel_core.errors import PlatformError
 from seatunnel_core.server.agent.agent import Agent

@@ -1,0 +1,98 @@
+"""The cluster that an Airflow connection names."""
+
+from pathlib import Path
+from typing import Any
+
+from airflow.sdk import BaseHook
+
+from seatunnel_core.control.cluster_jobs import PATIENCE_S, ClusterJobs
+from seatunnel_core.control.rest_client import RestAddress, RestClient
+from seatunnel_core.errors import UsageError
+
+EXTRA = frozenset({"context_path", "https", "ca_file", "certificate"})
+"""What the field Extra of a connection may have."""
+
+
+class SeaTunnelHook(BaseHook):
+    """Asks the cluster of a connection of the type ``seatunnel``.
+
+    Host is a node, or several with commas between them, each with its port or with that of the field Port, else 8080.
+    Login and Password are those of ``http.basic-auth-username`` and ``-password``. Extra may have ``context_path``,
+    ``https`` (true or false), ``ca_file`` and ``certificate``, the last two files on the workers and the triggerer.
+
+    Args:
+        seatunnel_conn_id: the connection.
+        patience_s: for so long a cluster that gives no answer, or has no leader, is asked again.
+    """
+
+    conn_name_attr = "seatunnel_conn_id"
+    default_conn_name = "seatunnel_default"
+    conn_type = "seatunnel"
+    hook_name = "SeaTunnel"
+
+    def __init__(
+        self, seatunnel_conn_id: str = default_conn_name, *, patience_s: float = PATIENCE_S, **more: Any
+    ) -> None:
+        super().__init__(**more)
+        self.seatunnel_conn_id = seatunnel_conn_id
+        self.patience_s = patience_s
+
+    def get_conn(self) -> ClusterJobs:
+        """Return the jobs of the cluster.
+
+        Raises:
+            UsageError: a field of the connection cannot be used.
+        """
+        return self.jobs_of(self.get_connection(self.seatunnel_conn_id))
+
+    async def aget_conn(self) -> ClusterJobs:
+        """Return the same, from a trigger."""
+        return self.jobs_of(await self.aget_connection(self.seatunnel_conn_id))
+
+    def jobs_of(self, connection: Any) -> ClusterJobs:
+        """Return the jobs of the cluster that a connection names.
+
+        Raises:
+            UsageError: a field of the connection cannot be used.
+        """
+        try:
+            return ClusterJobs(RestClient(_address(connection)), patience_s=self.patience_s)
+        except UsageError as error:
+            raise UsageError(f"the connection {self.seatunnel_conn_id}: {error}") from error
+
+    def test_connection(self) -> tuple[bool, str]:
+        """Tell Airflow's page of connections whether a node answers."""
+        try:
+            ClusterJobs(RestClient(_address(self.get_connection(self.seatunnel_conn_id))), patience_s=0.0).view("0")
+        except Exception as error:
+            return False, str(error)
+        return True, "a node of the cluster answers"
+
+    @classmethod
+    def get_ui_field_behaviour(cls) -> dict[str, Any]:
+        """Return what Airflow's form of a connection shows."""
+        return {
+            "hidden_fields": ["schema"],
+            "relabeling": {"host": "Nodes"},
+            "placeholders": {"host": "node1:8080,node2:8080", "extra": '{"https": true}'},
+        }
+
+
+def _address(connection: Any) -> RestAddress:
+    extra = connection.extra_dejson
+    unknown = sorted(set(extra) - EXTRA)
+    if unknown:
+        raise UsageError(f"its field Extra has {', '.join(unknown)}: it may have {', '.join(sorted(EXTRA))}")
+    https = extra.get("https", False)
+    if https not in (True, False, "true", "false"):
+        raise UsageError(f"https in its field Extra is {https!r}: write true or false")
+    return RestAddress.of(
+        connection.host or "",
+        port=connection.port,
+        user=connection.login or "",
+        password=connection.password or "",
+        context_path=extra.get("context_path", ""),
+        https=https in (True, "true"),
+        ca_file=Path(extra["ca_file"]) if extra.get("ca_file") else None,
+        certificate=Path(extra["certificate"]) if extra.get("certificate") else None,
+    )

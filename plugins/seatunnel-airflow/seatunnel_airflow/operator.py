@@ -1,0 +1,170 @@
+"""A job of a cluster as a task."""
+
+import json
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from airflow.sdk import BaseOperator
+from airflow.sdk.configuration import conf
+from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowTaskTimeout
+
+from seatunnel_airflow.hook import SeaTunnelHook
+from seatunnel_airflow.trigger import SeaTunnelJobTrigger
+from seatunnel_core.control.cluster_jobs import (
+    PATIENCE_S,
+    POLL_S,
+    ClusterJobs,
+    Following,
+    JobView,
+    Submission,
+    Taken,
+    format_of,
+    stable_job_id,
+)
+from seatunnel_core.errors import SeaTunnelError, UsageError
+
+
+class SeaTunnelOperator(BaseOperator):
+    """Has a job run on a cluster, and follows it to its end.
+
+    A task that is tried again asks for the job by its id, and does what is left to do: it follows a job that runs, is
+    done with one that has finished, goes on with one that failed or was stopped, and submits one that the cluster does
+    not know. Its result is a block of figures: ``job_id``, ``state``, ``rows_read``, ``rows_written``,
+    ``rows_committed``, ``last_checkpoint``, ``duration_s`` and others.
+
+    Args:
+        job: the job: its text, a block, or the name of a file beside the Dag, as ``orders.conf``. A template.
+        format: ``hocon``, ``json``, ``yaml`` or ``sql``; ``None``: by the ending of the file, else HOCON or JSON.
+        variables: values for ``${…}`` in the job. A template.
+        job_name: the job's name, instead of its own. A template.
+        job_id: of the job; ``None``: made of the Dag, the run, the task and the map index. A template.
+        seatunnel_conn_id: the connection of the cluster.
+        poll_interval_s: between two questions how the job stands.
+        patience_s: for so long a cluster that gives no answer, or has no leader, is asked again.
+        cancel_on_kill: whether the job is cancelled when the task is killed, marked or cleared while it runs, or
+            takes longer than its ``execution_timeout``. The next try then goes on with it.
+        deferrable: whether the triggerer waits for the end, and no worker; ``None``: as Airflow is configured.
+    """
+
+    template_fields: Sequence[str] = ("job", "variables", "job_name", "job_id")
+    template_ext: Sequence[str] = (".conf", ".json", ".yaml", ".yml", ".sql")
+    template_fields_renderers = {"job": "json", "variables": "json"}  # noqa: RUF012 # as Airflow declares it
+    ui_color = "#e8f0fe"
+
+    def __init__(
+        self,
+        *,
+        job: str | Mapping[str, Any],
+        format: str | None = None,
+        variables: Mapping[str, str] | None = None,
+        job_name: str = "",
+        job_id: str | None = None,
+        seatunnel_conn_id: str = SeaTunnelHook.default_conn_name,
+        poll_interval_s: float = POLL_S,
+        patience_s: float = PATIENCE_S,
+        cancel_on_kill: bool = True,
+        deferrable: bool | None = None,
+        **more: Any,
+    ) -> None:
+        super().__init__(**more)
+        self.job = job
+        self.format = format or (format_of(job) if isinstance(job, str) else "json")
+        self.variables = variables
+        self.job_name = job_name
+        self.job_id = job_id
+        self.seatunnel_conn_id = seatunnel_conn_id
+        self.poll_interval_s = poll_interval_s
+        self.patience_s = patience_s
+        self.cancel_on_kill = cancel_on_kill
+        self.deferrable = conf.getboolean("operators", "default_deferrable") if deferrable is None else deferrable
+        self._jobs: ClusterJobs | None = None
+        self._running = ""
+        """The id of the job while it may run."""
+
+        self._killed = False
+
+    def execute(self, context: Any) -> dict[str, Any]:
+        """Have the job run, and return its figures."""
+        job_id = self.job_id or _job_id(context)
+        try:
+            taken = self._take(job_id)
+            if self.deferrable and taken is not Taken.FINISHED:
+                self._defer(job_id)
+            return self._ended(self._follow(job_id))
+        except SeaTunnelError as error:
+            raise AirflowException(str(error)) from error
+
+    def _take(self, job_id: str) -> Taken:
+        try:
+            self._jobs = SeaTunnelHook(self.seatunnel_conn_id, patience_s=self.patience_s).get_conn()
+            self._running = job_id
+            taken = self._jobs.take(self._submission(job_id))
+        except UsageError as error:
+            raise AirflowFailException(str(error)) from error  # another try would be refused as well
+        self.log.info("SeaTunnel job %s %s", job_id, taken.value)
+        if self._killed:
+            self._jobs.cancel(job_id)  # it may have been submitted after that
+        return taken
+
+    def _submission(self, job_id: str) -> Submission:
+        return Submission(
+            job_id=job_id,
+            text=self.job if isinstance(self.job, str) else json.dumps(self.job),
+            format=self.format,
+            variables={name: str(value) for name, value in (self.variables or {}).items()},
+            name=self.job_name,
+        )
+
+    def _follow(self, job_id: str) -> JobView:
+        assert self._jobs is not None
+        following = Following(self._jobs, job_id)
+        while not (view := following.look()).has_ended:
+            if news := following.news():
+                self.log.info("SeaTunnel job %s: %s", job_id, news)
+            time.sleep(self.poll_interval_s)
+        self._running = ""
+        return view
+
+    def _defer(self, job_id: str) -> None:
+        """Leave the job to the triggerer, by an exception."""
+        timeout = self.execution_timeout
+        self.defer(
+            trigger=SeaTunnelJobTrigger(
+                seatunnel_conn_id=self.seatunnel_conn_id,
+                job_id=job_id,
+                poll_interval_s=self.poll_interval_s,
+                patience_s=self.patience_s,
+                until=None if timeout is None else time.time() + timeout.total_seconds(),
+                cancel_on_kill=self.cancel_on_kill,
+            ),
+            method_name="execute_complete",
+        )
+
+    def execute_complete(self, context: Any, event: Mapping[str, Any]) -> dict[str, Any]:
+        """Take up the task when its trigger has fired, and return the figures of the job."""
+        if "timeout" in event:
+            raise AirflowTaskTimeout(f"the job took longer than {self.execution_timeout}: {event['timeout']}")
+        if "error" in event:
+            raise AirflowException(event["error"])
+        return self._ended(JobView(**event["job"]))
+
+    def _ended(self, view: JobView) -> dict[str, Any]:
+        if why := view.failure():
+            raise AirflowException(why)
+        self.log.info("SeaTunnel job %s: %s", view.job_id, view.line())
+        return view.figures()
+
+    def on_kill(self) -> None:
+        """Cancel the job, because the task is killed or takes too long."""
+        if self.cancel_on_kill and self._running and self._jobs is not None:
+            self.log.info("SeaTunnel job %s is to be cancelled, for its task was killed", self._running)
+            self._killed = True
+            self._jobs.cancel(self._running)
+
+
+def _job_id(context: Any) -> str:
+    """Return the id of a task's job, the same for all its tries."""
+    instance = context["ti"]
+    mapped = [str(instance.map_index)] if instance.map_index is not None and instance.map_index >= 0 else []
+    return stable_job_id("airflow", instance.dag_id, instance.task_id, instance.run_id, *mapped)

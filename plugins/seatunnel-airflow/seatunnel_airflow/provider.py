@@ -1,0 +1,19 @@
+"""What Airflow is told of this package."""
+
+from typing import Any
+
+
+def get_provider_info() -> dict[str, Any]:
+    """Return the description of the provider, with its type of connection."""
+    return {
+        "package-name": "seatunnel-airflow",
+        "name": "SeaTunnel",
+        "description": "Jobs of a SeaTunnel cluster.",
+        "connection-types": [
+            {
+                "connection-type": "seatunnel",
+                "hook-class-name": "seatunnel_airflow.hook.SeaTunnelHook",
+                "hook-name": "SeaTunnel",
+            }
+        ],
+    }

@@ -1,0 +1,115 @@
+"""An asset of a job."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+from attrs import field, frozen
+
+from seatunnel_core.control.cluster_jobs import format_of
+
+Variables = Mapping[str, str] | Callable[[dg.AssetExecutionContext], Mapping[str, str]]
+"""Values for ``${…}`` in a job, or a function that gives them, of the partition for example."""
+
+
+def seatunnel_asset(
+    key: Any = None,
+    *,
+    job: str | Path,
+    specs: Sequence[dg.AssetSpec] = (),
+    format: str | None = None,
+    variables: Variables | None = None,
+    job_name: str = "",
+    timeout_s: float | None = None,
+    cancel_when_interrupted: bool = True,
+    resource_key: str = "seatunnel",
+    retry_policy: dg.RetryPolicy | None = None,
+    partitions_def: Any = None,
+    **spec: Any,
+) -> dg.AssetsDefinition:
+    """Return an asset that is made by a job of a cluster, or several that one job makes together.
+
+    What the job moved stands in the metadata of the materialization: ``rows_read``, ``rows_written``,
+    ``rows_committed``, ``last_checkpoint``, ``duration_s`` and others.
+
+    Args:
+        key: of the asset; with ``specs``, none.
+        job: the text of the job, or its file as a ``Path``, which is read at each materialization.
+        specs: of the assets, when there are several.
+        format: ``hocon``, ``json``, ``yaml`` or ``sql``; ``None``: by the ending of the file, else HOCON or JSON.
+        variables: values for ``${…}``. A function gets the context of the step; without one, a partition's key is the
+            variable ``partition``.
+        job_name: instead of the job's own name.
+        timeout_s: after so long the job is cancelled, and the step fails.
+        cancel_when_interrupted: whether the job is cancelled when the run is terminated.
+        resource_key: of the ``SeaTunnelCluster``.
+        retry_policy: of the step.
+        partitions_def: of the assets.
+        spec: what ``dagster.AssetSpec`` takes: ``deps``, ``group_name``, ``description``, …
+    """
+    step = _Step(
+        job=job,
+        format=format,
+        variables=variables,
+        job_name=job_name,
+        timeout_s=timeout_s,
+        cancel_when_interrupted=cancel_when_interrupted,
+        resource_key=resource_key,
+    )
+    made = list(specs) or [dg.AssetSpec(key, **spec)]
+
+    @dg.multi_asset(
+        name=_name(made),
+        specs=made,
+        required_resource_keys={resource_key},
+        retry_policy=retry_policy,
+        partitions_def=partitions_def,
+        compute_kind="seatunnel",
+    )
+    def materialized(context: dg.AssetExecutionContext) -> Any:
+        figures = step.figures(context)
+        for each in made:
+            yield dg.MaterializeResult(asset_key=each.key, metadata=figures)
+
+    return materialized
+
+
+def _name(made: Sequence[dg.AssetSpec]) -> str:
+    """Return what the step is called: as its first asset is."""
+    first = str(made[0].key.to_python_identifier())
+    return first if len(made) == 1 else f"{first}_and_{len(made) - 1}_more"
+
+
+@frozen(kw_only=True)
+class _Step:
+    """What makes the assets of a job; its fields are arguments of ``seatunnel_asset``."""
+
+    job: str | Path = field(repr=False)
+    format: str | None
+    variables: Variables | None = field(repr=False)
+    job_name: str
+    timeout_s: float | None
+    cancel_when_interrupted: bool
+    resource_key: str
+
+    def figures(self, context: dg.AssetExecutionContext) -> Mapping[str, Any]:
+        """Have the job run, and return its figures."""
+        file = self.job if isinstance(self.job, Path) else None
+        text = str(self.job) if file is None else file.read_text(encoding="utf-8")
+        found: Mapping[str, Any] = getattr(context.resources, self.resource_key).run(
+            context,
+            text,
+            format=self.format or format_of("" if file is None else file.name),
+            variables=self._variables(context, text),
+            job_name=self.job_name,
+            timeout_s=self.timeout_s,
+            cancel_when_interrupted=self.cancel_when_interrupted,
+        )
+        return found
+
+    def _variables(self, context: dg.AssetExecutionContext, text: str) -> Mapping[str, str]:
+        if callable(self.variables):
+            return self.variables(context)
+        is_asked_for = context.has_partition_key and "${partition}" in text
+        return {**({"partition": context.partition_key} if is_asked_for else {}), **(self.variables or {})}

@@ -1,0 +1,36 @@
+"""A job as a component: assets from a few lines of YAML."""
+
+from pathlib import Path
+
+import dagster as dg
+from pydantic import Field
+
+from seatunnel_dagster.asset import seatunnel_asset
+
+
+class SeaTunnelJob(dg.Component, dg.Model, dg.Resolvable):
+    """A job of a cluster, and the assets that it makes."""
+
+    job: str = Field(description="The file of the job, beside this one.")
+    assets: list[dg.ResolvedAssetSpec] = Field(description="What the job makes.")
+    variables: dict[str, str] = Field(default_factory=dict, description="Values for ${…} in the job.")
+    job_name: str = Field(default="", description="Instead of the job's own name.")
+    timeout_s: float | None = Field(default=None, description="After so long the job is cancelled.")
+    cancel_when_interrupted: bool = True
+    resource_key: str = Field(default="seatunnel", description="Of the resource SeaTunnelCluster.")
+
+    def build_defs(self, context: dg.ComponentLoadContext) -> dg.Definitions:
+        """Return the assets."""
+        return dg.Definitions(
+            assets=[
+                seatunnel_asset(
+                    job=Path(context.path) / self.job,
+                    specs=self.assets,
+                    variables=self.variables,
+                    job_name=self.job_name,
+                    timeout_s=self.timeout_s,
+                    cancel_when_interrupted=self.cancel_when_interrupted,
+                    resource_key=self.resource_key,
+                )
+            ]
+        )

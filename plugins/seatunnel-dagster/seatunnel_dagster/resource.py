@@ -1,0 +1,150 @@
+"""The cluster as a resource."""
+
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+from pydantic import Field
+
+from seatunnel_core.control.cluster_jobs import (
+    PATIENCE_S,
+    POLL_S,
+    ClusterJobs,
+    Following,
+    JobView,
+    Submission,
+    stable_job_id,
+)
+from seatunnel_core.control.rest_client import RestAddress, RestClient
+from seatunnel_core.errors import SeaTunnelError, UsageError
+
+_ROOT_RUN_ID = "dagster/root_run_id"
+"""The tag of a run that was started again, with the id of the first one."""
+
+
+class SeaTunnelCluster(dg.ConfigurableResource):
+    """A cluster that runs jobs."""
+
+    nodes: list[str] = Field(description="Its nodes, as host:port of REST. When one does not answer, others are asked.")
+    user: str = Field(default="", description="As http.basic-auth-username says.")
+    password: str = Field(default="", description="As http.basic-auth-password says; an EnvVar keeps it out of code.")
+    context_path: str = Field(default="", description="As http.context-path says.")
+    https: bool = False
+    ca_file: str = Field(default="", description="The certificates that the nodes' one has to come from.")
+    certificate: str = Field(default="", description="A certificate of this client, with its key.")
+    poll_interval_s: float = Field(default=POLL_S, description="Between two questions how a job stands.")
+    patience_s: float = Field(default=PATIENCE_S, description="So long the cluster may give no answer.")
+
+    def __repr__(self) -> str:
+        return f"SeaTunnelCluster(nodes={self.nodes!r}, user={self.user!r})"
+
+    def jobs(self) -> ClusterJobs:
+        """Return the jobs of the cluster.
+
+        Raises:
+            UsageError: the address cannot be one, or a file of certificates cannot be read.
+        """
+        address = RestAddress.of(
+            self.nodes,
+            user=self.user,
+            password=self.password,
+            context_path=self.context_path,
+            https=self.https,
+            ca_file=Path(self.ca_file) if self.ca_file else None,
+            certificate=Path(self.certificate) if self.certificate else None,
+        )
+        return ClusterJobs(RestClient(address), patience_s=self.patience_s)
+
+    def run(
+        self,
+        context: dg.AssetExecutionContext,
+        text: str,
+        *,
+        format: str = "hocon",
+        variables: Mapping[str, str] | None = None,
+        job_name: str = "",
+        job_id: str | None = None,
+        timeout_s: float | None = None,
+        cancel_when_interrupted: bool = True,
+    ) -> dict[str, Any]:
+        """Have a job run for the assets of a step, follow it to its end, and return its figures, for their metadata.
+
+        A step that is tried again, and a run that is started again after a failure, ask for the job by its id: one that
+        runs is followed, one that has finished is done, one that failed or was stopped goes on, and one that the
+        cluster does not know is submitted.
+
+        Args:
+            context: of the step.
+            text: the job.
+            format: ``hocon``, ``json``, ``yaml`` or ``sql``.
+            variables: values for ``${…}`` in the job.
+            job_name: instead of the job's own name.
+            job_id: of the job; ``None``: made of the assets, the partition and the run.
+            timeout_s: after so long the job is cancelled, and the step fails; ``None``: never.
+            cancel_when_interrupted: whether the job is cancelled when the run is terminated.
+
+        Raises:
+            dagster.Failure: the job did not finish. Where it was refused, the step is not tried again.
+        """
+        job_id = job_id or job_id_of(context)
+        try:
+            jobs = self.jobs()
+        except UsageError as error:
+            raise dg.Failure(str(error), allow_retries=False) from error
+        submission = Submission(job_id=job_id, text=text, format=format, variables=dict(variables or {}), name=job_name)
+        try:
+            return self._done(context, jobs, submission, timeout_s)
+        except (dg.DagsterExecutionInterruptedError, KeyboardInterrupt):
+            if cancel_when_interrupted:
+                context.log.info("SeaTunnel job %s is to be cancelled, for its run was terminated", job_id)
+                jobs.cancel(job_id)
+            raise
+        except SeaTunnelError as error:
+            raise dg.Failure(str(error)) from error
+
+    def _done(
+        self, context: dg.AssetExecutionContext, jobs: ClusterJobs, submission: Submission, timeout_s: float | None
+    ) -> dict[str, Any]:
+        try:
+            taken = jobs.take(submission)
+        except UsageError as error:
+            raise dg.Failure(str(error), allow_retries=False) from error  # another try would be refused as well
+        context.log.info("SeaTunnel job %s %s", submission.job_id, taken.value)
+        view = self._followed(context, jobs, submission.job_id, timeout_s)
+        if why := view.failure():
+            raise dg.Failure(why, metadata=view.figures())
+        context.log.info("SeaTunnel job %s: %s", view.job_id, view.line())
+        return view.figures()
+
+    def _followed(
+        self, context: dg.AssetExecutionContext, jobs: ClusterJobs, job_id: str, timeout_s: float | None
+    ) -> JobView:
+        following = Following(jobs, job_id)
+        until = None if timeout_s is None else time.monotonic() + timeout_s
+        while not (view := following.look()).has_ended:
+            if news := following.news():
+                context.log.info("SeaTunnel job %s: %s", job_id, news)
+            if until is not None and time.monotonic() > until:
+                jobs.cancel(job_id)
+                raise dg.Failure(
+                    f"the job {job_id} took longer than {timeout_s:g} s: {view.line()}", metadata=view.figures()
+                )
+            time.sleep(self.poll_interval_s)
+        return view
+
+
+def job_id_of(context: dg.AssetExecutionContext) -> str:
+    """Return the id of a step's job: the same for all its tries, and for runs that go on with a failed one."""
+    assets = sorted(key.to_user_string() for key in context.selected_asset_keys)
+    run_id = context.run.tags.get(_ROOT_RUN_ID) or context.run.run_id
+    return stable_job_id("dagster", *assets, *_partition(context), run_id)
+
+
+def _partition(context: dg.AssetExecutionContext) -> list[str]:
+    if context.has_partition_key:
+        return [context.partition_key]
+    if context.has_partition_key_range:
+        return [context.partition_key_range.start, context.partition_key_range.end]
+    return []
