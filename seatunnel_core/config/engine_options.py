@@ -125,7 +125,7 @@ METRIC_ENABLED = Option(
     "telemetry.metric.enabled",
     BOOLEAN,
     default=False,
-    doc="Whether metrics are served.",
+    doc="Whether a node serves its metrics, as `/metrics` and `/openmetrics` of REST.",
     no_effect="there is no REST server in the process of a job; `seatunnel --metrics JOB_ID --open-metrics` prints the "
     "page that Prometheus reads",
 )
@@ -153,7 +153,7 @@ ENGINE: tuple[Option[Any], ...] = (
 )
 """The keys below ``seatunnel.engine``, ``checkpoint.storage`` apart."""
 
-_BY_NODES = (HISTORY_EXPIRE, *HTTP)
+_BY_NODES = (HISTORY_EXPIRE, *HTTP, METRIC_ENABLED)
 ENGINE_OF_NODES: tuple[Option[Any], ...] = tuple(
     evolve(option, no_effect="") if option in _BY_NODES else option for option in ENGINE
 )

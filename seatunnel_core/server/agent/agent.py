@@ -20,6 +20,8 @@ from seatunnel_core.server.agent.peers import Peers
 from seatunnel_core.server.agent.requests import UserRequests
 from seatunnel_core.server.agent.workers import Workers
 from seatunnel_core.server.errors import RequestError
+from seatunnel_core.server.member_report import MemberReport
+from seatunnel_core.server.metrics.figures import Figures
 from seatunnel_core.server.state.cluster_state import ClusterState
 from seatunnel_core.server.state.store import ClusterStore
 
@@ -45,6 +47,7 @@ class Agent:
         self.dispatcher = Dispatcher(config, self.leadership, self.hosts, self.peers)
         self.users = UserRequests(self.leadership, self.dispatcher)
         self.logs = ClusterLogs(config, address, self.peers, self._nodes)
+        self.figures = Figures(self)
         self._stopping = asyncio.Event()
 
     def _wake(self) -> None:
@@ -94,6 +97,10 @@ class Agent:
     async def ask_hosts(self, request: Mapping[str, Any]) -> list[Any]:
         """Return the answers of the hosts of this member that give one."""
         return await self.hosts.ask_all(request)
+
+    def report(self) -> MemberReport | None:
+        """Return what is known of the hosts of this member; ``None`` while they are looked for."""
+        return self.hosts.report()
 
     def working(self) -> int:
         """Return on how many nodes the rows of jobs move: workers, and masters that are workers, too."""

@@ -11,7 +11,13 @@ from attrs import field, frozen
 
 from seatunnel_core.config import cluster_options
 from seatunnel_core.config.engine import EngineConfig, find_engine_file, load_engine
-from seatunnel_core.config.engine_options import DYNAMIC_SLOT, HISTORY_EXPIRE, SCHEDULE_STRATEGY, SLOT_NUM
+from seatunnel_core.config.engine_options import (
+    DYNAMIC_SLOT,
+    HISTORY_EXPIRE,
+    METRIC_ENABLED,
+    SCHEDULE_STRATEGY,
+    SLOT_NUM,
+)
 from seatunnel_core.config.hazelcast import ClusterConfig, addresses, load_hazelcast
 from seatunnel_core.config.kylin_properties import kylin_folder, read_kylin
 from seatunnel_core.config.option import Option, Options
@@ -66,6 +72,9 @@ class NodeConfig:
 
     serves_v1: bool = False
     """Whether users may ask by REST v1 on the member port."""
+
+    serves_metrics: bool = False
+    """Whether the node shows its figures."""
 
     logs: Path
     slots: int
@@ -140,6 +149,7 @@ def node_config(
         secret=files.secret,
         http=http_config(options, has_secret=files.secret is not None, port=http_port),
         serves_v1=found.rest_api,
+        serves_metrics=bool(options[METRIC_ENABLED]),
         logs=log_folder(environment),
         slots=_slots(options),
         timing=_timing(stated),

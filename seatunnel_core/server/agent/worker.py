@@ -22,6 +22,7 @@ from seatunnel_core.server.agent.cluster_logs import ClusterLogs
 from seatunnel_core.server.agent.node_config import NodeConfig
 from seatunnel_core.server.agent.peers import Peers
 from seatunnel_core.server.errors import ClusterError, RequestError
+from seatunnel_core.server.metrics.figures import Figures
 from seatunnel_core.server.spark_children.spark_workers import Place, SparkWorkers
 
 logger = logging.getLogger("seatunnel.cluster")
@@ -151,6 +152,7 @@ class WorkerAgent:
         self._asking = ThreadPoolExecutor(8, "ask")
         self._searching = ThreadPoolExecutor(8, "search")
         self._clients: dict[str, ClusterClient] = {}
+        self.figures = Figures(self)  # type: ignore[arg-type] # of which a worker has all that is asked
         self._stopping = asyncio.Event()
 
     async def run(self) -> None:
@@ -267,6 +269,9 @@ class WorkerAgent:
     async def ask_hosts(self, _request: Mapping[str, Any]) -> list[Any]:
         """Return no answers: a worker has no hosts."""
         return []
+
+    def report(self) -> None:
+        """Return nothing: a worker has no hosts."""
 
     def own_hosts(self) -> NoReturn:
         """Refuse what only a node with hosts can do.

@@ -3,11 +3,12 @@
 import logging
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from seatunnel_core import stored
 from seatunnel_core.control.server import Verb
+from seatunnel_core.reporting.open_metrics import Sample
 from seatunnel_core.server import log_levels
 from seatunnel_core.server.errors import HostError
 from seatunnel_core.server.host.protocol import HostedJob, HostStatus
@@ -27,6 +28,9 @@ class RunningJob(Protocol):
 
     def status(self) -> HostedJob:
         """Return how the job stands."""
+
+    def samples(self) -> Sequence[Sample]:
+        """Return what is measured of its pipelines."""
 
     def stop(self, how: Wanted) -> None:
         """Stop the job; return at once."""
@@ -90,6 +94,7 @@ class Host:
             "stop": self._stop,
             "forget": self._forget,
             "leave": self._leave,
+            "figures": self._figures,
             "log-level": _set_log_level,
         }
 
@@ -174,6 +179,11 @@ class Host:
             self._require_term(request)
         self.leaving.set()
         return {}
+
+    def _figures(self, _request: Mapping[str, Any]) -> Any:
+        with self._changing:
+            jobs = tuple(self._jobs.values())
+        return {"samples": [sample.record() for job in jobs for sample in job.samples()]}
 
     def stop_all(self, how: Wanted, patience_s: float) -> bool:
         """Stop all jobs and return whether all have ended within ``patience_s``."""

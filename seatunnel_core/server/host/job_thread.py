@@ -13,7 +13,8 @@ from seatunnel_core.config.problem import Problems
 from seatunnel_core.errors import SeaTunnelError, UsageError
 from seatunnel_core.job.restoring import Restore
 from seatunnel_core.registry import lookup
-from seatunnel_core.reporting.open_metrics import totals
+from seatunnel_core.reporting.metrics import JobMetrics
+from seatunnel_core.reporting.open_metrics import Sample, samples, totals
 from seatunnel_core.reporting.pipeline_record import pipeline_record
 from seatunnel_core.reporting.report import JobOutcome, JobReport, PipelineView
 from seatunnel_core.runtime.job_run import JobRun
@@ -58,6 +59,7 @@ class JobThread:
         self._cancelled = threading.Event()
         self._saving: threading.Thread | None = None
         self._savepoint_taken = False
+        self._measured: JobMetrics | None = None
         self._metrics: dict[str, float] = {}
         self._pipelines: tuple[dict[str, Any], ...] = ()
         self._measured_at = 0.0
@@ -77,6 +79,7 @@ class JobThread:
         run, end, now = self._run, self._end, time.monotonic()
         if end is None and run is not None and now - self._measured_at >= MEASURE_S:
             measured, self._measured_at = run.metrics(), now
+            self._measured = measured
             self._metrics = totals(measured)
             shown = measured.pipelines if len(measured.pipelines) <= MOST_SHOWN else ()
             self._pipelines = tuple(map(pipeline_record, shown))
@@ -90,6 +93,13 @@ class JobThread:
             metrics=self._metrics,
             pipelines=self._pipelines,
         )
+
+    def samples(self) -> list[Sample]:
+        """Return what was measured last, of each pipeline; nothing of a job with very many, or that has ended."""
+        measured = self._measured
+        if measured is None or self._end is not None or len(measured.pipelines) > MOST_SHOWN:
+            return []
+        return samples(measured)
 
     def _running_state(self, run: JobRun | None) -> JobState:
         if self._wanted in (Wanted.CANCEL, Wanted.CANCEL_AT_ONCE):

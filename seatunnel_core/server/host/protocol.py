@@ -9,9 +9,10 @@
     {"do": "stop", "term": 7, "job_id": "1", "how": "cancel"}   {"answer": {}}
     {"do": "forget", "term": 7, "job_id": "1"}                  {"answer": {}}
     {"do": "leave", "term": 7}                                  {"answer": {}}
+    {"do": "figures"}                                           {"answer": {"samples": [["SinkWriteCount", …], …]}}
     {"do": "log-level", "name": "seatunnel", "level": "DEBUG"}  {"answer": {"before": "INFO"}}
 
-All but the first and the last carry the leader's term. One that is lower than a term which the host has seen is
+All but the first and the last two carry the leader's term. One that is lower than a term which the host has seen is
 refused.
 """
 

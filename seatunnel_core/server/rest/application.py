@@ -16,7 +16,7 @@ from seatunnel_core.server.agent.agent import Agent
 from seatunnel_core.server.agent.peers import LARGEST_BODY
 from seatunnel_core.server.discovery.joining import Joining
 from seatunnel_core.server.errors import RequestError
-from seatunnel_core.server.rest import access, forwarding, internal, jobs, loggers, logs, nodes, page
+from seatunnel_core.server.rest import access, forwarding, internal, jobs, loggers, logs, metrics, nodes, page
 from seatunnel_core.server.rest.access import Door
 from seatunnel_core.server.rest.route import Request, Route
 from seatunnel_storage_api.errors import InvalidIdError
@@ -25,10 +25,13 @@ logger = logging.getLogger("seatunnel.cluster")
 
 _BOTH = (*nodes.ROUTES, *jobs.ROUTES, *logs.ROUTES, *loggers.ROUTES)
 
-USER_ROUTES = (*_BOTH, *page.ROUTES)
+USER_ROUTES = (*_BOTH, *metrics.ROUTES, *page.ROUTES)
 """REST v2, and the page that is made on it, on all ports."""
 
-V1_ROUTES = tuple(evolve(each, path=f"{access.V1}maps{each.path}") for each in _BOTH)
+V1_ROUTES = (
+    *(evolve(each, path=f"{access.V1}maps{each.path}") for each in _BOTH),
+    *(evolve(each, path=f"{access.V1}instance{each.path}") for each in metrics.ROUTES),
+)
 """REST v1, on the member port."""
 
 V1_OPTION = "network.rest-api.enabled"

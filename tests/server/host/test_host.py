@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from seatunnel_core.control.server import answer
+from seatunnel_core.reporting.open_metrics import Sample
 from seatunnel_core.server.host.host import Host
 from seatunnel_core.server.host.protocol import HostedJob, HostStatus
 from seatunnel_core.server.state.records import JobRecord, JobState, Wanted
@@ -23,6 +24,9 @@ class Job:
 
     def status(self) -> HostedJob:
         return HostedJob(job_id=self.record.job_id, attempt=self.record.attempt, state=self.state)
+
+    def samples(self) -> list[Sample]:
+        return [Sample("SinkWriteCount", "_total", {"job_id": self.record.job_id}, 5)]
 
     def stop(self, how: Wanted) -> None:
         self.stopped.append(how)
@@ -129,3 +133,10 @@ def test_stop_and_leave(host: Host, jobs: list[Job]) -> None:
     ask(host, do="leave", term=1)
     assert host.leaving.is_set()
     assert not host.stop_all(Wanted.CANCEL, 0.0)
+
+
+def test_figures_are_those_of_all_jobs_of_any_term(host: Host, jobs: list[Job]) -> None:
+    assert ask(host, do="figures") == {"samples": []}
+    ask(host, **order(term=7))
+    assert len(jobs) == 1
+    assert ask(host, do="figures") == {"samples": [["SinkWriteCount", "_total", {"job_id": "1"}, 5]]}

@@ -92,6 +92,9 @@ class SimulatedJob:
         self._end: JobState | None = None
         self._fenced = False
 
+    def samples(self) -> tuple[()]:
+        return ()
+
     def start(self) -> None:
         self._later(0.2, 2.0, self._claim)
 

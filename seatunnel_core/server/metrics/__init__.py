@@ -1,0 +1,1 @@
+"""What a node measures, as the pages that Prometheus reads."""

@@ -1,0 +1,189 @@
+"""The figures of a node: of the cluster as far as it knows it, and of the jobs that its hosts run."""
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from seatunnel_core import stored
+from seatunnel_core.clock import wall_clock
+from seatunnel_core.errors import StoredValueError
+from seatunnel_core.reporting.open_metrics import FAMILIES, Family, Sample
+from seatunnel_core.server.host.protocol import HostedJob
+from seatunnel_core.server.state.records import JobState
+
+if TYPE_CHECKING:
+    from seatunnel_core.server.agent.agent import Agent
+
+FRESH_S = 1.0
+"""So old figures may be: however often a node is asked, it asks its hosts once in so long."""
+
+_JOB_TYPES = {
+    JobState.PENDING: "created",
+    JobState.SCHEDULED: "scheduled",
+    JobState.RUNNING: "running",
+    JobState.DOING_SAVEPOINT: "running",
+    JobState.CANCELING: "cancelling",
+    JobState.CANCELED: "canceled",
+    JobState.FAILED: "failed",
+    JobState.FINISHED: "finished",
+    JobState.SAVEPOINT_DONE: "savepoint_done",
+}
+"""What SeaTunnel's ``job_count`` calls the states; it does not count the last one."""
+
+_MOVED = {"read": "SourceReceived", "written": "SinkWrite", "committed": "SinkCommitted"}
+
+
+def _of_jobs(name: str, kind: str, help: str, *labels: str) -> Family:
+    return Family(name=name, kind=kind, help=help, labels=("job_id", "job_name", *labels))
+
+
+OF_NODES: tuple[Family, ...] = (
+    Family(name="seatunnel_term", kind="gauge", help="The newest term of a leader that this node knows of."),
+    Family(name="seatunnel_leads", kind="gauge", help="1 of the node that leads.", labels=("address",)),
+    Family(
+        name="seatunnel_slots",
+        kind="gauge",
+        help="Slots of all nodes, from the leader; 0 where they are dynamic.",
+        labels=("state",),
+    ),
+    Family(
+        name="seatunnel_hosts",
+        kind="gauge",
+        help="Processes of this node that run jobs, and whether their Spark is ready.",
+        labels=("address", "ready"),
+    ),
+    _of_jobs("seatunnel_job_state", "gauge", "1 for the state in which a job on this node is.", "state"),
+    _of_jobs("seatunnel_job_rows", "counter", "Rows of a job on this node: read, written, committed.", "step"),
+    _of_jobs("seatunnel_job_bytes", "counter", "Bytes of a job on this node: read, written, committed.", "step"),
+)
+"""What nodes have beside the families of ``open_metrics``."""
+
+ALL_FAMILIES = (*FAMILIES, *OF_NODES)
+
+
+class Figures:
+    """The figures of one node.
+
+    Args:
+        agent: of the node.
+    """
+
+    def __init__(self, agent: "Agent") -> None:
+        self._agent = agent
+        self._asking = asyncio.Lock()
+        self._found: tuple[Sample, ...] = ()
+        self._found_at = float("-inf")
+
+    async def samples(self) -> tuple[Sample, ...]:
+        """Return the samples of all families; they may be ``FRESH_S`` old."""
+        async with self._asking:
+            if time.monotonic() - self._found_at >= FRESH_S:
+                of_hosts = await self._of_hosts()
+                self._found = (*self._of_cluster(), *self._of_jobs(), *of_hosts)
+                self._found_at = time.monotonic()
+            return self._found
+
+    async def _of_hosts(self) -> list[Sample]:
+        found: list[Sample] = []
+        for answer in await self._agent.ask_hosts({"do": "figures"}):
+            try:
+                found += [Sample.from_record(each) for each in stored.items(answer, "samples")]
+            except StoredValueError:  # a host of another version, which an earlier agent left
+                continue
+        return found
+
+    def _of_cluster(self) -> Iterator[Sample]:
+        known = self._agent.describe()
+        nodes = list(dict.fromkeys([*known["members"], *known["workers"], self._agent.address]))
+        yield Sample("cluster_info", "", {"master": known["leader"]}, 1)
+        yield Sample("cluster_time", "", {}, int(wall_clock() * 1000))
+        yield Sample("node_count", "", {}, len(nodes))
+        yield Sample("node_state", "", {"address": self._agent.address}, 1)
+        yield Sample("seatunnel_term", "", {}, known["term"])
+        yield Sample("seatunnel_leads", "", {"address": self._agent.address}, int(known["leads"]))
+        if self._agent.state is not None:
+            yield from self._of_leader()
+
+    def _of_leader(self) -> Iterator[Sample]:
+        """Yield what only a leader knows."""
+        assert self._agent.state is not None
+        found = self._agent.state.snapshot()
+        states = [*(self._agent.users.state_of(job) for job in found.jobs.values())]
+        states += [job.state for job in found.history.values()]
+        counted = Counter(_JOB_TYPES[state] for state in states)
+        for kind in dict.fromkeys([*_JOB_TYPES.values(), "failing"]):
+            yield Sample("job_count", "", {"type": kind}, counted[kind])
+        _, slots = self._agent.users.members_with({})
+        yield Sample("seatunnel_slots", "", {"state": "total"}, slots.total)
+        yield Sample("seatunnel_slots", "", {"state": "free"}, max(0, slots.free))
+
+    def _of_jobs(self) -> Iterator[Sample]:
+        report = self._agent.report()
+        hosts = () if report is None else report.hosts
+        ready = Counter(host.status is not None and host.status.ready for host in hosts)
+        for is_ready in (True, False):
+            labels = {"address": self._agent.address, "ready": str(is_ready).lower()}
+            yield Sample("seatunnel_hosts", "", labels, ready[is_ready])
+        for host in hosts:
+            for job in host.status.jobs if host.status is not None else ():
+                yield from _of_job(job)
+
+
+def _of_job(job: HostedJob) -> Iterator[Sample]:
+    labels = {"job_id": job.job_id, "job_name": job.name}
+    yield Sample("seatunnel_job_state", "", {**labels, "state": job.state.value}, 1)
+    for step, prefix in _MOVED.items():
+        for family, what in (("seatunnel_job_rows", "Count"), ("seatunnel_job_bytes", "Bytes")):
+            if prefix + what in job.metrics:
+                yield Sample(family, "_total", {**labels, "step": step}, float(job.metrics[prefix + what]))
+
+
+def by_family(samples: Iterable[Sample]) -> Mapping[str, list[Sample]]:
+    """Return samples by the names of their families, in the order of the page; those of none are left out."""
+    found: dict[str, list[Sample]] = {family.name: [] for family in ALL_FAMILIES}
+    for sample in samples:
+        if sample.family in found:
+            found[sample.family].append(sample)
+    return found
+
+
+def page(samples: Iterable[Sample], cluster: str, *, open_metrics: bool) -> bytes:
+    """Return samples, and those of this process, as a page.
+
+    Args:
+        samples: of the node.
+        cluster: its name, a label of all of them.
+        open_metrics: whether the page is OpenMetrics, and not Prometheus' older text.
+    """
+    from prometheus_client import CollectorRegistry, ProcessCollector
+    from prometheus_client.exposition import generate_latest
+    from prometheus_client.openmetrics import exposition
+
+    registry = CollectorRegistry()
+    ProcessCollector(registry=registry)
+    registry.register(_Collector(samples, cluster))
+    written: Callable[[CollectorRegistry], bytes] = exposition.generate_latest if open_metrics else generate_latest
+    return written(registry)
+
+
+class _Collector:
+    def __init__(self, samples: Iterable[Sample], cluster: str) -> None:
+        self._samples = by_family(samples)
+        self._cluster = cluster
+
+    def describe(self) -> tuple[()]:
+        """Return nothing: no other collector of the registry has these names."""
+        return ()
+
+    def collect(self) -> Iterator[Any]:
+        """Yield all families, those without samples too: who writes an alarm looks for them."""
+        from prometheus_client import Metric
+
+        for family in ALL_FAMILIES:
+            found = Metric(family.name, family.help, family.kind)
+            for sample in self._samples[family.name]:
+                labels = {"cluster": self._cluster, **sample.labels}
+                found.add_sample(sample.family + sample.suffix, labels, sample.value)
+            yield found

@@ -1,0 +1,37 @@
+"""The figures of the node that is asked, as Prometheus reads them."""
+
+import asyncio
+from typing import Any
+
+from seatunnel_core.errors import PlatformError
+from seatunnel_core.server.agent.agent import Agent
+from seatunnel_core.server.errors import RequestError
+from seatunnel_core.server.metrics.figures import page
+from seatunnel_core.server.rest.route import Handler, Request, Route
+
+OPTION = "telemetry.metric.enabled"
+
+_PLAIN = "text/plain; version=0.0.4; charset=utf-8"
+_OPEN = "application/openmetrics-text; version=1.0.0; charset=utf-8"
+
+
+def _page(*, open_metrics: bool) -> Handler:
+    async def handler(agent: Agent, _request: Request, _body: bytes) -> Any:
+        from starlette.responses import Response
+
+        if not agent.config.serves_metrics:
+            raise RequestError(f"metrics are not served: set {OPTION}: true in seatunnel.yaml", status=404)
+        found = await agent.figures.samples()
+        try:
+            body = await asyncio.to_thread(page, found, agent.config.cluster, open_metrics=open_metrics)
+        except ImportError as error:
+            raise PlatformError(f"metrics need more ({error}): pip install 'seatunnel-core[cluster]'") from error
+        return Response(body, media_type=_OPEN if open_metrics else _PLAIN)
+
+    return handler
+
+
+ROUTES = (
+    Route("GET", "/metrics", _page(open_metrics=False), to_leader=False),
+    Route("GET", "/openmetrics", _page(open_metrics=True), to_leader=False),
+)
