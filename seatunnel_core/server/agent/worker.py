@@ -69,6 +69,15 @@ class Welcome:
             hosts=tuple(stored.texts(block, "hosts")),
         )
 
+    @classmethod
+    def of_members(cls, block: Any) -> "Welcome":
+        """Return what a master says of the cluster to a node that moves no rows, and so has nothing to do for a host.
+
+        Raises:
+            StoredValueError: it is nothing of the kind.
+        """
+        return cls.of({**block, "masters": stored.member(block, "members"), "spark": "", "hosts": []})
+
 
 @define
 class _Master:
@@ -209,8 +218,7 @@ class WorkerAgent:
         if self._spark is not None:
             request = {"address": self.address, "slots": self.config.offered or self.config.slots}
             return Welcome.of(client.ask("POST", "/internal/v1/workers", request))
-        known = client.ask("GET", "/internal/v1/members")
-        return Welcome.of({**known, "masters": stored.member(known, "members"), "spark": ""})
+        return Welcome.of_members(client.ask("GET", "/internal/v1/members"))
 
     def stop(self) -> None:
         """End ``run``."""

@@ -1,11 +1,14 @@
 """What a worker knows of masters, and what a master knows of workers and of hosts without executors. No processes."""
 
+from pathlib import Path
+
 import pytest
 
 from seatunnel_core.server.agent.host_spark import FORGOTTEN_AFTER_S, UNKNOWN_AFTER_S, verdict
 from seatunnel_core.server.agent.worker import KEEP_S, Joined, Welcome
 from seatunnel_core.server.agent.workers import WORKER_S, Workers
 from seatunnel_core.server.spark_children.spark_master import MasterState
+from tests.server.test_rest import config_of, leading
 
 
 def welcome(leader: str = "m1:1", *masters: str, spark: str = "spark://m1:7") -> Welcome:
@@ -82,3 +85,10 @@ def test_a_host_without_executors_is_replaced_when_it_would_wait_for_ever(
 ) -> None:
     assert told in verdict("app-1", bare_s, found)
     assert bool(told) == bool(verdict("app-1", bare_s, found))
+
+
+def test_a_node_that_only_takes_requests_learns_who_leads_from_what_masters_say(tmp_path: Path) -> None:
+    """It could not read the answer, which names no hosts, and knew of no leader for as long as it lived."""
+    said = leading(tmp_path, config_of(tmp_path)).describe()
+    told = Welcome.of_members(said)
+    assert (told.leader, told.masters, told.spark, told.hosts) == ("127.0.0.1:1", ("127.0.0.1:1",), "", ())
