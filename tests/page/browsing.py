@@ -2,10 +2,8 @@
 
 import os
 import shutil
-import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -100,11 +98,17 @@ class Watched:
 
 @contextmanager
 def watched(
-    browser: Any, origin: str, *, width: int = 1280, dark: bool = False, login: tuple[str, str] | None = None
+    browser: Any,
+    origin: str,
+    *,
+    width: int = 1280,
+    height: int = 900,
+    dark: bool = False,
+    login: tuple[str, str] | None = None,
 ) -> Iterator[Watched]:
     """Give a page in a window of a width, that is let in with a user and a password."""
     context = browser.new_context(
-        viewport={"width": width, "height": 900},
+        viewport={"width": width, "height": height},
         color_scheme="dark" if dark else "light",
         locale="en-GB",
         http_credentials=None if login is None else {"username": login[0], "password": login[1]},
@@ -133,10 +137,3 @@ def watched(
         yield found
     finally:
         context.close()
-
-
-def drawn(page: Any, path: Path, *, whole: bool = True) -> None:
-    """Write a picture of the page, in as few colours as it needs, when there is pngquant."""
-    page.screenshot(path=str(path), full_page=whole, animations="disabled")
-    if shutil.which("pngquant"):
-        subprocess.run(["pngquant", "--force", "--output", str(path), "128", str(path)], check=True)

@@ -17,13 +17,13 @@ HOSTILE = "<img src=x onerror=alert(1)><script>alert(2)</script>"
 ENDS = (JobState.FINISHED, JobState.FINISHED, JobState.FAILED, JobState.CANCELED, JobState.SAVEPOINT_DONE)
 
 
-def ended(number: int, at: float) -> EndedJob:
-    """Return one of the jobs; of five, one failed."""
+def ended(number: int, at: float, *, plain: bool) -> EndedJob:
+    """Return one of the jobs; of five, one failed. ``plain`` ones have no hostile names."""
     state = ENDS[number % len(ENDS)]
     failure = f"pipeline 1 (a -> b): line 3 has {HOSTILE}\nMore: seatunnel help ROW-ERROR"
     return EndedJob(
         job_id=f"ended-{number}",
-        name=f"load {number} {HOSTILE if number % 7 == 0 else ''}",
+        name=f"load {number} {HOSTILE if number % 7 == 0 and not plain else ''}",
         state=state,
         error=failure if state is JobState.FAILED else "",
         attempts=1,
@@ -44,11 +44,11 @@ def a_node(folder: Path, *, jobs: int) -> Iterator[tuple[Node, str]]:
         yield node, f"http://127.0.0.1:{port}"
 
 
-def write_history(folder: Path, jobs: int) -> None:
+def write_history(folder: Path, jobs: int, *, plain: bool = False) -> None:
     """Write the ends of so many jobs, a second apart, the last one a minute ago."""
     config = node_config(engine_file=folder / "config/seatunnel.yaml", environment={"HOME": str(folder / "home")})
     with contextlib.closing(open_store(config.engine, None, config.cluster)) as store:
         tenure, now = store.claim(), wall_clock()
-        records = (ended(number, now - 60 - (jobs - number)) for number in range(jobs))
+        records = (ended(number, now - 60 - (jobs - number), plain=plain) for number in range(jobs))
         tenure.commit({record.key: record.to_bytes() for record in records})
         tenure.release()

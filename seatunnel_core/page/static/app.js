@@ -16,12 +16,13 @@ const VIEWS = { "": Overview, jobs: Jobs, job: Job, submit: Submit };
 function Page() {
   const route = useRoute();
   const overview = usePolled("/overview", 3_000);
+  const single = overview.value?.singleJob;
+  const nodes = usePolled(overview.value && !single ? "/system-monitoring-information" : null, 5_000);
   const place = route.parts[0] ?? "";
   const View = VIEWS[place] ?? NoView;
-  const alone = overview.value?.singleJob;
   useEffect(() => {
-    if (alone && place !== "job") location.replace(to("job", alone));
-  }, [alone, place]);
+    if (single && place !== "job") location.replace(to("job", single));
+  }, [single, place]);
   useEffect(() => {
     document.title = ["SeaTunnel", ...route.parts].join(" · ");
   }, [route]);
@@ -29,12 +30,12 @@ function Page() {
     <a class="skip" href="#main" onClick=${(event) => skip(event)}>To the content</a>
     <header class="top">
       <a class="mark" href="#/"><img src="page/icon.svg" alt="" width="24" height="24" />SeaTunnel</a>
-      <nav aria-label="Views">${(alone ? [] : PLACES).map(([name, title]) => html`
+      <nav aria-label="Views">${(single ? [] : PLACES).map(([name, title]) => html`
         <a href=${`#/${name}`} aria-current=${place === name || (name === "jobs" && place === "job") ? "page" : null}>${title}</a>`)}</nav>
       <${Theme} />
     </header>
-    <${Trouble} answeredAt=${overview.at} cluster=${overview.value} />
-    <main id="main" tabindex="-1"><${View} key=${place + (route.parts[1] ?? "")} route=${route} overview=${overview} /></main>`;
+    <${Trouble} overview=${overview} nodes=${nodes.value} />
+    <main id="main" tabindex="-1"><${View} key=${place + (route.parts[1] ?? "")} route=${route} overview=${overview} nodes=${nodes} /></main>`;
 }
 
 function skip(event) {
@@ -47,19 +48,30 @@ function NoView() {
 }
 
 /** Says so when the node is silent, has no leader, or does not let one in; what is shown below stays as it last was. */
-function Trouble({ answeredAt, cluster }) {
+function Trouble({ overview, nodes }) {
   const trouble = useTrouble();
   if (!trouble) return html`<div role="status" class="trouble"></div>`;
-  const since = answeredAt ? ` What you see is of ${clock(answeredAt)}.` : "";
-  const others = (cluster?.pages ?? []).filter((each) => !each.startsWith(location.origin));
+  const since = overview.at ? ` What you see is of ${clock(overview.at)}.` : "";
+  const single = overview.value?.singleJob;
+  const others = pagesOf(nodes);
   return html`<div role="status" class="trouble shown">
-    ${trouble.status === 0 && cluster?.singleJob && html`<p><b>The command that runs the job does not answer.</b>${since} When the job has ended, its last words are in the terminal.</p>`}
-    ${trouble.status === 0 && !cluster?.singleJob && html`<p><b>${location.host} does not answer.</b>${since} The page tries again, and goes on when it answers.
-      ${others.length > 0 && html` Other nodes: ${others.map((each) => html`<a href=${each + location.hash}>${new URL(each).host}</a> `)}`}</p>`}
+    ${trouble.status === 0 && single && html`<p><b>The command that runs the job does not answer.</b>${since} When the job has ended, its last words are in the terminal.</p>`}
+    ${trouble.status === 0 && !single && html`<p><b>${location.host} does not answer.</b>${since} The page tries again, and goes on when it answers.
+      ${others.length > 0 && html` Other nodes: ${others.map((each) => html`<a href=${each.href}>${each.host}</a> `)}`}</p>`}
     ${trouble.status === 401 && html`<p><b>Not let in.</b> User or password are wrong: reload the page, and write them again.</p>`}
     ${trouble.status === 504 && html`<p><b>An answer takes too long.</b>${since} The node or the leader hangs, or has too much to do; the page tries again.</p>`}
     ${trouble.status === 503 && html`<p><b>The cluster has no leader at this moment.</b>${since} Jobs go on when another node has taken over; the page tries again.</p>`}
   </div>`;
+}
+
+/** The pages of the other nodes, which serve theirs by the same port as this one, unless they are on its machine. */
+function pagesOf(nodes) {
+  const hosts = new Set((Array.isArray(nodes) ? nodes : []).map((each) => String(each.host)));
+  return [...hosts].filter((host) => host && host !== location.hostname).map((host) => {
+    const page = new URL(location.href);
+    page.hostname = host;
+    return page;
+  });
 }
 
 function Theme() {

@@ -7,17 +7,18 @@ import { usePolled } from "./rest.js";
 import { to } from "./route.js";
 import { bytes, count, duration, NONE, number, size } from "./words.js";
 
-export function Overview({ overview }) {
+export function Overview({ overview, nodes }) {
   const found = overview.value;
   return html`<h1>Overview</h1>
     <${Instead} of=${overview} what="the numbers of the cluster" />
-    ${found && html`<${Numbers} found=${found} />`}
-    ${found && html`<section aria-labelledby="nodes"><h2 id="nodes">Nodes</h2><${Nodes} overview=${found} /></section>`}
+    ${found && html`<${Numbers} found=${found} nodes=${listed(nodes.value)} />`}
+    ${found && html`<section aria-labelledby="nodes"><h2 id="nodes">Nodes</h2><${Nodes} monitored=${nodes} /></section>`}
     <section aria-labelledby="running"><h2 id="running">Running jobs</h2><${Running} /></section>`;
 }
 
-function Numbers({ found }) {
+function Numbers({ found, nodes }) {
   const slots = number(found.totalSlot);
+  const leader = nodes.find(leads);
   return html`<div class="tiles">
     <${Tile} title="Running" value=${count(found.runningJobs)} href=${to("jobs")} />
     <${Tile} title="Pending" value=${count(found.pendingJobs)} href=${to("jobs", "pending")} />
@@ -28,22 +29,22 @@ function Numbers({ found }) {
     <${Tile} title="Slots" value=${slots ? `${count(found.unassignedSlot)} / ${count(slots)}` : "dynamic"} note=${slots ? "free" : ""} />
   </div>
   <p class="quiet">${[
-    found.leader && `Leader ${found.leader}`,
-    found.term !== undefined && `term ${found.term}`,
-    found.clusterName && `cluster ${found.clusterName}`,
+    leader && `Leader ${address(leader)}`,
+    leader?.term && `term ${leader.term}`,
     found.projectVersion && `version ${found.projectVersion}`,
   ].filter(Boolean).join(" · ")}</p>`;
 }
 
-function Nodes({ overview }) {
-  const monitored = usePolled("/system-monitoring-information", 5_000);
+const address = (node) => (node.port ? `${node.host}:${node.port}` : String(node.host));
+
+const leads = (node) => String(node.isMaster) === "true";
+
+function Nodes({ monitored }) {
   const workers = usePolled("/resource/workers", 5_000);
   const slots = new Map((workers.value?.workers ?? []).map((each) => [each.address, each]));
-  const nodes = Array.isArray(monitored.value) ? monitored.value : [];
-  const address = (node) => (node.port ? `${node.host}:${node.port}` : String(node.host));
   const columns = [
     { title: "Address", cell: (node) => html`<b>${address(node)}</b>` },
-    { title: "Role", cell: (node) => role(node, overview) },
+    { title: "Role", cell: role },
     { title: "Slots", number: true, cell: (node) => slotsOf(slots.get(address(node)) ?? node) },
     { title: "Memory of the machine", cell: (node) => memory(node["physical.memory.total"], node["physical.memory.free"]) },
     { title: "Memory of the node", number: true, cell: (node) => bytes(size(node["heap.memory.used"])) },
@@ -52,13 +53,12 @@ function Nodes({ overview }) {
     { title: "Clock", number: true, cell: (node) => skew(node["cluster.timeDiff"]) },
   ];
   if (monitored.value === undefined) return html`<${Instead} of=${monitored} what="the nodes" />`;
-  return html`<${Table} label="Nodes" columns=${columns} rows=${nodes} id=${address} empty="No node has answered." />`;
+  return html`<${Table} label="Nodes" columns=${columns} rows=${listed(monitored.value)} id=${address} empty="No node has answered." />`;
 }
 
-function role(node, overview) {
+function role(node) {
   if (node.timeout) return html`<span class="pill bad">does not answer</span>`;
-  const leads = String(node.isMaster) === "true" || (overview.leader && overview.leader === `${node.host}:${node.port}`);
-  return leads ? html`<span class="pill good">leader</span>` : (node.role ?? "member").toLowerCase().replaceAll("_", " ");
+  return leads(node) ? html`<span class="pill good">leader</span>` : (node.role ?? "member").toLowerCase().replaceAll("_", " ");
 }
 
 function slotsOf(node) {
