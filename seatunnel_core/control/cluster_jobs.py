@@ -239,14 +239,12 @@ class ClusterJobs:
                 return Taken.FINISHED
             if found.state and not found.has_ended:
                 return Taken.FOLLOWED
-            if refused is not None and not found.state:
-                raise refused  # it is not there, so nobody else has submitted it meanwhile
             try:
                 self._submit(submission, restore=found.has_ended)
             except UsageError as error:
                 if refused is not None:
                     raise
-                refused = error
+                refused = error  # unless it has come and ended between the question and this
             else:
                 return Taken.RESTORED if found.has_ended else Taken.SUBMITTED
         raise refused or UsageError(f"the job {submission.job_id} ends as often as it is submitted")

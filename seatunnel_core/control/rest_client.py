@@ -13,7 +13,7 @@ from attrs import field, frozen
 from seatunnel_core.control.node_client import Answer, Connection, NodeClient
 from seatunnel_core.errors import UsageError
 
-DEFAULT_PORT = 8080
+DEFAULT_PORT, DEFAULT_TLS_PORT = 8080, 8443
 
 
 @frozen(kw_only=True)
@@ -41,14 +41,15 @@ class RestAddress:
 
         Args:
             nodes: hosts, ``host:port`` or URLs, as a list or with commas between them.
-            port: of those that name none; ``None`` is ``DEFAULT_PORT``.
+            port: of those that name none; ``None``: the one that a node has by itself.
             more: the other fields. ``https`` is also said by a URL.
 
         Raises:
             UsageError: there is no node, or one of them cannot be one.
         """
         words = nodes.split(",") if isinstance(nodes, str) else nodes
-        found = [_node(word.strip(), port or DEFAULT_PORT) for word in words if word.strip()]
+        own_port = DEFAULT_TLS_PORT if more.get("https") else DEFAULT_PORT
+        found = [_node(word.strip(), port, own_port) for word in words if word.strip()]
         if not found:
             raise UsageError("no node of the cluster is named: write host:port, with commas between several")
         schemes = {scheme for scheme, _ in found if scheme}
@@ -63,9 +64,10 @@ class RestAddress:
         )
 
 
-def _node(word: str, port: int) -> tuple[str, str]:
+def _node(word: str, port: int | None, own_port: int) -> tuple[str, str]:
     """Return the scheme, if there is one, and ``host:port``."""
     scheme, separator, rest = word.partition("://")
+    port = port or (DEFAULT_TLS_PORT if separator and scheme == "https" else own_port)
     try:
         parts = urlsplit(f"//{rest if separator else word}")
         named = parts.port or port

@@ -109,7 +109,9 @@ def test_text_and_variables_and_names_go_along_and_no_variable_into_the_address(
         assert form.target == "/submit-job/upload?jobId=1&isStartWithSavePoint=false"
         assert json.dumps({"a": 'quote " and €'}).encode() in form.body
         assert b'name="config_file"; filename="job.conf"\r\n' in form.body
-    assert "quote" not in repr(Submission(job_id="1", text="secret", variables={"a": "quote"}))
+    assert repr(Submission(job_id="1", text="secret", variables={"a": "quote"})) == (
+        "Submission(job_id='1', format='hocon', name='')"
+    )
 
 
 def test_nodes_without_a_leader_are_asked_again_until_the_patience_ends() -> None:

@@ -13,7 +13,7 @@ from tests.control.rest_node import in_turn, rest_node
     [
         ("node1", ("node1:8080",), False),
         ("node1:9090, node2,", ("node1:9090", "node2:8080"), False),
-        ("https://node1:8443,https://node2", ("node1:8443", "node2:8080"), True),
+        ("https://node1,https://node2:8443", ("node1:8443", "node2:8443"), True),
         ("[::1]:8080,10.0.0.1", ("[::1]:8080", "10.0.0.1:8080"), False),
         (["http://node1:80/"], ("node1:80",), False),
     ],
