@@ -49,7 +49,8 @@ def asset_of(asked: dict[str, Any]) -> dg.AssetsDefinition:
 
 
 def cluster_of(asked: dict[str, Any]) -> SeaTunnelCluster:
-    return SeaTunnelCluster(nodes=asked["nodes"], poll_interval_s=0.2)
+    password = os.environ["SEATUNNEL_PASSWORD"]
+    return SeaTunnelCluster(nodes=asked["nodes"], user="admin", password=password, poll_interval_s=0.2)
 
 
 def main() -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from seatunnel_core.control.cluster_jobs import stable_job_id
+from tests.plugins.orchestrators.conftest import Rest
 from tests.plugins.orchestrators.jobs import ROWS, copying, failing, shown
 from tests.plugins.orchestrators.player import HERE, Player, wait_for
 from tests.runtime.command import column
@@ -23,12 +24,18 @@ MOMENTS = (datetime(2026, 1, 31, tzinfo=UTC) + timedelta(days=day) for day in it
 
 
 @pytest.fixture(scope="module")
-def airflow(nodes: list[Node], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Player]:
+def airflow(rest: Rest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Player]:
     folder = tmp_path_factory.mktemp("airflow")
     shutil.copytree(HERE / "dags", folder / "dags")
     (folder / "dags/orders.py").write_text(shown("orders.py"))
     (folder / "dags/orders.conf").write_text(shown("orders.conf").replace("/data", str(folder)))
-    connection = {"conn_type": "seatunnel", "host": ",".join(node.address for node in nodes)}
+    connection = {
+        "conn_type": "seatunnel",
+        "host": ",".join(rest.addresses),
+        "login": "admin",
+        "password": rest.password,
+        "extra": {"https": True, "ca_file": str(rest.ca_file)},
+    }
     environment = {
         "AIRFLOW_HOME": str(folder),
         "AIRFLOW__CORE__DAGS_FOLDER": str(folder / "dags"),
@@ -72,10 +79,11 @@ def test_a_job_is_submitted_and_followed_and_its_figures_are_the_result(
     assert nodes[0].job(job_id)["finishTime"] == finished
 
 
-def test_the_dag_of_the_page_runs(airflow: Player) -> None:
+def test_the_dag_of_the_page_runs(nodes: list[Node], airflow: Player) -> None:
     ended = airflow.run(dag="orders", module="orders", when="2026-01-02T00:00:00+00:00")
     assert (ended["state"], ended["figures"]["rows_committed"]) == ("success", 1000), airflow.said()[-3000:]
     assert "running trigger in line" in airflow.said()
+    assert nodes[0].job(ended["figures"]["job_id"])["jobStatus"] == "FINISHED"
 
 
 @pytest.mark.parametrize("dag", ["copy", "copy_deferred"])
@@ -108,7 +116,7 @@ def test_a_job_that_was_stopped_goes_on_and_its_rows_come_once(
 
 
 def test_a_job_that_failed_goes_on_at_the_next_try_and_the_error_is_that_of_the_job(
-    airflow: Player, tmp_path: Path
+    nodes: list[Node], airflow: Player, tmp_path: Path
 ) -> None:
     run, job_id = run_of("copy_twice")
     ended = airflow.run(**run, conf={"job": failing(tmp_path / "out")})
@@ -118,6 +126,7 @@ def test_a_job_that_failed_goes_on_at_the_next_try_and_the_error_is_that_of_the_
     assert said.count(f"SeaTunnel job {job_id} had ended before it was done, and goes on") == 1
     assert f"AirflowException: the job {job_id} failed: pipeline 1" in said
     assert "MAX_ROW" in said
+    assert nodes[0].job(job_id)["errorMsg"] in said
 
 
 def test_a_job_that_is_refused_fails_without_another_try(nodes: list[Node], airflow: Player, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from seatunnel_core.control.cluster_jobs import stable_job_id
+from tests.plugins.orchestrators.conftest import Rest
 from tests.plugins.orchestrators.jobs import ROWS, copying, failing, shown
 from tests.plugins.orchestrators.player import Player, wait_for
 from tests.runtime.command import column
@@ -20,17 +21,26 @@ NUMBERS = itertools.count(1)
 
 
 @pytest.fixture(scope="module")
-def dagster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Player]:
-    environment = {"DAGSTER_DISABLE_TELEMETRY": "1", "SEATUNNEL_PASSWORD": "of nobody"}
+def dagster(rest: Rest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Player]:
+    environment = {
+        "DAGSTER_DISABLE_TELEMETRY": "1",
+        "SEATUNNEL_PASSWORD": rest.password,
+        "SSL_CERT_FILE": str(rest.ca_file),
+    }
     player = Player("dagster_player.py", tmp_path_factory.mktemp("dagster"), environment)
     yield player
     player.close()
 
 
 @pytest.fixture
-def run(nodes: list[Node]) -> dict[str, Any]:
+def run(rest: Rest, nodes: list[Node]) -> dict[str, Any]:
     """What a player is asked for the retry of a run."""
-    return {"nodes": [node.address for node in nodes], "asset": "orders", "run": f"run-{next(NUMBERS)}"}
+    assert len(rest.addresses) == len(nodes)
+    return {"nodes": addresses_of(rest), "asset": "orders", "run": f"run-{next(NUMBERS)}"}
+
+
+def addresses_of(rest: Rest) -> list[str]:
+    return [f"https://{address}" for address in rest.addresses]
 
 
 @pytest.fixture
@@ -57,9 +67,9 @@ def test_a_job_makes_an_asset_whose_metadata_says_what_it_moved(
 
 
 def test_the_definitions_of_the_page_and_its_component_make_their_assets(
-    nodes: list[Node], dagster: Player, tmp_path: Path, run: dict[str, Any]
+    rest: Rest, dagster: Player, tmp_path: Path, run: dict[str, Any]
 ) -> None:
-    addresses = ", ".join(f'"{node.address}"' for node in nodes)
+    addresses = ", ".join(f'"{address}"' for address in addresses_of(rest))
     files = {
         "code/definitions.py": shown("definitions.py").replace('"node1:8080", "node2:8080"', addresses),
         "code/orders.conf": shown("orders.conf").replace("/data", f"{tmp_path}/by_code"),
