@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from seatunnel_core import stored
+from seatunnel_core.reporting.metrics import PipelineMetrics
 from seatunnel_core.reporting.report import PipelineView
 
 
@@ -21,6 +22,36 @@ def pipeline_record(view: PipelineView) -> dict[str, Any]:
         "splits_total": view.splits_total,
         "checkpoint": view.last_checkpoint_id,
         "degraded": view.degraded,
+    }
+
+
+def measured_record(view: PipelineMetrics) -> dict[str, Any]:
+    """Return the same with what is measured beside it, for pages. Rates change until a minute after the last row."""
+    return {
+        **pipeline_record(view),
+        "written": view.rows_written,
+        "skipped": view.rows_skipped,
+        "rows_per_second": round(view.rows_read_per_second, 1),
+        "bytes_per_second": round(view.bytes_read_per_second),
+        "in_flight": view.units_in_flight,
+        "running": view.units_running,
+        "uncommitted": view.uncommitted,
+        "restarts": view.restarts,
+        "restores": view.restores,
+        "failure": view.failure,
+        "code": view.code,
+        "checkpoints": {
+            "triggered": view.checkpoints_triggered,
+            "completed": view.checkpoints_completed,
+            "failed": view.checkpoints_failed,
+            "pending": view.checkpoints_pending,
+            "epoch": view.epoch,
+            "size_bytes": view.checkpoint_bytes,
+            "acknowledge_ms": view.checkpoint_acknowledge.last_ms,
+            "store_ms": view.checkpoint_store.last_ms,
+            "commit_ms": view.checkpoint_commit.last_ms,
+            "longest_ms": view.checkpoint_acknowledge.longest_ms,
+        },
     }
 
 

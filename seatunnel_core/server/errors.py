@@ -34,7 +34,13 @@ class HostError(ClusterError):
 class RequestError(ClusterError):
     """A request of a client or of another node is refused."""
 
-    def __init__(self, message: str, *, status: int = 400) -> None:
+    def __init__(self, message: str, *, status: int = 400, reason: str = "") -> None:
         super().__init__(message)
         self.status = status
         """The HTTP status of the answer."""
+
+        self.reason = reason or _REASONS.get(status, "bad_request")
+        """A word for programs, as docs/reference/rest.md lists them."""
+
+
+_REASONS = {401: "unauthorized", 404: "not_found", 413: "too_large", 500: "internal_error", 503: "unavailable"}

@@ -53,11 +53,16 @@ class SubmittedJob:
                 all of them.
         """
         raw, problems = self.read(), Problems()
-        for block in raw.blocks:
-            if block.identifier.lower() == "localfile":
-                _require_absolute(block.block, problems)
+        require_absolute_paths(raw, problems)
         problems.raise_errors()
         return str(raw.env[JOB_NAME])
+
+
+def require_absolute_paths(raw: RawJob, problems: Problems) -> None:
+    """Report the relative paths of a job: each node would take them for another file."""
+    for block in raw.blocks:
+        if block.identifier.lower() == "localfile":
+            _require_absolute(block.block, problems)
 
 
 def _require_absolute(value: Value, problems: Problems) -> None:

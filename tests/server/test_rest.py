@@ -12,11 +12,12 @@ from attrs import evolve
 
 from seatunnel_core.control.signing import ANSWER, AUTHORIZATION, BOOT, DIGEST, Secret, digest_of
 from seatunnel_core.errors import UsageError
-from seatunnel_core.server.agent import answers, dispatcher
+from seatunnel_core.server.agent import dispatcher
 from seatunnel_core.server.agent.agent import Agent
 from seatunnel_core.server.agent.node_config import NodeConfig, node_config
 from seatunnel_core.server.agent.peers import LARGEST_BODY
 from seatunnel_core.server.demand import Demand
+from seatunnel_core.server.description import Description
 from seatunnel_core.server.election import Claim, Look
 from seatunnel_core.server.rest.application import application
 from seatunnel_core.server.state.records import JobRecord
@@ -201,7 +202,7 @@ def test_a_leader_reads_each_of_thousands_of_jobs_once(tmp_path: Path, monkeypat
         return Demand()
 
     monkeypatch.setattr(dispatcher, "demand_of", counted)
-    monkeypatch.setattr(answers, "env_of", lambda _: {})
+    monkeypatch.setattr(dispatcher, "describe", lambda _: Description())
     for _ in range(2):
         agent.dispatcher._read_jobs(records)
     assert len(read) == len(records)

@@ -8,16 +8,22 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
+from seatunnel_core.clock import wall_clock
 from seatunnel_core.control.signing import Doorkeeper
 from seatunnel_core.server.agent import answers
+from seatunnel_core.server.agent.asides import Asides
 from seatunnel_core.server.agent.cluster_logs import ClusterLogs
 from seatunnel_core.server.agent.dispatcher import Dispatcher
 from seatunnel_core.server.agent.host_spark import host_spark
+from seatunnel_core.server.agent.job_storage import JobStorage
 from seatunnel_core.server.agent.leadership import Leadership
+from seatunnel_core.server.agent.machine import Machine
 from seatunnel_core.server.agent.node_config import NodeConfig
 from seatunnel_core.server.agent.own_hosts import OwnHosts
 from seatunnel_core.server.agent.peers import Peers
 from seatunnel_core.server.agent.requests import UserRequests
+from seatunnel_core.server.agent.savepoints import Savepoints
+from seatunnel_core.server.agent.shared_answer import SharedAnswer
 from seatunnel_core.server.agent.workers import Workers
 from seatunnel_core.server.errors import RequestError
 from seatunnel_core.server.member_report import MemberReport
@@ -48,6 +54,14 @@ class Agent:
         self.users = UserRequests(self.leadership, self.dispatcher)
         self.logs = ClusterLogs(config, address, self.peers, self._nodes)
         self.figures = Figures(self)
+        self.machine = Machine()
+        self.monitoring = SharedAnswer()
+        self.storage = JobStorage(config.engine)
+        self.asides = Asides(config)
+        self.savepoints = Savepoints(address, self.peers)
+        self.writing = asyncio.Lock()
+        """Held while a long list is written for a reader."""
+
         self._stopping = asyncio.Event()
 
     def _wake(self) -> None:
@@ -102,6 +116,10 @@ class Agent:
         """Return what is known of the hosts of this member; ``None`` while they are looked for."""
         return self.hosts.report()
 
+    def clock_difference(self) -> int:
+        """Return how far the clock of this node is before that of the leader, in milliseconds."""
+        return 0 if self.state is not None else self.leadership.clock.ms
+
     def working(self) -> int:
         """Return on how many nodes the rows of jobs move: workers, and masters that are workers, too."""
         return len(self.workers.living()) + self.leadership.working_masters()
@@ -125,6 +143,7 @@ class Agent:
             "workers": self.workers.living(),
             "spark": self._spark.url(),
             "hosts": list(self.hosts.names()),
+            "clock": wall_clock(),
         }
 
     def describe(self) -> dict[str, Any]:
@@ -160,3 +179,5 @@ class Agent:
         self._spark.end()
         await self.leadership.close()
         self.peers.close()
+        self.storage.close()
+        self.savepoints.close()

@@ -10,13 +10,13 @@ from typing import Any
 from attrs import evolve
 
 from seatunnel_core.clock import wall_clock
-from seatunnel_core.server.agent import answers
 from seatunnel_core.server.agent.leadership import Leadership
 from seatunnel_core.server.agent.members import Members
 from seatunnel_core.server.agent.node_config import NodeConfig
 from seatunnel_core.server.agent.own_hosts import OwnHosts
 from seatunnel_core.server.agent.peers import Peers
 from seatunnel_core.server.demand import Demand, demand_of
+from seatunnel_core.server.description import Description, describe
 from seatunnel_core.server.errors import ClusterError
 from seatunnel_core.server.host.protocol import HostedJob
 from seatunnel_core.server.scheduling.decisions import (
@@ -79,8 +79,8 @@ class Dispatcher:
         self._peers = peers
         self._members: Members | None = None
         self._ages = Ages()
-        self._read: dict[str, tuple[SubmittedJob, Demand, Mapping[str, str]]] = {}
-        """By job: what it asks for, and its options for the history. Each is read once, since beats wait for it."""
+        self._read: dict[str, tuple[SubmittedJob, Demand, Description]] = {}
+        """By job: what it asks for, and what its text says. Each is read once, since beats wait for it."""
 
         self._news = asyncio.Event()
         self.view: View | None = None
@@ -144,7 +144,7 @@ class Dispatcher:
         for job_id, record in jobs.items():
             job, before = SubmittedJob.of(record), self._read.get(job_id)
             if before is None or before[0] != job:
-                before = job, demand_of(job), answers.env_of(record)
+                before = job, demand_of(job), describe(job)
             found[job_id] = before
         self._read = found
 
@@ -165,7 +165,7 @@ class Dispatcher:
             stopping_s=self._ages.note("stopping", dict.fromkeys(wanted, True), now),
             waiting_s=self._ages.note("waiting", waiting, now),
             placed_s=self._ages.note("placed", placed, now),
-            envs={job_id: env for job_id, (_, _, env) in self._read.items()},
+            descriptions={job_id: described for job_id, (_, _, described) in self._read.items()},
         )
         return evolve(view, strange_s=self._ages.note("strange", dict.fromkeys(strange_jobs(view), True), now))
 
@@ -190,6 +190,11 @@ class Dispatcher:
         except ClusterError:
             return False  # said where the tenure was lost
         return bool(changes)
+
+    def description(self, job: JobRecord) -> Description:
+        """Return what the text of a job says of it."""
+        found, now = self._read.get(job.job_id), SubmittedJob.of(job)
+        return found[2] if found is not None and found[0] == now else describe(now)  # it was submitted a moment ago
 
     def hosted(self, job: JobRecord) -> HostedJob | None:
         """Return a job as its host reported it last, or ``None``."""

@@ -13,7 +13,9 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 from seatunnel_core import stored
+from seatunnel_core.clock import wall_clock
 from seatunnel_core.errors import SeaTunnelError, StoredValueError
+from seatunnel_core.server.agent.machine import ClockDifference
 from seatunnel_core.server.agent.node_config import NodeConfig
 from seatunnel_core.server.agent.peers import Line, Peers
 from seatunnel_core.server.election import Claim, Command, Election, Look, Role, Seen, SendBeat, StepDown
@@ -58,6 +60,9 @@ class Leadership:
         self.address = address
         self.election = Election(address, config.timing)
         self.state: ClusterState | None = None
+        self.clock = ClockDifference()
+        """From the leader, while this node is a standby."""
+
         self._config = config
         self._store = store
         self._peers = peers
@@ -152,7 +157,7 @@ class Leadership:
             RequestError: this node does not lead, or not for sure.
         """
         if self.state is None or not self.leads():
-            raise RequestError("this node does not lead the cluster now: try again", status=503)
+            raise RequestError("this node does not lead the cluster now: try again", status=503, reason="no_leader")
         return self.state
 
     async def change(self, change: Callable[..., Value], *arguments: Any) -> Value:
@@ -294,9 +299,11 @@ class Leadership:
             leader = self.leader()
             if self.election.role is Role.STANDBY and leader not in ("", self.address):
                 request = {"address": self.address, "works": self._config.role.works}
+                sent = wall_clock()
                 try:
-                    await self._peers.ask(leader, Line.JOIN, "/internal/v1/join", request)
-                except SeaTunnelError as error:
+                    answer = await self._peers.ask(leader, Line.JOIN, "/internal/v1/join", request)
+                    self.clock.note(leader, stored.seconds(answer, "clock"), sent, wall_clock())
+                except (SeaTunnelError, StoredValueError) as error:  # a leader of an earlier version tells no time
                     logger.debug("the leader did not take note of this node: %s", error)
             await asyncio.sleep(JOIN_S)
 

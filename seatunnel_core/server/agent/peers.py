@@ -50,6 +50,9 @@ class Line(enum.Enum):
     READ = "read", 5.0
     """Logs and figures, for people."""
 
+    MONITORING = "monitoring", 3.0
+    SAVEPOINT = "savepoint", 60.0
+
     @property
     def answer_s(self) -> float:
         """The longest time until an answer, in seconds."""
@@ -65,6 +68,7 @@ class Peers:
         self._asking = ThreadPoolExecutor(32, "peer")
         self._forwarding = ThreadPoolExecutor(8, "forward")
         self._reading = ThreadPoolExecutor(8, "read")
+        """For readers, who may ask members that hang: what leads the cluster never waits for them."""
 
     def close(self) -> None:
         """Wait for nothing any more."""
@@ -78,7 +82,8 @@ class Peers:
             SeaTunnelError: it refuses, or cannot be reached; then the cause is the operating system's error.
         """
         client = self._clients.setdefault((member, line), self._client(member, line.answer_s))
-        return await asyncio.get_running_loop().run_in_executor(self._asking, client.ask, "POST", target, body)
+        pool = self._reading if line in (Line.MONITORING, Line.SAVEPOINT) else self._asking
+        return await asyncio.get_running_loop().run_in_executor(pool, client.ask, "POST", target, body)
 
     async def forward(self, member: str, method: str, target: str, body: bytes, content_type: str) -> Answer:
         """Return a member's answer to a user's request.

@@ -8,6 +8,8 @@ from attrs import evolve
 from seatunnel_core.clock import wall_clock
 from seatunnel_core.server.agent.dispatcher import Dispatcher
 from seatunnel_core.server.agent.leadership import Leadership
+from seatunnel_core.server.agent.pending import workers
+from seatunnel_core.server.description import Description
 from seatunnel_core.server.errors import DeposedError, RequestError, StateUnavailableError
 from seatunnel_core.server.scheduling.placing import Slots, has_tags, slots_of
 from seatunnel_core.server.state.records import JobRecord, JobState, Wanted
@@ -43,6 +45,7 @@ class UserRequests:
                 raise RequestError(
                     f"The job id {record.job_id} has already been submitted and is not starting with a savepoint.",
                     status=500,
+                    reason="job_has_ended",
                 )
             state.put(record)
             return record
@@ -71,7 +74,9 @@ class UserRequests:
         try:
             return await self._leadership.change(put)
         except (DeposedError, StateUnavailableError) as error:
-            raise RequestError(f"it is not known whether this was recorded: {error}", status=503) from error
+            raise RequestError(
+                f"it is not known whether this was recorded: {error}", status=503, reason="not_acknowledged"
+            ) from error
 
     def metrics_of(self, job: JobRecord) -> dict[str, Any]:
         """Return the last figures of a running job, by SeaTunnel's names."""
@@ -79,9 +84,19 @@ class UserRequests:
         return {} if hosted is None else dict(hosted.metrics)
 
     def pipelines_of(self, job: JobRecord) -> list[dict[str, Any]]:
-        """Return how the pipelines of a running job stand, as ``pipeline_record`` writes them."""
+        """Return how the pipelines of a running job stand, as ``measured_record`` writes them."""
         hosted = self._dispatcher.hosted(job)
         return [] if hosted is None else [dict(each) for each in hosted.pipelines]
+
+    def description(self, job: JobRecord) -> Description:
+        """Return what the text of a running job says of it."""
+        return self._dispatcher.description(job)
+
+    def workers(self) -> dict[str, Any]:
+        """Return the nodes on which rows move; none are available until the leader has decided something."""
+        view = self._dispatcher.view
+        at = None if view is None else int(view.now * 1000)
+        return {"available": view is not None, "collectedAt": at, "workers": workers(view)}
 
     def state_of(self, job: JobRecord) -> JobState:
         """Return the state of a job, as its host reports it if that is newer than the record."""

@@ -14,11 +14,14 @@ from typing import Any, NoReturn, TypeVar
 from attrs import define, frozen
 
 from seatunnel_core import stored
+from seatunnel_core.clock import wall_clock
 from seatunnel_core.control.cluster import ClusterClient
 from seatunnel_core.control.signing import Doorkeeper
 from seatunnel_core.errors import SeaTunnelError, StoredValueError
 from seatunnel_core.server.agent import answers
+from seatunnel_core.server.agent.asides import Asides
 from seatunnel_core.server.agent.cluster_logs import ClusterLogs
+from seatunnel_core.server.agent.machine import ClockDifference, Machine
 from seatunnel_core.server.agent.node_config import NodeConfig
 from seatunnel_core.server.agent.peers import Peers
 from seatunnel_core.server.errors import ClusterError, RequestError
@@ -53,6 +56,9 @@ class Welcome:
     hosts: tuple[str, ...]
     """The names of its hosts."""
 
+    clock: float | None = None
+    """Its clock, in seconds since 1970; ``None`` where it tells none: as a ``query`` node asks, or a version before."""
+
     @classmethod
     def of(cls, block: Any) -> "Welcome":
         """Return what an answer says.
@@ -67,6 +73,7 @@ class Welcome:
             workers={address: stored.number(workers, address) for address in workers},
             spark=stored.text(block, "spark"),
             hosts=tuple(stored.texts(block, "hosts")),
+            clock=stored.seconds(block, "clock") if "clock" in block else None,
         )
 
     @classmethod
@@ -158,6 +165,9 @@ class WorkerAgent:
         self._spark = SparkWorkers(config, address) if config.role.works else None
         """``None`` where the role is ``query``: it only hands requests to the leader."""
 
+        self.machine = Machine()
+        self.asides = Asides(config)
+        self._clock = ClockDifference()
         self._asking = ThreadPoolExecutor(8, "ask")
         self._searching = ThreadPoolExecutor(8, "search")
         self._clients: dict[str, ClusterClient] = {}
@@ -206,13 +216,15 @@ class WorkerAgent:
             await asyncio.sleep(SEARCH_S if self._joined.known() else JOIN_S)
 
     async def _join(self, member: str, pool: ThreadPoolExecutor) -> None:
-        client = self._clients.setdefault(member, self.client_of(member, answer_s=ANSWER_S))
+        client, sent = self._clients.setdefault(member, self.client_of(member, answer_s=ANSWER_S)), wall_clock()
         try:
             welcome = await self._in(pool, self._welcomed_by, client)
         except (SeaTunnelError, StoredValueError) as error:
             logger.debug("%s is no master that this worker can join now: %s", member, error)
         else:
             self._joined.welcomed(member, welcome, time.monotonic())
+            if welcome.clock is not None and member == welcome.leader:
+                self._clock.note(member, welcome.clock, sent, wall_clock())
 
     def _welcomed_by(self, client: ClusterClient) -> Welcome:
         if self._spark is not None:
@@ -249,6 +261,10 @@ class WorkerAgent:
         """Return the address of the leader as the masters name it; empty when none does."""
         newest = self._joined.newest()
         return "" if newest is None else newest.leader
+
+    def clock_difference(self) -> int:
+        """Return how far the clock of this node is before that of the leader, in milliseconds."""
+        return self._clock.ms
 
     def describe(self) -> dict[str, Any]:
         """Return what this node knows of the cluster."""

@@ -14,6 +14,7 @@ from seatunnel_core.server.errors import HostError
 from seatunnel_core.server.host.protocol import HostedJob, HostStatus
 from seatunnel_core.server.host.warm_spark import SparkStanding
 from seatunnel_core.server.state.records import JobRecord, Wanted
+from seatunnel_core.server.threads import thread_dump
 
 logger = logging.getLogger("seatunnel.cluster")
 
@@ -96,6 +97,7 @@ class Host:
             "leave": self._leave,
             "figures": self._figures,
             "log-level": _set_log_level,
+            "threads": lambda _request: {"pid": self._pid, "threads": thread_dump()},
         }
 
     def _require_term(self, request: Mapping[str, Any]) -> None:

@@ -15,7 +15,7 @@ from seatunnel_core.job.restoring import Restore
 from seatunnel_core.registry import lookup
 from seatunnel_core.reporting.metrics import JobMetrics
 from seatunnel_core.reporting.open_metrics import Sample, samples, totals
-from seatunnel_core.reporting.pipeline_record import pipeline_record
+from seatunnel_core.reporting.pipeline_record import measured_record
 from seatunnel_core.reporting.report import JobOutcome, JobReport, PipelineView
 from seatunnel_core.runtime.job_run import JobRun
 from seatunnel_core.server.host.protocol import HostedJob
@@ -78,11 +78,8 @@ class JobThread:
         """Return how the job stands."""
         run, end, now = self._run, self._end, time.monotonic()
         if end is None and run is not None and now - self._measured_at >= MEASURE_S:
-            measured, self._measured_at = run.metrics(), now
-            self._measured = measured
-            self._metrics = totals(measured)
-            shown = measured.pipelines if len(measured.pipelines) <= MOST_SHOWN else ()
-            self._pipelines = tuple(map(pipeline_record, shown))
+            self._measured_at = now
+            self._measure(run)
         return HostedJob(
             job_id=self.record.job_id,
             attempt=self.record.attempt,
@@ -100,6 +97,12 @@ class JobThread:
         if measured is None or self._end is not None or len(measured.pipelines) > MOST_SHOWN:
             return []
         return samples(measured)
+
+    def _measure(self, run: JobRun) -> None:
+        measured = self._measured = run.metrics()
+        self._metrics = totals(measured)
+        shown = measured.pipelines if len(measured.pipelines) <= MOST_SHOWN else ()
+        self._pipelines = tuple(map(measured_record, shown))
 
     def _running_state(self, run: JobRun | None) -> JobState:
         if self._wanted in (Wanted.CANCEL, Wanted.CANCEL_AT_ONCE):
@@ -173,7 +176,7 @@ class JobThread:
             assert report is not None, "a wait without a timeout ends with a report"
             if self._saving is not None:
                 self._saving.join(_SAVED_S)  # it knows whether the job was stopped by its savepoint
-            self._metrics = totals(run.metrics())
+            self._measure(run)
             return report
         finally:
             run.close()

@@ -11,8 +11,9 @@
     {"do": "leave", "term": 7}                                  {"answer": {}}
     {"do": "figures"}                                           {"answer": {"samples": [["SinkWriteCount", …], …]}}
     {"do": "log-level", "name": "seatunnel", "level": "DEBUG"}  {"answer": {"before": "INFO"}}
+    {"do": "threads"}                                           {"answer": {"pid": …, "threads": [{…}, …]}}
 
-All but the first and the last two carry the leader's term. One that is lower than a term which the host has seen is
+All but the first and the last three carry the leader's term. One that is lower than one which the host has seen is
 refused.
 """
 
@@ -52,7 +53,7 @@ class HostedJob:
     """By SeaTunnel's names."""
 
     pipelines: tuple[Mapping[str, Any], ...] = ()
-    """For the screen of a client, as ``pipeline_record`` writes them; none of a job that has very many."""
+    """For screens and pages, as ``measured_record`` writes them; none of a job that has very many."""
 
     def record(self) -> dict[str, Any]:
         """Return the job as JSON values."""

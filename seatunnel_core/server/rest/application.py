@@ -5,7 +5,7 @@ Starlette is imported when an application is made, so that nothing else of the e
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 from attrs import evolve
@@ -16,27 +16,55 @@ from seatunnel_core.server.agent.agent import Agent
 from seatunnel_core.server.agent.peers import LARGEST_BODY
 from seatunnel_core.server.discovery.joining import Joining
 from seatunnel_core.server.errors import RequestError
-from seatunnel_core.server.rest import access, forwarding, internal, jobs, loggers, logs, metrics, nodes, page
+from seatunnel_core.server.rest import (
+    access,
+    checking,
+    checkpoints,
+    forwarding,
+    internal,
+    jobs,
+    loggers,
+    logs,
+    metrics,
+    nodes,
+    page,
+    submitting,
+    threads,
+)
 from seatunnel_core.server.rest.access import Door
-from seatunnel_core.server.rest.route import Request, Route
-from seatunnel_storage_api.errors import InvalidIdError
+from seatunnel_core.server.rest.openapi import openapi_route
+from seatunnel_core.server.rest.route import Handler, Request, Route, encoded
+from seatunnel_storage_api.errors import CheckpointStorageError, InvalidIdError
 
 logger = logging.getLogger("seatunnel.cluster")
 
-_BOTH = (*nodes.ROUTES, *jobs.ROUTES, *logs.ROUTES, *loggers.ROUTES)
+_DOCUMENTED = (
+    *nodes.ROUTES,
+    *jobs.ROUTES,
+    *submitting.ROUTES,
+    *checkpoints.ROUTES,
+    *checking.ROUTES,
+    *threads.ROUTES,
+    *logs.ROUTES,
+    *loggers.ROUTES,
+)
 
-USER_ROUTES = (*_BOTH, *metrics.ROUTES, *page.ROUTES)
+
+_V2 = (*_DOCUMENTED, openapi_route(_DOCUMENTED))
+
+USER_ROUTES = (*_V2, *metrics.ROUTES, *page.ROUTES)
 """REST v2, and the page that is made on it, on all ports."""
 
 V1_ROUTES = (
-    *(evolve(each, path=f"{access.V1}maps{each.path}") for each in _BOTH),
+    *(evolve(each, path=f"{access.V1}maps{each.path}") for each in _V2),
     *(evolve(each, path=f"{access.V1}instance{each.path}") for each in metrics.ROUTES),
+    *nodes.HAZELCAST_ROUTES,
 )
-"""REST v1, on the member port."""
+"""REST v1, on all ports."""
 
 V1_OPTION = "network.rest-api.enabled"
 
-_METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+_METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE")
 
 _REALM = 'Basic realm="SeaTunnel Web UI"'
 
@@ -68,9 +96,10 @@ def application(agent: Agent, *, signed: bool, door: Door = access.LOCAL, joinin
     from starlette.applications import Starlette
 
     meetings = internal.meetings(joining) if joining is not None else ()
-    answered = (*USER_ROUTES, *((*V1_ROUTES, *internal.ROUTES, *loggers.OF_NODES, *meetings) if signed else ()))
-    everything_else = (Route(method, "/{path:path}", _unknown, to_leader=False) for method in _METHODS)
-    prefixed = (evolve(each, path=door.prefix + each.path) for each in answered)
+    answered = (*USER_ROUTES, *V1_ROUTES, *((*internal.ROUTES, *loggers.OF_NODES, *meetings) if signed else ()))
+    prefixed = [evolve(each, path=door.prefix + each.path) for each in answered]
+    unknown = _unknown(prefixed)
+    everything_else = (Route(method, "/{path:path}", unknown, to_leader=False) for method in _METHODS)
     return Starlette(
         routes=[
             routing.Route(each.path, _endpoint(agent, each, signed=signed, door=door), methods=[each.method])
@@ -83,7 +112,8 @@ def _endpoint(agent: Agent, route: Route, *, signed: bool, door: Door) -> Callab
     """Return what answers the requests of a route. On the member port users may ask by v1, unsigned."""
 
     async def answered(request: Request) -> Any:
-        from starlette.responses import JSONResponse, Response
+        from starlette.requests import ClientDisconnect
+        from starlette.responses import Response
 
         try:
             body = await _received(agent, request, signed=signed, door=door)
@@ -92,19 +122,20 @@ def _endpoint(agent: Agent, route: Route, *, signed: bool, door: Door) -> Callab
                 status, forwarded, kind = await forwarding.forwarded(agent, request, target, body)
                 return Response(forwarded, status_code=status, media_type=kind)
             value = await route.handler(agent, request, body)
-            return value if isinstance(value, Response) else JSONResponse(value)
+            return value if isinstance(value, Response) else Response(encoded(value), media_type="application/json")
+        except ClientDisconnect:
+            return Response(status_code=400)  # nobody receives it
         except _RefusedError as error:
-            block = {"status": "fail", "message": str(error)}
-            return JSONResponse(block, status_code=error.status, headers=error.headers)
+            return _failure(error, status=error.status, reason=error.reason, headers=error.headers)
         except RequestError as error:
-            return JSONResponse({"status": "fail", "message": str(error)}, status_code=error.status)
+            return _failure(error, status=error.status, reason=error.reason)
         except (UsageError, InvalidIdError, StoredValueError) as error:
-            return JSONResponse({"status": "fail", "message": str(error)}, status_code=400)
-        except SeaTunnelError as error:
-            return JSONResponse({"status": "fail", "message": str(error)}, status_code=500)
+            return _failure(error, status=400, reason=_reason(error))
+        except (SeaTunnelError, CheckpointStorageError) as error:
+            return _failure(error, status=500, reason=_reason(error))
         except Exception as error:
             logger.exception("a bug of ours: %s %s failed", request.method, request.url.path)
-            return JSONResponse({"status": "fail", "message": f"{type(error).__name__}: {error}"}, status_code=500)
+            return _failure(f"{type(error).__name__}: {error}", status=500, reason="bug")
 
     async def endpoint(request: Request) -> Any:
         answer = await answered(request)
@@ -145,6 +176,20 @@ async def _received(agent: Agent, request: Request, *, signed: bool, door: Door)
     return body
 
 
+def _failure(error: object, *, status: int, reason: str, headers: Mapping[str, str] | None = None) -> Any:
+    """Return an answer in SeaTunnel's shape, with a word for programs."""
+    from starlette.responses import Response
+
+    message = "\n".join([str(error), *getattr(error, "__notes__", ())])
+    block = {"status": "fail", "message": message, "code": reason}
+    return Response(encoded(block), status_code=status, headers=headers, media_type="application/json")
+
+
+def _reason(error: SeaTunnelError | CheckpointStorageError) -> str:
+    """Return the code of an error, for ``seatunnel help CODE``, as other words for programs are written."""
+    return error.code.lower().replace("-", "_")
+
+
 async def _body(request: Request) -> bytes:
     """Return the body of a request.
 
@@ -163,5 +208,17 @@ async def _body(request: Request) -> bytes:
     return bytes(received)
 
 
-async def _unknown(_agent: Agent, request: Request, _body: bytes) -> Any:
-    raise RequestError(f"this node answers no {request.method} {request.url.path}", status=404)
+def _unknown(routes: Sequence[Route]) -> Handler:
+    """Return who answers what no route answers: 405 for a path that other methods have, else 404."""
+    from starlette.routing import compile_path
+
+    known = [(compile_path(route.path)[0], route.method) for route in routes]
+
+    async def handler(_agent: Agent, request: Request, _body: bytes) -> Any:
+        allowed = sorted({method for path, method in known if path.match(request.url.path)})
+        if not allowed:
+            raise RequestError(f"this node answers no {request.method} {request.url.path}", status=404)
+        message = f"{request.url.path} takes {', '.join(allowed)}, and no {request.method}"
+        return _failure(message, status=405, reason="wrong_method", headers={"Allow": ", ".join(allowed)})
+
+    return handler

@@ -23,11 +23,13 @@ async def forwarded(agent: Agent, request: Request, target: str, body: bytes) ->
     """
     leader = agent.leader()
     if leader in ("", agent.address) or FORWARDED in request.query_params:
-        raise RequestError("the cluster has no leader now: try again", status=503)
+        raise RequestError("the cluster has no leader now: try again", status=503, reason="no_leader")
     target += f"{'&' if '?' in target else '?'}{FORWARDED}=1"
     kind = request.headers.get("content-type", "application/json")
     try:
         answer = await agent.peers.forward(leader, request.method, target, body, kind)
     except SeaTunnelError as error:
-        raise RequestError(f"the leader {leader} does not answer: {error}", status=503) from error
+        raise RequestError(
+            f"the leader {leader} does not answer: {error}", status=503, reason="leader_unreachable"
+        ) from error
     return answer.status, answer.body, answer.content_type

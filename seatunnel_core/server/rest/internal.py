@@ -5,12 +5,13 @@ from collections.abc import Callable
 from typing import Any
 
 from seatunnel_core import stored
+from seatunnel_core.clock import wall_clock
 from seatunnel_core.server.agent.agent import Agent
 from seatunnel_core.server.agent.cluster_logs import NAMES, PIECE
 from seatunnel_core.server.agent.log_reading import piece_wanted
 from seatunnel_core.server.discovery.joining import MEET, PROBE, Joining
 from seatunnel_core.server.errors import RequestError
-from seatunnel_core.server.rest import jobs
+from seatunnel_core.server.rest import nodes, submitting
 from seatunnel_core.server.rest.route import Handler, Request, Route
 
 
@@ -22,7 +23,7 @@ async def _join(agent: Agent, _request: Request, body: bytes) -> Any:
     agent.require_state()
     block = stored.parse(body)
     agent.leadership.joined(stored.text(block, "address"), works=stored.flag(block, "works"))
-    return {"term": agent.leadership.term()}
+    return {"term": agent.leadership.term(), "clock": wall_clock()}
 
 
 async def _hosts(agent: Agent, _request: Request, body: bytes) -> Any:
@@ -54,7 +55,7 @@ async def _join_as_worker(agent: Agent, _request: Request, body: bytes) -> Any:
 async def _submit(agent: Agent, _request: Request, body: bytes) -> Any:
     block = stored.parse(body)
     variables = stored.below(block, "variables")
-    return await jobs.accept(
+    return await submitting.accept(
         agent,
         job_id=stored.text(block, "job_id"),
         name=stored.text(block, "name"),
@@ -75,6 +76,16 @@ async def _log_piece(agent: Agent, _request: Request, body: bytes) -> Any:
     name, offset, length = piece_wanted(stored.parse(body))
     piece = await agent.logs.piece(agent.address, name, offset, length)
     return Response(piece.to_bytes(), media_type="application/octet-stream")
+
+
+async def _monitoring(agent: Agent, _request: Request, _body: bytes) -> Any:
+    return await nodes.monitoring_of(agent)
+
+
+async def _savepoint(agent: Agent, _request: Request, body: bytes) -> Any:
+    agent.own_hosts()  # of a node that has none
+    block = stored.parse(body)
+    return await agent.savepoints.take(agent.address, stored.text(block, "job_id"), stored.text(block, "name"))
 
 
 def meetings(joining: Joining) -> tuple[Route, ...]:
@@ -101,4 +112,6 @@ ROUTES = (
     Route("POST", "/internal/v1/submit", _submit),
     Route("POST", NAMES, _log_names, to_leader=False),
     Route("POST", PIECE, _log_piece, to_leader=False),
+    Route("POST", "/internal/v1/savepoint", _savepoint, to_leader=False),
+    Route("POST", "/internal/v1/monitoring", _monitoring, to_leader=False),
 )

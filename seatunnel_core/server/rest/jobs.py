@@ -1,120 +1,168 @@
-"""Jobs of users: submit, stop, how they stand."""
+"""How jobs stand: those that run, those that wait and why, and those that have ended."""
 
-from collections.abc import Mapping
 from typing import Any
 
-from seatunnel_core.claiming.job_id import new_job_id
-from seatunnel_core.clock import wall_clock
 from seatunnel_core.server.agent import answers
 from seatunnel_core.server.agent.agent import Agent
-from seatunnel_core.server.agent.peers import ORDERS_BYTES, order_bytes
-from seatunnel_core.server.errors import RequestError
-from seatunnel_core.server.rest.route import Request, Route, json_block
-from seatunnel_core.server.state.records import JobRecord, Wanted
-from seatunnel_core.server.submitted_job import FORMATS, SubmittedJob
-from seatunnel_storage_api.layout import require_job_id
+from seatunnel_core.server.agent.pending import pending_jobs
+from seatunnel_core.server.rest.listing import PAGING, listed
+from seatunnel_core.server.rest.route import Parameter, Request, Route, flag, number
+from seatunnel_core.server.rest.shapes import (
+    ENDED,
+    FLAG,
+    JOB,
+    RUNNING,
+    RUNNING_SUMMARY,
+    TEXT,
+    WHOLE,
+    WHOLE_OR_NULL,
+    block,
+    by_name,
+    items,
+    paged,
+)
+from seatunnel_core.server.state.records import JobRecord
 
-
-async def _running_jobs(agent: Agent, _request: Request, _body: bytes) -> Any:
-    jobs = agent.require_state().snapshot().jobs.values()
-    return [_running(agent, job) for job in sorted(jobs, key=lambda job: (job.submitted_at, job.job_id))]
+_NEWEST = Parameter("newestFirst", "`true`: the job that ended last comes first.", FLAG)
 
 
 def _running(agent: Agent, job: JobRecord) -> dict[str, Any]:
-    answer = answers.running_job(job, agent.users.metrics_of(job))
-    waits_for = agent.users.waits_for(job)
-    pending = {"pendingReason": waits_for} if waits_for else {}
-    return {**answer, "jobStatus": agent.users.state_of(job).value, **pending}
+    users = agent.users
+    return answers.running_job(
+        job,
+        users.description(job),
+        state=users.state_of(job),
+        waits_for=users.waits_for(job),
+        metrics=users.metrics_of(job),
+    )
+
+
+def _summary(agent: Agent, job: JobRecord) -> dict[str, Any]:
+    users = agent.users
+    return answers.running_job_summary(
+        job, state=users.state_of(job), waits_for=users.waits_for(job), metrics=users.metrics_of(job)
+    )
+
+
+async def _running_jobs(agent: Agent, request: Request, _body: bytes) -> Any:
+    return await listed(agent, request, agent.require_state().running(), lambda job: _running(agent, job))
+
+
+async def _running_jobs_summary(agent: Agent, request: Request, _body: bytes) -> Any:
+    return await listed(agent, request, agent.require_state().running(), lambda job: _summary(agent, job))
+
+
+async def _pending_jobs(agent: Agent, request: Request, _body: bytes) -> Any:
+    limit = number(request, "limit", 1_000, least=1, most=10_000)
+    jobs = agent.require_state().running()
+    return pending_jobs(
+        agent.dispatcher.view,
+        [job for job in jobs if not job.host],
+        agent.dispatcher.reasons,
+        waits=agent.config.waits,
+        job_id=request.query_params.get("jobId", ""),
+        limit=limit,
+        pretty=flag(request, "pretty"),
+    )
 
 
 async def _job_info(agent: Agent, request: Request, _body: bytes) -> Any:
     state, job_id = agent.require_state(), str(request.path_params["job_id"])
     job, ended = state.job(job_id), state.ended(job_id)
     if job is not None:
-        pipelines = agent.users.pipelines_of(job)
-        return {**_running(agent, job), **({"pipelines": pipelines} if pipelines else {})}
-    return {"jobId": job_id} if ended is None else answers.ended_job(ended)
+        return {**_running(agent, job), "pipelines": agent.users.pipelines_of(job)}
+    return {"jobId": job_id} if ended is None else answers.ended_job(ended, with_pipelines=True)
 
 
 async def _finished_jobs(agent: Agent, request: Request, _body: bytes) -> Any:
-    state = str(request.path_params.get("state", ""))
-    return answers.finished_jobs(agent.require_state().snapshot().history.values(), state)
+    ended = agent.require_state().history().ended_as(str(request.path_params.get("state", "")))
+    if flag(request, "newestFirst"):
+        ended = ended[::-1]
+    return await listed(agent, request, ended, answers.ended_job)
 
 
-async def _submit_job(agent: Agent, request: Request, body: bytes) -> Any:
-    parameters: Mapping[str, str] = request.query_params
-    if not body.strip():
-        raise RequestError("Request body is empty.")
-    restore = parameters.get("isStartWithSavePoint", "false").lower() == "true"
-    if restore and not parameters.get("jobId"):
-        raise RequestError("Please provide jobId when start with save point.")
-    format = parameters.get("format", "json").lower()
-    if format not in FORMATS:
-        raise RequestError(f"format is {format!r}: write one of {', '.join(FORMATS)}")
-    return await accept(
-        agent,
-        job_id=parameters.get("jobId") or new_job_id(),
-        name=parameters.get("jobName", ""),
-        text=_decoded(body),
-        format=format,
-        variables={},
-        restore=restore,
-    )
+_WORKER = block(
+    {"address": TEXT, "tags": by_name(TEXT), "totalSlots": WHOLE, "freeSlots": WHOLE, "dynamicSlot": FLAG,
+     "runningJobIds": items(TEXT)}
+)  # fmt: skip
+_PENDING = block(
+    {
+        "queueSummary": block(
+            {"size": WHOLE, "scheduleStrategy": TEXT, "lackingTaskGroups": WHOLE},
+            {"oldestEnqueueTimestamp": {}, "newestEnqueueTimestamp": {}},
+        ),
+        "clusterSnapshot": block(
+            {"totalSlots": WHOLE, "freeSlots": WHOLE, "assignedSlots": WHOLE, "workerCount": WHOLE,
+             "workers": items(_WORKER)}
+        ),
+        "pendingJobs": items(
+            block(
+                {
+                    "jobId": TEXT,
+                    "jobName": TEXT,
+                    "pendingSourceState": {"enum": ["SUBMIT", "RESTORE"]},
+                    "jobStatus": TEXT,
+                    "enqueueTimestamp": {},
+                    "checkTime": {},
+                    "waitDurationMs": WHOLE,
+                    "totalTaskGroups": WHOLE,
+                    "allocatedTaskGroups": WHOLE,
+                    "lackingTaskGroups": WHOLE,
+                    "failureReason": TEXT,
+                    "failureMessage": TEXT,
+                    "tagFilter": by_name(TEXT),
+                    "blockingJobIds": items(TEXT),
+                    "pipelines": items({}),
+                    "lackingTaskGroupDiagnostics": items({}),
+                }
+            )
+        ),
+    }
+)  # fmt: skip
 
 
-def _decoded(body: bytes) -> str:
-    try:
-        return body.decode()
-    except UnicodeDecodeError as error:
-        raise RequestError(f"the job is not UTF-8 text: {error}") from error
+async def _workers(agent: Agent, _request: Request, _body: bytes) -> Any:
+    agent.require_state()
+    return agent.users.workers()
 
 
-async def accept(
-    agent: Agent, *, job_id: str, name: str, text: str, format: str, variables: Mapping[str, str], restore: bool
-) -> dict[str, Any]:
-    """Accept a job, durably, and return its id and name.
-
-    Raises:
-        RequestError: it is too large, ended before, or this node does not lead.
-        InvalidIdError: its id cannot be one.
-        SeaTunnelError: it cannot be read.
-    """
-    require_job_id(job_id)
-    own_name = SubmittedJob(text, format, tuple(variables.items())).accepted_name()
-    now = wall_clock()
-    record = JobRecord(
-        job_id=job_id,
-        name=name or own_name,
-        text=text,
-        format=format,
-        variables=variables,
-        restore=restore,
-        submitted_at=now,
-        since=now,
-    )
-    if order_bytes(record) > ORDERS_BYTES:  # it would be accepted, and no member could be told to run it
-        raise RequestError(f"the job is too large: written as JSON it has more than {ORDERS_BYTES} bytes", status=413)
-    await agent.users.submit(record)
-    return {"jobId": job_id, "jobName": record.name}
-
-
-async def _stop_job(agent: Agent, _request: Request, body: bytes) -> Any:
-    block = json_block(body)
-    if block.get("jobId") in (None, ""):
-        raise RequestError("jobId cannot be empty.")
-    job_id = str(block["jobId"])
-    wanted = Wanted.SAVEPOINT if block.get("isStopWithSavePoint") else Wanted.CANCEL
-    await agent.users.want(job_id, Wanted.CANCEL_AT_ONCE if block.get("force") else wanted)
-    return {"jobId": job_id}
-
+_WORKERS = block({"available": FLAG, "collectedAt": WHOLE_OR_NULL, "workers": items(_WORKER)})
 
 ROUTES = (
-    Route("GET", "/running-jobs", _running_jobs),
-    Route("GET", "/job-info/{job_id}", _job_info),
-    Route("GET", "/running-job/{job_id}", _job_info),
-    Route("GET", "/finished-jobs", _finished_jobs),
-    Route("GET", "/finished-jobs/", _finished_jobs),
-    Route("GET", "/finished-jobs/{state}", _finished_jobs),
-    Route("POST", "/submit-job", _submit_job),
-    Route("POST", "/stop-job", _stop_job),
-)
+    Route(
+        "GET", "/running-jobs", _running_jobs, summary="The jobs that have not ended, in the order of their submits.",
+        parameters=PAGING, answer=paged(RUNNING),
+    ),
+    Route(
+        "GET", "/running-jobs/summary", _running_jobs_summary, summary="The same without their options and graphs.",
+        parameters=PAGING, answer=paged(RUNNING_SUMMARY),
+    ),
+    Route(
+        "GET", "/pending-jobs", _pending_jobs, summary="The jobs that wait for a host, and for what.",
+        parameters=(
+            Parameter("jobId", "Only this job."),
+            Parameter("limit", "At most so many jobs.", WHOLE),
+            Parameter("pretty", "`true`: times as `yyyy-MM-dd HH:mm:ss` instead of milliseconds.", FLAG),
+        ),
+        answer=_PENDING,
+    ),
+    Route("GET", "/job-info/{job_id}", _job_info, summary="A job, whether it runs or has ended.", answer=JOB),
+    Route("GET", "/running-job/{job_id}", _job_info, summary="The older name of `/job-info`.", answer=JOB),
+    Route(
+        "GET", "/finished-jobs", _finished_jobs, summary="The jobs that have ended, in the order of their ends.",
+        parameters=(*PAGING, _NEWEST), answer=paged(ENDED),
+    ),
+    Route(
+        "GET", "/finished-jobs/", _finished_jobs, summary="The same.", parameters=(*PAGING, _NEWEST),
+        answer=paged(ENDED),
+    ),
+    Route(
+        "GET", "/finished-jobs/{state}", _finished_jobs,
+        summary="Those that ended as `FINISHED`, `CANCELED`, `FAILED` or `SAVEPOINT_DONE`; none for another word.",
+        parameters=(*PAGING, _NEWEST), answer=paged(ENDED),
+    ),
+    Route(
+        "GET", "/resource/workers", _workers, summary="The nodes on which rows move, with their slots and jobs.",
+        answer=_WORKERS,
+    ),
+)  # fmt: skip

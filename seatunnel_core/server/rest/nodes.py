@@ -1,28 +1,145 @@
-"""The cluster as a whole, and the node that is asked."""
+"""The cluster as a whole, and each of its nodes."""
 
+import asyncio
 from typing import Any
 
+from seatunnel_core import stored
+from seatunnel_core.errors import SeaTunnelError, StoredValueError
 from seatunnel_core.server.agent import answers
 from seatunnel_core.server.agent.agent import Agent
+from seatunnel_core.server.agent.peers import Line
+from seatunnel_core.server.description import text_of
 from seatunnel_core.server.rest.forwarding import FORWARDED
-from seatunnel_core.server.rest.route import Request, Route, json_block
+from seatunnel_core.server.rest.route import Body, Parameter, Request, Route, json_block
+from seatunnel_core.server.rest.shapes import FLAG, TEXT, WHOLE, block, by_name, items
+
+TAGS_WERE_SET = {"status": "success", "message": "update node tags done."}
 
 
 async def _overview(agent: Agent, request: Request, _body: bytes) -> Any:
     tags = {key: text for key, text in request.query_params.items() if key != FORWARDED}
-    found = agent.require_state().snapshot()
+    state = agent.require_state()
     members, slots = agent.users.members_with(tags)
-    return answers.overview(found, workers=members if tags else agent.working(), slots=slots)
+    workers = members if tags else agent.working()
+    return answers.overview(state.running(), state.history(), workers=workers, slots=slots)
 
 
 async def _update_tags(agent: Agent, _request: Request, body: bytes) -> Any:
     """Set the tags of the node that is asked; an empty block clears them."""
-    agent.own_hosts().tags = {key: answers.text_of(value) for key, value in json_block(body).items()}
+    tags = {key: text_of(value) for key, value in json_block(body).items()}
+    stored.texts({"tags": [*tags, *tags.values()]}, "tags")
+    agent.own_hosts().tags = tags
     agent.dispatcher.wake()
-    return {"status": "success", "message": "update node tags done."}
+    return TAGS_WERE_SET
 
+
+async def _monitoring(agent: Agent, _request: Request, _body: bytes) -> Any:
+    """Ask each node, all at once; one that does not answer in time is marked, and holds up no other."""
+    agent.require_state()
+
+    async def asked() -> list[dict[str, str]]:
+        return await asyncio.gather(*(_monitored(agent, address) for address in _nodes(agent)))
+
+    return await agent.monitoring.get(asked)
+
+
+def _nodes(agent: Agent) -> list[str]:
+    """Return the addresses of all nodes: masters, then workers."""
+    return list(dict.fromkeys((*agent.leadership.members(), *agent.workers.living())))
+
+
+async def _monitored(agent: Agent, address: str) -> dict[str, str]:
+    host, _, port = address.rpartition(":")
+    named = {"isMaster": text_of(address == agent.address), "host": host, "port": port}
+    if address == agent.address:
+        return {**named, **await monitoring_of(agent)}
+    try:
+        async with asyncio.timeout(Line.MONITORING.answer_s):
+            found = await agent.peers.ask(address, Line.MONITORING, "/internal/v1/monitoring", {})
+        return {**named, **{key: stored.text(found, key) for key in found}}
+    except TimeoutError:
+        return {**named, "timeout": "true"}
+    except (SeaTunnelError, StoredValueError) as error:
+        return {**named, "timeout": "true", "error": str(error)}
+
+
+async def monitoring_of(agent: Agent) -> dict[str, str]:
+    """Return what a node measures of itself."""
+    measured = await asyncio.get_running_loop().run_in_executor(None, agent.machine.measured)
+    difference = agent.clock_difference()
+    warning = f"its clock is {difference / 1000:+.1f} s off the leader's" if abs(difference) > 1_000 else ""
+    return {
+        **measured,
+        "cluster.timeDiff": str(difference),
+        "role": agent.config.role.value,
+        "version": answers.project_version(),
+        **({"warning": warning} if warning else {}),
+    }
+
+
+async def _cluster(agent: Agent, _request: Request, _body: bytes) -> Any:
+    """Return the members as Hazelcast lists them."""
+    agent.require_state()
+    masters, addresses = agent.leadership.members(), _nodes(agent)
+    found = [
+        {
+            "address": "[{}]:{}".format(*address.rpartition(":")[::2]),
+            "liteMember": address not in masters,
+            "localMember": address == agent.address,
+            "uuid": address,
+            "memberVersion": answers.project_version(),
+        }
+        for address in addresses
+    ]
+    return {"members": found, "connectionCount": len(found), "allConnectionCount": len(found)}
+
+
+_OVERVIEW = block(
+    dict.fromkeys(
+        (
+            *("projectVersion", "gitCommitAbbrev", "totalSlot", "unassignedSlot", "workers", "works", "runningJobs"),
+            *("pendingJobs", "finishedJobs", "failedJobs", "cancelledJobs"),
+        ),
+        TEXT,
+    )
+)
+_TAGS = Parameter("tags", "`?NAME=VALUE`: count only nodes that have these tags, and their slots.", by_name(TEXT))
+_MEMBER = block({"address": TEXT, "liteMember": FLAG, "localMember": FLAG, "uuid": TEXT, "memberVersion": TEXT})
 
 ROUTES = (
-    Route("GET", "/overview", _overview),
-    Route("POST", "/update-tags", _update_tags, to_leader=False),
+    Route(
+        "GET",
+        "/overview",
+        _overview,
+        summary="The numbers of the cluster: nodes, slots, jobs by state.",
+        parameters=(_TAGS,),
+        answer=_OVERVIEW,
+    ),
+    Route(
+        "POST",
+        "/update-tags",
+        _update_tags,
+        to_leader=False,
+        summary="Set the tags of the node that is asked; an empty block clears them.",
+        bodies=(Body(by_name({})),),
+        answer=block({"status": {"const": "success"}, "message": TEXT}),
+    ),
+    Route(
+        "GET",
+        "/system-monitoring-information",
+        _monitoring,
+        summary="What each node measures of itself; one that has not answered after 3 s has a `timeout`.",
+        answer=items(by_name(TEXT)),
+    ),
 )
+
+HAZELCAST_ROUTES = (
+    Route(
+        "GET",
+        "/hazelcast/rest/cluster",
+        _cluster,
+        summary="The members, as Hazelcast lists them.",
+        answer=block({"members": items(_MEMBER), "connectionCount": WHOLE, "allConnectionCount": WHOLE}),
+    ),
+)
+"""What v1 has besides its copies of v2."""

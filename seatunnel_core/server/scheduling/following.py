@@ -208,7 +208,7 @@ def _of_end(view: View, record: JobRecord, hosted: HostedJob) -> Change:
     unsaved = record.wanted is Wanted.SAVEPOINT and hosted.state is JobState.CANCELED
     if left or unsaved or hosted.fenced:  # its host was told to leave, or an earlier attempt that woke up took it over
         return Record(view.released(record, deaths=record.deaths))
-    return End(view.ended(record, hosted.state, error=hosted.error, metrics=hosted.metrics))
+    return End(view.ended(record, hosted.state, error=hosted.error, hosted=hosted))
 
 
 def _is_stopping(hosted: HostedJob, wanted: Wanted) -> bool:

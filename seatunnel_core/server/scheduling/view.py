@@ -1,11 +1,12 @@
 """What a leader knows when it decides."""
 
 from collections.abc import Mapping
-from typing import Any
 
 from attrs import evolve, field, frozen
 
 from seatunnel_core.server.demand import Demand
+from seatunnel_core.server.description import Description, shown_at_end
+from seatunnel_core.server.host.protocol import HostedJob
 from seatunnel_core.server.member_report import MemberReport
 from seatunnel_core.server.state.records import EndedJob, JobRecord, JobState, Wanted
 
@@ -62,8 +63,8 @@ class View:
     strange_s: Mapping[str, float] = field(factory=dict)
     """By job that a host has and no record names, as ``following.strange_jobs`` calls it: for how long."""
 
-    envs: Mapping[str, Mapping[str, Any]] = field(factory=dict)
-    """By job: the options of its ``env``, for the history."""
+    descriptions: Mapping[str, Description] = field(factory=dict)
+    """By job: what its text says of it, for the history."""
 
     def demand(self, job_id: str) -> Demand:
         """Return what a job asks for."""
@@ -82,9 +83,10 @@ class View:
         return not record.unfenced or self.stopping_s.get(record.job_id, 0.0) > GIVE_UP_AFTER_S
 
     def ended(
-        self, record: JobRecord, state: JobState, *, error: str = "", metrics: Mapping[str, Any] | None = None
+        self, record: JobRecord, state: JobState, *, error: str = "", hosted: HostedJob | None = None
     ) -> EndedJob:
-        """Return the record of a job that has ended now."""
+        """Return the record of a job that has ended now; ``hosted`` is what its host reported last."""
+        described = self.descriptions.get(record.job_id, Description())
         return EndedJob(
             job_id=record.job_id,
             name=record.name,
@@ -93,6 +95,9 @@ class View:
             attempts=record.attempt,
             submitted_at=record.submitted_at,
             ended_at=self.now,
-            env=self.envs.get(record.job_id, {}),
-            metrics=metrics or {},
+            env=described.env,
+            metrics={} if hosted is None else hosted.metrics,
+            restored=record.restore,
+            host=record.host,
+            shown=shown_at_end(described, () if hosted is None else hosted.pipelines),
         )

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from attrs import evolve, frozen
 
 from seatunnel_core.errors import StoredValueError
-from seatunnel_core.server.state.records import HISTORY_PREFIX, JOB_PREFIX, EndedJob, JobRecord
+from seatunnel_core.server.state.records import HISTORY_PREFIX, JOB_PREFIX, EndedJob, JobRecord, JobState
 from seatunnel_core.server.state.store import Tenure
 
 MOST_HISTORY = 10_000
@@ -21,6 +21,30 @@ class Snapshot:
     history: Mapping[str, EndedJob]
     unreadable: tuple[str, ...] = ()
     """Keys whose values no reader understands; they are kept as they are."""
+
+
+@frozen
+class History:
+    """The ended jobs as readers want them: by state, the one that ended first first."""
+
+    all: tuple[EndedJob, ...]
+    _by_state: Mapping[JobState, tuple[EndedJob, ...]]
+
+    @classmethod
+    def of(cls, jobs: Iterable[EndedJob]) -> "History":
+        """Return the history of some ended jobs."""
+        ordered = tuple(sorted(jobs, key=lambda job: (job.ended_at, job.job_id)))
+        by_state: dict[JobState, list[EndedJob]] = {}
+        for job in ordered:
+            by_state.setdefault(job.state, []).append(job)
+        return cls(ordered, {state: tuple(found) for state, found in by_state.items()})
+
+    def ended_as(self, state: str) -> tuple[EndedJob, ...]:
+        """Return those that ended in a state, however its name is written; all of them for an empty one."""
+        if not state:
+            return self.all
+        found = JobState.__members__.get(state.upper())
+        return () if found is None else self._by_state.get(found, ())
 
 
 def decode(entries: Mapping[str, bytes]) -> Snapshot:
@@ -65,6 +89,9 @@ class ClusterState:
         found = decode(tenure.entries)
         self._jobs = dict(found.jobs)
         self._history = dict(found.history)
+        self._ordered: History | None = None
+        """The history as it is shown; ``None`` when it has changed since that was asked for."""
+
         self.unreadable = found.unreadable
 
     @property
@@ -76,6 +103,19 @@ class ClusterState:
         """Return a copy of what is recorded now; a change that is under way holds it up in no way."""
         with self._showing:
             return Snapshot(jobs=dict(self._jobs), history=dict(self._history), unreadable=self.unreadable)
+
+    def history(self) -> History:
+        """Return the ended jobs. Many readers share one value: it is made anew only when a job has ended meanwhile."""
+        with self._showing:
+            if self._ordered is None:
+                self._ordered = History.of(self._history.values())
+            return self._ordered
+
+    def running(self) -> list[JobRecord]:
+        """Return the jobs that have not ended, in the order in which they were submitted."""
+        with self._showing:
+            jobs = list(self._jobs.values())
+        return sorted(jobs, key=lambda job: (job.submitted_at, job.job_id))
 
     def job(self, job_id: str) -> JobRecord | None:
         """Return the record of a job that has not ended, or ``None``."""
@@ -99,7 +139,8 @@ class ClusterState:
             self._tenure.commit(changes)
             with self._showing:
                 self._jobs[record.job_id] = record
-                self._history.pop(record.job_id, None)
+                if self._history.pop(record.job_id, None) is not None:
+                    self._ordered = None
 
     def update(self, records: Sequence[JobRecord]) -> None:
         """Store what was decided of some jobs, in one step; what users want of them stays as it stands by now.
@@ -134,6 +175,7 @@ class ClusterState:
             with self._showing:
                 self._jobs.pop(ended.job_id, None)
                 self._history[ended.job_id] = ended
+                self._ordered = None
                 self._drop(gone, but=ended.job_id)
 
     def expire(self, now: float) -> int:
@@ -151,6 +193,7 @@ class ClusterState:
             return len(gone)
 
     def _drop(self, gone: Iterable[EndedJob], *, but: str) -> None:
+        self._ordered = None
         for each in gone:
             if each.job_id != but:
                 self._history.pop(each.job_id, None)

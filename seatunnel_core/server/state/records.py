@@ -54,6 +54,9 @@ class JobState(enum.Enum):
 _ADDED: Mapping[str, Any] = {"process": "", "dedicated": False, "unfenced": False, "deaths": 0}
 """What the records of earlier versions have not."""
 
+_ADDED_AT_END: Mapping[str, Any] = {"restored": False, "host": "", "shown": ""}
+"""What the history of earlier versions has not."""
+
 _ENDS = frozenset({JobState.FINISHED, JobState.FAILED, JobState.CANCELED, JobState.SAVEPOINT_DONE})
 
 
@@ -168,6 +171,16 @@ class EndedJob:
     metrics: Mapping[str, Any] = field(factory=dict)
     """The last figures, by SeaTunnel's names."""
 
+    restored: bool = False
+    """Whether it was submitted to go on from its latest checkpoint."""
+
+    host: str = ""
+    """The member whose host had it last, as ``host:port``; empty when none had it."""
+
+    shown: str = field(default="", repr=False)
+    """Its graph, and its pipelines as they stood at the end, as JSON; empty when that is not known. It is a text,
+    because thousands are kept and few are looked at."""
+
     @property
     def key(self) -> str:
         """The key of the record in the state."""
@@ -184,7 +197,8 @@ class EndedJob:
         Raises:
             StoredValueError: it is not one.
         """
-        block = stored.parse(body)
+        found = stored.parse(body)
+        block = {**_ADDED_AT_END, **found} if isinstance(found, Mapping) else found
         return cls(
             job_id=stored.text(block, "job_id"),
             name=stored.text(block, "name"),
@@ -195,6 +209,9 @@ class EndedJob:
             ended_at=stored.seconds(block, "ended_at"),
             env=stored.below(block, "env"),
             metrics=stored.below(block, "metrics"),
+            restored=stored.flag(block, "restored"),
+            host=stored.text(block, "host"),
+            shown=stored.text(block, "shown"),
         )
 
 

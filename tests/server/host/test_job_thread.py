@@ -6,6 +6,7 @@ import pytest
 
 from seatunnel_core.config.engine import EngineConfig
 from seatunnel_core.job.restoring import Restore
+from seatunnel_core.reporting.metrics import JobMetrics
 from seatunnel_core.reporting.report import JobOutcome, JobReport
 from seatunnel_core.server.host import job_thread
 from seatunnel_core.server.host.job_thread import JobThread
@@ -46,7 +47,7 @@ class Runs:
         )
 
     def metrics(self) -> Any:
-        return None
+        return JobMetrics(job_id="1", name="one", started_at=0.0, state="running", pipelines=())
 
     def close(self) -> None:
         self.closed += 1

@@ -28,7 +28,7 @@ import seatunnel_core.server.agent.leadership as leadership_module
 import seatunnel_core.server.agent.members as members_module
 import seatunnel_core.server.agent.own_hosts as own_hosts_module
 import seatunnel_core.server.agent.requests as requests_module
-import seatunnel_core.server.rest.jobs as jobs_module
+import seatunnel_core.server.rest.submitting as submitting_module
 import seatunnel_core.server.state.sql_store as sql_store_module
 from seatunnel_core.config.engine import load_engine
 from seatunnel_core.server.agent.agent import Agent
@@ -524,7 +524,7 @@ def _patches(world: World) -> list[Any]:
     ]
     walls = [
         mock.patch.object(module, "wall_clock", wall_clock)
-        for module in (dispatcher_module, requests_module, jobs_module)
+        for module in (dispatcher_module, requests_module, submitting_module, leadership_module)
     ]
     logger = logging.getLogger("seatunnel.cluster")
     return [

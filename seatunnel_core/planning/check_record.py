@@ -1,0 +1,89 @@
+"""What a check finds out about a job, as JSON values: its plan with schemas and guarantees, and every problem."""
+
+from typing import TYPE_CHECKING, Any
+
+from seatunnel_core.config.engine import EngineConfig
+from seatunnel_core.config.problem import Problem, Problems
+from seatunnel_core.planning.check import check_report, planned_schemas
+from seatunnel_core.planning.guarantee import weakest
+from seatunnel_core.planning.plan import PlannedJob, PlannedPipeline, Schemas
+from seatunnel_core.rows.types import type_name
+
+if TYPE_CHECKING:
+    from seatunnel_core.spark.plane import SparkPlane
+
+
+def check_record(
+    job: PlannedJob, engine: EngineConfig, *, master: str | None = None, spark: "SparkPlane | None" = None
+) -> dict[str, Any]:
+    """Return what ``check_report`` prints, in parts and as its text. Arguments and errors are those of it."""
+    report = check_report(job, engine, master=master, spark=spark)
+    return {
+        "name": job.name,
+        "mode": job.mode,
+        "bounded": job.bounded,
+        "pipelines": [_pipeline(each, spark) for each in job.pipelines],
+        "warnings": [problem_record(each) for each in job.warnings],
+        "report": report,
+    }
+
+
+def problem_record(problem: Problem) -> dict[str, Any]:
+    """Return a problem, with its place where it has one."""
+    place = problem.position
+    return {
+        "message": problem.message,
+        "suggestion": problem.suggestion,
+        "file": None if place is None else place.file,
+        "line": None if place is None else place.line,
+        "column": None if place is None else place.column,
+    }
+
+
+def _pipeline(pipeline: PlannedPipeline, spark: "SparkPlane | None") -> dict[str, Any]:
+    scopes: dict[str, str] = {}
+    known = planned_schemas(pipeline, Problems(), spark, scopes)
+    held = weakest(pipeline)
+    return {
+        "id": pipeline.id,
+        "title": pipeline.title,
+        "streaming": pipeline.streaming,
+        "guarantee": held.guarantee.value,
+        "because": held.reason,
+        "sources": [
+            {
+                "name": each.name,
+                "plugin": each.source.identifier,
+                "parallelism": each.parallelism,
+                "tables": _tables(known[each.name]),
+                "caveat": each.source.caveat,
+            }
+            for each in pipeline.sources
+        ],
+        "transforms": [
+            {
+                "name": each.name,
+                "plugin": each.transform.identifier,
+                "inputs": list(each.inputs),
+                "tables": _tables(known[each.name]),
+                "scope": scopes.get(each.name, ""),
+            }
+            for each in pipeline.transforms
+        ],
+        "sinks": [
+            {"name": each.name, "plugin": each.sink.identifier, "inputs": list(each.inputs)} for each in pipeline.sinks
+        ],
+    }
+
+
+def _tables(schemas: Schemas) -> list[dict[str, Any]] | None:
+    """Return tables with their columns; ``None`` where they are known only when the data is read."""
+    if schemas is None:
+        return None
+    return [
+        {
+            "table": schema.table,
+            "columns": [{"name": column.name, "type": type_name(column.type)} for column in schema.columns],
+        }
+        for schema in schemas
+    ]

@@ -1,0 +1,96 @@
+"""Jobs whose secrets are encrypted or decrypted by the shade that their ``env`` names, as JSON values.
+
+Variables stay as they are written: what the environment holds, or ``-i``, was kept out of the file on purpose.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from attrs import evolve
+
+from seatunnel_core.config.document import Block, Items, Scalar, Value
+from seatunnel_core.config.job_file import (
+    Kind,
+    RawBlock,
+    decrypted,
+    read_env,
+    read_sections,
+    read_shading,
+    shaded,
+)
+from seatunnel_core.config.problem import Problems
+from seatunnel_core.config.shade import Shading
+from seatunnel_core.config.variables import Variables
+from seatunnel_core.errors import UsageError
+
+Read = Callable[[Variables, Problems], Block]
+"""Parses a job's text: ``file.load`` or ``file.parse``, but for their last arguments."""
+
+Left = Callable[[str, Scalar, str], None]
+"""Called for each option that stays as it was written, with key, value and reason."""
+
+
+def encrypted_job(read: Read, origin: str, variables: Variables, left: Left = lambda *_: None) -> dict[str, Any]:
+    """Return a job with its secrets encrypted.
+
+    Args:
+        read: gives its tree.
+        origin: the name of its file.
+        variables: for what names the shade.
+        left: called for each option that stays as it was written.
+
+    Raises:
+        UsageError: the file is wrong, or names no shade.
+    """
+    problems = Problems()
+    shading, env, blocks = _read(read, origin, variables, problems)
+    changed = [evolve(raw, block=shading.encrypted(raw.block, left)) if shaded(raw) else raw for raw in blocks]
+    problems.raise_errors()
+    return _job(env, changed)
+
+
+def decrypted_job(read: Read, origin: str, variables: Variables) -> dict[str, Any]:
+    """Return a job with its secrets in the clear.
+
+    Raises:
+        UsageError: the file is wrong, names no shade, or is not encrypted with it.
+    """
+    problems = Problems()
+    shading, env, blocks = _read(read, origin, variables, problems)
+    changed = decrypted(blocks, shading, problems)
+    problems.raise_errors()
+    return _job(env, changed)
+
+
+def _read(
+    read: Read, origin: str, variables: Variables, problems: Problems
+) -> tuple[Shading, Block, tuple[RawBlock, ...]]:
+    """Return the shade of the file's ``env`` with its variables substituted, and the sections as they are written.
+
+    Variables of the nodes need no value.
+    """
+    env, _ = read_sections(read(variables, Problems()), origin, Problems())
+    shading = read_shading(read_env(env, problems).options)
+    if shading is None:
+        raise UsageError(
+            f"{origin} does not say with what: write shade.identifier = base64 into env, or a shade of your "
+            "own (base64 hides nothing from anybody who looks)"
+        )
+    return shading, *read_sections(read(Variables(kept=True), problems), origin, problems)
+
+
+def _job(env: Block, blocks: Iterable[RawBlock]) -> dict[str, Any]:
+    sections: dict[str, list[Any]] = {kind.value: [] for kind in Kind}
+    for raw in blocks:
+        sections[raw.kind.value].append({"plugin_name": raw.identifier, **_json(raw.block)})
+    return {"env": _json(env), **sections}
+
+
+def _json(value: Value) -> Any:
+    """Return a value as JSON; a number that JSON would write differently (``007``) stays text."""
+    if isinstance(value, Block):
+        return {entry.key: _json(entry.value) for entry in value}
+    if isinstance(value, Items):
+        return [_json(part) for part in value.values]
+    plain = isinstance(value.value, bool | None) or str(value.value) == value.text
+    return value.value if plain else value.text

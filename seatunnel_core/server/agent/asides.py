@@ -1,0 +1,81 @@
+"""Processes beside the agent, for readers: ended when they take too long, a few at once, and none holds the agent."""
+
+import asyncio
+import contextlib
+import json
+import logging
+import os
+import signal
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+from seatunnel_core import stored
+from seatunnel_core.errors import StoredValueError
+from seatunnel_core.server.agent.node_config import NodeConfig
+from seatunnel_core.server.errors import RequestError
+
+logger = logging.getLogger("seatunnel.cluster")
+
+LIMIT_S = 60
+"""A process that has not answered for so long is ended."""
+
+AT_ONCE = 2
+MOST_WAITING = 10
+"""Of requests; further ones are told to try again."""
+
+
+class Asides:
+    """Asks processes of ``seatunnel_core.server.aside``.
+
+    Args:
+        config: of the node.
+    """
+
+    def __init__(self, config: NodeConfig) -> None:
+        self._engine_file = "" if config.engine_file is None else str(config.engine_file)
+        self._room = asyncio.Semaphore(AT_ONCE)
+        self._waiting = 0
+
+    async def ask(self, what: str, request: Mapping[str, Any]) -> Any:
+        """Return the answer to a request.
+
+        Raises:
+            RequestError: it is refused, takes too long, or too many wait.
+        """
+        if self._waiting >= MOST_WAITING:
+            raise RequestError("too many ask for what takes long: try again", status=503, reason="busy")
+        block = {**request, "do": what, "engine_file": self._engine_file, "limit_s": LIMIT_S + 10}
+        self._waiting += 1
+        try:
+            async with self._room:
+                answer = await self._answer(json.dumps(block).encode())
+        finally:
+            self._waiting -= 1
+        if "error" in answer:
+            code = stored.text(answer, "code").lower().replace("-", "_")
+            raise RequestError(stored.text(answer, "error"), reason=code)
+        return stored.member(answer, "answer")
+
+    async def _answer(self, request: bytes) -> Any:
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "seatunnel_core.server.aside"),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            start_new_session=True,
+        )
+        try:
+            async with asyncio.timeout(LIMIT_S):
+                told, complaint = await process.communicate(request)
+        except TimeoutError:
+            raise RequestError(f"it takes longer than {LIMIT_S} s", status=503, reason="timeout") from None
+        finally:
+            with contextlib.suppress(ProcessLookupError):  # with a Spark that it may have started
+                os.killpg(process.pid, signal.SIGKILL)
+            await process.communicate()  # its pipes are closed when it is gone
+        try:
+            return stored.parse(told)
+        except StoredValueError as error:
+            logger.error("a process beside this one failed: %s", complaint[-2000:].decode(errors="replace"))
+            raise RequestError("it failed, as the node's log shows", status=500, reason="bug") from error

@@ -1,0 +1,167 @@
+"""What a node measures of itself and its machine: processors, memory, load, threads, and how far its clock is off."""
+
+import gc
+import logging
+import os
+import threading
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from attrs import frozen
+
+logger = logging.getLogger("seatunnel.cluster")
+
+WARN_MS = 1_000
+"""A clock that is off by more is warned of."""
+
+
+class ClockDifference:
+    """How far the clock of this node is before that of the leader, as answers of the leader tell it.
+
+    Nothing is decided by it: it explains times in logs and answers that do not fit together.
+    """
+
+    def __init__(self) -> None:
+        self.ms = 0
+        """Milliseconds, as of the last answer; 0 while nothing is known, and on the leader."""
+
+        self._warned = False
+
+    def note(self, leader: str, theirs: float, sent: float, received: float) -> None:
+        """Take in an answer.
+
+        Args:
+            leader: who answered.
+            theirs: the leader's clock, in seconds since 1970.
+            sent: this node's clock when the request was sent.
+            received: this node's clock when the answer came.
+        """
+        self.ms = round(((sent + received) / 2 - theirs) * 1000)
+        unsure_ms = (received - sent) * 500
+        is_off = abs(self.ms) - unsure_ms > WARN_MS
+        if is_off and not self._warned:
+            logger.warning(
+                "the clock of this node is %.1f s %s that of the leader %s: times in logs and answers do not fit "
+                "together; nothing else depends on it",
+                abs(self.ms) / 1000,
+                "before" if self.ms > 0 else "behind",
+                leader,
+            )
+        self._warned = is_off
+
+
+@frozen(kw_only=True)
+class _Times:
+    """Of processors, in clock ticks since the start, and when they were read."""
+
+    busy: int
+    all: int
+    own_s: float
+    at: float
+
+
+class Machine:
+    """Measures this process and its machine. What is a rate is that since the call before it."""
+
+    def __init__(self, proc: Path = Path("/proc"), clock: Callable[[], float] = time.monotonic) -> None:
+        self._proc = proc
+        self._clock = clock
+        self._before = self._times()
+        self._peak = 0
+        self._measuring = threading.Lock()
+
+    def measured(self) -> dict[str, str]:
+        """Return what is measured, by SeaTunnel's names, all as texts, without what this machine does not tell."""
+        with self._measuring:
+            memory, own = self._fields("meminfo"), self._fields("self/status")
+            return {
+                "processors": str(os.cpu_count() or 1),
+                **_memory(memory),
+                **_own_memory(own, memory),
+                **_collections(),
+                **self._loads(),
+                **self._threads(own),
+            }
+
+    def _fields(self, name: str) -> dict[str, int]:
+        """Return the numbers of a file of lines like ``VmRSS:  123 kB``, in its own units."""
+        found: dict[str, int] = {}
+        for line in self._read(name).splitlines():
+            key, _, value = line.partition(":")
+            number = value.split()[0] if value.split() else ""
+            if number.isdigit():
+                found[key] = int(number)
+        return found
+
+    def _read(self, name: str) -> str:
+        try:
+            return (self._proc / name).read_text("utf-8", "replace")
+        except OSError:
+            return ""
+
+    def _threads(self, own: Mapping[str, int]) -> dict[str, str]:
+        count = own.get("Threads", threading.active_count())
+        self._peak = max(self._peak, count)
+        return {"thread.count": str(count), "thread.peakCount": str(self._peak)}
+
+    def _times(self) -> _Times:
+        line = self._read("stat").partition("\n")[0].split()[1:9]
+        ticks = [int(each) for each in line if each.isdigit()]
+        idle = sum(ticks[3:5])
+        return _Times(busy=sum(ticks) - idle, all=sum(ticks), own_s=time.process_time(), at=self._clock())
+
+    def _loads(self) -> dict[str, str]:
+        now, before = self._times(), self._before
+        self._before = now
+        passed = max(now.at - before.at, 0.001)
+        own = (now.own_s - before.own_s) / passed / (os.cpu_count() or 1)
+        found = {"load.process": _share(own)}
+        if now.all > before.all:
+            found["load.system"] = _share((now.busy - before.busy) / (now.all - before.all))
+        average = self._read("loadavg").split()
+        return {**found, **({"load.systemAverage": average[0]} if average else {})}
+
+
+def _memory(found: Mapping[str, int]) -> dict[str, str]:
+    if "MemTotal" not in found:
+        return {}
+    return {
+        "physical.memory.total": _size(found["MemTotal"] * 1024),
+        "physical.memory.free": _size(found.get("MemAvailable", found.get("MemFree", 0)) * 1024),
+        "swap.space.total": _size(found.get("SwapTotal", 0) * 1024),
+        "swap.space.free": _size(found.get("SwapFree", 0) * 1024),
+    }
+
+
+def _own_memory(own: Mapping[str, int], machine: Mapping[str, int]) -> dict[str, str]:
+    """Return the memory of this process under the names that SeaTunnel has for its heap, whose bound is the machine."""
+    if "VmRSS" not in own:
+        return {}
+    used, most = own["VmRSS"] * 1024, own.get("VmHWM", own["VmRSS"]) * 1024
+    bound = machine.get("MemTotal", 0) * 1024 or most
+    return {
+        "heap.memory.used": _size(used),
+        "heap.memory.free": _size(max(0, most - used)),
+        "heap.memory.total": _size(most),
+        "heap.memory.max": _size(bound),
+        "heap.memory.used/total": _share(used / most),
+        "heap.memory.used/max": _share(used / bound),
+    }
+
+
+def _collections() -> dict[str, str]:
+    young, middle, old = (each["collections"] for each in gc.get_stats())
+    return {"minor.gc.count": str(young + middle), "major.gc.count": str(old)}
+
+
+def _size(value: float) -> str:
+    """Return bytes as SeaTunnel writes them: ``23.5G``, ``76.5M``, ``0``."""
+    for unit, letter in ((1 << 40, "T"), (1 << 30, "G"), (1 << 20, "M"), (1 << 10, "K")):
+        if value >= unit:
+            return f"{value / unit:.1f}{letter}"
+    return str(int(value))
+
+
+def _share(value: float) -> str:
+    return f"{max(0.0, value):.2%}"

@@ -1,0 +1,125 @@
+"""Why jobs wait, and what slots there are, in the shapes of SeaTunnel's REST. Pure functions of what a leader knows."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from seatunnel_core.clock import wall_clock
+from seatunnel_core.server.agent.answers import moment
+from seatunnel_core.server.demand import Demand
+from seatunnel_core.server.scheduling.placing import Slots, slots_of
+from seatunnel_core.server.scheduling.view import View
+from seatunnel_core.server.state.records import SHARED, JobRecord
+
+
+def pending_jobs(
+    view: View | None,
+    waiting: Sequence[JobRecord],
+    reasons: Mapping[str, str],
+    *,
+    waits: bool,
+    job_id: str,
+    limit: int,
+    pretty: bool,
+) -> dict[str, Any]:
+    """Return the queue of jobs without a host.
+
+    Args:
+        view: what the leader knew when it decided last; ``None`` when it has not decided yet.
+        waiting: the jobs, in their order.
+        reasons: what they wait for, by job.
+        waits: whether a job that finds no slot waits, instead of being rejected.
+        job_id: only this one is listed; empty: all of them.
+        limit: at most so many are listed.
+        pretty: whether times are texts, instead of milliseconds since 1970.
+    """
+    shown = [job for job in waiting if job.job_id == job_id] if job_id else list(waiting[:limit])
+    lacking = sum(_demand(view, job).slots for job in shown)
+
+    def at(seconds: float) -> int | str:
+        return moment(seconds) if pretty else int(seconds * 1000)
+
+    since = [job.submitted_at for job in waiting]
+    times = {"oldestEnqueueTimestamp": at(min(since)), "newestEnqueueTimestamp": at(max(since))} if since else {}
+    strategy = "WAIT" if waits else "REJECT"
+    return {
+        "queueSummary": {"size": len(waiting), "scheduleStrategy": strategy, "lackingTaskGroups": lacking, **times},
+        "clusterSnapshot": _snapshot(view),
+        "pendingJobs": [_pending(view, job, reasons.get(job.job_id, ""), at) for job in shown],
+    }
+
+
+def _demand(view: View | None, job: JobRecord) -> Demand:
+    return Demand() if view is None else view.demand(job.job_id)
+
+
+def _pending(view: View | None, job: JobRecord, reason: str, at: Any) -> dict[str, Any]:
+    now, demand = wall_clock(), _demand(view, job)
+    counted = view is not None and slots_of(view, demand.tags).total > 0
+    holders = [] if view is None or not counted else [other.job_id for other in view.jobs.values() if other.host]
+    return {
+        "jobId": job.job_id,
+        "jobName": job.name,
+        "pendingSourceState": "RESTORE" if job.attempt else "SUBMIT",
+        "jobStatus": job.state.value,
+        "enqueueTimestamp": at(job.submitted_at),
+        "checkTime": at(now),
+        "waitDurationMs": max(0, int((now - job.since) * 1000)),
+        "totalTaskGroups": demand.slots,
+        "allocatedTaskGroups": 0,
+        "lackingTaskGroups": demand.slots,
+        "failureReason": "WAITING" if reason else "NOT_CHECKED",
+        "failureMessage": reason,
+        "tagFilter": dict(demand.tags),
+        "blockingJobIds": holders if reason else [],
+        "pipelines": [],
+        "lackingTaskGroupDiagnostics": [],
+    }
+
+
+def _snapshot(view: View | None) -> dict[str, Any]:
+    slots = Slots(total=0, free=0) if view is None else slots_of(view, {})
+    found = workers(view)
+    free = max(0, slots.free)
+    return {
+        "totalSlots": slots.total,
+        "freeSlots": free,
+        "assignedSlots": max(0, slots.total - free),
+        "workerCount": len(found),
+        "workers": found,
+    }
+
+
+def workers(view: View | None) -> list[dict[str, Any]]:
+    """Return the nodes on which rows move. The slots of workers are free as far as those of all are together."""
+    if view is None:
+        return []
+    found: dict[str, dict[str, Any]] = {}
+    for address, member in view.members.items():
+        report = None if member.lost else member.report
+        if report is None:
+            continue
+        jobs = [job for job in view.jobs.values() if job.host == address]
+        if report.workers:
+            free = max(0, slots_of(view, {}).free)
+            for worker, total in report.workers.items():
+                dynamic = not report.offered
+                known = found.setdefault(worker, _worker(worker, {}, total, min(total, free), dynamic=dynamic))
+                known["runningJobIds"] += [job.job_id for job in jobs]
+        elif report.host(SHARED) is not None:
+            held = sum(view.demand(job.job_id).slots for job in jobs)
+            free = max(0, report.offered - held)
+            found[address] = _worker(address, report.tags, report.offered, free, dynamic=not report.offered)
+            found[address]["runningJobIds"] = [job.job_id for job in jobs]
+    return list(found.values())
+
+
+def _worker(address: str, tags: Mapping[str, str], total: int, free: int, *, dynamic: bool) -> dict[str, Any]:
+    counted = (0, 0) if dynamic else (total, free)
+    return {
+        "address": address,
+        "tags": dict(tags),
+        "totalSlots": counted[0],
+        "freeSlots": counted[1],
+        "dynamicSlot": dynamic,
+        "runningJobIds": [],
+    }

@@ -1,0 +1,48 @@
+"""A check of a job that was not submitted: plugins are foreign code, and Spark may have to be asked."""
+
+from pathlib import Path
+from typing import Any
+
+from seatunnel_core import stored
+from seatunnel_core.config.engine import load_engine
+from seatunnel_core.config.file import parse
+from seatunnel_core.config.job_file import read_job
+from seatunnel_core.config.problem import Problems
+from seatunnel_core.config.variables import Variables
+from seatunnel_core.errors import SeaTunnelError
+from seatunnel_core.planning.check import spark_to_ask
+from seatunnel_core.planning.check_record import check_record, problem_record
+from seatunnel_core.planning.planner import plan_job
+from seatunnel_core.registry import lookup
+from seatunnel_core.server.submitted_job import FORMATS, require_absolute_paths
+from seatunnel_storage_api.errors import CheckpointStorageError
+
+
+def check(request: Any) -> dict[str, Any]:
+    """Return what a check of a job finds, whether it is valid or not.
+
+    Args:
+        request: a block with ``text``, ``format`` and ``engine_file``, the last of which may be empty.
+    """
+    problems = Problems()
+    try:
+        return {"valid": True, "errors": [], **_checked(request, problems)}
+    except (SeaTunnelError, CheckpointStorageError) as error:
+        found = [problem_record(each) for each in problems.errors] or [
+            {"message": line, "suggestion": "", "file": None, "line": None, "column": None}
+            for line in str(error).splitlines()
+        ]
+        warnings = [problem_record(each) for each in problems.warnings]
+        return {"valid": False, "errors": found, "warnings": warnings, "code": error.code, "report": str(error)}
+
+
+def _checked(request: Any, problems: Problems) -> dict[str, Any]:
+    name, engine_file = FORMATS[stored.text(request, "format")], stored.text(request, "engine_file")
+    engine = load_engine(Path(engine_file) if engine_file else None)
+    raw = read_job(parse(stored.text(request, "text"), name, Variables(), problems), name, problems)
+    problems.raise_errors()
+    require_absolute_paths(raw, problems)
+    problems.raise_errors()
+    job = plan_job(raw, lookup, engine, look=True)
+    with spark_to_ask(job) as spark:
+        return check_record(job, engine, spark=spark)

@@ -1,0 +1,55 @@
+"""The options of a plugin, as SeaTunnel's REST describes its connectors'."""
+
+from typing import Any
+
+from seatunnel_core import stored
+from seatunnel_core.config.option import Option
+from seatunnel_core.registry import lookup
+from seatunnel_core.registry.description import default, type_of
+
+_FINDS = {"source": lookup.source, "transform": lookup.transform, "sink": lookup.sink}
+
+
+def options(request: Any) -> dict[str, Any]:
+    """Return the options of a plugin.
+
+    Raises:
+        UsageError: there is none of this name; the message lists what there is.
+    """
+    kind = stored.text(request, "type")
+    plugin = _FINDS[kind](stored.text(request, "plugin"))
+    declared: tuple[Option[Any], ...] = plugin.declared
+    alternatives = [_rule(option) for option in declared if option.required]
+    return {
+        "engineType": "seatunnel",
+        "pluginType": kind,
+        "pluginName": plugin.identifier,
+        "optionRule": {
+            "optionalOptions": [_option(option) for option in declared if not option.required],
+            "requiredOptions": alternatives,
+            "conditionRules": [],
+            "valueConstraints": [],
+        },
+    }
+
+
+def _rule(option: Option[Any]) -> dict[str, Any]:
+    """Return a required option; one that others make unnecessary is one of a choice."""
+    kind = "EXCLUSIVE" if option.unless else "ABSOLUTELY_REQUIRED"
+    return {
+        "ruleType": kind,
+        "options": [_option(option)],
+        **({"unless": list(option.unless)} if option.unless else {}),
+    }
+
+
+def _option(option: Option[Any]) -> dict[str, Any]:
+    shown = default(option)
+    return {
+        "key": option.key,
+        "type": type_of(option),
+        "defaultValue": shown or None,
+        "description": option.doc,
+        "fallbackKeys": list(option.aliases),
+        "optionValues": None,
+    }

@@ -1,0 +1,117 @@
+"""What a job's text says of it, without its plugins: its options, and its graph as SeaTunnel's REST has it."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from attrs import field, frozen
+
+from seatunnel_core.config.document import Block, Items, Scalar
+from seatunnel_core.config.job_file import RawBlock, RawJob
+from seatunnel_core.config.problem import Problems
+from seatunnel_core.errors import SeaTunnelError
+from seatunnel_core.job.graph import Graph, build_graph
+from seatunnel_core.job.node import INPUT, NAME, OUTPUT, Node
+from seatunnel_core.job.pipeline import connected
+from seatunnel_core.server.submitted_job import SubmittedJob
+
+MOST_VERTICES = 300
+"""The history keeps the graph of a job with at most so many sources, transforms and sinks."""
+
+
+@frozen(kw_only=True)
+class Description:
+    """What is shown of a job beside its figures."""
+
+    env: Mapping[str, str] = field(factory=dict)
+    """The options of its ``env`` that are no secrets, as texts."""
+
+    edges: Mapping[str, Any] = field(factory=dict)
+    """By the number of a pipeline: which vertex takes the rows of which."""
+
+    vertices: tuple[Mapping[str, Any], ...] = ()
+    """Sources, transforms and sinks, in the order of the text."""
+
+
+def describe(job: SubmittedJob) -> Description:
+    """Return what a job's text says of it; nothing when it cannot be read, which its host then reports."""
+    try:
+        raw = job.read()
+    except SeaTunnelError:  # it was accepted by a version that could
+        return Description()
+    problems = Problems()
+    graph = build_graph([_node(block) for block in raw.blocks], problems, complete=False)
+    return Description(
+        env=_env(raw),
+        edges={} if problems.errors else _edges(graph),  # such a job fails when it is planned, and says why
+        vertices=tuple(_vertices(graph)),
+    )
+
+
+def shown_at_end(described: Description, pipelines: Sequence[Mapping[str, Any]]) -> str:
+    """Return what the history keeps of a job's graph and of its pipelines, as JSON. Very large graphs are left out."""
+    kept = described if len(described.vertices) <= MOST_VERTICES else Description()
+    block = {"edges": kept.edges, "vertices": kept.vertices, "pipelines": list(pipelines)}
+    return json.dumps(block, separators=(",", ":"))
+
+
+def _env(raw: RawJob) -> dict[str, str]:
+    return {
+        option.key: text_of(raw.env[option])
+        for option in raw.env.declared
+        if raw.env.is_set(option) and not option.secret and raw.env[option] is not None
+    }
+
+
+def _node(block: RawBlock) -> Node:
+    output, name = _names(block, (OUTPUT.key, *OUTPUT.aliases)), _names(block, (NAME.key,))
+    return Node(
+        kind=block.kind,
+        identifier=block.identifier,
+        given_name=name[0] if name else None,
+        output=output[0] if output else None,
+        inputs=tuple(_names(block, (INPUT.key, *INPUT.aliases))),
+        position=block.position,
+    )
+
+
+def _names(block: RawBlock, keys: Iterable[str]) -> list[str]:
+    found: list[str] = []
+    for key in keys:
+        value = block.block.get(key)
+        values = value.values if isinstance(value, Items) else (value,)
+        found += [each.text for each in values if isinstance(each, Scalar) and not isinstance(each, Block)]
+    return found
+
+
+def _edges(graph: Graph) -> dict[str, Any]:
+    numbers = {vertex.name: number for number, vertex in enumerate(graph.vertices, 1)}
+    return {
+        str(pipeline): [
+            {"inputVertexId": numbers[taken], "targetVertexId": numbers[name]}
+            for name, inputs in shape.inputs.items()
+            for taken in inputs
+        ]
+        for pipeline, shape in enumerate(connected(graph), 1)
+    }
+
+
+def _vertices(graph: Graph) -> Iterable[dict[str, Any]]:
+    places: dict[Any, int] = {}
+    for number, vertex in enumerate(graph.vertices, 1):
+        kind = vertex.node.kind
+        place = places[kind] = places.get(kind, -1) + 1
+        yield {
+            "vertexId": number,
+            "type": kind.value,
+            "vertexName": f"{kind.value.capitalize()}[{place}]-{vertex.node.identifier}",
+            "name": vertex.name,
+            "tablePaths": [],
+        }
+
+
+def text_of(value: Any) -> str:
+    """Return a value as SeaTunnel's REST writes it: as a text."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)

@@ -1,0 +1,84 @@
+"""The shapes of answers, as JSON Schema: what the OpenAPI document says, and what tests hold answers against."""
+
+from collections.abc import Mapping
+from typing import Any
+
+Shape = Mapping[str, Any]
+
+ANY: Shape = {}
+TEXT: Shape = {"type": "string"}
+WHOLE: Shape = {"type": "integer"}
+FLAG: Shape = {"type": "boolean"}
+TEXT_OR_NULL: Shape = {"type": ["string", "null"]}
+WHOLE_OR_NULL: Shape = {"type": ["integer", "null"]}
+
+
+def block(fields: Mapping[str, Shape], more: Mapping[str, Shape] | None = None) -> Shape:
+    """Return the shape of an object: the fields that it has always, and those that it may have."""
+    properties = {**fields, **(more or {})}
+    return {"type": "object", "properties": properties, "required": list(fields), "additionalProperties": False}
+
+
+def by_name(values: Shape) -> Shape:
+    """Return the shape of an object whose keys are names."""
+    return {"type": "object", "additionalProperties": values}
+
+
+def items(each: Shape) -> Shape:
+    """Return the shape of a list."""
+    return {"type": "array", "items": each}
+
+
+def either(*shapes: Shape) -> Shape:
+    """Return the shape of what has one of some shapes."""
+    return {"anyOf": list(shapes)}
+
+
+def nullable(shape: Shape) -> Shape:
+    """Return the shape of what may be missing, as null."""
+    return either(shape, {"type": "null"})
+
+
+FAILURE = block({"status": {"const": "fail"}, "message": TEXT, "code": TEXT})
+"""Every answer with a status of 400 or more."""
+
+_VERTEX = block(
+    {"vertexId": WHOLE, "type": {"enum": ["source", "transform", "sink"]}, "vertexName": TEXT, "name": TEXT,
+     "tablePaths": items(TEXT)}
+)  # fmt: skip
+DAG = block(
+    {
+        "jobId": TEXT,
+        "pipelineEdges": by_name(items(block({"inputVertexId": WHOLE, "targetVertexId": WHOLE}))),
+        "vertexInfoMap": items(_VERTEX),
+        "envOptions": by_name(TEXT),
+    }
+)
+PIPELINE = by_name(ANY)
+_OF_ANY_JOB: Mapping[str, Shape] = {
+    "jobId": TEXT,
+    "jobName": TEXT,
+    "jobStatus": TEXT,
+    "createTime": TEXT,
+    "isStartWithSavePoint": FLAG,
+    "metrics": by_name(TEXT),
+    "host": TEXT,
+    "attempts": WHOLE,
+}
+_DETAILS: Mapping[str, Shape] = {"envOptions": by_name(TEXT), "jobDag": DAG, "pluginJarsUrls": items(ANY)}
+_AT_END: Mapping[str, Shape] = {"errorMsg": TEXT_OR_NULL, "finishTime": TEXT, "finishedTime": TEXT}
+
+RUNNING_SUMMARY = block(_OF_ANY_JOB, {"pendingReason": TEXT})
+RUNNING = block({**_OF_ANY_JOB, **_DETAILS}, {"pendingReason": TEXT})
+ENDED = block({**_OF_ANY_JOB, **_DETAILS, **_AT_END})
+JOB = either(
+    block({**_OF_ANY_JOB, **_DETAILS}, {"pendingReason": TEXT, "pipelines": items(PIPELINE)}),
+    block({**_OF_ANY_JOB, **_DETAILS, **_AT_END, "pipelines": items(PIPELINE)}),
+    block({"jobId": TEXT}),
+)
+"""A job that runs, one that has ended, and one that nobody knows."""
+
+
+def paged(each: Shape) -> Shape:
+    """Return the shape of a list, or of a page of it where one was asked for."""
+    return either(items(each), block({"data": items(each), "total": WHOLE}))

@@ -1,0 +1,273 @@
+"""Jobs that users submit and stop, one at a time or several at once."""
+
+import asyncio
+import json
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import PurePath
+from typing import Any, TypeVar
+
+from seatunnel_core.claiming.job_id import new_job_id
+from seatunnel_core.clock import wall_clock
+from seatunnel_core.config.file import parse
+from seatunnel_core.config.variables import Variables
+from seatunnel_core.planning.encryption import encrypted_job
+from seatunnel_core.server.agent.agent import Agent
+from seatunnel_core.server.agent.peers import ORDERS_BYTES, order_bytes
+from seatunnel_core.server.errors import RequestError
+from seatunnel_core.server.rest.route import Body, Parameter, Request, Route, json_block, json_value, truth
+from seatunnel_core.server.rest.shapes import FLAG, TEXT, block, by_name, either, items
+from seatunnel_core.server.state.records import JobRecord, Wanted
+from seatunnel_core.server.submitted_job import FORMATS, SubmittedJob
+from seatunnel_storage_api.layout import require_job_id
+
+Value = TypeVar("Value")
+
+_ENDINGS = {".json": "json", ".conf": "hocon", ".config": "hocon", ".yaml": "yaml", ".yml": "yaml", ".sql": "sql"}
+"""By the ending of an uploaded file: its format."""
+
+LARGE = 64 * 1024
+"""A text with more characters is read in a thread, for the event loop would stand still meanwhile."""
+
+MOST_AT_ONCE = 1_000
+"""So many jobs may be submitted or stopped by one request."""
+
+
+async def _submit_job(agent: Agent, request: Request, body: bytes) -> Any:
+    text, format = job_of(request, body)
+    return await _submitted(agent, request.query_params, text, format)
+
+
+def job_of(request: Request, body: bytes) -> tuple[str, str]:
+    """Return the text of a job and its format.
+
+    Raises:
+        RequestError: the body is empty or no text, or there is no such format.
+    """
+    if not body.strip():
+        raise RequestError("Request body is empty.", reason="empty_body")
+    format = request.query_params.get("format", "json").lower()
+    if format not in FORMATS:
+        raise RequestError(f"format is {format[:40]!r}: write one of {', '.join(FORMATS)}", reason="unknown_format")
+    return _decoded(body), format
+
+
+async def _submit_upload(agent: Agent, request: Request, body: bytes) -> Any:
+    name, content = await _uploaded(request, body)
+    format = _ENDINGS.get(PurePath(name).suffix.lower())
+    if format is None:
+        raise RequestError(
+            f"the file is called {name[-60:]!r}: its name has to end with one of {', '.join(_ENDINGS)}",
+            reason="unknown_format",
+        )
+    return await _submitted(agent, request.query_params, _decoded(content), format)
+
+
+async def _uploaded(request: Request, body: bytes) -> tuple[str, bytes]:
+    """Return the name and the content of the file ``config_file`` in a form.
+
+    Raises:
+        RequestError: the body is no such form, or has no such file.
+    """
+    from starlette.datastructures import UploadFile
+    from starlette.formparsers import MultiPartException, MultiPartParser
+
+    async def received() -> Any:
+        yield body
+
+    if not request.headers.get("content-type", "").lower().startswith("multipart/form-data"):
+        raise RequestError("the body is no multipart/form-data, with the job as its file config_file")
+    try:
+        form = await MultiPartParser(request.headers, received(), max_files=1, max_fields=10).parse()
+    except (MultiPartException, KeyError, ValueError) as error:
+        raise RequestError(f"the form cannot be read: {error}", reason="invalid_form") from error
+    try:
+        file = form.get("config_file")
+        if not isinstance(file, UploadFile) or not file.filename:
+            raise RequestError("the form has no file config_file", reason="invalid_form")
+        return file.filename, await file.read()
+    finally:
+        await form.close()
+
+
+async def _submitted(agent: Agent, parameters: Mapping[str, Any], text: str, format: str) -> dict[str, Any]:
+    restore, given = truth(parameters, "isStartWithSavePoint"), parameters.get("jobId") not in (None, "")
+    if restore and not given:
+        raise RequestError("Please provide jobId when start with save point.", reason="missing_job_id")
+    return await accept(
+        agent,
+        job_id=job_id_of(parameters) if given else new_job_id(),
+        name=str(parameters.get("jobName") or ""),
+        text=text,
+        format=format,
+        variables={},
+        restore=restore,
+    )
+
+
+def _decoded(body: bytes) -> str:
+    try:
+        return body.decode()
+    except UnicodeDecodeError as error:
+        raise RequestError(f"the job is not UTF-8 text: {error}", reason="not_utf8") from error
+
+
+async def accept(
+    agent: Agent, *, job_id: str, name: str, text: str, format: str, variables: Mapping[str, str], restore: bool
+) -> dict[str, Any]:
+    """Accept a job, durably, and return its id and name.
+
+    Raises:
+        RequestError: it is too large, ended before, or this node does not lead.
+        InvalidIdError: its id cannot be one.
+        SeaTunnelError: it cannot be read.
+    """
+    require_job_id(job_id)
+    job = SubmittedJob(text, format, tuple(variables.items()))
+    own_name = await _in_thread(job.accepted_name) if len(text) > LARGE else job.accepted_name()
+    if not _writable(name or own_name):
+        raise RequestError("the name of the job is no text that can be written: it has half a character")
+    now = wall_clock()
+    record = JobRecord(
+        job_id=job_id,
+        name=name or own_name,
+        text=text,
+        format=format,
+        variables=variables,
+        restore=restore,
+        submitted_at=now,
+        since=now,
+    )
+    if order_bytes(record) > ORDERS_BYTES:  # it would be accepted, and no member could be told to run it
+        raise RequestError(f"the job is too large: written as JSON it has more than {ORDERS_BYTES} bytes", status=413)
+    await agent.users.submit(record)
+    return {"jobId": job_id, "jobName": record.name}
+
+
+async def _in_thread(function: Callable[..., Value], *arguments: Any) -> Value:
+    return await asyncio.get_running_loop().run_in_executor(None, function, *arguments)
+
+
+def _writable(name: str) -> bool:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+async def _submit_jobs(agent: Agent, _request: Request, body: bytes) -> Any:
+    """Accept jobs one after the other. Those before one that is refused are accepted, which its error says."""
+    accepted: list[dict[str, Any]] = []
+    for number, entry in enumerate(_entries(body), 1):
+        parameters = entry.get("params", {})
+        if not isinstance(parameters, Mapping):
+            raise RequestError(f"params of job {number} is no block", reason="invalid_json")
+        job = {key: value for key, value in entry.items() if key != "params"}
+        try:
+            accepted.append(await _submitted(agent, parameters, json.dumps(job), "json"))
+        except Exception as error:
+            if accepted:
+                done = ", ".join(each["jobId"] for each in accepted[:20])
+                error.add_note(f"job {number} of the list is refused; those before it are accepted: {done}")
+            raise
+    return accepted
+
+
+def _entries(body: bytes) -> list[Mapping[str, Any]]:
+    value = json_value(body)
+    if not isinstance(value, list) or not all(isinstance(each, Mapping) for each in value):
+        raise RequestError("the body is no list of blocks", reason="invalid_json")
+    if len(value) > MOST_AT_ONCE:
+        raise RequestError(f"the list has {len(value)} entries: write {MOST_AT_ONCE} at most", status=413)
+    return value
+
+
+async def _stop_job(agent: Agent, _request: Request, body: bytes) -> Any:
+    return await _stopped(agent, json_block(body))
+
+
+async def _stop_jobs(agent: Agent, _request: Request, body: bytes) -> Any:
+    entries = _entries(body)
+    for each in entries:
+        job_id_of(each), _how(each)  # nothing is stopped when one entry is wrong
+    return [await _stopped(agent, each) for each in entries]
+
+
+async def _stopped(agent: Agent, entry: Mapping[str, Any]) -> dict[str, Any]:
+    job_id = job_id_of(entry)
+    await agent.users.want(job_id, _how(entry))
+    return {"jobId": job_id}
+
+
+def _how(entry: Mapping[str, Any]) -> Wanted:
+    if truth(entry, "force"):
+        return Wanted.CANCEL_AT_ONCE
+    return Wanted.SAVEPOINT if truth(entry, "isStopWithSavePoint") else Wanted.CANCEL
+
+
+def job_id_of(entry: Mapping[str, Any]) -> str:
+    """Return the ``jobId`` of a block.
+
+    Raises:
+        RequestError: it has none, or that cannot be one.
+    """
+    job_id = entry.get("jobId")
+    if job_id in (None, ""):
+        raise RequestError("jobId cannot be empty.", reason="missing_job_id")
+    if not isinstance(job_id, str | int) or isinstance(job_id, bool) or not _writable(str(job_id)):
+        raise RequestError("jobId is neither a text nor a whole number", reason="invalid_id")
+    return str(job_id)
+
+
+async def _encrypt_config(_agent: Agent, request: Request, body: bytes) -> Any:
+    """Encrypt a job's secrets as ``seatunnel --encrypt`` does."""
+    text, format = job_of(request, body)
+    name = FORMATS[format]
+    read, variables = partial(parse, text, name), Variables(environment={})
+    return await _in_thread(encrypted_job, read, name, variables)
+
+
+_ID = Parameter("jobId", "The job's id; without it, one is made. Give one to be able to repeat the request.")
+_NAME = Parameter("jobName", "The job's name, instead of its own.")
+_RESTORE = Parameter("isStartWithSavePoint", "`true`: go on from the latest checkpoint of the job `jobId`.", FLAG)
+FORMAT = Parameter("format", f"{', '.join(FORMATS)}; `json` if it is not said.")
+JOB_BODIES = (
+    Body(by_name({}), doc="The job as JSON."),
+    Body(TEXT, "text/plain", doc="The job in another `format`."),
+)
+_ACCEPTED = block({"jobId": TEXT, "jobName": TEXT})
+_STOP = block({"jobId": either(TEXT, {"type": "integer"})}, {"isStopWithSavePoint": FLAG, "force": FLAG})
+_STOPPED = block({"jobId": TEXT})
+_FORM = Body({"type": "object", "properties": {"config_file": {"type": "string", "format": "binary"}},
+              "required": ["config_file"]}, "multipart/form-data")  # fmt: skip
+_ENTRY = {"type": "object", "properties": {"params": by_name({})}}
+
+ROUTES = (
+    Route(
+        "POST", "/submit-job", _submit_job, summary="Submit a job. The answer means that it is stored.",
+        parameters=(_ID, _NAME, _RESTORE, FORMAT), bodies=JOB_BODIES, answer=_ACCEPTED,
+    ),
+    Route(
+        "POST", "/submit-job/upload", _submit_upload,
+        summary="Submit a job as a file, whose ending says its format.",
+        parameters=(_ID, _NAME, _RESTORE), bodies=(_FORM,), answer=_ACCEPTED,
+    ),
+    Route(
+        "POST", "/submit-jobs", _submit_jobs, summary="Submit several jobs, each with its `params`.",
+        bodies=(Body(items(_ENTRY)),), answer=items(_ACCEPTED),
+    ),
+    Route(
+        "POST", "/stop-job", _stop_job, summary="Stop a job: cancel it, after a last checkpoint, or with a savepoint.",
+        bodies=(Body(_STOP),), answer=_STOPPED,
+    ),
+    Route(
+        "POST", "/stop-jobs", _stop_jobs, summary="Stop several jobs.", bodies=(Body(items(_STOP)),),
+        answer=items(_STOPPED),
+    ),
+    Route(
+        "POST", "/encrypt-config", _encrypt_config, to_leader=False,
+        summary="A job with its secrets encrypted, as `seatunnel --encrypt` prints it.",
+        parameters=(FORMAT,), bodies=JOB_BODIES, answer=by_name({}),
+    ),
+)  # fmt: skip
