@@ -32,7 +32,7 @@ _NOTED = {
     **dict.fromkeys(
         ("classloader-cache-mode", "jar-storage."), "connectors are Python packages, which each process imports once"
     ),
-    **dict.fromkeys(("telemetry.logs.", "event-report-http."), "what a job does is in its output and its log"),
+    "telemetry.logs.": "what a job does is in its output and its log",
     **dict.fromkeys(
         ("metrics-fetch-timeout-ms", "job-metrics-partition-count", "state-cleanup-delay-ms", "stain-trace-"),
         "a job's figures and state are kept by its own process",

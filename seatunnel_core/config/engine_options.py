@@ -5,7 +5,7 @@ from typing import Any
 from attrs import evolve
 
 from seatunnel_core.config.cluster_options import CLUSTER
-from seatunnel_core.config.http_options import HTTP
+from seatunnel_core.config.http_options import HTTP, HTTP_URL
 from seatunnel_core.config.option import BOOLEAN, DURATION_MS, ENUM, MAP, STRING, Option, within
 
 _SECONDS = within(1, 31_536_000)
@@ -130,6 +130,17 @@ METRIC_ENABLED = Option(
     "page that Prometheus reads",
 )
 
+_NO_EVENTS = "only the nodes of a cluster (seatunnel-cluster) report events"
+EVENT_URL = Option(
+    "event-report-http.url",
+    HTTP_URL,
+    doc="Where the leader of a cluster posts what happens to its jobs, as lists of JSON objects.",
+    no_effect=_NO_EVENTS,
+)
+EVENT_HEADERS = Option(
+    "event-report-http.headers", MAP, doc="Headers of these requests.", no_effect=_NO_EVENTS, secret=True
+)
+
 ENGINE: tuple[Option[Any], ...] = (
     BACKUP_COUNT,
     QUEUE_TYPE,
@@ -149,11 +160,13 @@ ENGINE: tuple[Option[Any], ...] = (
     RETAIN_AFTER_CANCEL,
     *HTTP,
     METRIC_ENABLED,
+    EVENT_URL,
+    EVENT_HEADERS,
     *CLUSTER,
 )
 """The keys below ``seatunnel.engine``, ``checkpoint.storage`` apart."""
 
-_BY_NODES = (HISTORY_EXPIRE, *HTTP, METRIC_ENABLED)
+_BY_NODES = (HISTORY_EXPIRE, *HTTP, METRIC_ENABLED, EVENT_URL, EVENT_HEADERS)
 ENGINE_OF_NODES: tuple[Option[Any], ...] = tuple(
     evolve(option, no_effect="") if option in _BY_NODES else option for option in ENGINE
 )

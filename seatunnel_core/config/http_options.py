@@ -1,11 +1,22 @@
 """The options of ``seatunnel.yaml`` about the REST server of a cluster's nodes: where it listens, and who is let in."""
 
 from typing import Any
+from urllib.parse import urlsplit
 
-from seatunnel_core.config.option import BOOLEAN, STRING, Option, within
+from seatunnel_core.config.option import BOOLEAN, STRING, Option, OptionType, within
 
 NO_SERVER = "only the nodes of a cluster (seatunnel-cluster) have a REST server"
 _PORT = within(1, 65_535)
+
+
+def _http_url(written: Any) -> str:
+    url = urlsplit(str(written))
+    if url.scheme not in ("http", "https") or not url.hostname:
+        raise ValueError("expected an address that begins with http:// or https://")
+    return str(written)
+
+
+HTTP_URL = OptionType(name="address of HTTP", parse=_http_url, textual=True)
 
 
 def _flag(key: str, doc: str) -> Option[Any]:

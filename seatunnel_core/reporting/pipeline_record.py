@@ -21,6 +21,7 @@ def pipeline_record(view: PipelineView) -> dict[str, Any]:
         "splits_done": view.splits_done,
         "splits_total": view.splits_total,
         "checkpoint": view.last_checkpoint_id,
+        "checkpoints_failed": view.checkpoints_failed,
         "degraded": view.degraded,
     }
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from seatunnel_core.clock import wall_clock
+from seatunnel_core.config.engine_options import EVENT_HEADERS, EVENT_URL
 from seatunnel_core.control.signing import Doorkeeper
 from seatunnel_core.server.agent import answers
 from seatunnel_core.server.agent.asides import Asides
@@ -26,6 +27,8 @@ from seatunnel_core.server.agent.savepoints import Savepoints
 from seatunnel_core.server.agent.shared_answer import SharedAnswer
 from seatunnel_core.server.agent.workers import Workers
 from seatunnel_core.server.errors import RequestError
+from seatunnel_core.server.events.reports import EventReports, http_post
+from seatunnel_core.server.events.watching import EventWatch
 from seatunnel_core.server.member_report import MemberReport
 from seatunnel_core.server.metrics.figures import Figures
 from seatunnel_core.server.state.cluster_state import ClusterState
@@ -62,6 +65,8 @@ class Agent:
         self.writing = asyncio.Lock()
         """Held while a long list is written for a reader."""
 
+        url, headers = config.engine.options[EVENT_URL], config.engine.options[EVENT_HEADERS]
+        self._reports = None if url is None else EventReports(http_post(url, headers or {}))
         self._stopping = asyncio.Event()
 
     def _wake(self) -> None:
@@ -70,6 +75,8 @@ class Agent:
     async def run(self) -> None:
         """Take part in the cluster until ``stop``."""
         loops = [self.leadership.run(), self.hosts.watch(), self.dispatcher.run()]
+        if self._reports is not None:
+            loops.append(EventWatch(self, self._reports).run())
         tasks = [asyncio.create_task(each) for each in loops]
         stopping = asyncio.create_task(self._stopping.wait())
         try:
@@ -178,6 +185,8 @@ class Agent:
         await self.hosts.close(with_hosts=with_host)
         self._spark.end()
         await self.leadership.close()
+        if self._reports is not None:
+            self._reports.close()
         self.peers.close()
         self.storage.close()
         self.savepoints.close()

@@ -1,0 +1,1 @@
+"""What happens to jobs, told to an address of the operator's."""

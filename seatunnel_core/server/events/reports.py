@@ -1,0 +1,105 @@
+"""Events on their way to an address: told in the order in which they happened, by a thread of their own."""
+
+import json
+import logging
+import threading
+import urllib.error
+import urllib.request
+from collections import deque
+from collections.abc import Callable, Mapping
+from typing import Any
+
+logger = logging.getLogger("seatunnel.cluster")
+
+MOST = 1_000
+"""So many events wait at most; the oldest are given up for new ones."""
+
+AT_ONCE = 100
+ANSWER_S = 5.0
+AGAIN_S = (1.0, 2.0, 5.0, 10.0, 30.0)
+"""Between two tries to tell the same events; the last one is repeated."""
+
+Post = Callable[[bytes], None]
+"""Sends a body; raises ``OSError`` when it is not taken."""
+
+
+class EventReports:
+    """A queue of events that never holds up who puts one.
+
+    Args:
+        post: sends a list of events as JSON.
+        again_s: between tries.
+    """
+
+    def __init__(self, post: Post, *, again_s: tuple[float, ...] = AGAIN_S) -> None:
+        self._post = post
+        self._again_s = again_s
+        self._waiting: deque[Mapping[str, Any]] = deque()
+        self._changing = threading.Condition()
+        self._closed = False
+        self.given_up = 0
+        """So many events were given up because too many waited."""
+
+        self._thread = threading.Thread(target=self._tell, name="events", daemon=True)
+        self._thread.start()
+
+    def put(self, event: Mapping[str, Any]) -> None:
+        """Tell an event as soon as may be; return at once."""
+        with self._changing:
+            if len(self._waiting) >= MOST:
+                self._waiting.popleft()
+                self.given_up += 1
+            self._waiting.append(event)
+            self._changing.notify()
+
+    def close(self) -> None:
+        """Tell nothing any more."""
+        with self._changing:
+            self._closed = True
+            self._changing.notify()
+
+    def _tell(self) -> None:
+        failures = 0
+        while True:
+            with self._changing:
+                self._changing.wait_for(lambda: self._waiting or self._closed)
+                if self._closed:
+                    return
+                some = [self._waiting.popleft() for _ in range(min(AT_ONCE, len(self._waiting)))]
+            try:
+                self._post(json.dumps(some).encode())
+            except OSError as error:
+                self._take_back(some)
+                if failures == 0:
+                    logger.warning("events wait, because event-report-http takes none: %s", error)
+                with self._changing:
+                    pause_s = self._again_s[min(failures, len(self._again_s) - 1)]
+                    self._changing.wait_for(lambda: self._closed, pause_s)
+                failures += 1
+                continue
+            if failures:
+                logger.info("events are told again; %d were given up in all", self.given_up)
+            failures = 0
+
+    def _take_back(self, some: list[Mapping[str, Any]]) -> None:
+        with self._changing:
+            room = max(0, MOST - len(self._waiting))
+            self.given_up += max(0, len(some) - room)
+            self._waiting.extendleft(reversed(some[len(some) - min(room, len(some)) :]))
+
+
+def http_post(url: str, headers: Mapping[str, str]) -> Post:
+    """Return what posts to an address; the headers may hold a token, and stand in no error."""
+
+    def post(body: bytes) -> None:
+        request = urllib.request.Request(url, body, {"Content-Type": "application/json", **headers}, method="POST")
+        try:
+            with urllib.request.urlopen(request, timeout=ANSWER_S) as answer:
+                answer.read(1_000)
+        except urllib.error.HTTPError as error:
+            with error:
+                raise OSError(f"it answers HTTP {error.code}") from None
+        except (ValueError, OSError) as error:
+            raise OSError(f"{type(error).__name__}: {getattr(error, 'reason', None) or error}") from None
+
+    return post

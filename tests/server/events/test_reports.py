@@ -1,0 +1,154 @@
+"""Events are told in their order, without holding anybody up, and not lost while nobody takes them."""
+
+import json
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from seatunnel_core.errors import ConfigError
+from seatunnel_core.server.events import reports, watching
+from seatunnel_core.server.events.reports import EventReports, http_post
+from seatunnel_core.server.events.watching import EventWatch, Known, events_between
+from tests.server.nodes import until
+from tests.server.test_rest import JOB, ask, config_of, leading
+
+
+class Taker(BaseHTTPRequestHandler):
+    """Takes events; refuses as many requests as ``refuse`` says."""
+
+    taken: list[Any]
+    refuse = 0
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["content-length"]))
+        if Taker.refuse:
+            Taker.refuse -= 1
+            self.send_error(500)
+            return
+        Taker.taken.append((self.headers["x-token"], json.loads(body)))
+        self.send_response(200)
+        self.end_headers()
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+@pytest.fixture
+def address() -> Any:
+    """Give the address of a server that takes events."""
+    Taker.taken, Taker.refuse = [], 0
+    with HTTPServer(("127.0.0.1", 0), Taker) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_address[1]}/event"
+        server.shutdown()
+        thread.join()
+
+
+def told() -> list[Any]:
+    return [event for _, events in Taker.taken for event in events]
+
+
+def test_events_come_in_their_order_after_they_were_refused(address: str, caplog: pytest.LogCaptureFixture) -> None:
+    Taker.refuse = 2
+    queue = EventReports(http_post(address, {"x-token": "secret-token"}), again_s=(0.01,))
+    for number in range(250):
+        queue.put({"number": number})
+    until("all are told", lambda: len(told()) == 250)
+    queue.close()
+    assert [each["number"] for each in told()] == list(range(250))
+    assert {token for token, _ in Taker.taken} == {"secret-token"}
+    assert max(len(events) for _, events in Taker.taken) <= 100
+    assert "it answers HTTP 500" in caplog.text
+    assert "secret-token" not in caplog.text
+
+
+def test_nobody_waits_for_an_address_that_hangs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The oldest events are given up, and that is counted."""
+    monkeypatch.setattr(reports, "MOST", 10)
+    hanging, tried = threading.Event(), threading.Event()
+
+    def post(_body: bytes) -> None:
+        tried.set()
+        hanging.wait(20)
+        raise OSError("it hangs")
+
+    queue = EventReports(post, again_s=(60.0,))
+    queue.put({"number": -1})
+    assert tried.wait(20)
+    begun = time.monotonic()
+    for number in range(100):
+        queue.put({"number": number})
+    assert time.monotonic() - begun < 1
+    hanging.set()
+    until("the first one is given up too", lambda: queue.given_up == 91)
+    queue.close()
+    assert [each["number"] for each in queue._waiting] == list(range(90, 100))
+
+
+def test_an_address_that_is_none_is_said_and_nothing_ends(caplog: pytest.LogCaptureFixture) -> None:
+    queue = EventReports(http_post("http://127.0.0.1:1/", {}), again_s=(60.0,))
+    queue.put({})
+    until("it is said", lambda: "takes none" in caplog.text)
+    queue.close()
+
+
+def test_what_happened_between_two_looks() -> None:
+    before = {
+        "1": Known(name="a", state="RUNNING", checkpoints={1: (4, 0), 2: (None, 0)}),
+        "2": Known(name="b", state="RUNNING"),
+        "3": Known(name="c", state="FINISHED"),
+    }
+    now = {
+        "1": Known(name="a", state="RUNNING", checkpoints={1: (6, 2), 2: (1, 0)}),
+        "2": Known(name="b", state="FAILED", error="why"),
+        "4": Known(name="d", state="PENDING"),
+    }
+    found = [{key: value for key, value in each.items() if key != "jobName"} for each in events_between(before, now, 5)]
+    assert found == [
+        {"jobId": "1", "createdTime": 5, "pipelineId": 1, "eventType": "CHECKPOINT_FAILED", "failed": 2},
+        {"jobId": "1", "createdTime": 5, "pipelineId": 1, "eventType": "CHECKPOINT_COMPLETED", "checkpointId": 6},
+        {"jobId": "1", "createdTime": 5, "pipelineId": 2, "eventType": "CHECKPOINT_COMPLETED", "checkpointId": 1},
+        {"jobId": "2", "createdTime": 5, "eventType": "JOB_STATUS", "jobStatus": "FAILED", "errorMsg": "why"},
+        {"jobId": "4", "createdTime": 5, "eventType": "JOB_STATUS", "jobStatus": "PENDING"},
+    ]
+    assert list(events_between(now, now, 5)) == []
+
+
+def test_a_leader_tells_what_its_jobs_become(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not what they were when it began to lead."""
+    import asyncio
+
+    monkeypatch.setattr(watching, "LOOK_S", 0.01)
+    agent = leading(tmp_path, config_of(tmp_path))
+    ask(agent, "POST", "/submit-job?jobId=1&jobName=old", JOB)
+    queue = EventReports(lambda _: None)
+    put: list[Any] = []
+    monkeypatch.setattr(queue, "put", put.append)
+
+    async def play() -> None:
+        watch = asyncio.create_task(EventWatch(agent, queue).run())
+        await asyncio.sleep(0.05)
+        assert put == []
+        record = agent.require_state().job("1")
+        assert record is not None
+        from attrs import evolve
+
+        agent.require_state().put(evolve(record, job_id="2", name="new"))
+        await asyncio.sleep(0.05)
+        watch.cancel()
+
+    asyncio.run(play())
+    queue.close()
+    assert [(each["jobId"], each["jobName"], each["jobStatus"]) for each in put] == [("2", "new", "PENDING")]
+
+
+@pytest.mark.parametrize("url", ["ftp://a/", "file:///etc/passwd", "nowhere", ""])
+def test_an_address_is_one_of_http(tmp_path: Path, url: str) -> None:
+    (tmp_path / "seatunnel.yaml").write_text(f"seatunnel: {{engine: {{event-report-http: {{url: '{url}'}}}}}}")
+    with pytest.raises(ConfigError, match="http://"):
+        config_of(tmp_path)
