@@ -10,7 +10,7 @@ from seatunnel_core.manual.help_page import help_page
 from seatunnel_core.planning.plan import PlannedJob, PlannedPipeline
 from seatunnel_core.reporting.metrics import JobMetrics, PipelineMetrics
 from seatunnel_core.reporting.open_metrics import totals
-from seatunnel_core.reporting.pipeline_record import pipeline_record
+from seatunnel_core.reporting.pipeline_record import measured_record
 
 _STATES = {"running": "RUNNING", "finished": "FINISHED", "failed": "FAILED", "canceled": "CANCELED"}
 """SeaTunnel's names for the state of a job."""
@@ -78,27 +78,10 @@ def job_info(job: PlannedJob, measured: JobMetrics) -> dict[str, Any]:
         "jobDag": {"jobId": measured.job_id, **_dag(job), "envOptions": env},
         "pluginJarsUrls": [],
         "isStartWithSavePoint": False,
+        "host": "",
+        "attempts": 1,
         "metrics": {name: str(value) for name, value in totals(measured).items()},
-        "pipelines": list(map(_pipeline, measured.pipelines)),
-    }
-
-
-def _pipeline(measured: PipelineMetrics) -> dict[str, Any]:
-    return {
-        **pipeline_record(measured),
-        "skipped": measured.rows_skipped,
-        "rows_per_second": round(measured.rows_read_per_second, 1),
-        "in_flight": measured.units_in_flight,
-        "restarts": measured.restarts,
-        "failure": measured.failure,
-        "code": measured.code,
-        "checkpoints": {
-            "completed": measured.checkpoints_completed,
-            "failed": measured.checkpoints_failed,
-            "size_bytes": measured.checkpoint_bytes,
-            "acknowledge_ms": measured.checkpoint_acknowledge.last_ms,
-            "store_ms": measured.checkpoint_store.last_ms,
-        },
+        "pipelines": list(map(measured_record, measured.pipelines)),
     }
 
 

@@ -122,23 +122,23 @@ class _Handler(BaseHTTPRequestHandler):
         length = self.headers.get("Content-Length", "")
         if not (length.isascii() and length.isdigit() and int(length) <= LONGEST_BODY):
             self._refuse(413, f"a request has a length, of {LONGEST_BODY} bytes at most")
-        elif path != "/stop-job":
+        elif path not in ("/stop-job", "/savepoint"):
             self._refuse(404, f"a single job takes no {path}")
         else:
-            self._stop(self.rfile.read(int(length)))
+            self._carry_out(path, self.rfile.read(int(length)))
 
-    def _stop(self, body: bytes) -> None:
-        run = self.server.run
+    def _carry_out(self, path: str, body: bytes) -> None:
+        """Stop the job, or take a savepoint of it, as REST does it; answer when it is done."""
+        run, name = self.server.run, ""
         try:
             block = stored.parse(body)
-            job_id = stored.text(block, "jobId")
-            if job_id != run.job_id:
+            if stored.text(block, "jobId") != run.job_id:
                 self._refuse(404, f"here runs {run.job_id}, and no other job")
                 return
-            if block.get("force"):
+            if path == "/savepoint" or block.get("isStopWithSavePoint"):
+                name = run.savepoint(None, stop=path == "/stop-job").name
+            elif block.get("force"):
                 run.kill()
-            elif block.get("isStopWithSavePoint"):
-                run.savepoint(None, stop=True)
             else:
                 run.stop()
         except StoredValueError as error:
@@ -146,7 +146,7 @@ class _Handler(BaseHTTPRequestHandler):
         except SeaTunnelError as error:
             self._send_value(500, {"status": "fail", "message": str(error), "code": error.code})
         else:
-            self._send_value(200, {"jobId": job_id})
+            self._send_value(200, {"jobId": run.job_id, **({"name": name} if name else {})})
 
     def _allowed_path(self) -> str | None:
         """Return the path of a request that this address was typed for; else refuse it, and return ``None``.

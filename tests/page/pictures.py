@@ -80,18 +80,20 @@ def shown(browser: Any, origin: str) -> None:
         seen.open("#/job/amounts")
         seen.settle()
         take(seen, "error")
+    with watched(browser, origin, height=980) as seen:
         seen.open("#/submit")
         seen.page.get_by_role("button", name="Check").click()
         seen.page.locator(".fine, .error").wait_for(timeout=120_000)
-        seen.page.locator(".fine, .error").scroll_into_view_if_needed()
         take(seen, "submit")
     with watched(browser, origin, height=900, dark=True) as seen:
         seen.open("#/job/orders")
         seen.settle()
         time.sleep(40)
+        seen.page.mouse.move(640, 470)
         take(seen, "job")
         seen.page.get_by_role("link", name="Checkpoints").click()
-        seen.page.locator(".plot").nth(1).wait_for()
+        seen.page.locator(".plot").nth(2).wait_for()
+        seen.page.get_by_text("Age of the last").wait_for()
         take(seen, "checkpoints")
     with watched(browser, origin, width=390, height=844) as seen:
         seen.open("#/jobs/pending")

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 from attrs import define, field
 
@@ -22,6 +23,7 @@ from seatunnel_core.planning.plan import PlannedJob
 from seatunnel_core.planning.planner import plan_job
 from seatunnel_core.registry import lookup
 from seatunnel_core.reporting.metrics import JobMetrics, PipelineMetrics
+from seatunnel_core.server.rest.shapes import JOB
 from tests.runtime.command import engine_file, fake_source, job, parquet_sink
 
 
@@ -46,7 +48,9 @@ class Run:
         self.asked.append("kill")
 
     def savepoint(self, name: str | None = None, *, stop: bool = False, drain: bool = False) -> JobSavepoint:
-        raise SavepointError("no checkpoint can be taken now")
+        if stop:
+            raise SavepointError("no checkpoint can be taken now")
+        return JobSavepoint(name="s-1", taken_at=1.0, stopped=False, pipelines={})
 
 
 @define
@@ -109,6 +113,7 @@ def test_the_page_and_what_it_asks_for(served: Served) -> None:
     assert [each["vertexName"] for each in found["jobDag"]["vertexInfoMap"]] == ["FakeSource", "LocalFile"]
     assert found["envOptions"]["job.mode"] == "BATCH"
     assert found["pipelines"][0]["rows"] == 7
+    jsonschema.validate(found, dict(JOB))
     assert [each["jobId"] for each in served.value("/running-jobs")] == ["job-1"]
     assert served.value("/running-jobs?page=1&rows=20")["total"] == 1
     assert served.value("/job-info/other") == {"jobId": "other"}
@@ -146,6 +151,8 @@ def test_the_job_is_stopped_as_it_was_asked(served: Served) -> None:
     assert served.ask("/stop-job", method="POST", body={"jobId": "job-1"})[0] == 200
     assert served.ask("/stop-job", method="POST", body={"jobId": "job-1", "force": True})[0] == 200
     assert served.run.asked == ["stop", "kill"]
+    status, _, body = served.ask("/savepoint", method="POST", body={"jobId": "job-1"})
+    assert (status, json.loads(body)) == (200, {"jobId": "job-1", "name": "s-1"})
     status, _, body = served.ask("/stop-job", method="POST", body={"jobId": "job-1", "isStopWithSavePoint": True})
     assert (status, json.loads(body)["code"]) == (500, "SAVEPOINT-ERROR")
 

@@ -65,7 +65,7 @@ def test_the_node_one_looks_at_dies_and_comes_back(tmp_path: Path) -> None:
             assert seen.findings() == []
             until("the other one leads", second.leads)
             beside.page.locator(".trouble.shown").wait_for(state="detached")
-            assert beside.page.get_by_role("heading", name="Running jobs").is_visible()
+            assert beside.page.get_by_role("heading", name="Current jobs").is_visible()
             first.start("--http-port", origin.rpartition(":")[2])
             seen.page.locator(".trouble.shown").wait_for(state="detached")
             assert not seen.dialogs

@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.timeout(300), pytest.mark.xdist_g
 JOBS = 10_000
 VIEWS = {
     "overview": "#/",
-    "running": "#/jobs",
+    "current": "#/jobs",
     "pending": "#/jobs/pending",
     "ended": "#/jobs/finished",
     "failed": "#/job/ended-2",
@@ -156,10 +156,10 @@ def submit(seen: Watched, text: str, job_id: str, *, press: str = "Submit") -> N
     page.get_by_role("button", name=press, exact=True).click()
 
 
-def stop(seen: Watched, how: str) -> None:
-    seen.page.get_by_role("button", name=how, exact=True).click()
-    seen.page.get_by_role("dialog").get_by_role("button", name=how, exact=True).click()
-    seen.page.get_by_role("dialog").wait_for(state="detached")
+def act(seen: Watched, deed: str) -> None:
+    """Press a button of the job, and the one that confirms it."""
+    seen.page.get_by_role("button", name=deed, exact=True).click()
+    seen.page.get_by_role("dialog").get_by_role("button", name=deed, exact=True).click()
 
 
 def wait_state(seen: Watched, state: str) -> None:
@@ -181,7 +181,18 @@ def test_a_job_is_submitted_watched_stopped_with_a_savepoint_restored_and_stoppe
     page.wait_for_function("() => document.querySelector('.figures dd')?.textContent > '0'")
     page.get_by_role("heading", name="Rows per second").wait_for()
     assert seen.findings() == []
-    stop(seen, "Stop with a savepoint")
+    for tab, shown in (
+        ("Checkpoints", "Age of the last"),
+        ("Log", "attempt 1 runs"),
+        ("Options", "checkpoint.interval"),
+    ):
+        page.get_by_role("link", name=tab, exact=True).click()
+        seen.wait_text(shown)
+        assert seen.findings() == [], tab
+    act(seen, "Take a savepoint")
+    page.get_by_role("dialog").get_by_text("is complete").wait_for()
+    page.keyboard.press("Escape")
+    act(seen, "Stop with a savepoint")
     wait_state(seen, "savepoint done")
     rows = len(ids(target))
     assert 0 < rows < 2_000
@@ -191,7 +202,7 @@ def test_a_job_is_submitted_watched_stopped_with_a_savepoint_restored_and_stoppe
     assert page.get_by_label("Id", exact=True).input_value() == "slow-1"
     submit(seen, slow_job(target), "slow-1", press="Restore")
     wait_state(seen, "running")
-    stop(seen, "Stop at once")
+    act(seen, "Stop at once")
     wait_state(seen, "canceled")
     found = ids(target)
     assert len(found) >= rows
@@ -200,7 +211,11 @@ def test_a_job_is_submitted_watched_stopped_with_a_savepoint_restored_and_stoppe
 
 def test_a_job_that_cannot_be_is_refused_and_says_why(seen: Watched) -> None:
     seen.open("#/submit")
-    submit(seen, "env { job.mode = BATCH }\nsource { LocalFile { path = in, file_format_type = text } }", "bad-1")
+    bad = "env { job.mode = BATCH }\nsource { LocalFile { path = in, file_format_type = text } }"
+    seen.page.get_by_label("The job", exact=True).fill(bad)
+    seen.page.get_by_role("button", name="Check").click()
+    seen.wait_text("1 problem")
+    submit(seen, bad, "bad-1")
     seen.page.get_by_role("heading", name="Not taken").wait_for()
     assert "the job has no sink" in seen.text()
     assert seen.findings() == []

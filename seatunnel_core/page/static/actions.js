@@ -5,54 +5,66 @@ import { Said, Window } from "./parts.js";
 import { tell } from "./rest.js";
 import { go, to } from "./route.js";
 
-const STOPS = {
+const DEEDS = {
+  save: {
+    title: "Take a savepoint",
+    words: "It takes a savepoint, which nobody prunes, and goes on.",
+    path: "/savepoint",
+    done: (answer) => `The savepoint ${answer.name} is complete.`,
+  },
   stop: {
     title: "Stop",
-    words: "It takes a last checkpoint and ends. A job that never ends by itself ends here.",
-    body: {},
+    words: "It takes a last checkpoint and ends. When it is restored, it goes on there.",
+    path: "/stop-job",
   },
   savepoint: {
     title: "Stop with a savepoint",
-    words: "It takes a savepoint, which nobody prunes, and ends. Submit it again under its id to go on.",
-    body: { isStopWithSavePoint: true },
+    words: "It takes a savepoint, which nobody prunes, and ends. When it is restored, it goes on there.",
+    path: "/stop-job",
+    more: { isStopWithSavePoint: true },
   },
   force: {
     title: "Stop at once",
     words: "It ends without a last checkpoint. When it is restored, what was read since the one before is read again.",
-    body: { force: true },
+    path: "/stop-job",
+    more: { force: true },
   },
 };
 
+const ENDS = ["FINISHED", "FAILED", "CANCELED", "SAVEPOINT_DONE"];
+
 export function Actions({ job, again }) {
   const [asked, setAsked] = useState(null);
-  const ended = ["FINISHED", "FAILED", "CANCELED", "SAVEPOINT_DONE"].includes(job.jobStatus);
-  if (ended) {
-    return job.jobStatus === "FINISHED" ? null : html`<div class="actions">
-      <a class="button" href=${`${to("submit")}?restore=${encodeURIComponent(job.jobId)}`}>Restore…</a></div>`;
+  if (job.jobStatus === "FINISHED") return null;
+  if (ENDS.includes(job.jobStatus)) {
+    return html`<div class="actions"><a class="button" href=${`${to("submit")}?restore=${encodeURIComponent(job.jobId)}`}>Restore…</a></div>`;
   }
-  const close = () => setAsked(null);
-  return html`<div class="actions">${Object.entries(STOPS).map(([name, stop]) => html`
-      <button type="button" class=${name === "force" ? "danger" : ""} onClick=${() => setAsked(name)}>${stop.title}</button>`)}</div>
-    ${asked && html`<${Confirm} job=${job} stop=${STOPS[asked]} onClose=${close} again=${again} />`}`;
+  return html`<div class="actions">${Object.entries(DEEDS).map(([name, deed]) => html`
+      <button type="button" class=${name === "force" ? "danger" : ""} onClick=${() => setAsked(name)}>${deed.title}</button>`)}</div>
+    ${asked && html`<${Confirm} job=${job} deed=${DEEDS[asked]} onClose=${() => setAsked(null)} again=${again} />`}`;
 }
 
-function Confirm({ job, stop, onClose, again }) {
+function Confirm({ job, deed, onClose, again }) {
   const [state, setState] = useState({});
   async function send() {
     setState({ busy: true });
     try {
-      await tell("/stop-job", { jobId: job.jobId, ...stop.body });
-      onClose();
+      const answer = await tell(deed.path, { jobId: job.jobId, ...deed.more });
       again();
+      if (deed.done) setState({ done: deed.done(answer) });
+      else onClose();
     } catch (error) {
       setState({ error });
     }
   }
-  return html`<${Window} title=${`${stop.title}: ${job.jobName || job.jobId}`} onClose=${onClose}>
-    <p>${stop.words}</p>
+  return html`<${Window} title=${`${deed.title}: ${job.jobName || job.jobId}`} onClose=${onClose}>
+    <p role="status">${state.done ?? deed.words}</p>
     ${state.error && html`<p class="refused" role="alert"><${Said} text=${state.error.message} /></p>`}
-    <div class="actions"><button type="button" class="first" disabled=${state.busy} onClick=${send}>${stop.title}</button>
-      <button type="button" class="plain" onClick=${onClose}>Leave it running</button></div>
+    <div class="actions">${state.done
+      ? html`<button type="button" class="first" onClick=${onClose}>Close</button>`
+      : html`<button type="button" class="first" disabled=${state.busy} onClick=${send}>${deed.title}</button>
+        <button type="button" class="plain" onClick=${onClose}>Not now</button>`}
+      ${state.busy && html`<span class="quiet" role="status">One moment…</span>`}</div>
   <//>`;
 }
 

@@ -19,6 +19,7 @@ export function completedSince(seen, pipelines, at) {
   const added = fresh.map((each) => ({
     pipelineId: each.id,
     checkpointId: each.checkpoint,
+    checkpoint: `${each.checkpoints.epoch}-${each.checkpoint}`,
     status: "COMPLETED",
     triggerTimestamp: at,
     durationMillis: tookOf(each.checkpoints),
@@ -47,7 +48,7 @@ export function Checkpoints({ id, seen }) {
 function listed(value, seen) {
   const items = Array.isArray(value) ? value : (value?.data ?? []);
   const stored = items.map((each) => ({ pipelineId: each.pipelineId, ...(each.checkpoint ?? each) }));
-  const key = (each) => `${each.pipelineId}-${each.checkpointId}`;
+  const key = (each) => `${each.pipelineId} ${each.checkpoint ?? each.checkpointId}`;
   const watched = new Map(seen.map((each) => [key(each), each]));
   const known = new Set(stored.map(key));
   return [...stored.map((each) => ({ ...each, ...measuredOf(watched.get(key(each))) })), ...seen.filter((each) => !known.has(key(each)))]
@@ -73,24 +74,29 @@ function Counts({ overview }) {
   </div>`;
 }
 
+const COLOURS = ["--line-1", "--line-2", "--line-3", "--quiet"];
+
+/** A plot of each figure with a line for each pipeline; of many, those with the newest checkpoints. */
 function Plots({ checkpoints }) {
-  const done = checkpoints.filter((each) => momentOf(each)).reverse();
-  if (done.length < 2) return html`<p class="quiet">They are drawn when there are two.</p>`;
-  const at = done.map((each) => momentOf(each) / 1_000);
-  const series = (read) => done.map((each) => number(read(each)));
-  const inFlight = series((each) => each.unitsInFlight);
+  const done = checkpoints.filter((each) => momentOf(each));
+  const pipelines = [...new Set(done.map((each) => each.pipelineId))].slice(0, COLOURS.length).sort((a, b) => a - b);
+  const drawn = done.filter((each) => pipelines.includes(each.pipelineId)).reverse();
+  if (drawn.length < 2) return html`<p class="quiet">They are drawn when there are two.</p>`;
+  const at = drawn.map((each) => momentOf(each) / 1_000);
+  const series = (read) => [at, ...pipelines.map((id) => drawn.map((each) => (each.pipelineId === id ? number(read(each)) : null)))];
+  const lines = pipelines.map((id, index) => ({ label: `pipeline ${id}`, colour: COLOURS[index], points: true }));
   return html`<div class="plots">
-    <${Drawn} title="Duration" data=${[at, series((each) => each.durationMillis)]} write=${duration} colour="--line-1" />
-    <${Drawn} title="Size of the state" data=${[at, series((each) => each.stateSize)]} write=${bytes} colour="--line-2" />
-    ${inFlight.some((each) => each !== null) && html`<${Drawn} title="Units in flight" data=${[at, inFlight]} write=${short} colour="--line-3" />`}
+    <${Drawn} title="Duration" data=${series((each) => each.durationMillis)} write=${duration} lines=${lines} />
+    <${Drawn} title="Size of the state" data=${series((each) => each.stateSize)} write=${bytes} lines=${lines} />
+    <${Drawn} title="Units in flight" data=${series((each) => each.unitsInFlight)} write=${short} lines=${lines} />
   </div>`;
 }
 
-function Drawn({ title, data, write, colour }) {
-  if (data[1].every((each) => each === null)) return null;
+function Drawn({ title, data, write, lines }) {
+  const [, ...columns] = data;
+  if (columns.every((column) => column.every((each) => each === null))) return null;
   return html`<section class="card" aria-label=${title}><header><h2>${title}</h2></header>
-    <${Plot} label=${`${title} of the last ${data[0].length} checkpoints; the table below has the numbers`} data=${data} write=${write}
-      lines=${[{ label: title.toLowerCase(), colour, points: true }]} /></section>`;
+    <${Plot} label=${`${title} of the last ${data[0].length} checkpoints; the table below has the numbers`} data=${data} write=${write} lines=${lines} /></section>`;
 }
 
 function CheckpointTable({ checkpoints }) {

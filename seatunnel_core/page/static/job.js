@@ -4,7 +4,7 @@ import { Actions } from "./actions.js";
 import { Checkpoints, completedSince } from "./checkpoints.js";
 import { html, useEffect, useRef } from "./html.js";
 import { Log } from "./log.js";
-import { Instead, Pill, Said, Tile } from "./parts.js";
+import { Help, Instead, Pill, Said, Tile } from "./parts.js";
 import { Pipelines } from "./pipelines.js";
 import { usePolled } from "./rest.js";
 import { to } from "./route.js";
@@ -27,7 +27,8 @@ export function Job({ route }) {
       <p><a href=${to("jobs")}>To all jobs</a></p>`;
   }
   return html`<${Head} job=${job} again=${found.again} />
-    ${job.errorMsg && html`<section class="error" aria-label="Error"><h2>Why it failed</h2><pre class="text" tabindex="0"><${Said} text=${job.errorMsg} /></pre></section>`}
+    ${job.errorMsg && html`<section class="error" aria-label="Error"><h2>Why it failed</h2><pre class="text" tabindex="0"><${Said} text=${job.errorMsg} /></pre>
+      ${codesOf(job).map((code) => html`<p>More: <${Help} name=${code} /></p>`)}</section>`}
     ${job.pendingReason && html`<section class="hint"><b>Waits:</b> <${Said} text=${job.pendingReason} /></section>`}
     <${Figures} job=${job} />
     <nav class="tabs" aria-label="Parts of the job">${TABS.map(([name, title]) => html`
@@ -37,6 +38,10 @@ export function Job({ route }) {
     ${tab === "log" && html`<${Log} id=${id} ended=${Boolean(job.finishTime)} />`}
     ${tab === "options" && html`<${Options} job=${job} />`}`;
 }
+
+/** Return the codes of what went wrong in its pipelines, whose help the message does not name itself. */
+const codesOf = (job) => [...new Set((job.pipelines ?? []).map((each) => each.code))]
+  .filter((code) => code && !job.errorMsg.includes(`seatunnel help ${code}`));
 
 function Head({ job, again }) {
   const facts = [

@@ -1,4 +1,4 @@
-// Jobs that run, that wait and why, and that have ended, page by page.
+// Jobs that have not ended, those that wait and why, and those that have ended, page by page.
 
 import { html, useState } from "./html.js";
 import { Instead, Pill, Said, Table } from "./parts.js";
@@ -6,16 +6,16 @@ import { usePolled } from "./rest.js";
 import { go, to } from "./route.js";
 import { between, count, duration, NONE, perSecond, plural, short } from "./words.js";
 
-const TABS = [["running", "Running"], ["pending", "Pending"], ["finished", "Ended"]];
+const TABS = [["current", "Current"], ["pending", "Pending"], ["finished", "Ended"]];
 const ENDS = [["", "all"], ["FINISHED", "finished"], ["FAILED", "failed"], ["CANCELED", "canceled"], ["SAVEPOINT_DONE", "savepoint done"]];
 const ROWS = 20;
 
 export function Jobs({ route }) {
-  const tab = route.parts[1] ?? "running";
+  const tab = route.parts[1] ?? "current";
   return html`<div class="headed"><h1>Jobs</h1><${Find} /></div>
     <nav class="tabs" aria-label="Jobs by state">${TABS.map(([name, title]) => html`
       <a href=${to("jobs", name)} aria-current=${name === tab ? "page" : null}>${title}</a>`)}</nav>
-    ${tab === "running" && html`<${Running} page=${pageOf(route)} />`}
+    ${tab === "current" && html`<${Current} page=${pageOf(route)} />`}
     ${tab === "pending" && html`<${Pending} />`}
     ${tab === "finished" && html`<${Ended} state=${route.parts[2] ?? ""} page=${pageOf(route)} />`}`;
 }
@@ -35,11 +35,11 @@ function Find() {
 
 export const nameOf = (job) => html`<a href=${to("job", job.jobId)}>${job.jobName || job.jobId}</a><small>${job.jobId}</small>`;
 
-function Running({ page }) {
+function Current({ page }) {
   const running = usePolled(`/running-jobs?page=${page}&rows=${ROWS}`, 3_000);
-  if (running.value === undefined) return html`<${Instead} of=${running} what="running jobs" />`;
+  if (running.value === undefined) return html`<${Instead} of=${running} what="current jobs" />`;
   const { jobs, total } = shown(running.value, page);
-  return html`<${RunningTable} jobs=${jobs} /><${Pages} page=${page} total=${total} address=${to("jobs", "running")} />`;
+  return html`<${CurrentTable} jobs=${jobs} /><${Pages} page=${page} total=${total} address=${to("jobs", "current")} />`;
 }
 
 /** Return the rows of a page: of an answer in pages, or of a list of all. */
@@ -48,7 +48,7 @@ function shown(value, page) {
   return { jobs: value.slice((page - 1) * ROWS, page * ROWS), total: value.length };
 }
 
-export function RunningTable({ jobs }) {
+export function CurrentTable({ jobs }) {
   const metrics = (job) => job.metrics ?? {};
   const columns = [
     { title: "Job", cell: nameOf },
@@ -58,7 +58,7 @@ export function RunningTable({ jobs }) {
     { title: "Rows committed", number: true, cell: (job) => short(metrics(job).SinkCommittedCount) },
     { title: "Submitted", number: true, cell: (job) => job.createTime ?? NONE },
   ];
-  return html`<${Table} label="Running jobs" columns=${columns} rows=${jobs} id=${(job) => job.jobId} empty="No job runs." />`;
+  return html`<${Table} label="Current jobs" columns=${columns} rows=${jobs} id=${(job) => job.jobId} empty="No job runs or waits." />`;
 }
 
 function Pending() {

@@ -1,7 +1,7 @@
 // The cluster at one glance: its numbers, its nodes, and what runs.
 
 import { html } from "./html.js";
-import { RunningTable } from "./jobs.js";
+import { CurrentTable } from "./jobs.js";
 import { Instead, Meter, Table, Tile } from "./parts.js";
 import { usePolled } from "./rest.js";
 import { to } from "./route.js";
@@ -13,7 +13,7 @@ export function Overview({ overview, nodes }) {
     <${Instead} of=${overview} what="the numbers of the cluster" />
     ${found && html`<${Numbers} found=${found} nodes=${listed(nodes.value)} />`}
     ${found && html`<section aria-labelledby="nodes"><h2 id="nodes">Nodes</h2><${Nodes} monitored=${nodes} /></section>`}
-    <section aria-labelledby="running"><h2 id="running">Running jobs</h2><${Running} /></section>`;
+    <section aria-labelledby="current"><h2 id="current">Current jobs</h2><${Current} /></section>`;
 }
 
 function Numbers({ found, nodes }) {
@@ -79,10 +79,10 @@ function skew(ms) {
   return Math.abs(value) > 1_000 ? html`<span class="pill bad">${duration(Math.abs(value))} off</span>` : duration(Math.abs(value));
 }
 
-function Running() {
-  const running = usePolled("/running-jobs", 3_000);
-  if (running.value === undefined) return html`<${Instead} of=${running} what="running jobs" />`;
-  return html`<${RunningTable} jobs=${listed(running.value).slice(0, 10)} />`;
+function Current() {
+  const current = usePolled("/running-jobs", 3_000);
+  if (current.value === undefined) return html`<${Instead} of=${current} what="current jobs" />`;
+  return html`<${CurrentTable} jobs=${listed(current.value).slice(0, 10)} />`;
 }
 
 const listed = (value) => (Array.isArray(value) ? value : (value?.data ?? []));

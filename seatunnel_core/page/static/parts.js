@@ -55,7 +55,6 @@ export function Table({ label, columns, rows, id, empty }) {
 export function Instead({ of: { value, error }, what }) {
   if (value !== undefined) return null;
   if (!error) return html`<p class="quiet" aria-busy="true">Asking for ${what}…</p>`;
-  if (error.isMissing) return html`<p class="quiet">The version of this node does not answer for ${what}.</p>`;
   return html`<p class="quiet">No ${what}: <${Said} text=${error.message} /></p>`;
 }
 

@@ -2,7 +2,7 @@
 
 import { Graph } from "./graph.js";
 import { html, useEffect, useRef } from "./html.js";
-import { Meter, Pill, Said, Table } from "./parts.js";
+import { Help, Meter, Pill, Said, Table } from "./parts.js";
 import { Plot } from "./plot.js";
 import { bytes, count, duration, NONE, number, perSecond, plural, short } from "./words.js";
 
@@ -13,7 +13,7 @@ export function Pipelines({ job, at }) {
   const parts = partsOf(job);
   return html`
     ${!job.finishTime && html`<${Rates} job=${job} at=${at} />`}
-    ${parts.length > MOST_DRAWN ? html`<${PipelineTable} parts=${parts} />` : parts.map((part) => html`<${Pipeline} key=${part.id} part=${part} />`)}
+    ${parts.length > MOST_DRAWN ? html`<${PipelineTable} parts=${parts} />` : parts.map((part) => html`<${Pipeline} key=${part.id} part=${part} error=${job.errorMsg ?? ""} />`)}
     ${parts.length === 0 && html`<p class="quiet">The plan of this job is not known here.</p>`}`;
 }
 
@@ -51,13 +51,13 @@ function components(edges, vertices) {
   return [...groups.entries()].sort(([a], [b]) => a - b).map(([, some], index) => [String(index + 1), some]);
 }
 
-function Pipeline({ part: { id, graph, figures } }) {
+function Pipeline({ part: { id, graph, figures }, error }) {
   const title = titleOf({ graph, figures });
   return html`<section class="card" aria-label=${`Pipeline ${id}`}>
     <header><h2><span class="ordinal">${id}</span> ${title}</h2>${figures && html`<${Pill} state=${figures.phase} />`}</header>
     ${figures?.degraded && html`<p class="hint"><b>Degraded:</b> ${figures.degraded}</p>`}
-    ${figures?.failure && html`<p class="refused">${figures.failure}</p>`}
-    ${figures?.code && html`<p>More: <${Said} text=${`seatunnel help ${figures.code}`} /></p>`}
+    ${figures?.failure && !error.includes(figures.failure) && html`<p class="refused"><${Said} text=${figures.failure} /></p>
+      ${figures.code && html`<p>More: <${Help} name=${figures.code} /></p>`}`}
     ${figures && html`<dl class="figures">${described(figures).map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`}
     ${figures && number(figures.splits_total) > 0 && html`<${Meter} label="Splits read to their end"
       share=${figures.splits_done / figures.splits_total} words=${`${count(figures.splits_done)} of ${plural(figures.splits_total, "split")}`} />`}

@@ -49,9 +49,9 @@ function options(place, lines, write) {
       label: line.label,
       stroke: colour(place, line.colour),
       width: 2,
+      spanGaps: true,
       value: (_plot, value) => (value === null ? "–" : write(value)),
       points: line.points ? { show: true, size: 6 } : {},
-      paths: line.points === "only" ? () => null : undefined,
     }))],
   };
 }

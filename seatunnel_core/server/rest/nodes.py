@@ -52,7 +52,7 @@ async def _monitored(agent: Agent, address: str) -> dict[str, str]:
     host, _, port = address.rpartition(":")
     named = {"isMaster": text_of(address == agent.address), "host": host, "port": port}
     if address == agent.address:
-        return {**named, **await monitoring_of(agent)}
+        return {**named, "term": str(agent.leadership.term()), **await monitoring_of(agent)}
     try:
         async with asyncio.timeout(Line.MONITORING.answer_s):
             found = await agent.peers.ask(address, Line.MONITORING, "/internal/v1/monitoring", {})
