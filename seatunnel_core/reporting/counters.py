@@ -12,6 +12,7 @@ from seatunnel_core.checkpoint.commands import AbortKind
 from seatunnel_core.checkpoint.progress import PipelineProgress
 from seatunnel_core.clock import now_ms
 from seatunnel_core.reporting.metrics import Durations, Moved, PipelineMetrics
+from seatunnel_core.reporting.recent_checkpoints import RecentCheckpoints
 from seatunnel_core.reporting.report import PipelineView
 from seatunnel_core.work.failure import Failure
 
@@ -80,6 +81,7 @@ class Figures:
         self._restores = 0
         self._failures: Counter[str] = Counter()
         self.units_repeated = 0
+        self.recent = RecentCheckpoints()
 
     @property
     def checkpoints_failed(self) -> int:
@@ -90,6 +92,7 @@ class Figures:
         """Count a start that goes on from a stored checkpoint; its restore point is durable now."""
         self._restores += notice.base is not None
         self._completed_ms = now_ms()
+        self.recent.epoch_started(notice.epoch)
 
     def triggered(self) -> None:
         """Count a checkpoint that was triggered."""
@@ -103,6 +106,7 @@ class Figures:
         self._bytes = notice.state_bytes
         self._bytes_total += notice.state_bytes
         self._completed_ms = now_ms()
+        self.recent.completed(notice)
 
     def published(self, notice: commands.CheckpointPublished) -> None:
         """Record how long it took to publish what a checkpoint contains."""
@@ -111,6 +115,7 @@ class Figures:
     def aborted(self, notice: commands.CheckpointAborted) -> None:
         """Count a checkpoint that was given up, by the reason."""
         self._aborted[notice.kind] += 1
+        self.recent.aborted(notice)
 
     def begun_again(self) -> None:
         """Count a work unit that began once more and whose rows are written at once."""

@@ -1,7 +1,7 @@
 """What another process may ask of a running job: the names and keys of ``seatunnel_core.control``'s requests."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, Protocol
 
@@ -12,6 +12,7 @@ from seatunnel_core.control.server import Verb
 from seatunnel_core.job.savepoint import JobSavepoint
 from seatunnel_core.reporting.metrics import JobMetrics
 from seatunnel_core.reporting.open_metrics import samples, totals
+from seatunnel_core.reporting.recent_checkpoints import RecentCheckpoint
 from seatunnel_core.reporting.report import JobProgress, JobReport
 
 
@@ -32,6 +33,9 @@ class Controlled(Protocol):
     def metrics(self) -> JobMetrics:
         """Return all that is measured of the job."""
 
+    def recent_checkpoints(self) -> Mapping[int, Sequence[RecentCheckpoint]]:
+        """Return the last checkpoints of each pipeline."""
+
     def stop(self) -> None:
         """Stop the job after a last checkpoint."""
 
@@ -48,6 +52,7 @@ def answers(run: Controlled) -> Mapping[str, Verb]:
         "status": partial(_status, run),
         "metrics": partial(_metrics, run),
         "open-metrics": partial(_open_metrics, run),
+        "checkpoints": partial(_checkpoints, run),
         "savepoint": partial(_savepoint, run),
         "stop": partial(_stop, run),
     }
@@ -79,6 +84,11 @@ def _open_metrics(run: Controlled, _request: Mapping[str, Any]) -> Any:
     measured = run.metrics()
     found = [sample.record() for sample in samples(measured)]
     return {"pid": os.getpid(), "state": measured.state, "samples": found}
+
+
+def _checkpoints(run: Controlled, _request: Mapping[str, Any]) -> Any:
+    """Return the last checkpoints as ``RecentCheckpoint``, by the number of their pipeline, the oldest first."""
+    return {str(number): [each.record() for each in found] for number, found in run.recent_checkpoints().items()}
 
 
 def _savepoint(run: Controlled, request: Mapping[str, Any]) -> Any:

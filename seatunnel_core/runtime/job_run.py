@@ -27,6 +27,7 @@ from seatunnel_core.planning.planner import Registry, plan_job
 from seatunnel_core.planning.settings import spark_settings
 from seatunnel_core.reporting.counters import Figures
 from seatunnel_core.reporting.metrics import STATES, JobMetrics
+from seatunnel_core.reporting.recent_checkpoints import RecentCheckpoint
 from seatunnel_core.reporting.report import JobProgress, JobReport
 from seatunnel_core.runtime.control_requests import answers
 from seatunnel_core.runtime.job_threads import JobThreads
@@ -223,6 +224,10 @@ class JobRun:
             raise UsageError("the job's checkpoint storage is closed; ask before the job is closed")
         listings = self._storage.scan_job(self.job_id)
         return tuple(info for number in sorted(listings) for info in listings[number].checkpoints)
+
+    def recent_checkpoints(self) -> dict[int, tuple[RecentCheckpoint, ...]]:
+        """Return the last checkpoints that this process has taken or given up, by pipeline, the oldest first."""
+        return {} if self._threads is None else self._threads.recent_checkpoints()
 
     def savepoint(
         self, name: str | None = None, *, stop: bool = False, drain: bool = False, timeout: float | None = None

@@ -16,6 +16,7 @@ from seatunnel_core.errors import UsageError
 from seatunnel_core.job.savepoint import JobSavepoint
 from seatunnel_core.reporting.execution_info import execution_info
 from seatunnel_core.reporting.metrics import PipelineMetrics
+from seatunnel_core.reporting.recent_checkpoints import RecentCheckpoint
 from seatunnel_core.reporting.report import JobOutcome, JobReport, PipelineView
 from seatunnel_core.runtime.job_pipelines import JobPipelines
 from seatunnel_core.runtime.pipeline_run import PipelineRun
@@ -279,6 +280,10 @@ class JobThreads:
     def metrics(self) -> tuple[PipelineMetrics, ...]:
         """Return all that is measured of each pipeline, as of now."""
         return tuple(run.metrics() for run in tuple(self._runs))
+
+    def recent_checkpoints(self) -> dict[int, tuple[RecentCheckpoint, ...]]:
+        """Return the last checkpoints of each pipeline, by its number."""
+        return {run.view().id: run.recent_checkpoints() for run in tuple(self._runs)}
 
     def stop(self) -> None:
         """Stop every pipeline cleanly, each with a last checkpoint."""

@@ -18,6 +18,7 @@ from seatunnel_core.errors import SeaTunnelError
 from seatunnel_core.reporting.counters import Figures
 from seatunnel_core.reporting.metrics import PipelineMetrics
 from seatunnel_core.reporting.notices import PipelineLog
+from seatunnel_core.reporting.recent_checkpoints import RecentCheckpoint
 from seatunnel_core.reporting.report import PipelineView
 from seatunnel_core.runtime.epoch_run import EpochRun
 from seatunnel_core.runtime.pipeline_io import PipelineIO
@@ -229,6 +230,10 @@ class PipelineRun:
     def metrics(self) -> PipelineMetrics:
         """Return all that is measured of the pipeline, as of now."""
         return self._figures.metrics(self.view(), self._progress())
+
+    def recent_checkpoints(self) -> tuple[RecentCheckpoint, ...]:
+        """Return the last checkpoints that this process has taken or given up, the oldest first."""
+        return self._figures.recent.listed()
 
     def _progress(self) -> PipelineProgress | None:
         """Return the counters of the current epoch; ``None`` before the first one.

@@ -23,7 +23,7 @@ from seatunnel_core.server.agent.node_config import NodeConfig
 from seatunnel_core.server.agent.own_hosts import OwnHosts
 from seatunnel_core.server.agent.peers import Peers
 from seatunnel_core.server.agent.requests import UserRequests
-from seatunnel_core.server.agent.savepoints import Savepoints
+from seatunnel_core.server.agent.running_jobs import RunningJobs
 from seatunnel_core.server.agent.shared_answer import SharedAnswer
 from seatunnel_core.server.agent.workers import Workers
 from seatunnel_core.server.errors import RequestError
@@ -61,7 +61,7 @@ class Agent:
         self.monitoring = SharedAnswer()
         self.storage = JobStorage(config.engine)
         self.asides = Asides(config)
-        self.savepoints = Savepoints(address, self.peers)
+        self.running = RunningJobs(address, self.peers)
         self.writing = asyncio.Lock()
         """Held while a long list is written for a reader."""
 
@@ -189,4 +189,4 @@ class Agent:
             self._reports.close()
         self.peers.close()
         self.storage.close()
-        self.savepoints.close()
+        self.running.close()

@@ -9,6 +9,8 @@ from seatunnel_core.clock import wall_clock
 from seatunnel_core.server.agent.agent import Agent
 from seatunnel_core.server.agent.cluster_logs import NAMES, PIECE
 from seatunnel_core.server.agent.log_reading import piece_wanted
+from seatunnel_core.server.agent.peers import Line
+from seatunnel_core.server.agent.running_jobs import ASKED, TARGET
 from seatunnel_core.server.discovery.joining import MEET, PROBE, Joining
 from seatunnel_core.server.errors import RequestError
 from seatunnel_core.server.rest import nodes, submitting
@@ -82,10 +84,13 @@ async def _monitoring(agent: Agent, _request: Request, _body: bytes) -> Any:
     return await nodes.monitoring_of(agent)
 
 
-async def _savepoint(agent: Agent, _request: Request, body: bytes) -> Any:
-    agent.own_hosts()  # of a node that has none
+async def _running_job(agent: Agent, _request: Request, body: bytes) -> Any:
+    agent.own_hosts()  # which a worker has not
     block = stored.parse(body)
-    return await agent.savepoints.take(agent.address, stored.text(block, "job_id"), stored.text(block, "name"))
+    asked = stored.below(block, "request")
+    if stored.text(asked, "do") not in ASKED:
+        raise RequestError(f"a running job is asked for {' or '.join(ASKED)}")
+    return await agent.running.ask(agent.address, Line.SAVEPOINT, stored.text(block, "job_id"), asked)
 
 
 def meetings(joining: Joining) -> tuple[Route, ...]:
@@ -112,6 +117,6 @@ ROUTES = (
     Route("POST", "/internal/v1/submit", _submit),
     Route("POST", NAMES, _log_names, to_leader=False),
     Route("POST", PIECE, _log_piece, to_leader=False),
-    Route("POST", "/internal/v1/savepoint", _savepoint, to_leader=False),
+    Route("POST", TARGET, _running_job, to_leader=False),
     Route("POST", "/internal/v1/monitoring", _monitoring, to_leader=False),
 )

@@ -94,6 +94,7 @@ def test_what_seatunnel_answered_is_answered_here(tmp_path: Path) -> None:
     statuses: dict[str, tuple[int, int]] = {}
     fields: dict[str, str] = {}
     with some_nodes(tmp_path) as (node,):
+        (tmp_path / "config/hazelcast.yaml").write_text("hazelcast: {network: {rest-api: {enabled: true}}}")
         node.start()
         node.wait_ready()
         batch = ""

@@ -31,5 +31,9 @@ def test_a_savepoint_is_taken_of_a_job_that_goes_on(tmp_path: Path) -> None:
         assert node.job("1")["jobStatus"] == "RUNNING"
         (pipeline,) = node.ask("GET", "/jobs/checkpoints/1")[1]["pipelines"]
         assert pipeline["latestSavepoint"]["checkpoint"] == taken["pipelines"]["1"]
+        assert pipeline["counts"]["completed"] >= 2
+        history = node.ask("GET", "/jobs/checkpoints/history/1?limit=200&status=COMPLETED")[1]
+        took = [each["checkpoint"]["durationMillis"] for each in history]
+        assert len([each for each in took if each is not None]) >= 2, "the host tells how long each took"
         node.ask("POST", "/stop-job", {"jobId": "1"})
         assert until("it ends", lambda: node.job("1").get("finishTime"))

@@ -1,0 +1,83 @@
+"""The last checkpoints of a pipeline that this process has taken or given up: the storage has not all of it."""
+
+from collections import deque
+from typing import Any
+
+from attrs import asdict, frozen
+
+from seatunnel_core.checkpoint import commands
+from seatunnel_core.clock import wall_clock
+
+KEPT = 200
+
+COMPLETED, FAILED, CANCELED = "COMPLETED", "FAILED", "CANCELED"
+
+
+@frozen(kw_only=True)
+class RecentCheckpoint:
+    """One checkpoint, as it ended."""
+
+    epoch: int
+    checkpoint_id: int
+    type: str
+    """The value of its ``CheckpointType``; empty for one that was given up."""
+
+    status: str
+    """``COMPLETED``, ``FAILED``, or ``CANCELED`` for one that was not needed any more."""
+
+    ended_at: float
+    """Seconds since 1970, for display only."""
+
+    duration_ms: int | None = None
+    """From the trigger until it was durable; of one that completed."""
+
+    state_bytes: int | None = None
+    reason: str = ""
+    """Why it was given up."""
+
+    def record(self) -> dict[str, Any]:
+        """Return the checkpoint as JSON values."""
+        return asdict(self)
+
+
+class RecentCheckpoints:
+    """Keeps the last ``KEPT``. One thread writes, any may read."""
+
+    def __init__(self) -> None:
+        self._epoch = 0
+        self._found: deque[RecentCheckpoint] = deque(maxlen=KEPT)
+
+    def epoch_started(self, epoch: int) -> None:
+        """Take in of which epoch those are that follow."""
+        self._epoch = epoch
+
+    def completed(self, notice: commands.CheckpointCompleted) -> None:
+        """Note one that is durable."""
+        self._found.append(
+            RecentCheckpoint(
+                epoch=self._epoch,
+                checkpoint_id=notice.checkpoint_id,
+                type=notice.checkpoint_type.value,
+                status=COMPLETED,
+                ended_at=wall_clock(),
+                duration_ms=notice.duration_ms,
+                state_bytes=notice.state_bytes,
+            )
+        )
+
+    def aborted(self, notice: commands.CheckpointAborted) -> None:
+        """Note one that was given up."""
+        self._found.append(
+            RecentCheckpoint(
+                epoch=self._epoch,
+                checkpoint_id=notice.checkpoint_id,
+                type="",
+                status=FAILED if notice.kind.is_failure else CANCELED,
+                ended_at=wall_clock(),
+                reason=notice.reason,
+            )
+        )
+
+    def listed(self) -> tuple[RecentCheckpoint, ...]:
+        """Return them, the oldest first."""
+        return tuple(self._found)

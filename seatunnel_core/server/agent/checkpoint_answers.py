@@ -1,0 +1,140 @@
+"""Checkpoints in the shapes of SeaTunnel's REST: those that are stored, and those that running jobs tell of.
+
+Pure functions of records: the inspector's of stored pipelines, and ``RecentCheckpoint``.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from seatunnel_core.reporting.recent_checkpoints import COMPLETED, FAILED
+
+Block = Mapping[str, Any]
+
+MOST_HISTORY = 32
+"""So many checkpoints of a pipeline are shown in the overview, as SeaTunnel does."""
+
+
+def merged(stored: Sequence[Block], recent: Mapping[str, Sequence[Block]]) -> dict[int, list[dict[str, Any]]]:
+    """Return the checkpoints by the number of their pipeline, the newest first; each is there once."""
+    found: dict[int, dict[tuple[int, int], dict[str, Any]]] = {}
+    for pipeline in stored:
+        own = found.setdefault(pipeline["pipeline"], {})
+        for each in pipeline["checkpoints"]:
+            own[each["epoch"], each["checkpoint_id"]] = _stored(each)
+    for number, told in recent.items():
+        own = found.setdefault(int(number), {})
+        for each in told:
+            key = each["epoch"], each["checkpoint_id"]
+            own[key] = {**_told(each), **_kept(own.get(key))}
+    return {number: sorted(own.values(), key=_moment, reverse=True) for number, own in found.items()}
+
+
+def _moment(checkpoint: Block) -> tuple[int, int]:
+    return checkpoint["completedTimestamp"] or checkpoint["triggerTimestamp"] or 0, checkpoint["checkpointId"]
+
+
+def _stored(found: Block) -> dict[str, Any]:
+    at = None if found["stored_at"] is None else int(found["stored_at"] * 1000)
+    return {
+        "checkpointId": found["checkpoint_id"],
+        "checkpoint": found["checkpoint"],
+        "checkpointType": _type(found["type"]),
+        "status": COMPLETED,
+        "triggerTimestamp": at,
+        "completedTimestamp": at,
+        "durationMillis": None,
+        "stateSize": found["size_bytes"],
+        "failureReason": "",
+        "stored": True,
+        "live": found["live"],
+    }
+
+
+def _told(found: Block) -> dict[str, Any]:
+    ended, took = int(found["ended_at"] * 1000), found["duration_ms"]
+    return {
+        "checkpointId": found["checkpoint_id"],
+        "checkpoint": f"{found['epoch']}-{found['checkpoint_id']}",
+        "checkpointType": _type(found["type"] or "checkpoint"),
+        "status": found["status"],
+        "triggerTimestamp": ended - (took or 0),
+        "completedTimestamp": ended if found["status"] == COMPLETED else None,
+        "durationMillis": took,
+        "stateSize": found["state_bytes"],
+        "failureReason": found["reason"],
+        "stored": False,
+        "live": False,
+    }
+
+
+def _kept(stored: Block | None) -> dict[str, Any]:
+    """Return what the storage knows better than the job that has taken a checkpoint."""
+    return {} if stored is None else {key: stored[key] for key in ("checkpointType", "stateSize", "stored", "live")}
+
+
+def _type(value: str) -> str:
+    return f"{value.upper().replace('-', '_')}_TYPE"
+
+
+def overview(
+    stored: Sequence[Block], live: Sequence[Block], recent: Mapping[str, Sequence[Block]]
+) -> list[dict[str, Any]]:
+    """Return the pipelines of a job.
+
+    Args:
+        stored: pipelines as the storage has them.
+        live: as the running job shows them, as ``measured_record`` writes them; none of one that does not run.
+        recent: the last checkpoints of the running job, by pipeline.
+    """
+    by_number, running = {each["pipeline"]: each for each in stored}, {each["id"]: each for each in live}
+    checkpoints = merged(stored, recent)
+    return [
+        _pipeline(number, by_number.get(number, {}), running.get(number, {}), checkpoints.get(number, []))
+        for number in sorted({*by_number, *running, *checkpoints})
+    ]
+
+
+def _pipeline(number: int, stored: Block, live: Block, checkpoints: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    completed = [each for each in checkpoints if each["status"] == COMPLETED]
+    told, count = live.get("checkpoints", {}), sum(each["stored"] for each in completed)
+    return {
+        "pipelineId": number,
+        "title": stored.get("title") or live.get("name", ""),
+        "counts": {
+            "triggered": told.get("triggered", count),
+            "completed": told.get("completed", count),
+            "failed": told.get("failed", 0),
+            "inProgress": told.get("pending", 0),
+            "restored": live.get("restores", 0),
+        },
+        "stored": count,
+        "latestCompleted": next(iter(completed), None),
+        "latestFailed": next((each for each in checkpoints if each["status"] == FAILED), None),
+        "latestSavepoint": next((each for each in completed if each["checkpointType"] == "SAVEPOINT_TYPE"), None),
+        "inProgress": [],
+        "history": [{"pipelineId": number, "checkpoint": each} for each in checkpoints[:MOST_HISTORY]],
+        "problems": list(stored.get("problems", ())),
+    }
+
+
+def history(
+    stored: Sequence[Block], recent: Mapping[str, Sequence[Block]], *, pipeline: int, status: str, limit: int
+) -> list[dict[str, Any]]:
+    """Return checkpoints of all pipelines, the newest first.
+
+    Args:
+        stored: pipelines as the storage has them.
+        recent: the last checkpoints of the running job, by pipeline.
+        pipeline: only those of this one; 0: of all.
+        status: only those that ended so; empty: all.
+        limit: at most so many.
+    """
+    found: list[dict[str, Any]] = [
+        {"pipelineId": number, "checkpoint": each}
+        for number, checkpoints in merged(stored, recent).items()
+        if pipeline in (0, number)
+        for each in checkpoints
+        if status in ("", each["status"])
+    ]
+    found.sort(key=lambda entry: _moment(entry["checkpoint"]), reverse=True)
+    return found[:limit]

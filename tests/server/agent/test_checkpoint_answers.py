@@ -1,0 +1,74 @@
+"""Stored checkpoints and those that a running job tells of, as one list."""
+
+from typing import Any
+
+from seatunnel_core.checkpoint import commands
+from seatunnel_core.checkpoint.commands import AbortKind
+from seatunnel_core.reporting.recent_checkpoints import KEPT, RecentCheckpoints
+from seatunnel_core.server.agent.checkpoint_answers import history, overview
+from seatunnel_storage_api.state import CheckpointType
+
+
+def stored(*keys: tuple[int, int], at: float = 100.0, type: str = "checkpoint") -> dict[str, Any]:
+    return {
+        "pipeline": 1,
+        "title": "a -> b",
+        "problems": [],
+        "checkpoints": [
+            {
+                "checkpoint": f"{epoch}-{id}", "epoch": epoch, "checkpoint_id": id, "type": type, "size_bytes": 7,
+                "stored_at": at + id, "live": True,
+            }
+            for epoch, id in keys
+        ],
+    }  # fmt: skip
+
+
+def told() -> list[Any]:
+    recent = RecentCheckpoints()
+    recent.epoch_started(200_000)
+    kind = CheckpointType.CHECKPOINT
+    for id in (4, 5):
+        recent.completed(
+            commands.CheckpointCompleted(
+                checkpoint_id=id, checkpoint_type=kind, acknowledge_ms=30, store_ms=12, state_bytes=9
+            )
+        )
+    recent.aborted(commands.CheckpointAborted(checkpoint_id=6, kind=AbortKind.EXPIRED, reason="too slow"))
+    recent.aborted(commands.CheckpointAborted(checkpoint_id=7, kind=AbortKind.ENDED, reason="the pipeline ended"))
+    return [each.record() for each in recent.listed()]
+
+
+def test_each_checkpoint_is_listed_once_with_what_storage_and_job_know() -> None:
+    found = history([stored((100_000, 2), (200_000, 5))], {"1": told()}, pipeline=0, status="", limit=10)
+    assert [(each["checkpoint"]["checkpoint"], each["checkpoint"]["status"]) for each in found] == [
+        ("200000-7", "CANCELED"),
+        ("200000-6", "FAILED"),
+        ("200000-5", "COMPLETED"),
+        ("200000-4", "COMPLETED"),
+        ("100000-2", "COMPLETED"),
+    ]
+    by_name = {each["checkpoint"]["checkpoint"]: each["checkpoint"] for each in found}
+    both, pruned, alone = by_name["200000-5"], by_name["200000-4"], by_name["100000-2"]
+    assert (both["durationMillis"], both["stateSize"], both["stored"], both["live"]) == (42, 7, True, True)
+    assert both["completedTimestamp"] - both["triggerTimestamp"] == 42
+    assert (pruned["durationMillis"], pruned["stateSize"], pruned["stored"], pruned["live"]) == (42, 9, False, False)
+    assert (alone["durationMillis"], alone["stored"]) == (None, True)
+    assert by_name["200000-6"]["failureReason"] == "too slow"
+    assert history([stored((1, 1))], {"1": told()}, pipeline=2, status="", limit=10) == []
+    assert len(history([stored((1, 1))], {"1": told()}, pipeline=1, status="FAILED", limit=10)) == 1
+
+
+def test_the_latest_of_each_kind_is_named() -> None:
+    (pipeline,) = overview([stored((100_000, 2), type="savepoint")], [], {"1": told()})
+    assert pipeline["latestFailed"]["checkpoint"] == "200000-6"
+    assert pipeline["latestCompleted"]["checkpoint"] == "200000-5"
+    assert pipeline["latestSavepoint"]["checkpoint"] == "100000-2"
+    assert (pipeline["stored"], pipeline["title"]) == (1, "a -> b")
+
+
+def test_a_job_remembers_a_bounded_number() -> None:
+    recent = RecentCheckpoints()
+    for id in range(KEPT + 5):
+        recent.aborted(commands.CheckpointAborted(checkpoint_id=id, kind=AbortKind.EXPIRED, reason=""))
+    assert len(recent.listed()) == KEPT
