@@ -32,6 +32,8 @@ class UserRequests:
     async def submit(self, record: JobRecord) -> JobRecord:
         """Accept a job; when this returns, it is durable. A job that is there already is returned as it is.
 
+        One that ended before any attempt claimed it may be restored too, and starts from nothing.
+
         Raises:
             RequestError: it ended before, and is not to be restored; or this node does not lead.
         """
@@ -41,14 +43,16 @@ class UserRequests:
             present = state.job(record.job_id)
             if present is not None:
                 return present
-            if state.ended(record.job_id) is not None and not record.restore:
+            ended = state.ended(record.job_id)
+            if ended is not None and not record.restore:
                 raise RequestError(
                     f"The job id {record.job_id} has already been submitted and is not starting with a savepoint.",
                     status=500,
                     reason="job_has_ended",
                 )
-            state.put(record)
-            return record
+            accepted = evolve(record, fresh=ended is not None and not ended.begun)
+            state.put(accepted)
+            return accepted
 
         found = await self._acknowledged(put)
         self._dispatcher.wake()

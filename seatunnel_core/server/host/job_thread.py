@@ -56,6 +56,7 @@ class JobThread:
         self._end: JobState | None = None
         self._error = ""
         self._fenced = False
+        self._claimed = False
         self._cancelled = threading.Event()
         self._saving: threading.Thread | None = None
         self._savepoint_taken = False
@@ -87,6 +88,7 @@ class JobThread:
             state=end or self._running_state(run),
             error=self._error,
             fenced=self._fenced,
+            claimed=self._claimed,
             metrics=self._metrics,
             pipelines=self._pipelines,
         )
@@ -165,6 +167,7 @@ class JobThread:
     def _play(self) -> JobReport:
         raw = SubmittedJob.of(self.record).read()
         run = self._begun(raw)
+        self._claimed = True
         try:
             with self._changing:
                 self._run = run
@@ -222,7 +225,7 @@ class JobThread:
         """Return whether the attempt goes on with the job. A repeated attempt does if one before it claimed the job.
 
         Raises:
-            UsageError: the job was submitted to be restored, and is not there.
+            UsageError: the job was submitted to be restored, and is not there, though an attempt may have claimed it.
         """
         if not repeated and not self.record.restore:
             return False
@@ -232,7 +235,7 @@ class JobThread:
             found = storage.get_manifest(self.record.job_id) is not None
         finally:
             storage.close()
-        if self.record.restore and not found:
+        if self.record.restore and not self.record.fresh and not found:
             raise UsageError(f"there is no job {self.record.job_id} in the checkpoint storage to go on with")
         return found
 

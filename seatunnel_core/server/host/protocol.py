@@ -49,6 +49,9 @@ class HostedJob:
     fenced: bool = False
     """Whether another attempt has taken the job over: then an end of this one is none of the job."""
 
+    claimed: bool = True
+    """Whether this attempt has claimed the job; where none ever has, the job has left nothing behind."""
+
     metrics: Mapping[str, Any] = field(factory=dict)
     """By SeaTunnel's names."""
 
@@ -73,6 +76,7 @@ class HostedJob:
             state=JobState(stored.text(block, "state")),
             error=stored.text(block, "error"),
             fenced=stored.flag(block, "fenced"),
+            claimed="claimed" not in block or stored.flag(block, "claimed"),  # hosts of earlier versions do not say
             metrics=stored.below(block, "metrics"),
             pipelines=tuple(stored.items(block, "pipelines")),
         )

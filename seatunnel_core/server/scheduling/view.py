@@ -99,5 +99,13 @@ class View:
             metrics={} if hosted is None else hosted.metrics,
             restored=record.restore,
             host=record.host,
+            begun=_has_begun(record, hosted),
             shown=shown_at_end(described, () if hosted is None else hosted.pipelines),
         )
+
+
+def _has_begun(record: JobRecord, hosted: HostedJob | None) -> bool:
+    """Return whether an attempt may have claimed a job; what nobody can tell counts as one."""
+    if record.restore and not record.fresh:
+        return True
+    return record.attempt > 1 or (record.attempt == 1 and (hosted is None or hosted.claimed))

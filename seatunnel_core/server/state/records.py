@@ -51,10 +51,10 @@ class JobState(enum.Enum):
         return self in _ENDS
 
 
-_ADDED: Mapping[str, Any] = {"process": "", "dedicated": False, "unfenced": False, "deaths": 0}
+_ADDED: Mapping[str, Any] = {"process": "", "dedicated": False, "unfenced": False, "deaths": 0, "fresh": False}
 """What the records of earlier versions have not."""
 
-_ADDED_AT_END: Mapping[str, Any] = {"restored": False, "host": "", "shown": ""}
+_ADDED_AT_END: Mapping[str, Any] = {"restored": False, "host": "", "shown": "", "begun": True}
 """What the history of earlier versions has not."""
 
 _ENDS = frozenset({JobState.FINISHED, JobState.FAILED, JobState.CANCELED, JobState.SAVEPOINT_DONE})
@@ -77,6 +77,9 @@ class JobRecord:
 
     restore: bool = False
     """Whether the job existed before it was submitted, so that its first attempt goes on from its latest checkpoint."""
+
+    fresh: bool = False
+    """Whether no attempt under this id has ever claimed the job, so that there may be nothing to go on with."""
 
     wanted: Wanted = Wanted.RUN
     state: JobState = JobState.PENDING
@@ -135,6 +138,7 @@ class JobRecord:
             format=stored.text(block, "format"),
             variables={key: stored.text(variables, key) for key in variables},
             restore=stored.flag(block, "restore"),
+            fresh=stored.flag(block, "fresh"),
             wanted=Wanted(stored.text(block, "wanted")),
             state=JobState(stored.text(block, "state")),
             host=stored.text(block, "host"),
@@ -177,6 +181,9 @@ class EndedJob:
     host: str = ""
     """The member whose host had it last, as ``host:port``; empty when none had it."""
 
+    begun: bool = True
+    """Whether an attempt of it may have claimed the job; where none has, it may be started from nothing."""
+
     shown: str = field(default="", repr=False)
     """Its graph, and its pipelines as they stood at the end, as JSON; empty when that is not known. It is a text,
     because thousands are kept and few are looked at."""
@@ -212,6 +219,7 @@ class EndedJob:
             restored=stored.flag(block, "restored"),
             host=stored.text(block, "host"),
             shown=stored.text(block, "shown"),
+            begun=stored.flag(block, "begun"),
         )
 
 

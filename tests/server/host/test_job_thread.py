@@ -1,17 +1,24 @@
 """The start of a job in a host while its storage does not answer."""
 
+from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from attrs import evolve
 
-from seatunnel_core.config.engine import EngineConfig
+from seatunnel_core.config.engine import EngineConfig, load_engine
+from seatunnel_core.config.job_file import RawJob
+from seatunnel_core.errors import UsageError
 from seatunnel_core.job.restoring import Restore
 from seatunnel_core.reporting.metrics import JobMetrics
 from seatunnel_core.reporting.report import JobOutcome, JobReport
 from seatunnel_core.server.host import job_thread
 from seatunnel_core.server.host.job_thread import JobThread
 from seatunnel_core.server.state.records import JobRecord, JobState, Wanted
+from seatunnel_core.server.submitted_job import SubmittedJob
+from seatunnel_storage_api.discovery import open_storage
 from seatunnel_storage_api.errors import CheckpointStorageError, StorageAccessError, StorageUnavailableError
+from tests.runtime.command import engine_file
 from tests.server.nodes import until
 
 RECORD = JobRecord(
@@ -92,6 +99,41 @@ def test_a_job_that_waits_for_its_storage_is_cancelled_at_once(begun: Any, monke
     assert thread.join(10)
     assert thread.status().state is JobState.FAILED
     assert thread.status().fenced, "the leader ends it, if no lost host may still run it"
+
+
+def test_a_job_says_whether_it_has_claimed(begun: Any) -> None:
+    """Then something of it may be stored, and otherwise nothing is."""
+    for failures, claimed in (((), True), ((StorageAccessError("no permission"),), False)):
+        thread, _ = begun(*failures)
+        assert thread.join(10)
+        assert thread.status().claimed is claimed
+
+
+@pytest.mark.parametrize(
+    ("stored", "fresh", "goes_on"), [(b"", True, False), (b"{}", True, True), (b"{}", False, True)]
+)
+def test_a_job_that_nobody_has_claimed_may_begin_from_nothing(
+    tmp_path: Path, stored: bytes, fresh: bool, goes_on: bool
+) -> None:
+    thread, raw = restored(tmp_path, stored, fresh=fresh)
+    assert thread._exists(raw, repeated=False) is goes_on
+
+
+def test_a_job_that_may_have_been_claimed_does_not_begin_anew(tmp_path: Path) -> None:
+    thread, raw = restored(tmp_path, b"", fresh=False)
+    with pytest.raises(UsageError, match="there is no job 1 in the checkpoint storage to go on with"):
+        thread._exists(raw, repeated=False)
+
+
+def restored(folder: Path, stored: bytes, *, fresh: bool) -> tuple[JobThread, RawJob]:
+    """Return a job that is to go on, with a storage that has a manifest of it, or not."""
+    engine = load_engine(engine_file(folder))
+    if stored:
+        storage = open_storage(engine.storage.type, engine.storage.effective)
+        storage.put_manifest("1", 1, stored)
+        storage.close()
+    record = evolve(RECORD, restore=True, fresh=fresh)
+    return JobThread(record, engine, cast(Any, Plane())), SubmittedJob.of(record).read()
 
 
 def test_a_job_fails_of_a_storage_that_refuses_it(begun: Any) -> None:

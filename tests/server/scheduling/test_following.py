@@ -297,3 +297,25 @@ def test_a_suspected_job_that_runs_well_alone_returns_to_the_others() -> None:
     innocent = evolve(suspected, deaths=0)
     assert decided(innocent, here=alone, placed_s=61.0) == [Stop(HERE, "1", "1", Wanted.CANCEL)]
     assert decided(innocent, here=alone, placed_s=61.0, demand=Demand(own_host=True)) == []
+
+
+UNCLAIMED = evolve(hosted(JobState.FAILED), claimed=False)
+
+
+@pytest.mark.parametrize(
+    ("record", "last", "begun"),
+    [
+        (JOB, None, False),
+        (GIVEN, UNCLAIMED, False),
+        (GIVEN, hosted(JobState.FAILED), True),
+        (GIVEN, None, True),
+        (evolve(GIVEN, attempt=2), UNCLAIMED, True),
+        (evolve(GIVEN, restore=True), UNCLAIMED, True),
+        (evolve(GIVEN, restore=True, fresh=True), UNCLAIMED, False),
+        (evolve(GIVEN, restore=True, fresh=True), hosted(JobState.FAILED), True),
+    ],
+)
+def test_the_history_knows_whether_an_attempt_may_have_claimed_the_job(
+    record: JobRecord, last: HostedJob | None, begun: bool
+) -> None:
+    assert view(record).ended(record, JobState.FAILED, hosted=last).begun is begun
