@@ -16,7 +16,13 @@ def loaded_by(code: str) -> set[str]:
     return set(done.stderr.split())
 
 
-@pytest.mark.parametrize("module", ["seatunnel_core", "seatunnel_storage_api", "seatunnel_core.errors"])
+@pytest.mark.parametrize(
+    "module",
+    [
+        *("seatunnel_core", "seatunnel_storage_api", "seatunnel_core.errors"),
+        *("seatunnel_core.control.cluster_jobs", "seatunnel_core.control.rest_client"),  # for Airflow and Dagster
+    ],
+)
 def test_importing_the_packages_loads_nothing_heavy(module: str) -> None:
     assert loaded_by(f"import {module}") == set()
 

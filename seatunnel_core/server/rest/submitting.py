@@ -53,18 +53,18 @@ def job_of(request: Request, body: bytes) -> tuple[str, str]:
 
 
 async def _submit_upload(agent: Agent, request: Request, body: bytes) -> Any:
-    name, content = await _uploaded(request, body)
+    name, content, variables = await _uploaded(request, body)
     format = _ENDINGS.get(PurePath(name).suffix.lower())
     if format is None:
         raise RequestError(
             f"the file is called {name[-60:]!r}: its name has to end with one of {', '.join(_ENDINGS)}",
             reason="unknown_format",
         )
-    return await _submitted(agent, request.query_params, _decoded(content), format)
+    return await _submitted(agent, request.query_params, _decoded(content), format, variables)
 
 
-async def _uploaded(request: Request, body: bytes) -> tuple[str, bytes]:
-    """Return the name and the content of the file ``config_file`` in a form.
+async def _uploaded(request: Request, body: bytes) -> tuple[str, bytes, Mapping[str, str]]:
+    """Return the name and the content of the file ``config_file`` in a form, and the values of its ``variables``.
 
     Raises:
         RequestError: the body is no such form, or has no such file.
@@ -85,12 +85,32 @@ async def _uploaded(request: Request, body: bytes) -> tuple[str, bytes]:
         file = form.get("config_file")
         if not isinstance(file, UploadFile) or not file.filename:
             raise RequestError("the form has no file config_file", reason="invalid_form")
-        return file.filename, await file.read()
+        return file.filename, await file.read(), _variables(form.get("variables", "{}"))
     finally:
         await form.close()
 
 
-async def _submitted(agent: Agent, parameters: Mapping[str, Any], text: str, format: str) -> dict[str, Any]:
+def _variables(given: Any) -> Mapping[str, str]:
+    """Return the variables of a form: their values are never in an error."""
+    try:
+        found = json.loads(given) if isinstance(given, str) else None
+    except (ValueError, RecursionError):
+        found = None
+    texts = (*found, *found.values()) if isinstance(found, Mapping) else ()
+    if not isinstance(found, Mapping) or not all(isinstance(each, str) and _writable(each) for each in texts):
+        raise RequestError(
+            'variables are no JSON object of texts, such as {"day": "2026-01-31"}', reason="invalid_form"
+        )
+    return found
+
+
+async def _submitted(
+    agent: Agent,
+    parameters: Mapping[str, Any],
+    text: str,
+    format: str,
+    variables: Mapping[str, str] | None = None,
+) -> dict[str, Any]:
     restore, given = truth(parameters, "isStartWithSavePoint"), parameters.get("jobId") not in (None, "")
     if restore and not given:
         raise RequestError("Please provide jobId when start with save point.", reason="missing_job_id")
@@ -100,7 +120,7 @@ async def _submitted(agent: Agent, parameters: Mapping[str, Any], text: str, for
         name=str(parameters.get("jobName") or ""),
         text=text,
         format=format,
-        variables={},
+        variables=variables or {},
         restore=restore,
     )
 
@@ -239,7 +259,8 @@ JOB_BODIES = (
 _ACCEPTED = block({"jobId": TEXT, "jobName": TEXT})
 _STOP = block({"jobId": either(TEXT, {"type": "integer"})}, {"isStopWithSavePoint": FLAG, "force": FLAG})
 _STOPPED = block({"jobId": TEXT})
-_FORM = Body({"type": "object", "properties": {"config_file": {"type": "string", "format": "binary"}},
+_FORM = Body({"type": "object", "properties": {"config_file": {"type": "string", "format": "binary"},
+               "variables": {"type": "string", "description": "Values for `${…}` in the job: an object of texts."}},
               "required": ["config_file"]}, "multipart/form-data")  # fmt: skip
 _ENTRY = {"type": "object", "properties": {"params": by_name({})}}
 
@@ -250,7 +271,7 @@ ROUTES = (
     ),
     Route(
         "POST", "/submit-job/upload", _submit_upload,
-        summary="Submit a job as a file, whose ending says its format.",
+        summary="Submit a job as a file, whose ending says its format, with `variables` for its `${…}` in the form.",
         parameters=(_ID, _NAME, _RESTORE), bodies=(_FORM,), answer=_ACCEPTED,
     ),
     Route(

@@ -1,5 +1,6 @@
 """Runs Dags of the folder ``dags`` as ``Dag.test`` does, in one process, with a real database and real templates."""
 
+import asyncio
 import json
 import os
 import sys
@@ -20,13 +21,24 @@ def played(asked: dict[str, Any]) -> dict[str, Any]:
     return {"state": str(task.state), "tries": task.try_number, "figures": task.xcom_pull(task_ids=task.task_id)}
 
 
+def killed(job_id: str) -> dict[str, Any]:
+    """Do what the triggerer does when somebody marks or clears a task whose trigger it runs."""
+    trigger_of = import_module("seatunnel_airflow.trigger").SeaTunnelJobTrigger
+    first = trigger_of(seatunnel_conn_id="seatunnel_default", job_id=job_id, poll_interval_s=0.2, patience_s=60.0)
+    name, arguments = first.serialize()
+    assert name == f"{trigger_of.__module__}.{trigger_of.__name__}"
+    asyncio.run(trigger_of(**json.loads(json.dumps(arguments))).on_kill())
+    return {}
+
+
 def main() -> None:
     from airflow.utils import db
 
     db.initdb()
     sys.path.insert(0, os.environ["AIRFLOW__CORE__DAGS_FOLDER"])
     for line in sys.stdin:
-        RESULTS.write(json.dumps(played(json.loads(line))) + "\n")
+        asked = json.loads(line)
+        RESULTS.write(json.dumps(killed(asked["killed"]) if "killed" in asked else played(asked)) + "\n")
         RESULTS.flush()
 
 

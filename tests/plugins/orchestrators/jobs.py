@@ -14,6 +14,13 @@ def copying(target: Path, *, rows_per_second: int = 100_000, mode: str = "BATCH"
     return job(env, [fake_source("numbers", rows=ROWS, splits=8)], [parquet_sink("numbers", target)])
 
 
+def loading(source: Path, target: Path) -> str:
+    """Return a job that loads a file of numbers."""
+    schema = "schema { fields { id = bigint } }"
+    files = f'LocalFile {{ plugin_output = "numbers", path = "{source}", file_format_type = csv, {schema} }}'
+    return job("job.mode = BATCH", [files], [parquet_sink("numbers", target)])
+
+
 def failing(target: Path) -> str:
     """Return one that has a rule which its rows break."""
     rule = 'Assert { plugin_input = "numbers", rules { row_rules = [{rule_type = MAX_ROW, rule_value = 3}] } }'

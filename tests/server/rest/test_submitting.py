@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from seatunnel_core.server.agent.agent import Agent
+from seatunnel_core.server.state.records import EndedJob, JobState
 from tests.server.state.stores import local_store
 from tests.server.test_rest import JOB, ask, config_of, leading
 
@@ -47,6 +48,41 @@ def test_a_job_is_submitted_as_a_file(tmp_path: Path) -> None:
     status, answer, _ = ask(agent, "POST", "/submit-job/upload", "x", **kind)
     assert (status, answer["code"]) == (400, "invalid_form")
     assert ask(agent, "POST", "/submit-job/upload", JOB)[0] == 400
+
+
+def test_an_upload_may_have_values_for_the_variables_of_its_job(tmp_path: Path) -> None:
+    """In the form, as addresses are logged on their way."""
+    agent = leading(tmp_path, config_of(tmp_path))
+    job = HOCON.replace("uploaded", "${name}")
+
+    def submitted(number: int, variables: str) -> tuple[int, Any]:
+        field = f'--B\r\nContent-Disposition: form-data; name="variables"\r\n\r\n{variables}\r\n'
+        file = f'--B\r\nContent-Disposition: form-data; name="config_file"; filename="a.conf"\r\n\r\n{job}\r\n--B--\r\n'
+        kind: Any = {"content-type": "multipart/form-data; boundary=B"}
+        return ask(agent, "POST", f"/submit-job/upload?jobId={number}", field + file, **kind)[:2]
+
+    assert submitted(1, '{"name": "hunter2 }"}') == (200, {"jobId": "1", "jobName": "hunter2 }"})
+    for number, wrong in enumerate(('{"name": 1}', "[]", "{", '["a"]', '{"name": "\\ud800"}', '{"name": {}}'), 2):
+        status, answer = submitted(number, wrong)
+        assert (status, answer["code"]) == (400, "invalid_form"), answer
+        assert '{"day": "2026-01-31"}' in answer["message"]
+    assert set(local_store(tmp_path).read()) == {"job/1"}
+
+
+def test_a_job_that_was_never_claimed_may_be_restored_and_one_that_may_have_been_is_marked_otherwise(
+    tmp_path: Path,
+) -> None:
+    """A source that was away when its job began: the next try failed, because there was nothing to go on with."""
+    for begun in (False, True):
+        agent = leading(tmp_path / str(begun), config_of(tmp_path))
+        ended = EndedJob(
+            job_id="1", name="copy", state=JobState.FAILED, attempts=1, submitted_at=1.0, ended_at=1e9, begun=begun
+        )
+        agent.require_state().end(ended)
+        assert ask(agent, "POST", "/submit-job?jobId=1&isStartWithSavePoint=true", JOB)[0] == 200
+        found = agent.require_state().job("1")
+        assert found is not None
+        assert (found.restore, found.fresh) == (True, not begun)
 
 
 def test_several_jobs_are_submitted_and_stopped_at_once(tmp_path: Path) -> None:

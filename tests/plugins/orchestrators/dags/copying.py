@@ -16,6 +16,7 @@ def dag_of(name: str, **more: Any) -> DAG:
 
 
 copy = dag_of("copy", deferrable=False)
+copy_to = dag_of("copy_to", deferrable=False, variables={"target": "{{ dag_run.conf['target'] }}", "rows": "3"})
 copy_deferred = dag_of("copy_deferred", deferrable=True)
 copy_twice = dag_of("copy_twice", deferrable=False, retries=1, retry_delay=timedelta(0))
 copy_briefly = dag_of("copy_briefly", deferrable=False, execution_timeout=timedelta(seconds=2))
