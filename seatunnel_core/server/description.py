@@ -7,10 +7,10 @@ from typing import Any
 from attrs import field, frozen
 
 from seatunnel_core.config.document import Block, Items, Scalar
-from seatunnel_core.config.job_file import RawBlock, RawJob
+from seatunnel_core.config.job_file import Kind, RawBlock, RawJob
 from seatunnel_core.config.problem import Problems
 from seatunnel_core.errors import SeaTunnelError
-from seatunnel_core.job.graph import Graph, build_graph
+from seatunnel_core.job.graph import Graph, Vertex, build_graph
 from seatunnel_core.job.node import INPUT, NAME, OUTPUT, Node
 from seatunnel_core.job.pipeline import connected
 from seatunnel_core.server.submitted_job import SubmittedJob
@@ -106,8 +106,14 @@ def _vertices(graph: Graph) -> Iterable[dict[str, Any]]:
             "type": kind.value,
             "vertexName": f"{kind.value.capitalize()}[{place}]-{vertex.node.identifier}",
             "name": vertex.name,
-            "tablePaths": [],
+            "tablePaths": _tables(graph, vertex),
         }
+
+
+def _tables(graph: Graph, vertex: Vertex) -> list[str]:
+    """Return the tables of a source or a sink, by the names under which rows leave the source, or what it takes."""
+    givers = {Kind.SOURCE: (vertex,), Kind.SINK: tuple(graph.vertices[each] for each in vertex.inputs)}
+    return [each.node.output or each.name for each in givers.get(vertex.node.kind, ())]
 
 
 def text_of(value: Any) -> str:

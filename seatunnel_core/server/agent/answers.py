@@ -7,6 +7,7 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
+from seatunnel_core.server.agent.table_figures import by_table
 from seatunnel_core.server.description import Description, text_of
 from seatunnel_core.server.scheduling.placing import Slots
 from seatunnel_core.server.state.cluster_state import History
@@ -39,7 +40,13 @@ def overview(jobs: Sequence[JobRecord], history: History, *, workers: int, slots
 
 
 def running_job(
-    job: JobRecord, described: Description, *, state: JobState, waits_for: str, metrics: Mapping[str, Any]
+    job: JobRecord,
+    described: Description,
+    *,
+    state: JobState,
+    waits_for: str,
+    metrics: Mapping[str, Any],
+    pipelines: Sequence[Mapping[str, Any]],
 ) -> dict[str, Any]:
     """Return a job that has not ended.
 
@@ -49,9 +56,12 @@ def running_job(
         state: as its host reports it, if that is newer than the record.
         waits_for: what it waits for; empty when it does not wait, or that is not known yet.
         metrics: its last figures, by SeaTunnel's names.
+        pipelines: the same of each of its pipelines.
     """
+    summary = running_job_summary(job, state=state, waits_for=waits_for, metrics=metrics)
     return {
-        **running_job_summary(job, state=state, waits_for=waits_for, metrics=metrics),
+        **summary,
+        "metrics": {**summary["metrics"], **by_table(described, pipelines)},
         "envOptions": dict(described.env),
         "jobDag": _dag(job.job_id, described),
         "pluginJarsUrls": [],
@@ -90,7 +100,7 @@ def ended_job(job: EndedJob, *, with_pipelines: bool = False) -> dict[str, Any]:
         "jobDag": _dag(job.job_id, described),
         "pluginJarsUrls": [],
         "isStartWithSavePoint": job.restored,
-        "metrics": texts(job.metrics),
+        "metrics": {**texts(job.metrics), **by_table(described, pipelines)},
         "host": job.host,
         "attempts": job.attempts,
         **({"pipelines": pipelines} if with_pipelines else {}),

@@ -34,6 +34,7 @@ def _running(agent: Agent, job: JobRecord) -> dict[str, Any]:
         state=users.state_of(job),
         waits_for=users.waits_for(job),
         metrics=users.metrics_of(job),
+        pipelines=users.pipelines_of(job),
     )
 
 

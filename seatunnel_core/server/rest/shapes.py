@@ -61,7 +61,7 @@ _OF_ANY_JOB: Mapping[str, Shape] = {
     "jobStatus": TEXT,
     "createTime": TEXT,
     "isStartWithSavePoint": FLAG,
-    "metrics": by_name(TEXT),
+    "metrics": by_name(either(TEXT, by_name(TEXT))),
     "host": TEXT,
     "attempts": WHOLE,
 }
