@@ -62,7 +62,7 @@ test-servers: dev ## against real servers, built into the user's cache when miss
 
 test-browser: dev ## the page of a node and of a job in Debian's chromium: each view and action, nodes that die, what axe finds
 	@.ci/browser $(VENV)
-	@$(PYTEST) -m browser $(ARGS)
+	@$(PYTEST) -m browser tests/page $(ARGS)
 
 # The tests run where Spark is, and start Airflow and Dagster in an environment of their own, which has no Spark.
 test-orchestrators: dev ## Airflow and Dagster from the registry with nodes of a cluster that are killed; cron's line and systemd's unit

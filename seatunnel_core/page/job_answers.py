@@ -38,7 +38,9 @@ def answer(path: str, query: Mapping[str, str], job: PlannedJob, measured: JobMe
             job_id = unquote(job_id)
             return job_info(job, measured) if job_id == measured.job_id else {"jobId": job_id}
         case ["jobs", "checkpoints", job_id] if unquote(job_id) == measured.job_id:
-            return {"jobId": measured.job_id, "pipelines": list(map(_checkpoints, measured.pipelines))}
+            now_ms = int(time.time() * 1000)
+            pipelines = [_checkpoints(each, now_ms) for each in measured.pipelines]
+            return {"jobId": measured.job_id, "updatedAt": now_ms, "pipelines": pipelines}
         case ["logs", job_id] if unquote(job_id) == measured.job_id:
             return []
         case ["help", name]:
@@ -85,9 +87,9 @@ def job_info(job: PlannedJob, measured: JobMetrics) -> dict[str, Any]:
     }
 
 
-def _checkpoints(measured: PipelineMetrics) -> dict[str, Any]:
+def _checkpoints(measured: PipelineMetrics, now_ms: int) -> dict[str, Any]:
     age_ms, last = measured.last_checkpoint_age_ms, measured.last_checkpoint_id
-    at = None if age_ms is None else int(time.time() * 1000) - age_ms
+    at = None if age_ms is None else now_ms - age_ms
     return {
         "pipelineId": measured.id,
         "counts": {

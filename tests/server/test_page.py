@@ -10,13 +10,14 @@ import pytest
 from attrs import evolve
 
 from seatunnel_core.server.agent.agent import Agent
+from seatunnel_core.server.rest.access import LOCAL, Door
 from seatunnel_core.server.rest.application import application
 from seatunnel_core.server.transport.http_config import HttpConfig
 from tests.server.state.stores import local_store
 from tests.server.test_rest import config_of
 
 
-def served(agent: Agent, path: str, **headers: str) -> tuple[int, dict[str, str], bytes]:
+def served(agent: Agent, path: str, *, door: Door = LOCAL, **headers: str) -> tuple[int, dict[str, str], bytes]:
     """Return the status, the headers and the body of an answer."""
     headers = {"host": "localhost", **headers}
     scope = {
@@ -38,7 +39,7 @@ def served(agent: Agent, path: str, **headers: str) -> tuple[int, dict[str, str]
     async def send(message: dict[str, Any]) -> None:
         sent.append(message)
 
-    asyncio.run(application(agent, signed=False)(scope, receive, send))
+    asyncio.run(application(agent, signed=False, door=door)(scope, receive, send))
     found = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
     return sent[0]["status"], found, b"".join(each.get("body", b"") for each in sent[1:])
 
@@ -73,6 +74,13 @@ def test_the_page_asks_for_the_password_too(agent: Agent) -> None:
         assert b"<html" not in body
     basic = base64.b64encode(b"admin:hunter2").decode()
     assert served(agent, "/", authorization=f"Basic {basic}")[0] == 200
+
+
+def test_the_page_is_below_the_prefix_of_rest_and_names_its_files_from_there(agent: Agent) -> None:
+    door = Door(prefix="/seatunnel")
+    assert b'src="page/app.js"' in served(agent, "/seatunnel/", door=door)[2]
+    assert served(agent, "/seatunnel/page/app.js", door=door)[0] == 200
+    assert served(agent, "/page/app.js", door=door)[0] == 404
 
 
 def test_help_on_an_error_and_on_a_page(agent: Agent) -> None:

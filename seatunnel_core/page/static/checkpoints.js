@@ -64,7 +64,7 @@ function Counts({ overview }) {
   if (!parts.length) return null;
   const sum = (name) => parts.reduce((total, each) => total + (number(each.counts?.[name]) ?? 0), 0);
   const latest = parts.map((each) => each.latestCompleted).filter(Boolean).sort((a, b) => momentOf(b) - momentOf(a))[0];
-  const age = latest && number(latest.completedTimestamp) !== null ? Date.now() - latest.completedTimestamp : null;
+  const age = latest && number(latest.completedTimestamp) !== null ? overview.updatedAt - latest.completedTimestamp : null;
   return html`<div class="tiles">
     <${Tile} title="Completed" value=${count(sum("completed"))} />
     <${Tile} title="Failed" value=${count(sum("failed"))} />

@@ -5,7 +5,7 @@ import { Checkpoints, completedSince } from "./checkpoints.js";
 import { html, useEffect, useRef } from "./html.js";
 import { Log } from "./log.js";
 import { Help, Instead, Pill, Said, Tile } from "./parts.js";
-import { Pipelines } from "./pipelines.js";
+import { Pipelines, sampled } from "./pipelines.js";
 import { usePolled } from "./rest.js";
 import { to } from "./route.js";
 import { between, bytes, number, NONE, perSecond, plural, short } from "./words.js";
@@ -17,9 +17,12 @@ export function Job({ route }) {
   const tab = route.parts[2] ?? "";
   const found = usePolled(`/job-info/${encodeURIComponent(id)}`, 2_000);
   const job = found.value;
+  const rates = useRef([]);
   const seen = useRef([]); // checkpoints that completed while the page was open: how long they took is not stored
   useEffect(() => {
-    if (job) seen.current = completedSince(seen.current, job.pipelines ?? [], found.at);
+    if (!job) return;
+    seen.current = completedSince(seen.current, job.pipelines ?? [], found.at);
+    rates.current = sampled(rates.current, job, found.at);
   }, [found.at]);
   if (job === undefined) return html`<h1>Job ${id}</h1><${Instead} of=${found} what="this job" />`;
   if (!job.jobStatus) {
@@ -33,7 +36,7 @@ export function Job({ route }) {
     <${Figures} job=${job} />
     <nav class="tabs" aria-label="Parts of the job">${TABS.map(([name, title]) => html`
       <a href=${to("job", id, ...(name ? [name] : []))} aria-current=${name === tab ? "page" : null}>${title}</a>`)}</nav>
-    ${tab === "" && html`<${Pipelines} job=${job} at=${found.at} />`}
+    ${tab === "" && html`<${Pipelines} job=${job} rates=${rates.current} />`}
     ${tab === "checkpoints" && html`<${Checkpoints} id=${id} seen=${seen.current} />`}
     ${tab === "log" && html`<${Log} id=${id} ended=${Boolean(job.finishTime)} />`}
     ${tab === "options" && html`<${Options} job=${job} />`}`;

@@ -1,24 +1,26 @@
 // The pipelines of a job, each as a graph with its figures, and how fast rows move while one looks.
 
 import { Graph } from "./graph.js";
-import { html, useEffect, useRef } from "./html.js";
+import { html } from "./html.js";
 import { Help, Meter, Pill, Said, Table } from "./parts.js";
 import { Plot } from "./plot.js";
+import { usePolled } from "./rest.js";
 import { bytes, count, duration, NONE, number, perSecond, plural, short } from "./words.js";
 
 const MOST_DRAWN = 12;
 const SAMPLES = 600;
 
-export function Pipelines({ job, at }) {
-  const parts = partsOf(job);
+export function Pipelines({ job, rates }) {
+  const checkpoints = usePolled(job.finishTime ? null : `/jobs/checkpoints/${encodeURIComponent(job.jobId)}`, 5_000);
+  const parts = partsOf(job, ages(checkpoints.value));
   return html`
-    ${!job.finishTime && html`<${Rates} job=${job} at=${at} />`}
+    ${!job.finishTime && html`<${Rates} samples=${rates} />`}
     ${parts.length > MOST_DRAWN ? html`<${PipelineTable} parts=${parts} />` : parts.map((part) => html`<${Pipeline} key=${part.id} part=${part} error=${job.errorMsg ?? ""} />`)}
     ${parts.length === 0 && html`<p class="quiet">The plan of this job is not known here.</p>`}`;
 }
 
 /** Return each pipeline with its figures, if there are some, and its vertices and edges, if the graph is known. */
-function partsOf(job) {
+function partsOf(job, age) {
   const dag = job.jobDag ?? {};
   const vertices = new Map((dag.vertexInfoMap ?? []).map((each) => [Number(each.vertexId), each]));
   const edges = Object.entries(dag.pipelineEdges ?? {});
@@ -26,7 +28,13 @@ function partsOf(job) {
   const split = edges.length === 1 && figures.size !== 1 ? components(edges[0][1], vertices) : edges;
   const drawn = new Map(split.map(([id, some]) => [String(id), graphOf(some, vertices)]));
   const ids = [...new Set([...drawn.keys(), ...figures.keys()])];
-  return ids.map((id) => ({ id, graph: drawn.get(id), figures: figures.get(id) }));
+  return ids.map((id) => ({ id, graph: drawn.get(id), figures: figures.get(id), age: age.get(id) }));
+}
+
+/** Return how long ago the last checkpoint of each pipeline completed, by the cluster's own clock. */
+function ages(overview) {
+  const known = (overview?.pipelines ?? []).filter((each) => number(each.latestCompleted?.completedTimestamp) !== null);
+  return new Map(known.map((each) => [String(each.pipelineId), Math.max(0, overview.updatedAt - each.latestCompleted.completedTimestamp)]));
 }
 
 function graphOf(edges, vertices) {
@@ -51,14 +59,14 @@ function components(edges, vertices) {
   return [...groups.entries()].sort(([a], [b]) => a - b).map(([, some], index) => [String(index + 1), some]);
 }
 
-function Pipeline({ part: { id, graph, figures }, error }) {
+function Pipeline({ part: { id, graph, figures, age }, error }) {
   const title = titleOf({ graph, figures });
   return html`<section class="card" aria-label=${`Pipeline ${id}`}>
     <header><h2><span class="ordinal">${id}</span> ${title}</h2>${figures && html`<${Pill} state=${figures.phase} />`}</header>
     ${figures?.degraded && html`<p class="hint"><b>Degraded:</b> ${figures.degraded}</p>`}
     ${figures?.failure && !error.includes(figures.failure) && html`<p class="refused"><${Said} text=${figures.failure} /></p>
       ${figures.code && html`<p>More: <${Help} name=${figures.code} /></p>`}`}
-    ${figures && html`<dl class="figures">${described(figures).map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`}
+    ${figures && html`<dl class="figures">${described(figures, age).map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`}
     ${figures && number(figures.splits_total) > 0 && html`<${Meter} label="Splits read to their end"
       share=${figures.splits_done / figures.splits_total} words=${`${count(figures.splits_done)} of ${plural(figures.splits_total, "split")}`} />`}
     ${graph && html`<${Graph} nodes=${graph.nodes} edges=${graph.edges} label=${`Graph of pipeline ${id}`} />`}
@@ -68,7 +76,7 @@ function Pipeline({ part: { id, graph, figures }, error }) {
 const titleOf = ({ graph, figures }) =>
   figures ? String(figures.name).replaceAll(" -> ", " → ") : (graph?.nodes ?? []).map((each) => each.vertexName).join(", ");
 
-function described(of) {
+function described(of, age) {
   const checkpoints = of.checkpoints ?? {};
   return [
     ["Rows read", short(of.rows)],
@@ -78,6 +86,7 @@ function described(of) {
     ["Rows skipped", number(of.skipped) ? short(of.skipped) : null],
     ["Backlog", backlog(of)],
     ["Checkpoint", number(of.checkpoint) === null ? "none yet" : `no. ${count(of.checkpoint)}`],
+    ["Checkpoint age", age === undefined ? null : duration(age)],
     ["Checkpoint took", checkpoints.completed ? duration(tookOf(checkpoints)) : null],
     ["Checkpoints failed", number(checkpoints.failed) ? count(checkpoints.failed) : null],
     ["Restarts", number(of.restarts) ? count(of.restarts) : null],
@@ -106,15 +115,16 @@ function PipelineTable({ parts }) {
   return html`<${Table} label="Pipelines" columns=${columns} rows=${parts} id=${(part) => part.id} empty="" />`;
 }
 
-/** Rows per second since the page was opened: the cluster keeps no series of them. */
-function Rates({ job, at }) {
-  const samples = useRef([]);
-  useEffect(() => {
-    const read = number(job.metrics?.SourceReceivedQPS);
-    if (at && read !== null) samples.current = [...samples.current, [at / 1_000, read, number(job.metrics?.SinkWriteQPS)]].slice(-SAMPLES);
-  }, [at]);
-  if (samples.current.length < 3) return html`<p class="quiet">Rates are drawn from now on, while this page is open.</p>`;
-  const columns = [0, 1, 2].map((index) => samples.current.map((sample) => sample[index]));
+/** Add how fast rows move now: moment in seconds, rows read and rows written per second. The cluster keeps no series of them. */
+export function sampled(samples, job, at) {
+  const read = number(job.metrics?.SourceReceivedQPS);
+  if (job.finishTime || read === null) return samples;
+  return [...samples, [at / 1_000, read, number(job.metrics?.SinkWriteQPS)]].slice(-SAMPLES);
+}
+
+function Rates({ samples }) {
+  if (samples.length < 3) return html`<p class="quiet">Rates are drawn from now on, while this job is shown.</p>`;
+  const columns = [0, 1, 2].map((index) => samples.map((sample) => sample[index]));
   return html`<section class="card" aria-label="Rates"><header><h2>Rows per second</h2></header>
     <${Plot} label="Rows read and written per second since the page was opened" data=${columns} write=${(value) => short(value)}
       lines=${[{ label: "read", colour: "--line-1" }, { label: "written", colour: "--line-2" }]} /></section>`;
