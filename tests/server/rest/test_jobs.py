@@ -21,6 +21,9 @@ MANY = 10_000
 """As many ended jobs as the history holds."""
 
 
+DESCRIBED = describe(SubmittedJob(JOB, "json"))
+
+
 def an_end(number: int, state: JobState = JobState.FINISHED) -> EndedJob:
     return EndedJob(
         job_id=str(number),
@@ -33,7 +36,7 @@ def an_end(number: int, state: JobState = JobState.FINISHED) -> EndedJob:
         env={"job.name": f"job {number}", "job.mode": "BATCH"},
         metrics={"SourceReceivedCount": number, "SinkWriteCount": number, "SinkCommittedCount": number},
         host="127.0.0.1:5801",
-        shown=shown_at_end(describe(SubmittedJob(JOB, "json")), [{"id": 1, "name": "f -> Console", "rows": number}]),
+        shown=shown_at_end(DESCRIBED, [{"id": 1, "name": "f -> Console", "rows": number}]),
     )
 
 
