@@ -4,6 +4,7 @@ They stand in ``service`` of its ``seatunnel-engine-ui``, and the fields in ``ty
 itself is no package of a registry, and is not built here. A field that may be absent there is not listed.
 """
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,7 @@ MONITOR = dict.fromkeys(
 WORKER = {"address": str, "totalSlots": int, "freeSlots": int, "dynamicSlot": bool, "runningJobIds": list}
 
 
-def assert_read(found: Any, fields: dict[str, type]) -> None:
+def assert_read(found: Any, fields: Mapping[str, type]) -> None:
     """Check that a view finds each field that it reads, as the type that it takes it for."""
     assert {key: type(found.get(key)) for key in fields} == fields
 
