@@ -98,6 +98,8 @@ def application(agent: Agent, *, signed: bool, door: Door = access.LOCAL, joinin
     meetings = internal.meetings(joining) if joining is not None else ()
     answered = (*USER_ROUTES, *V1_ROUTES, *((*internal.ROUTES, *loggers.OF_NODES, *meetings) if signed else ()))
     prefixed = [evolve(each, path=door.prefix + each.path) for each in answered]
+    if door.prefix:
+        prefixed.append(Route("GET", door.prefix, page.with_slash, to_leader=False))
     unknown = _unknown(prefixed)
     everything_else = (Route(method, "/{path:path}", unknown, to_leader=False) for method in _METHODS)
     return Starlette(

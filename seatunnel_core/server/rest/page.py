@@ -17,6 +17,13 @@ async def _asset(_agent: Agent, request: Request, _body: bytes) -> Any:
     return _served(request, str(request.path_params["name"]))
 
 
+async def with_slash(_agent: Agent, request: Request, _body: bytes) -> Any:
+    """Lead from a prefix of all paths to the page, whose files are named from there."""
+    from starlette.responses import RedirectResponse
+
+    return RedirectResponse(f"{request.url.path}/", status_code=308)
+
+
 def _served(request: Request, name: str) -> Any:
     from starlette.responses import Response
 

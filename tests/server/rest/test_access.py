@@ -109,8 +109,10 @@ def test_v1_is_served_where_it_is_switched_on(tmp_path: Path) -> None:
 def test_all_paths_have_the_prefix(tmp_path: Path) -> None:
     agent, door = agent_of(tmp_path), Door(prefix="/seatunnel")
     assert status_of(agent, "/seatunnel/overview", door=door)[0] == 200
-    for path in ("/overview", "/seatunnel", "/seatunnel/seatunnel/overview", "/seatunnelx/overview"):
+    for path in ("/overview", "/seatunnel/seatunnel/overview", "/seatunnelx/overview"):
         assert status_of(agent, path, door=door)[0] == 404
+    status, headers, _ = status_of(agent, "/seatunnel", door=door)
+    assert (status, headers["location"]) == (308, "/seatunnel/"), "as the page's files are named from there"
 
 
 @pytest.mark.parametrize("origin", ["http://evil.example", "null", "https://192.0.2.1", "http://192.0.2.1:8081"])
