@@ -67,7 +67,7 @@ test-browser: dev ## the page of a node and of a job in Debian's chromium: each 
 # The tests run where Spark is, and start Airflow and Dagster in an environment of their own, which has no Spark.
 test-orchestrators: dev ## Airflow and Dagster from the registry with nodes of a cluster that are killed; cron's line and systemd's unit
 	@.ci/venv $(VENV)-orchestrators '' -e ./plugins/seatunnel-airflow -e ./plugins/seatunnel-dagster
-	@SEATUNNEL_ORCHESTRATORS=$(VENV)-orchestrators $(PYTEST) -m orchestrators --timeout 300 --durations 10 $(ARGS)
+	@SEATUNNEL_ORCHESTRATORS=$(VENV)-orchestrators $(PYTEST) -m orchestrators --timeout 300 --durations 10 tests/plugins/orchestrators $(ARGS)
 
 # PySpark 4.0 leaves its sockets to the garbage collector, which newer ones do not: no fault of ours.
 test-oldest: ## the Spark tests on the oldest PySpark that is supported

@@ -12,6 +12,11 @@ RESULTS = os.fdopen(os.dup(1), "w")
 os.dup2(2, 1)  # what Airflow prints goes into the log
 
 
+def import_string(name: str) -> Any:
+    module, _, member = name.rpartition(".")
+    return getattr(import_module(module), member)
+
+
 def played(asked: dict[str, Any]) -> dict[str, Any]:
     module = import_module(asked.get("module", "copying"))  # from Airflow's folder of Dags
     (dag,) = (each for each in vars(module).values() if getattr(each, "dag_id", "") == asked["dag"] and each.task_ids)
@@ -31,6 +36,14 @@ def killed(job_id: str) -> dict[str, Any]:
     return {}
 
 
+def connection() -> dict[str, Any]:
+    """Do what Airflow's page of connections does: find the type, and try it."""
+    found = import_module("airflow.providers_manager").ProvidersManager().hooks["seatunnel"]
+    hook = import_string(found.hook_class_name)(**{found.connection_id_attribute_name: "seatunnel_default"})
+    answers, said = hook.test_connection()
+    return {"name": found.hook_name, "answers": answers, "said": said}
+
+
 def main() -> None:
     from airflow.utils import db
 
@@ -38,7 +51,11 @@ def main() -> None:
     sys.path.insert(0, os.environ["AIRFLOW__CORE__DAGS_FOLDER"])
     for line in sys.stdin:
         asked = json.loads(line)
-        RESULTS.write(json.dumps(killed(asked["killed"]) if "killed" in asked else played(asked)) + "\n")
+        if asked.get("connection"):
+            result = connection()
+        else:
+            result = killed(asked["killed"]) if "killed" in asked else played(asked)
+        RESULTS.write(json.dumps(result) + "\n")
         RESULTS.flush()
 
 

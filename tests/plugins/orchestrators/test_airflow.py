@@ -60,6 +60,12 @@ def test_orchestrators_need_no_spark() -> None:
     assert subprocess.run([python, "-c", asked], capture_output=True, text=True).stdout == "[]\n"
 
 
+def test_airflow_knows_the_type_of_connection_and_can_try_it(nodes: list[Node], airflow: Player) -> None:
+    assert nodes
+    found = airflow.run(connection=True)
+    assert found == {"name": "SeaTunnel", "answers": True, "said": "a node of the cluster answers"}
+
+
 @pytest.mark.parametrize("dag", ["copy", "copy_deferred"])
 def test_a_job_is_submitted_and_followed_and_its_figures_are_the_result(
     nodes: list[Node], airflow: Player, tmp_path: Path, dag: str
