@@ -6,6 +6,7 @@ from typing import Any
 
 from seatunnel_core.checkpoint import commands
 from seatunnel_core.reporting.counters import Figures
+from seatunnel_core.reporting.spans import record_span
 
 
 class PipelineLog(logging.LoggerAdapter[logging.Logger]):
@@ -77,6 +78,7 @@ class Notices:
 
     def _checkpoint_completed(self, notice: commands.CheckpointCompleted) -> None:
         self._figures.completed(notice)
+        record_span("checkpoint", notice.duration_ms, self._named(notice.checkpoint_id) | {"bytes": notice.state_bytes})
         self._log.info(
             "checkpoint %d (%s) completed in %d ms, %d bytes",
             notice.checkpoint_id,
@@ -91,8 +93,15 @@ class Notices:
         number = notice.checkpoint_id
         self._log.debug("checkpoint %d published in %d ms", number, notice.commit_ms, extra={"checkpoint": number})
 
+    def _named(self, checkpoint_id: int) -> dict[str, Any]:
+        """Return what a span says of a checkpoint."""
+        extra = self._log.extra or {}
+        return {"job": str(extra["job"]), "pipeline": extra["pipeline"], "checkpoint": checkpoint_id}
+
     def _checkpoint_aborted(self, notice: commands.CheckpointAborted) -> None:
         self._figures.aborted(notice)
+        if notice.kind.is_failure:
+            record_span("checkpoint", 0, self._named(notice.checkpoint_id), error=str(notice.reason))
         number = notice.checkpoint_id
         level = logging.WARNING if notice.kind.is_failure else logging.INFO
         self._log.log(level, "checkpoint %d aborted: %s", number, notice.reason, extra={"checkpoint": number})

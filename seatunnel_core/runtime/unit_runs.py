@@ -6,8 +6,10 @@ from functools import partial
 
 from seatunnel_core.checkpoint import commands, events
 from seatunnel_core.checkpoint.events import Event
+from seatunnel_core.clock import now_ms
 from seatunnel_core.reporting.counters import Figures
 from seatunnel_core.reporting.notices import Notices
+from seatunnel_core.reporting.spans import record_span
 from seatunnel_core.runtime.pipeline_io import PipelineIO
 from seatunnel_core.runtime.shared import SharedResources
 from seatunnel_core.runtime.unit_event import unit_event
@@ -51,8 +53,8 @@ class UnitRuns:
         self._orders: list[commands.RunUnit] = []
         """Units that wait for Spark."""
 
-        self._on_spark: set[tuple[str, AttemptId]] = set()
-        """Task and id of the attempts that Spark has."""
+        self._on_spark: dict[tuple[str, AttemptId], int] = {}
+        """Task and id of the attempts that Spark has, with the moment at which it got each, in milliseconds."""
 
     def take(self, programs: Mapping[str, Program]) -> None:
         """Take the programs of tasks, by task, whose units will come."""
@@ -85,7 +87,7 @@ class UnitRuns:
             failure, attempt = failure_of(error), order.attempt.id
             self._deliver(lambda now: events.UnitFailed(now_ms=now, task=order.task, attempt=attempt, failure=failure))
             return
-        self._on_spark.add((order.task, order.attempt.id))
+        self._on_spark[order.task, order.attempt.id] = now_ms()
         dispatcher.submit(
             self._programs[order.task],
             order.attempt,
@@ -101,7 +103,11 @@ class UnitRuns:
         self._shared.inbox.put(partial(self._ended, order, result))
 
     def _ended(self, order: commands.RunUnit, result: UnitResult) -> None:
-        self._on_spark.discard((order.task, order.attempt.id))
+        begun_ms = self._on_spark.pop((order.task, order.attempt.id), None)
+        if begun_ms is not None:
+            failed = "" if result.failure is None else result.failure.kind.value
+            named = {"job": self._work.job_id, "pipeline": self._work.planned.id, "task": order.task}
+            record_span("unit", now_ms() - begun_ms, {**named, "rows": result.rows_read}, error=failed)
         for note in result.notes:
             _log.warning("pipeline %d, %s", result.pipeline_id, note)
         self._deliver(partial(unit_event, order, self._programs[order.task], result))

@@ -35,10 +35,10 @@ def events_between(before: Mapping[str, Known], now: Mapping[str, Known], create
     for job_id, job in now.items():
         was = before.get(job_id)
         told = {"jobId": job_id, "jobName": job.name, "createdTime": created_ms}
-        yield from _of_checkpoints(told, was, job)
         if was is None or was.state != job.state:
             more = {"errorMsg": job.error} if job.error else {}
             yield {**told, "eventType": "JOB_STATUS", "jobStatus": job.state, **more}
+        yield from _of_checkpoints(told, was, job)
 
 
 def _of_checkpoints(told: Mapping[str, Any], was: Known | None, job: Known) -> Iterator[dict[str, Any]]:

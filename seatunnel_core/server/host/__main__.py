@@ -22,6 +22,7 @@ from seatunnel_core.config.engine_options import DYNAMIC_SLOT
 from seatunnel_core.config.option import Options
 from seatunnel_core.control.server import LONGEST_REQUEST, PATIENCE_S, answer
 from seatunnel_core.errors import SeaTunnelError
+from seatunnel_core.reporting.spans import send_spans
 from seatunnel_core.server.host.host import Host
 from seatunnel_core.server.host.job_logs import JobLogs
 from seatunnel_core.server.host.job_thread import JobThread
@@ -78,6 +79,7 @@ def main() -> int:
     values = _arguments()
     logs = JobLogs(values.logs)
     _log_to(logs)
+    send_spans(os.environ)
     engine = _with_dynamic_slots(load_engine(values.engine_config))
     plane = SparkPlane(_spark_settings(values))
     spark = WarmSpark(plane, values.slots)

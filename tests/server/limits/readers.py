@@ -2,7 +2,8 @@
 
 A job is submitted to a node to which 200 requests a second are sent, and then to the same node while they are sent to
 a node of another, idle cluster beside it, in turns. Measured is the time from the submit until rows stand in the sink.
-``--times FILE`` keeps the figures of several runs together: the medians that are printed are those of all of them.
+``--times FILE`` keeps the figures of several runs together: the medians that are printed are those of all of them. The
+two times of a turn stand beside each other: what else the machine does holds up both, so their ratio is what counts.
 """
 
 import argparse
@@ -10,6 +11,7 @@ import asyncio
 import contextlib
 import http.client
 import json
+import signal
 import statistics
 import subprocess
 import sys
@@ -44,15 +46,17 @@ def a_node(folder: Path) -> Iterator[tuple[Node, int]]:
 
 @contextlib.contextmanager
 def read(port: int) -> Iterator[list[int]]:
-    """Send requests to a port from a process of its own; in the end the list has how many were answered, and refused.
+    """Send requests to a port from a process of its own, which has begun with them.
 
-    The node is asked for a second before anything is measured.
+    In the end the list has how many were answered, how many of them with an error, and in how many milliseconds.
     """
     command = [sys.executable, "-m", "tests.server.limits.readers", "--read", str(port)]
     counted: list[int] = []
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as reader:
         try:
-            time.sleep(1)
+            assert reader.stdout is not None
+            assert reader.stdout.readline() == "reading\n"
+            time.sleep(0.5)
             yield counted
         finally:
             told, _ = reader.communicate("\n", timeout=30)
@@ -60,12 +64,15 @@ def read(port: int) -> Iterator[list[int]]:
 
 
 async def _read(port: int) -> None:
-    """Send requests until a line comes in; then print how many were answered, and how many of them with an error."""
+    """Send requests until a line comes in; then print what ``read`` gives."""
     ended = asyncio.Event()
     loop = asyncio.get_running_loop()
     loop.add_reader(sys.stdin, ended.set)
+    begun = time.monotonic()
+    print("reading", flush=True)
     answers = await asyncio.gather(*(_reader(port, number, ended) for number in range(CONNECTIONS)))
-    print(json.dumps([sum(each) for each in zip(*answers, strict=True)]))
+    answered, wrong = (sum(each) for each in zip(*answers, strict=True))
+    print(json.dumps([answered, wrong, int(1000 * (time.monotonic() - begun))]))
 
 
 async def _reader(port: int, number: int, ended: asyncio.Event) -> tuple[int, int]:
@@ -110,11 +117,10 @@ def measure(folder: Path, turns: int) -> dict[str, list[float]]:
             until_rows_s(port, folder / "warm" / str(number))
         for turn in range(turns):
             for where, read_port in sorted((("node", port), ("beside", other)), reverse=bool(turn % 2)):
-                begun = time.monotonic()
                 with read(read_port) as counted:
                     found[where].append(until_rows_s(port, folder / "out" / where))
-                answered, wrong = counted
-                rate = answered / (time.monotonic() - begun)
+                answered, wrong, reading_ms = counted
+                rate = 1000 * answered / reading_ms
                 print(f"turn {turn}, {where}: {found[where][-1]:.3f} s; {rate:.0f} requests a second, {wrong} not 200")
                 until("no job runs", lambda: node.ask("GET", "/running-jobs") == (200, []))
     return found
@@ -122,6 +128,7 @@ def measure(folder: Path, turns: int) -> dict[str, list[float]]:
 
 def main() -> None:
     """Measure, and print the medians."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # the nodes end too
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--turns", type=int, default=30)
     parser.add_argument("--times", type=Path)
@@ -137,9 +144,10 @@ def main() -> None:
     if values.times:
         values.times.write_text(json.dumps(every))
     medians = {where: statistics.median(times) for where, times in every.items()}
-    ratio = medians["node"] / medians["beside"]
+    ratio = statistics.median(here / there for here, there in zip(every["node"], every["beside"], strict=True))
     print(
-        f"medians of {len(every['node'])} turns: {medians['node']:.3f} s, {medians['beside']:.3f} s; ratio {ratio:.3f}"
+        f"medians of {len(every['node'])} turns: {medians['node']:.3f} s, and {medians['beside']:.3f} s where the "
+        f"other node is read; median of the ratios of each turn: {ratio:.3f}"
     )
 
 

@@ -1,0 +1,56 @@
+"""Spans of OpenTelemetry for checkpoints and work units, where its library is installed; nothing without it.
+
+The application decides where spans go, by a tracer provider of its own. Processes of this engine that nobody else
+configures, the hosts of a cluster, send them by OTLP where ``OTEL_EXPORTER_OTLP_ENDPOINT`` is set.
+"""
+
+import logging
+import time
+from collections.abc import Mapping
+from typing import Any
+
+try:
+    from opentelemetry import trace
+except ImportError:
+    _tracer: Any = None
+else:
+    _tracer = trace.get_tracer("seatunnel")
+
+ENDPOINT = "OTEL_EXPORTER_OTLP_ENDPOINT"
+
+logger = logging.getLogger("seatunnel.run")
+
+
+def record_span(name: str, duration_ms: int, attributes: Mapping[str, Any], *, error: str = "") -> None:
+    """Record what has ended now and took so long.
+
+    Args:
+        name: of the span.
+        duration_ms: from its beginning until now.
+        attributes: by their names, without the prefix ``seatunnel.``.
+        error: why it failed; empty if it did not.
+    """
+    if _tracer is None:
+        return
+    ended_ns = time.time_ns()
+    named = {f"seatunnel.{key}": value for key, value in attributes.items()}
+    span = _tracer.start_span(name, start_time=ended_ns - 1_000_000 * duration_ms, attributes=named)
+    if error:
+        span.set_status(trace.Status(trace.StatusCode.ERROR, error))
+    span.end(ended_ns)
+
+
+def send_spans(environment: Mapping[str, str]) -> None:
+    """Send the spans of this process where the environment says, if it says so; log what is missing for it."""
+    if _tracer is None or not environment.get(ENDPOINT):
+        return
+    try:
+        from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+        from opentelemetry.sdk.trace import TracerProvider
+        from opentelemetry.sdk.trace.export import BatchSpanProcessor
+    except ImportError as error:
+        logger.warning("%s is set, and spans are not sent: %s", ENDPOINT, error)
+        return
+    provider = TracerProvider()
+    provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+    trace.set_tracer_provider(provider)
