@@ -49,8 +49,7 @@ _DOCUMENTED = (
     *loggers.ROUTES,
 )
 
-
-_V2 = (*_DOCUMENTED, openapi_route(_DOCUMENTED))
+_V2 = (*_DOCUMENTED, openapi_route((*_DOCUMENTED, *metrics.ROUTES)))
 
 USER_ROUTES = (*_V2, *metrics.ROUTES, *page.ROUTES)
 """REST v2, and the page that is made on it, on all ports."""

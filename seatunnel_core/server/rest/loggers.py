@@ -10,7 +10,8 @@ from seatunnel_core.errors import SeaTunnelError, StoredValueError, UsageError
 from seatunnel_core.server import log_levels
 from seatunnel_core.server.agent.agent import Agent
 from seatunnel_core.server.errors import RequestError
-from seatunnel_core.server.rest.route import Request, Route
+from seatunnel_core.server.rest.route import Parameter, Request, Route
+from seatunnel_core.server.rest.shapes import ANY, by_name
 
 LEVELS = "/internal/v1/log-levels"
 
@@ -104,13 +105,48 @@ def _shown(name: str) -> dict[str, Any]:
     return {"name": name, "level": found.level, "origin": "RUNTIME" if changed else "FILE", **changed}
 
 
+_SCOPE = Parameter("scope", "`node`, the one that is asked, or `cluster`, all of them.")
+_ANSWER = by_name(ANY)
+
 ROUTES = (
-    Route("GET", "/loggers", _look, to_leader=False),
+    Route(
+        "GET",
+        "/loggers",
+        _look,
+        to_leader=False,
+        summary="The loggers of one node, or of all, and their levels.",
+        parameters=(_SCOPE,),
+        answer=_ANSWER,
+    ),
     Route("POST", "/loggers", _unnamed, to_leader=False),
     Route("DELETE", "/loggers", _unnamed, to_leader=False),
-    Route("GET", "/loggers/{name}", _look, to_leader=False),
-    Route("POST", "/loggers/{name}", _change, to_leader=False),
-    Route("DELETE", "/loggers/{name}", _reset, to_leader=False),
+    Route(
+        "GET",
+        "/loggers/{name}",
+        _look,
+        to_leader=False,
+        summary="A logger and its level.",
+        parameters=(_SCOPE,),
+        answer=_ANSWER,
+    ),
+    Route(
+        "POST",
+        "/loggers/{name}",
+        _change,
+        to_leader=False,
+        summary="Set the level of a logger, until its process ends.",
+        parameters=(_SCOPE, Parameter("level", 'Such as `DEBUG`; or the body is `{"level": "DEBUG"}`.')),
+        answer=_ANSWER,
+    ),
+    Route(
+        "DELETE",
+        "/loggers/{name}",
+        _reset,
+        to_leader=False,
+        summary="Give a logger its level of before.",
+        parameters=(_SCOPE,),
+        answer=_ANSWER,
+    ),
 )
 
 OF_NODES = (Route("POST", LEVELS, _asked_by_node, to_leader=False),)

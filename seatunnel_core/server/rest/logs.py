@@ -17,7 +17,8 @@ from seatunnel_core.control.signing import AUTHORIZATION
 from seatunnel_core.server.agent.agent import Agent
 from seatunnel_core.server.agent.log_reading import PIECE_BYTES, Piece, is_log_name, is_of_job, require_log_name
 from seatunnel_core.server.errors import RequestError
-from seatunnel_core.server.rest.route import Request, Route
+from seatunnel_core.server.rest.route import Parameter, Request, Route
+from seatunnel_core.server.rest.shapes import TEXT, block, items
 
 FOLLOW_S = 0.5
 """Between two looks at a file that is followed."""
@@ -173,10 +174,58 @@ async def _followed(agent: Agent, node: str, name: str, piece: Piece) -> AsyncIt
         agent.logs.followed -= 1
 
 
+_FORMAT = Parameter("format", "`html`, a page of links, or `json`.")
+_NODE = Parameter("node", "The address of one of several nodes that have a file of this name.")
+_FOLLOW = Parameter("follow", "`true`: what is appended comes as it is written, until the client goes.")
+_LINKS = items(block({"node": TEXT, "logLink": TEXT, "logName": TEXT}))
+
 ROUTES = (
-    Route("GET", "/logs", _all_logs, to_leader=False),
-    Route("GET", "/logs/{name}", _logs_of, to_leader=False),
-    Route("GET", "/log", _own_logs, to_leader=False),
-    Route("GET", "/log/{name}", _own_log, to_leader=False),
-    Route("GET", "/get-all-log-name", _own_names, to_leader=False),
+    Route(
+        "GET",
+        "/logs",
+        _all_logs,
+        to_leader=False,
+        summary="The log files of all nodes.",
+        parameters=(_FORMAT,),
+        answer=_LINKS,
+        other_kinds=("text/html",),
+    ),
+    Route(
+        "GET",
+        "/logs/{name}",
+        _logs_of,
+        to_leader=False,
+        summary="The log files of a job, by its id; or what stands in a file, by its name, which ends with `.log`.",
+        parameters=(_FORMAT, _NODE, _FOLLOW),
+        answer=_LINKS,
+        other_kinds=("text/html", "text/plain"),
+    ),
+    Route(
+        "GET",
+        "/log",
+        _own_logs,
+        to_leader=False,
+        summary="The log files of one node.",
+        parameters=(_FORMAT,),
+        answer=_LINKS,
+        other_kinds=("text/html",),
+    ),
+    Route(
+        "GET",
+        "/log/{name}",
+        _own_log,
+        to_leader=False,
+        summary="What stands in a file of one node.",
+        parameters=(_FOLLOW,),
+        answer=TEXT,
+        kind="text/plain",
+    ),
+    Route(
+        "GET",
+        "/get-all-log-name",
+        _own_names,
+        to_leader=False,
+        summary="The names of the log files of one node.",
+        answer=items(TEXT),
+    ),
 )

@@ -8,6 +8,7 @@ from seatunnel_core.server.agent.agent import Agent
 from seatunnel_core.server.errors import RequestError
 from seatunnel_core.server.metrics.figures import page
 from seatunnel_core.server.rest.route import Handler, Request, Route
+from seatunnel_core.server.rest.shapes import TEXT
 
 OPTION = "telemetry.metric.enabled"
 
@@ -32,6 +33,22 @@ def _page(*, open_metrics: bool) -> Handler:
 
 
 ROUTES = (
-    Route("GET", "/metrics", _page(open_metrics=False), to_leader=False),
-    Route("GET", "/openmetrics", _page(open_metrics=True), to_leader=False),
+    Route(
+        "GET",
+        "/metrics",
+        _page(open_metrics=False),
+        to_leader=False,
+        summary="The figures of one node, in the text format of Prometheus.",
+        answer=TEXT,
+        kind="text/plain",
+    ),
+    Route(
+        "GET",
+        "/openmetrics",
+        _page(open_metrics=True),
+        to_leader=False,
+        summary="The same as OpenMetrics.",
+        answer=TEXT,
+        kind="application/openmetrics-text",
+    ),
 )

@@ -46,6 +46,7 @@ def _operation(route: Route) -> dict[str, Any]:
         for each in route.parameters
     ]
     content = {each.kind: {"schema": each.shape} for each in route.bodies}
+    answered = {route.kind: {"schema": route.answer}, **{kind: {} for kind in route.other_kinds}}
     failure = {"application/json": {"schema": {"$ref": "#/components/schemas/Failure"}}}
     return {
         "summary": route.summary,
@@ -53,7 +54,7 @@ def _operation(route: Route) -> dict[str, Any]:
         "parameters": in_path + in_query,
         **({"requestBody": {"required": True, "content": content}} if content else {}),
         "responses": {
-            "200": {"description": "The answer.", "content": {route.kind: {"schema": route.answer}}},
+            "200": {"description": "The answer.", "content": answered},
             "default": {"description": "It was refused, or failed; `code` says why.", "content": failure},
         },
     }

@@ -54,6 +54,7 @@ class Route:
         bodies: what it takes, one of each kind of content.
         answer: the shape of the answer.
         kind: the kind of its content.
+        other_kinds: what its content may be besides, which has no shape.
     """
 
     method: str
@@ -65,6 +66,7 @@ class Route:
     bodies: tuple[Body, ...] = ()
     answer: Shape = ANY
     kind: str = "application/json"
+    other_kinds: tuple[str, ...] = ()
 
 
 def encoded(value: Any) -> bytes:

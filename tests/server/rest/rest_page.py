@@ -1,5 +1,6 @@
 """Writes the table in ``docs/reference/rest.md`` from the routes: ``python -m tests.server.rest.rest_page``."""
 
+import re
 from pathlib import Path
 
 from seatunnel_core.server.rest.application import USER_ROUTES
@@ -36,9 +37,21 @@ SHOWN_BY = {
     "/option-rules": "test_the_options_of_a_plugin_are_listed",
     "/thread-dump": "test_the_threads_of_a_node_are_listed",
     "/running-threads": "test_the_threads_of_a_node_are_listed",
+    "/logs": "test_the_list_has_the_shape_of_seatunnel",
+    "/logs/{name}": "test_files_of_other_nodes_are_read_through_this_one",
+    "/log": "test_the_list_has_the_shape_of_seatunnel",
+    "/log/{name}": "test_a_large_file_is_sent_in_pieces_and_a_range_of_it_has_one",
+    "/get-all-log-name": "test_the_list_has_the_shape_of_seatunnel",
+    "/loggers": "test_all_nodes_are_asked_and_one_that_is_away_is_told",
+    "/loggers/{name}": "test_a_level_is_changed_and_reset",
+    "/metrics": "test_both_formats_have_what_seatunnel_calls_its_metrics",
+    "/openmetrics": "test_both_formats_have_what_seatunnel_calls_its_metrics",
     "/openapi.json": "test_the_interface_is_described",
 }
 """By path: the test that shows it."""
+
+
+_IN_PATH = {"job_id": "ID", "state": "STATE", "name": "NAME"}
 
 
 def table() -> str:
@@ -50,9 +63,9 @@ def table() -> str:
 
 def _row(route: Route) -> str:
     parameters = ", ".join(f"`{each.name}`" for each in route.parameters)
-    where = "" if route.to_leader else " Of the node that is asked."
+    where = "" if route.to_leader else " Answered by the node that is asked."
     shown = SHOWN_BY.get(route.path, "")
-    path = route.path.replace("{", "").replace("}", "").replace("job_id", "ID").replace("state", "STATE")
+    path = re.sub(r"{(\w+)}", lambda named: _IN_PATH[named[1]], route.path)
     return f"| `{route.method} {path}` | {route.summary}{where} | {parameters} | {f'`{shown}`' if shown else ''} |"
 
 
