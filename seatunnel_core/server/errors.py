@@ -40,7 +40,7 @@ class RequestError(ClusterError):
         """The HTTP status of the answer."""
 
         self.reason = reason or _REASONS.get(status, "bad_request")
-        """A word for programs, as docs/reference/rest.md lists them."""
+        """A word for programs, as `docs/reference/rest.md` lists them."""
 
 
 _REASONS = {401: "unauthorized", 404: "not_found", 413: "too_large", 500: "internal_error", 503: "unavailable"}
