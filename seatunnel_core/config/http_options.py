@@ -58,6 +58,8 @@ BASIC_AUTH_USERNAME = _text("basic-auth-username", "The name; `admin` where it i
 BASIC_AUTH_PASSWORD = _text(
     "basic-auth-password", "The password; there is none that is taken for granted.", secret=True
 )
+VIEWER_USERNAME = _text("viewer-username", "The name of a second user, who sees everything and changes nothing.")
+VIEWER_PASSWORD = _text("viewer-password", "The password of that user.", secret=True)
 ALLOW_UNAUTHENTICATED = _flag(
     "allow-unauthenticated-access",
     "Whether everybody who reaches a port off loopback may do everything: submit jobs, which run as the node's user. "
@@ -68,6 +70,7 @@ HTTP: tuple[Option[Any], ...] = (
     *(ENABLE_HTTP, HTTP_PORT, BIND_ADDRESS, CONTEXT_PATH, ENABLE_DYNAMIC_PORT, PORT_RANGE),
     *(ENABLE_HTTPS, HTTPS_PORT, KEY_STORE_PATH, KEY_STORE_PASSWORD, KEY_MANAGER_PASSWORD),
     *(TRUST_STORE_PATH, TRUST_STORE_PASSWORD),
-    *(ENABLE_BASIC_AUTH, BASIC_AUTH_USERNAME, BASIC_AUTH_PASSWORD, ALLOW_UNAUTHENTICATED),
+    *(ENABLE_BASIC_AUTH, BASIC_AUTH_USERNAME, BASIC_AUTH_PASSWORD, VIEWER_USERNAME, VIEWER_PASSWORD),
+    ALLOW_UNAUTHENTICATED,
 )
 """Of ``seatunnel.engine``; they have an effect on nodes alone."""

@@ -12,10 +12,12 @@ import pytest
 from seatunnel_core.control.signing import read_secret
 from tests.page.browsing import chromium, watched
 from tests.server.nodes import MEMBERS, Node, a_cluster, free_port, until
+from tests.server.test_single_node import slow_job
 
 pytestmark = [pytest.mark.browser, pytest.mark.long, pytest.mark.timeout(600), pytest.mark.xdist_group("browser")]
 
 LOGIN = ("admin", "a-long-password")
+VIEWER = ("eve", "another-password")
 
 
 @contextmanager
@@ -40,6 +42,7 @@ def two_nodes(
             file = folder / "config/seatunnel.yaml"
             user, password = LOGIN
             keys = f"enable-basic-auth: true, basic-auth-username: {user}, basic-auth-password: {password}"
+            keys += f", viewer-username: {VIEWER[0]}, viewer-password: {VIEWER[1]}"
             file.write_text(f"{file.read_text()}    http: {{{keys}}}\n")
         found = []
         for node in nodes:
@@ -98,6 +101,24 @@ def test_a_wrong_password_lets_nobody_in(tmp_path: Path) -> None:
             answer = seen.page.goto(origin)
             assert answer.status == 401
             assert "<html" not in answer.text()
+
+
+def test_a_viewer_is_offered_nothing_that_he_may_not_do(tmp_path: Path) -> None:
+    with two_nodes(tmp_path / "nodes", asks=True) as nodes, chromium() as browser:
+        node, origin = nodes[0]
+        node.submit(slow_job(tmp_path / "out", rows_per_second=1), "held")
+        for login, offered in ((LOGIN, True), (VIEWER, False)):
+            with watched(browser, origin, login=login) as seen:
+                seen.open("#/job/held")
+                seen.settle()
+                seen.wait_text("held")
+                if offered:
+                    seen.page.get_by_role("button", name="Stop at once").wait_for()
+                else:
+                    seen.page.wait_for_timeout(2_000)  # longer than any answer takes
+                assert seen.page.get_by_role("button", name="Stop at once").is_visible() is offered
+                assert seen.page.get_by_role("link", name="Submit").is_visible() is offered
+                seen.unharmed()
         with watched(browser, origin, login=LOGIN) as seen:
             seen.open("#/")
             seen.settle()

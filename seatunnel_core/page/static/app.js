@@ -18,6 +18,9 @@ function Page() {
   const overview = usePolled("/overview", 3_000);
   const single = overview.value?.singleJob;
   const nodes = usePolled(overview.value && !single ? "/system-monitoring-information" : null, 5_000);
+  const granted = usePolled(overview.value && !single ? "/permissions" : null, 0);
+  const mayChange = Boolean(single) || (granted.value?.permissions.includes("change") ?? Boolean(granted.error));
+  const places = PLACES.filter(([name]) => mayChange || name !== "submit");
   const place = route.parts[0] ?? "";
   const View = VIEWS[place] ?? NoView;
   useEffect(() => {
@@ -30,12 +33,12 @@ function Page() {
     <a class="skip" href="#main" onClick=${(event) => skip(event)}>To the content</a>
     <header class="top">
       <a class="mark" href="#/"><img src="page/icon.svg" alt="" width="24" height="24" />SeaTunnel</a>
-      <nav aria-label="Views">${(single ? [] : PLACES).map(([name, title]) => html`
+      <nav aria-label="Views">${(single ? [] : places).map(([name, title]) => html`
         <a href=${`#/${name}`} aria-current=${place === name || (name === "jobs" && place === "job") ? "page" : null}>${title}</a>`)}</nav>
       <${Theme} />
     </header>
     <${Trouble} overview=${overview} nodes=${nodes.value} />
-    <main id="main" tabindex="-1"><${View} key=${place + (route.parts[1] ?? "")} route=${route} overview=${overview} nodes=${nodes} /></main>`;
+    <main id="main" tabindex="-1"><${View} key=${place + (route.parts[1] ?? "")} route=${route} overview=${overview} nodes=${nodes} mayChange=${mayChange} /></main>`;
 }
 
 function skip(event) {

@@ -65,10 +65,43 @@ def refusal(agent: Agent, request: Request, *, signed: bool, door: Door = LOCAL)
     if signed:
         return agent.doorkeeper.refusal(request.headers, request.method, target_of(request))
     if login is not None:
-        return None if _is_logged_in(login, request.headers) else "who are you?"
+        return "who are you?" if _user(agent, request) is None else None
     if door.verified or door.local or agent.config.http.is_open or _is_from_here(request):
         return None
     return "without http.enable-basic-auth only requests of this machine are let in"
+
+
+SAFE = ("GET", "HEAD")
+"""The methods that change nothing."""
+
+
+@frozen(kw_only=True)
+class User:
+    """Who asks."""
+
+    name: str = ""
+    """Empty where nobody is asked for a name."""
+
+    changes: bool = True
+    """Whether he may do more than look."""
+
+
+def user_of(agent: Agent, request: Request) -> User:
+    """Return who has sent a request that was let in. Who was not asked for a name has none, and may do everything."""
+    return _user(agent, request) or User()
+
+
+def _user(agent: Agent, request: Request) -> User | None:
+    """Return the user whose name and password a request has; all are compared in any case."""
+    known = (User(name=login[0], changes=changes) for login, changes in _logins(agent))
+    right = [_is_logged_in(login, request.headers) for login, _ in _logins(agent)]
+    return next((user for user, is_he in zip(known, right, strict=True) if is_he), None)
+
+
+def _logins(agent: Agent) -> list[tuple[tuple[str, str], bool]]:
+    """Return names with passwords, and whether their users may change anything."""
+    http = agent.config.http
+    return [(login, changes) for login, changes in ((http.login, True), (http.viewer, False)) if login is not None]
 
 
 def target_of(request: Request) -> str:

@@ -28,6 +28,7 @@ from seatunnel_core.server.rest import (
     metrics,
     nodes,
     page,
+    permissions,
     submitting,
     threads,
 )
@@ -47,6 +48,7 @@ _DOCUMENTED = (
     *threads.ROUTES,
     *logs.ROUTES,
     *loggers.ROUTES,
+    *permissions.ROUTES,
 )
 
 _V2 = (*_DOCUMENTED, openapi_route((*_DOCUMENTED, *metrics.ROUTES)))
@@ -162,7 +164,7 @@ async def _received(agent: Agent, request: Request, *, signed: bool, door: Door)
 
     Raises:
         _RefusedError: it is not let in.
-        RequestError: v1 is off; or the body is too large, or does not arrive in time.
+        RequestError: v1 is off; the user may only look; or the body is too large, or does not arrive in time.
     """
     by_signature = signed and access.is_signed(request)
     if signed and not by_signature and not agent.config.serves_v1:
@@ -171,6 +173,8 @@ async def _received(agent: Agent, request: Request, *, signed: bool, door: Door)
     refused = access.refusal(agent, request, signed=by_signature, door=door)
     if refused is not None:
         raise _RefusedError(refused, headers)
+    if not by_signature and request.method not in access.SAFE and not access.user_of(agent, request).changes:
+        raise RequestError("this user may look at everything, and change nothing", status=403, reason="forbidden")
     body = await _body(request)
     if by_signature and not agent.doorkeeper.owns(request.headers, body):
         raise _RefusedError("the body is another one than was signed", headers)

@@ -48,6 +48,9 @@ class HttpConfig:
     login: tuple[str, str] | None = field(default=None, repr=False)
     """User and password; ``None``: nobody is asked for them."""
 
+    viewer: tuple[str, str] | None = field(default=None, repr=False)
+    """User and password of who may see everything and change nothing; ``None``: there is nobody of that kind."""
+
     is_open: bool = False
     """Whether who comes from another machine is let in though nobody asks him who he is: the operator said so."""
 
@@ -79,6 +82,7 @@ def http_config(options: Options, *, has_secret: bool, port: int | None = None) 
         port_count=int(options[http_options.PORT_RANGE]) if options[http_options.ENABLE_DYNAMIC_PORT] else 1,
         context_path=_context_path(str(options[http_options.CONTEXT_PATH] or "")),
         login=_login(options, has_secret=has_secret),
+        viewer=_viewer(options),
         is_open=bool(options[http_options.ALLOW_UNAUTHENTICATED]),
         key_store=_key_store(options),
         trust_store=_trust_store(options),
@@ -134,6 +138,24 @@ def _login(options: Options, *, has_secret: bool) -> tuple[str, str] | None:
             f"http.enable-basic-auth asks users for a password, and without config/{SECRET_FILE} the member port asks "
             "nobody. Write one with `seatunnel-cluster --make-secret`"
         )
+    return user, password
+
+
+def _viewer(options: Options) -> tuple[str, str] | None:
+    """Return who may look and change nothing.
+
+    Raises:
+        UsageError: half of it is missing, or is that of the other user; or nobody is asked who he is.
+    """
+    user, password = options[http_options.VIEWER_USERNAME], options[http_options.VIEWER_PASSWORD]
+    if not user and not password:
+        return None
+    if not options[http_options.ENABLE_BASIC_AUTH]:
+        raise UsageError("http.viewer-username is of use where users are asked: set http.enable-basic-auth")
+    if not user or not password:
+        raise UsageError("http.viewer-username and http.viewer-password go together: set both")
+    if ":" in user or user == (options[http_options.BASIC_AUTH_USERNAME] or "admin"):
+        raise UsageError("http.viewer-username has a colon, or is http.basic-auth-username: write another name")
     return user, password
 
 

@@ -94,6 +94,23 @@ def test_the_password_is_asked_for_on_all_ports(tmp_path: Path) -> None:
     assert status_of(agent, "/overview", signed=True, door=ANYWHERE, authorization=HUNTER)[0] == 401
 
 
+def test_a_viewer_sees_everything_and_changes_nothing(tmp_path: Path) -> None:
+    agent = agent_of(tmp_path, login=("admin", "hunter2"), viewer=("eve", "looks"))
+    eve = "Basic " + base64.b64encode(b"eve:looks").decode()
+    for who, permissions in ((HUNTER, ["look", "change"]), (eve, ["look"])):
+        status, _, body = status_of(agent, "/permissions", door=ANYWHERE, authorization=who)
+        assert (status, json.loads(body)["permissions"]) == (200, permissions)
+    for path, signed in (("", False), ("/hazelcast/rest/maps", True)):
+        asked = {"door": ANYWHERE, "signed": signed, "authorization": eve}
+        assert status_of(agent, f"{path}/running-jobs", **asked)[0] == 200  # type: ignore[arg-type]
+        for method, what in (("POST", "submit-job"), ("POST", "check"), ("POST", "stop-job"), ("DELETE", "loggers/x")):
+            status, _, body = status_of(agent, f"{path}/{what}", method=method, **asked)  # type: ignore[arg-type]
+            assert (status, json.loads(body)["code"]) == (403, "forbidden")
+    for wrong in (b"eve:hunter2", b"admin:looks", b"eve:"):
+        authorization = "Basic " + base64.b64encode(wrong).decode()
+        assert status_of(agent, "/overview", door=ANYWHERE, authorization=authorization)[0] == 401
+
+
 def test_v1_is_served_where_it_is_switched_on(tmp_path: Path) -> None:
     agent = agent_of(tmp_path)
     off = leading(tmp_path / "off", evolve(agent.config, serves_v1=False))

@@ -107,3 +107,21 @@ def test_what_cannot_be_is_refused_with_what_to_write(tmp_path: Path, keys: str,
 def test_a_password_needs_a_secret_on_the_member_port(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="--make-secret"):
         told(tmp_path, LOGIN, secret=False)
+
+
+VIEWER = "viewer-username: eve, viewer-password: looks"
+
+
+def test_a_second_user_may_look(tmp_path: Path) -> None:
+    found = told(tmp_path, f"enable-http: true, {LOGIN}, {VIEWER}")
+    assert found.viewer == ("eve", "looks")
+    assert "looks" not in repr(found)
+    for keys, said in (
+        (VIEWER, "enable-basic-auth"),
+        (f"{LOGIN}, viewer-username: eve", "go together"),
+        (f"{LOGIN}, viewer-password: looks", "go together"),
+        (f"{LOGIN}, viewer-username: admin, viewer-password: looks", "another name"),
+        (f"{LOGIN}, viewer-username: 'e:ve', viewer-password: looks", "another name"),
+    ):
+        with pytest.raises(UsageError, match=said):
+            told(tmp_path, f"enable-http: true, {keys}")

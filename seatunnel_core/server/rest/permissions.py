@@ -1,0 +1,25 @@
+"""What the user who asks may do."""
+
+from typing import Any
+
+from seatunnel_core.server.agent.agent import Agent
+from seatunnel_core.server.rest import access
+from seatunnel_core.server.rest.route import Request, Route
+from seatunnel_core.server.rest.shapes import TEXT, block, items
+
+
+async def _permissions(agent: Agent, request: Request, _body: bytes) -> Any:
+    user = access.user_of(agent, request)
+    return {"user": user.name, "permissions": ["look", "change"] if user.changes else ["look"]}
+
+
+ROUTES = (
+    Route(
+        "GET",
+        "/permissions",
+        _permissions,
+        to_leader=False,
+        summary="What the user who asks may do: `look` is every GET, `change` all others.",
+        answer=block({"user": TEXT, "permissions": items(TEXT)}),
+    ),
+)
