@@ -109,7 +109,11 @@ def test_the_commands_of_a_cluster_with_a_secret(tmp_path: Path) -> None:
 def refuse_who_does_not_know_the_secret(node: Node, secret: Secret) -> None:
     assert node.ask("GET", "/overview") == (
         401,
-        {"status": "fail", "message": "the request is not signed with the cluster's secret"},
+        {
+            "status": "fail",
+            "message": "the request is not signed with the cluster's secret",
+            "code": "unauthorized",
+        },
     )
     with pytest.raises(UsageError, match="another secret"):
         ClusterClient([node.address], "seatunnel", Secret(b"x" * 32)).ask("GET", "/overview")

@@ -169,4 +169,5 @@ def test_slots_are_counted_over_the_cluster_and_come_back(tmp_path: Path) -> Non
         assert node.ask("GET", "/overview?zone=a")[1]["totalSlot"] == "0"
         assert node.ask("POST", "/update-tags", {"zone": "a"})[1]["status"] == "success"
         until("the tag is known", lambda: node.ask("GET", "/overview?zone=a")[1]["totalSlot"] == "4")
-        assert node.ask("POST", "/update-tags", "") == (400, {"status": "fail", "message": "Request body is empty."})
+        empty = {"status": "fail", "message": "Request body is empty.", "code": "empty_body"}
+        assert node.ask("POST", "/update-tags", "") == (400, empty)

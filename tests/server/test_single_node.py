@@ -159,13 +159,15 @@ def ask_in_vain(node: Node) -> None:
     assert node.ask("GET", "/running-jobs") == (200, [])
     assert node.ask("GET", "/job-info/99") == (200, {"jobId": "99"})
     assert node.ask("POST", "/stop-job", {"jobId": 99}) == (200, {"jobId": "99"})
-    assert node.ask("POST", "/stop-job", {}) == (400, {"status": "fail", "message": "jobId cannot be empty."})
-    assert node.ask("POST", "/stop-job", "") == (400, {"status": "fail", "message": "Request body is empty."})
-    invalid = {"status": "fail", "message": "Invalid JSON format in request body."}
-    assert node.ask("POST", "/stop-job", "{") == (400, invalid)
-    assert node.ask("POST", "/submit-job", "") == (400, {"status": "fail", "message": "Request body is empty."})
-    without = {"status": "fail", "message": "Please provide jobId when start with save point."}
-    assert node.ask("POST", "/submit-job?isStartWithSavePoint=true", "{}") == (400, without)
+    restore = "/submit-job?isStartWithSavePoint=true"
+    for target, body, message, code in (
+        ("/stop-job", {}, "jobId cannot be empty.", "missing_job_id"),
+        ("/stop-job", "", "Request body is empty.", "empty_body"),
+        ("/stop-job", "{", "Invalid JSON format in request body.", "invalid_json"),
+        ("/submit-job", "", "Request body is empty.", "empty_body"),
+        (restore, "{}", "Please provide jobId when start with save point.", "missing_job_id"),
+    ):
+        assert node.ask("POST", target, body) == (400, {"status": "fail", "message": message, "code": code})
     assert node.ask("POST", "/submit-job", "{not json")[0] == 400
     assert node.ask("POST", "/submit-job", "{}")[0] == 400
     assert node.ask("POST", "/submit-job?jobId=../x", "{}")[0] == 400

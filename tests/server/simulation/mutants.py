@@ -91,7 +91,7 @@ MUTANTS = (
     Mutant(
         "stop is forgotten", UserRequests.want, "state.put(evolve(present, wanted=wanted, since=wall_clock()))", "pass"
     ),
-    Mutant("submit is forgotten", UserRequests.submit, "state.put(record)", "pass"),
+    Mutant("submit is forgotten", UserRequests.submit, "state.put(accepted)", "pass"),
     Mutant("beats stay", LoggedTenure._remove_beats_before, "self._beats.delete(names)", "pass"),
     Mutant("no fence of a lost host", following._of_lost_member, "evolve(released, unfenced=True)", "released"),
     Mutant("left is cancelled", following._of_end, "left or unsaved or hosted.fenced", "unsaved or hosted.fenced"),
