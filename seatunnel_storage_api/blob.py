@@ -230,6 +230,12 @@ class BlobStorage(CheckpointStorage, Inventory):
                 return Manifest(version=newest, body=opened.body)
         raise vanishing(job_id)
 
+    def delete_manifests(self, job_id: str, below: int) -> None:
+        keys = [blob.key for blob in self._list(layout.manifest_folder(job_id))]
+        versions = {key: version for key in keys if (version := layout.manifest_version(key)) is not None}
+        least = min(below, max(versions.values(), default=0))
+        self._delete([key for key, version in versions.items() if version < least])
+
     def list_jobs(self) -> tuple[str, ...]:
         jobs = {layout.job_of(blob.key) for blob in self._list("")}
         return tuple(sorted(job for job in jobs if job is not None))

@@ -17,18 +17,16 @@ import enum
 from collections.abc import Iterator, Mapping
 from importlib.metadata import EntryPoint, entry_points
 
-import pluggy
 from attrs import frozen
 
 from seatunnel_storage_api import configuration as shared
 from seatunnel_storage_api import secret
 from seatunnel_storage_api.errors import StoragePluginError, UnknownStorageError
+from seatunnel_storage_api.hooks import hookimpl as hookimpl
+from seatunnel_storage_api.hooks import hooks_of
 from seatunnel_storage_api.storage import CheckpointStorage, CheckpointStorageFactory
 
 GROUP = "seatunnel.checkpoint_storage"
-
-hookspec = pluggy.HookspecMarker("seatunnel")
-hookimpl = pluggy.HookimplMarker("seatunnel")
 
 _OURS = {
     "hdfs": "seatunnel-storage-hdfs",
@@ -37,13 +35,6 @@ _OURS = {
     "map-store": "seatunnel-storage-mapstore",
 }
 """Plugins that live in this repository, by type; none of them is on a package registry."""
-
-
-class _Hooks:
-    @hookspec(firstresult=True)
-    def seatunnel_checkpoint_storage(self) -> CheckpointStorageFactory:
-        """Return the factory of the plugin's storage."""
-        raise NotImplementedError
 
 
 class PluginState(enum.Enum):
@@ -127,11 +118,8 @@ def _info(point: EntryPoint) -> PluginInfo:
 def _load(point: EntryPoint) -> CheckpointStorageFactory:
     distribution, version = _distribution(point)
     plugin = f"the plugin {point.name!r} of {distribution} {version}"
-    manager = pluggy.PluginManager("seatunnel")
-    manager.add_hookspecs(_Hooks)
     try:
-        manager.register(point.load(), name=point.name)
-        factory = manager.hook.seatunnel_checkpoint_storage()
+        factory = hooks_of(point).seatunnel_checkpoint_storage()
     except Exception as cause:  # a plugin is foreign code: it may raise anything
         raise StoragePluginError(
             f"{plugin} cannot be loaded: {type(cause).__name__}: {cause}. Install it again, or another version of it"

@@ -4,9 +4,10 @@ A value may be a reference instead of the secret itself::
 
     fs.s3a.secret.key: ${S3_SECRET}                 # an environment variable
     fs.s3a.secret.key: file:///run/secrets/s3       # the content of a file, without the line end behind it
+    fs.s3a.secret.key: secret://vault/kv/s3#key     # what a store of secrets has, see ``secret_store``
 
-``${NAME}`` is understood for every key. ``file:///`` is read only for keys that hold a secret: ``fs.defaultFS:
-file:///`` and paths mean what they say. What a reference gives is never looked at again.
+``${NAME}`` is understood for every key. ``file:///`` and ``secret://`` are read only for keys that hold a secret:
+``fs.defaultFS: file:///`` and paths mean what they say. What a reference gives is never looked at again.
 """
 
 import os
@@ -15,6 +16,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from seatunnel_storage_api.errors import StorageConfigurationError
+from seatunnel_storage_api.secret_store import SCHEME, fetched
 
 HIDDEN = "***"
 """Replaces a secret in all output."""
@@ -86,6 +88,8 @@ def resolve(key: str, value: str, environment: Mapping[str, str] | None = None, 
     if not _refers(value, secret=holds_secret(key) if secret is None else secret):
         return value
     variable = _VARIABLE.fullmatch(value)
+    if variable is None and value.startswith(SCHEME):
+        return fetched(key, value)
     if variable is None:
         return _content(key, value)
     known = (os.environ if environment is None else environment).get(variable[1])
@@ -98,7 +102,7 @@ def resolve(key: str, value: str, environment: Mapping[str, str] | None = None, 
 
 
 def _refers(value: str, *, secret: bool) -> bool:
-    return _VARIABLE.fullmatch(value) is not None or (secret and value.startswith(_FILE))
+    return _VARIABLE.fullmatch(value) is not None or (secret and value.startswith((_FILE, SCHEME)))
 
 
 def _assigns_secret(value: str) -> bool:

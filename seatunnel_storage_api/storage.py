@@ -240,6 +240,13 @@ class CheckpointStorage(ABC):
             CheckpointCorruptedError: It is damaged. An older version is never returned instead.
         """
 
+    def delete_manifests(self, job_id: str, below: int) -> None:
+        """Remove the versions of the job's manifest below a version; the newest stays, whatever is asked.
+
+        Who puts a version that was removed succeeds. So whoever removes some has to look, after each put, whether its
+        version is the newest one. The default does nothing.
+        """
+
     @abstractmethod
     def list_jobs(self) -> tuple[str, ...]:
         """Return the sorted ids of all jobs with a manifest, checkpoint or attachment; lists the whole namespace."""

@@ -18,7 +18,7 @@ from seatunnel_storage_api.errors import (
 )
 from seatunnel_storage_api.memory import MemoryStorage
 from seatunnel_storage_api.retry import Backoff
-from seatunnel_storage_api.state import CheckpointType
+from seatunnel_storage_api.state import CheckpointType, Manifest
 from seatunnel_storage_api.testing.given import JOB, checkpoint, claim, refs
 
 
@@ -158,6 +158,20 @@ def test_a_reader_gives_up_when_everything_it_lists_vanishes(storage: Disturbed)
 def test_a_manifest_folder_with_foreign_files_only(storage: Disturbed) -> None:
     storage.blobs[storage.locate(f"{JOB}/manifest/notes.txt")] = b"mine"
     assert storage.get_manifest(JOB) is None
+
+
+def test_old_manifests_go_and_the_newest_stays(storage: Disturbed) -> None:
+    for version in range(1, 6):
+        storage.put_manifest(JOB, version, b"body")
+    foreign = storage.locate(f"{JOB}/manifest/notes.txt")
+    storage.blobs[foreign] = b"mine"
+    for below, left in ((4, [4, 5]), (1, [4, 5]), (100, [5])):
+        storage.delete_manifests(JOB, below)
+        versions = [layout.manifest_version(each.key) for each in storage.list_blobs("")]
+        assert sorted(each for each in versions if each is not None) == left
+    assert storage.get_manifest(JOB) == Manifest(version=5, body=b"body")
+    assert storage.blobs[foreign] == b"mine"
+    storage.delete_manifests("unknown", 9)
 
 
 def test_a_prune_that_fails_is_reported_and_tried_again(storage: Disturbed, caplog: pytest.LogCaptureFixture) -> None:

@@ -11,6 +11,7 @@ import pytest
 from seatunnel_storage_api import discovery
 from seatunnel_storage_api.discovery import PluginState
 from seatunnel_storage_api.errors import StoragePluginError, UnknownStorageError
+from seatunnel_storage_api.hooks import Hooks
 
 Install = Callable[..., None]
 
@@ -134,4 +135,6 @@ def test_an_entry_point_without_a_distribution(monkeypatch: pytest.MonkeyPatch) 
 
 def test_the_hook_itself_is_no_plugin() -> None:
     with pytest.raises(NotImplementedError):
-        discovery._Hooks().seatunnel_checkpoint_storage()
+        Hooks().seatunnel_checkpoint_storage()
+    with pytest.raises(NotImplementedError):
+        Hooks().seatunnel_secret_store()

@@ -1,0 +1,26 @@
+"""``secret://aws/NAME``: AWS Secrets Manager, by boto3; region and login are found as boto3 finds them."""
+
+from seatunnel_storage_api.discovery import hookimpl
+from seatunnel_storage_api.secret_store import SecretStore
+
+
+class AwsSecrets(SecretStore):
+    """The newest version of a secret with this name or ARN."""
+
+    def get(self, name: str) -> str:
+        import boto3
+
+        client = boto3.client("secretsmanager")
+        try:
+            answer = client.get_secret_value(SecretId=name)
+        except client.exceptions.ResourceNotFoundException:
+            raise LookupError(f"{client.meta.region_name} has no secret {name}") from None
+        if "SecretString" not in answer:
+            raise LookupError(f"{name} holds bytes; store a text")
+        return str(answer["SecretString"])
+
+
+@hookimpl
+def seatunnel_secret_store() -> SecretStore:
+    """Return the store."""
+    return AwsSecrets()

@@ -1,0 +1,39 @@
+"""``secret://vault/MOUNT/PATH#KEY``: HashiCorp Vault, version 2 of its key-value engine, by hvac.
+
+Address and login are those of the environment: ``VAULT_ADDR``, ``VAULT_TOKEN``, ``VAULT_NAMESPACE``, ``VAULT_CACERT``.
+"""
+
+import json
+import os
+
+from seatunnel_storage_api.discovery import hookimpl
+from seatunnel_storage_api.secret_store import SecretStore
+
+
+class VaultSecrets(SecretStore):
+    """The newest version at a path of a mount: a JSON object, of which ``#KEY`` is one member."""
+
+    def get(self, name: str) -> str:
+        import hvac
+
+        mount, _, path = name.partition("/")
+        if not path:
+            raise LookupError("write secret://vault/MOUNT/PATH#KEY")
+        client = hvac.Client(namespace=os.environ.get("VAULT_NAMESPACE"))
+        try:
+            answer = client.secrets.kv.v2.read_secret_version(
+                path=path, mount_point=mount, raise_on_deleted_version=True
+            )
+        except hvac.exceptions.InvalidPath:
+            raise LookupError(f"the mount {mount} has nothing at {path}") from None
+        except hvac.exceptions.Forbidden:
+            raise PermissionError("this token may not read it (VAULT_TOKEN)") from None
+        finally:
+            client.adapter.close()
+        return json.dumps(answer["data"]["data"])
+
+
+@hookimpl
+def seatunnel_secret_store() -> SecretStore:
+    """Return the store."""
+    return VaultSecrets()

@@ -1,0 +1,39 @@
+"""The hooks by which plugins of checkpoint storages and of stores of secrets are asked for what they give."""
+
+from importlib.metadata import EntryPoint
+from typing import TYPE_CHECKING, Any
+
+import pluggy
+
+if TYPE_CHECKING:
+    from seatunnel_storage_api.secret_store import SecretStore
+    from seatunnel_storage_api.storage import CheckpointStorageFactory
+
+hookspec = pluggy.HookspecMarker("seatunnel")
+hookimpl = pluggy.HookimplMarker("seatunnel")
+
+
+class Hooks:
+    """What a plugin may have; each has one of them."""
+
+    @hookspec(firstresult=True)
+    def seatunnel_checkpoint_storage(self) -> "CheckpointStorageFactory":
+        """Return the factory of the plugin's storage."""
+        raise NotImplementedError
+
+    @hookspec(firstresult=True)
+    def seatunnel_secret_store(self) -> "SecretStore":
+        """Return the plugin's store of secrets."""
+        raise NotImplementedError
+
+
+def hooks_of(point: EntryPoint) -> Any:
+    """Load the plugin that an entry point names, and return its hooks, which are called by their names.
+
+    Raises:
+        Exception: Whatever the plugin raises, which is foreign code.
+    """
+    manager = pluggy.PluginManager("seatunnel")
+    manager.add_hookspecs(Hooks)
+    manager.register(point.load(), name=point.name)
+    return manager.hook

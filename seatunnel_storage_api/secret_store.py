@@ -1,0 +1,143 @@
+"""Stores of secrets: ``secret://STORE/NAME`` is the secret of that name, and ``secret://STORE/NAME#KEY`` a part of it.
+
+A store is a distribution with an entry point in the group ``seatunnel.secret_store``. The entry point's name is what
+stands behind ``secret://``, and its value a module (or object) with one hook::
+
+    from seatunnel_storage_api.discovery import hookimpl
+
+    @hookimpl
+    def seatunnel_secret_store() -> SecretStore:
+        return MyStore()
+
+A store is asked by the process that needs the secret, when that process reads its configuration. What it answers is
+kept in memory for ``KEPT_S`` seconds, so that a job of a thousand tables asks once, and nowhere else.
+"""
+
+import json
+import threading
+import time
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any
+
+from seatunnel_storage_api.errors import StorageConfigurationError
+
+if TYPE_CHECKING:  # with pluggy, what finds plugins costs more than all else here
+    from importlib.metadata import EntryPoint
+
+GROUP = "seatunnel.secret_store"
+SCHEME = "secret://"
+"""What a reference to a store of secrets begins with."""
+
+KEPT_S = 30.0
+
+_lock = threading.Lock()
+_kept: dict[str, tuple[float, str]] = {}
+
+
+class SecretStore(ABC):
+    """A place that gives secrets by name to who may have them."""
+
+    @abstractmethod
+    def get(self, name: str) -> str:
+        """Return the secret of a name, as text. Called from any thread, in the process that needs it.
+
+        Raises:
+            LookupError: there is none of this name; the message says what to write.
+            Exception: anything else; its class and message are shown, so neither may hold a secret.
+        """
+
+
+def fetched(key: str, reference: str) -> str:
+    """Return the secret that a reference means.
+
+    Args:
+        key: the key whose value the reference is, for messages.
+        reference: ``secret://STORE/NAME``, with ``#KEY`` behind it for a member of a secret that is a JSON object.
+
+    Raises:
+        StorageConfigurationError: the store is not installed or cannot be asked, or has no such secret. The message
+            names the key and the reference, never a secret.
+    """
+    with _lock:
+        moment, known = _kept.get(reference, (0.0, ""))
+        if known and time.monotonic() - moment < KEPT_S:
+            return known
+    found = _asked(key, reference)
+    with _lock:
+        _kept[reference] = (time.monotonic(), found)
+    return found
+
+
+def _asked(key: str, reference: str) -> str:
+    what = f"the value of {key!r} is {reference}"
+    store, _, named = reference.removeprefix(SCHEME).partition("/")
+    name, _, member = named.partition("#")
+    if not store or not name:
+        raise StorageConfigurationError(f"{what}, which names no secret: write {SCHEME}STORE/NAME, or …/NAME#KEY")
+    try:
+        found = _store(store).get(name)
+    except StorageConfigurationError as error:
+        raise StorageConfigurationError(f"{what}: {error}") from error
+    except ImportError as error:
+        raise StorageConfigurationError(
+            f"{what}, and the package {error.name} is not installed: pip install 'seatunnel-core[secrets-{store}]'"
+        ) from error
+    except LookupError as error:
+        said = error.args[0] if error.args else name
+        raise StorageConfigurationError(f"{what}, which is not there: {said}") from None
+    except Exception as error:  # a store is foreign code, and its libraries have errors of their own
+        raise StorageConfigurationError(
+            f"{what}, and {store} cannot be asked: {type(error).__name__}: {_first_line(error)}"
+        ) from None
+    found = _member(what, found, member) if member else found
+    if not found:
+        raise StorageConfigurationError(f"{what}, which is empty")
+    return found
+
+
+def _member(what: str, text: str, member: str) -> str:
+    try:
+        block: Any = json.loads(text)
+    except ValueError:  # it would bring the text along
+        block = None
+    if not isinstance(block, dict):
+        raise StorageConfigurationError(f"{what}, and the secret is no JSON object: leave #{member} out")
+    value = block.get(member)
+    if value is None or isinstance(value, dict | list):
+        raise StorageConfigurationError(f"{what}, and the secret has no text {member!r}; it has {', '.join(block)}")
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [""])[0][:300]
+
+
+def _store(name: str) -> SecretStore:
+    from importlib.metadata import entry_points
+
+    points = {point.value: point for point in entry_points(group=GROUP, name=name)}
+    if not points:
+        installed = ", ".join(sorted({point.name for point in entry_points(group=GROUP)})) or "none"
+        raise StorageConfigurationError(
+            f"there is no store of secrets {name!r}; installed: {installed}. One of your own is a package with an "
+            f"entry point in the group {GROUP}"
+        )
+    if len(points) > 1:
+        raise StorageConfigurationError(f"two stores of secrets are named {name!r}: {', '.join(sorted(points))}")
+    return _loaded(next(iter(points.values())))
+
+
+def _loaded(point: "EntryPoint") -> SecretStore:
+    from seatunnel_storage_api.hooks import hooks_of
+
+    try:
+        store: object = hooks_of(point).seatunnel_secret_store()
+    except Exception as cause:  # a plugin is foreign code: it may raise anything
+        raise StorageConfigurationError(
+            f"the store of secrets {point.name!r} cannot be loaded: {type(cause).__name__}: {cause}"
+        ) from cause
+    if not isinstance(store, SecretStore):
+        raise StorageConfigurationError(
+            f"{point.value} gives no store of secrets: it must have the hook seatunnel_secret_store that returns one"
+        )
+    return store
