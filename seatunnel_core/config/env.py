@@ -11,6 +11,11 @@ PARALLELISM = Option(
     doc="How many work units of each source may run at the same time; a source's own `parallelism` overrides it.",
 )
 JOB_NAME = Option("job.name", STRING, default="SeaTunnel_Job", doc="The name of the job, for people.")
+STATE_NAME = Option(
+    "state.name",
+    STRING,
+    doc="The name under which the cursors of sources with `incremental` are kept; unset: `job.name`.",
+)
 STREAMING = "STREAMING"
 JOB_MODE = Option(
     "job.mode",
@@ -126,6 +131,7 @@ SHADE_PROPERTIES = Option("shade.properties", MAP, doc="Settings of the shade it
 ENV: tuple[Option[Any], ...] = (
     PARALLELISM,
     JOB_NAME,
+    STATE_NAME,
     JOB_MODE,
     RETRY_TIMES,
     RETRY_INTERVAL,

@@ -1,12 +1,34 @@
 """The options of ``seatunnel.yaml`` about the REST server of a cluster's nodes: where it listens, and who is let in."""
 
+from enum import Enum
 from typing import Any
 from urllib.parse import urlsplit
 
-from seatunnel_core.config.option import BOOLEAN, STRING, Option, OptionType, within
+from seatunnel_core.config.option import BOOLEAN, ENTRIES, ENUM, LIST, STRING, Option, OptionType, within
 
 NO_SERVER = "only the nodes of a cluster (seatunnel-cluster) have a REST server"
 _PORT = within(1, 65_535)
+
+
+class Permission(Enum):
+    """What a user of REST may be allowed to do."""
+
+    LOOK = "look"
+    """Every GET: jobs with their options, logs and figures."""
+
+    CHECK = "check"
+    """Check a job, which runs its plugins; encrypt one."""
+
+    SUBMIT = "submit"
+    RESTORE = "restore"
+    """Submit a job that goes on from its latest checkpoint."""
+
+    STOP = "stop"
+    SAVEPOINT = "savepoint"
+    """Take a savepoint, also while a job is stopped."""
+
+    OPERATE = "operate"
+    """Change levels of logs, and tags of nodes."""
 
 
 def _http_url(written: Any) -> str:
@@ -58,8 +80,22 @@ BASIC_AUTH_USERNAME = _text("basic-auth-username", "The name; `admin` where it i
 BASIC_AUTH_PASSWORD = _text(
     "basic-auth-password", "The password; there is none that is taken for granted.", secret=True
 )
-VIEWER_USERNAME = _text("viewer-username", "The name of a second user, who sees everything and changes nothing.")
-VIEWER_PASSWORD = _text("viewer-password", "The password of that user.", secret=True)
+USER_NAME = Option("username", STRING, required=True, doc="The name.")
+USER_PASSWORD = Option("password", STRING, required=True, secret=True, doc="The password.")
+USER_PERMISSIONS = Option(
+    "permissions",
+    LIST(ENUM(*(each.value for each in Permission))),
+    required=True,
+    doc="What he may do: " + ", ".join(f"`{each.value}`" for each in Permission) + ".",
+)
+USERS = Option(
+    "http.users",
+    ENTRIES(USER_NAME, USER_PASSWORD, USER_PERMISSIONS),
+    default=(),
+    doc="Further users, each with what he may do; the one of `basic-auth-username` may do everything.",
+    no_effect=NO_SERVER,
+    secret=True,
+)
 ALLOW_UNAUTHENTICATED = _flag(
     "allow-unauthenticated-access",
     "Whether everybody who reaches a port off loopback may do everything: submit jobs, which run as the node's user. "
@@ -70,7 +106,7 @@ HTTP: tuple[Option[Any], ...] = (
     *(ENABLE_HTTP, HTTP_PORT, BIND_ADDRESS, CONTEXT_PATH, ENABLE_DYNAMIC_PORT, PORT_RANGE),
     *(ENABLE_HTTPS, HTTPS_PORT, KEY_STORE_PATH, KEY_STORE_PASSWORD, KEY_MANAGER_PASSWORD),
     *(TRUST_STORE_PATH, TRUST_STORE_PASSWORD),
-    *(ENABLE_BASIC_AUTH, BASIC_AUTH_USERNAME, BASIC_AUTH_PASSWORD, VIEWER_USERNAME, VIEWER_PASSWORD),
+    *(ENABLE_BASIC_AUTH, BASIC_AUTH_USERNAME, BASIC_AUTH_PASSWORD, USERS),
     ALLOW_UNAUTHENTICATED,
 )
 """Of ``seatunnel.engine``; they have an effect on nodes alone."""

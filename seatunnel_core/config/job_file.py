@@ -16,7 +16,7 @@ from seatunnel_core.config.option import Options
 from seatunnel_core.config.problem import Problems, nearest
 from seatunnel_core.config.shade import Shading, shading
 from seatunnel_core.config.validation import BlockRules, Validated, validate
-from seatunnel_core.config.variables import Variables
+from seatunnel_core.config.variables import KeptValues, Variables
 from seatunnel_core.errors import UsageError
 
 
@@ -74,13 +74,14 @@ _ENV_RULES = BlockRules(
 
 
 def load_job(path: Path, variables: Variables | None = None, *, strict: bool = False) -> RawJob:
-    """Read a job file: HOCON, JSON, YAML or SQL.
+    """Read a job file: HOCON, JSON, YAML or SQL; variables may be kept beside it and in the user's keyring.
 
     Raises:
         ConfigError: the file cannot be read or parsed. What is wrong with single keys is in ``problems`` of the result.
     """
     problems = Problems(strict=strict)
-    tree = load(path, variables or Variables(), problems)
+    kept = KeptValues(path.parent, problems)
+    tree = load(path, evolve(variables or Variables(), elsewhere=kept.value), problems)
     return read_job(tree, str(path), problems)
 
 

@@ -239,12 +239,17 @@ def _flat(block: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str
             yield prefix + str(key), _text(part)
 
 
+def _object_name(value: Any, wanted: str = 'expected an object as "package.module:name"') -> str:
+    if not isinstance(value, str) or not re.fullmatch(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*", value):
+        raise ValueError(f"{wanted}, found {_found(value)}")
+    return value
+
+
 def _function(value: Any) -> Callable[..., Any]:
     if callable(value):
         return value  # type: ignore[no-any-return]
     wanted = 'expected a function as "package.module:name"'
-    if not isinstance(value, str) or not re.fullmatch(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*", value):
-        raise ValueError(f"{wanted}, found {_found(value)}")
+    _object_name(value, wanted)
     module_name, _, path = value.partition(":")
     try:
         found: Any = importlib.import_module(module_name)
@@ -286,6 +291,9 @@ SIZE: OptionType[int] = OptionType(
 
 FUNCTION: OptionType[Callable[..., Any]] = OptionType(name="function", parse=_function, shape=json_shape.TEXT)
 """A callable in code, ``"package.module:name"`` in a file."""
+
+OBJECT_NAME: OptionType[str] = OptionType(name="name of an object", parse=_object_name, shape=json_shape.TEXT)
+"""``"package.module:name"`` of an object that is imported later, where it is needed."""
 
 MAP: OptionType[dict[str, str]] = OptionType(
     name="block of texts",

@@ -146,17 +146,17 @@ class _Job:
             keys.add(key)
             statement.expect("=")
             value, begin = statement.string("a value in single quotes")
-            yield Entry(key, self._value(value, begin), self._text.at(offset))
+            yield Entry(key, self._value(value, begin, key), self._text.at(offset))
             if statement.takes(")"):
                 statement.end()
                 return
             statement.expect(",", "',' or ')'")
 
-    def _value(self, text: str, begin: int) -> Value:
+    def _value(self, text: str, begin: int, key: str) -> Value:
         """Return a text, or the value of a text in HOCON; the option reads numbers and truth values from the text."""
         place = self._text.at(begin)
         if text.lstrip()[:1] not in ("{", "["):
-            return filled_scalar(Scalar(text, text, place), self._variables, self._problems)
+            return filled_scalar(Scalar(text, text, place), self._variables, self._problems, (key,))
         found = self._hocon(self._text.padded(begin + 1, text, "v=")).get("v")
         assert found is not None, "there is nothing else in it"
         return found

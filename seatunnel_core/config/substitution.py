@@ -62,13 +62,18 @@ class _Resolver:
     progress: dict[Field, _Progress] = field(factory=dict)
     steps: int = 0
     weight: int = 0
+    keys: list[str] = field(factory=list)
+    """Those that lead to the value that is being resolved."""
+
     measures: dict[int, tuple[Value, int, int]] = field(factory=dict)
     """By identity; the values are kept so that no other gets the same."""
 
     def object(self, node: Object) -> Block:
         entries = []
         for key, target in node.fields.items():
+            self.keys.append(key)
             value = self.field(target)
+            self.keys.pop()
             if value is not None:
                 entries.append(Entry(key, value, self.place(target.offset)))
         return Block(tuple(entries), self.place(node.offset))
@@ -166,12 +171,15 @@ class _Resolver:
 
     def _literal(self, node: Literal) -> Scalar:
         """Return a literal with its variables replaced; in quotes ``${…}`` is text to HOCON, but not to SeaTunnel."""
-        return filled_scalar(Scalar(node.value, node.text, self.place(node.offset)), self.variables, self.problems)
+        scalar = Scalar(node.value, node.text, self.place(node.offset))
+        return filled_scalar(scalar, self.variables, self.problems, self.keys)
 
     def _plugins(self, node: Plugins) -> Block:
         entries = []
         for name, offset, content in node.entries:
+            self.keys.append(name)
             value = self.node(content)
+            self.keys.pop()
             if value is not None:
                 entries.append(Entry(name, value, self.place(offset)))
         return Block(tuple(entries), self.place(node.offset))
@@ -190,7 +198,7 @@ class _Resolver:
             return self._weighed(value, node.offset)
         if self.variables.kept:
             return self._kept(node, name)
-        known = self.variables.environment.get(name)
+        known = self.variables.environment.get(name) if stays(name) else self.variables.around(name)
         if known is not None:
             return Scalar(known, known, self.place(node.offset))
         if node.default is not None:
@@ -198,9 +206,8 @@ class _Resolver:
         if node.optional:
             return None
         if not stays(name):
-            self.problems.error(
-                self.variables.missing(name)[0], self.place(node.offset), self.variables.missing(name)[1]
-            )
+            message, suggestion = self.variables.missing(name, self.keys)
+            self.problems.error(message, self.place(node.offset), suggestion)
         return Scalar(f"${{{name}}}", f"${{{name}}}", self.place(node.offset))
 
     def _kept(self, node: Substitution, name: str) -> Scalar:

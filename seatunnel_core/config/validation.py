@@ -11,6 +11,7 @@ from seatunnel_core.config.option import Keys, Option, Options
 from seatunnel_core.config.problem import Problems, nearest
 from seatunnel_storage_api.errors import StorageConfigurationError
 from seatunnel_storage_api.secret import resolve
+from seatunnel_storage_api.secret_store import SCHEME
 
 
 class Unknown(enum.Enum):
@@ -189,8 +190,25 @@ def _take_entries(
 def _written(option: Option[Any], found: _Found) -> Any:
     """Return the value as it stands in the file; a secret that is kept elsewhere is fetched, if it is of any use."""
     value = plain(found.value, textual=option.type.textual)
-    wanted = option.secret and not option.no_effect and isinstance(value, str)
-    return resolve(found.key, value, secret=True) if wanted else value
+    if not option.secret and isinstance(value, str) and value.startswith(SCHEME):
+        raise StorageConfigurationError(
+            f"the value of {found.key!r} is {value}, and {found.key!r} is no secret: it is shown and stored. Write it "
+            "here, or as ${NAME}"
+        )
+    return _fetched(found.key, value) if option.secret and not option.no_effect else value
+
+
+def _fetched(key: str, value: Any) -> Any:
+    """Return a secret, or a block of texts with the secrets of stores in it."""
+    if isinstance(value, str):
+        return resolve(key, value, secret=True)
+    if isinstance(value, dict):
+        return {name: _member(f"{key}.{name}", each) for name, each in value.items()}
+    return value
+
+
+def _member(key: str, value: Any) -> Any:
+    return resolve(key, value, secret=True) if isinstance(value, str) and value.startswith(SCHEME) else value
 
 
 def _collect(found: _Found, free: dict[str, str], problems: Problems) -> None:

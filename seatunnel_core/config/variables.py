@@ -1,14 +1,19 @@
-"""Variables of a job file: ``${name}`` and ``${name:default}``, from ``-i name=value`` and the environment."""
+"""Variables of a job file: ``${name}`` and ``${name:default}``, from ``-i``, the environment and beside the file."""
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+import stat
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
-from attrs import evolve, field, frozen
+from attrs import define, evolve, field, frozen
 
 from seatunnel_core.config.document import Block, Entry, Items, Position, Scalar, Value
 from seatunnel_core.config.problem import Problems, nearest
 from seatunnel_core.errors import UsageError
+from seatunnel_storage_api.secret import holds_secret
 
 RESERVED = frozenset(
     {
@@ -25,17 +30,30 @@ _OF_REQUESTS = frozenset({"page", "model", "input", "prompt"})
 """Placeholders of requests to services, unless they are given a value: SeaTunnel's jobs write them in quotes."""
 
 _NAMES_OF_PAGES = re.compile(r"""\b(?:page_field|cursor_field)["']?\s*[:=]\s*["']?([\w.-]+)""")
+_OF_PLACES = re.compile(r"(^|[._-])(url|uri|endpoint|host|header|address|servers?|jaas)", re.IGNORECASE)
+"""Keys of addresses and headers: whoever gets one with ``${NAME}`` in it can do nothing with that."""
+
+_HOLDING_SECRETS = re.compile(r"^headers?$|webhook|cookie", re.IGNORECASE)
+"""Keys whose names do not speak of a secret, and whose values are one or have one in them."""
+
+_ADDRESS = re.compile(r"\s*[a-z][a-z0-9+.-]*:(//|\w+:)", re.IGNORECASE)
 _PLACEHOLDER = re.compile(r"\$\{([^:{}$\n]+)(?::([^{}\n]*))?\}")
 
 
 @frozen
 class Variables:
-    """The sources of the values of variables; ``-i`` wins over the environment."""
+    """The sources of the values of variables; ``-i`` wins over the environment, that over what is kept elsewhere."""
 
     given: Mapping[str, str] = field(factory=dict, repr=False)
     environment: Mapping[str, str] = field(factory=lambda: dict(os.environ), repr=False)
+    elsewhere: Callable[[str], str | None] = field(default=lambda _: None, repr=False, kw_only=True)
+    """Returns what is kept for a variable beside the job file, or in the user's keyring."""
+
     by_argument: bool = field(default=True, kw_only=True)
     """Whether ``-i`` may give one: in a job file, not in the engine's."""
+
+    of_node: bool = field(default=False, kw_only=True)
+    """Whether a node of a cluster fills them in: ``-i`` gives no secrets then."""
 
     kept: bool = field(default=False, kw_only=True)
     """Whether they stay as they are written, for a file that is printed again."""
@@ -64,14 +82,22 @@ class Variables:
 
     def value(self, name: str) -> str | None:
         """Return the value of a variable; ``None`` when it has none."""
-        return self.given.get(name, self.environment.get(name))
+        found = self.given.get(name)
+        return self.around(name) if found is None else found
 
-    def missing(self, name: str) -> tuple[str, str]:
-        """Return the message and the suggestion for a variable without a value."""
+    def around(self, name: str) -> str | None:
+        """Return the value that a variable has outside of the command: in the environment, or kept elsewhere."""
+        found = self.environment.get(name)
+        return self.elsewhere(name) if found is None else found
+
+    def missing(self, name: str, keys: Sequence[str] = ()) -> tuple[str, str]:
+        """Return the message and the suggestion for a variable without a value; ``keys`` lead to its place."""
         close = nearest(name, self.given)
         hint = f"Did you mean ${{{close}}}? " if close else ""
-        argument = f"Pass -i {name}=VALUE, set" if self.by_argument else "Set"
-        remedy = f"{hint}{argument} {name} in the environment, or write ${{{name}:default}}"
+        by_argument = self.by_argument and not (self.of_node and is_secret_place(keys))
+        argument = f"Pass -i {name}=VALUE, set" if by_argument else "Set"
+        where = "the environment of the nodes" if self.of_node else "the environment"
+        remedy = f"{hint}{argument} {name} in {where}, or write ${{{name}:default}}"
         return f"the variable ${{{name}}} is not set", remedy
 
 
@@ -80,36 +106,55 @@ def stays(name: str) -> bool:
     return name in RESERVED or _FILLED_BY_SINKS.fullmatch(name) is not None
 
 
+def is_secret_place(keys: Sequence[str]) -> bool:
+    """Return whether the value to which these keys lead is a secret, or is shown and stored as if it were one."""
+    return any(holds_secret(key) or _HOLDING_SECRETS.search(key) for key in keys)
+
+
 def has_variable(text: str) -> bool:
     """Return whether a text has a variable that must be filled in before the job starts."""
     return any(not stays(match[1].strip()) for match in _PLACEHOLDER.finditer(text))
 
 
-def filled(value: Value, variables: Variables, problems: Problems) -> Value:
-    """Return the tree of a YAML file with the variables inside its texts replaced."""
+def filled(value: Value, variables: Variables, problems: Problems, keys: Sequence[str] = ()) -> Value:
+    """Return the tree of a YAML file with the variables inside its texts replaced; ``keys`` lead to it."""
     if isinstance(value, Block):
-        return Block(
-            tuple(Entry(e.key, filled(e.value, variables, problems), e.position) for e in value.entries), value.position
+        entries = (
+            Entry(each.key, filled(each.value, variables, problems, (*keys, each.key)), each.position)
+            for each in value.entries
         )
+        return Block(tuple(entries), value.position)
     if isinstance(value, Items):
-        return Items(tuple(filled(part, variables, problems) for part in value.values), value.position)
-    return filled_scalar(value, variables, problems)
+        return Items(tuple(filled(part, variables, problems, keys) for part in value.values), value.position)
+    return filled_scalar(value, variables, problems, keys)
 
 
-def filled_scalar(scalar: Scalar, variables: Variables, problems: Problems) -> Scalar:
+def filled_scalar(scalar: Scalar, variables: Variables, problems: Problems, keys: Sequence[str] = ()) -> Scalar:
     """Return a value of a file with the variables inside its text replaced, each only once.
 
     The value of a variable is not searched again: a password may contain ``${``. A text that consists of an unknown
-    variable is an error; one that merely contains ``${…}`` stays, with a warning, because it may mean something to the
-    system that reads it.
+    variable is an error, and so is one with an unknown variable in it that is a secret, an address or a header. Any
+    other text that merely contains ``${…}`` stays, with a warning, because it may mean something to the system that
+    reads it.
+
+    Args:
+        scalar: the value.
+        variables: what the variables are worth.
+        problems: receives the errors and warnings.
+        keys: those that lead to the value, the outermost first.
     """
     if isinstance(scalar.value, str) and "${" in scalar.value:
-        text = _text_filled(scalar.value, scalar.position, variables, problems)
+        text = _text_filled(scalar.value, scalar.position, variables, problems, keys)
         return scalar if text == scalar.value else Scalar(text, text, scalar.position)
     return scalar
 
 
-def _text_filled(text: str, position: Position, variables: Variables, problems: Problems) -> str:
+def _goes_to_a_service(text: str, keys: Sequence[str]) -> bool:
+    """Return whether a text is a secret, an address or part of a header."""
+    return _ADDRESS.match(text) is not None or any(holds_secret(key) or _OF_PLACES.search(key) for key in keys)
+
+
+def _text_filled(text: str, position: Position, variables: Variables, problems: Problems, keys: Sequence[str]) -> str:
     def replacement(match: re.Match[str]) -> str:
         name, default = match[1].strip(), match[2]
         if variables.kept or stays(name):
@@ -121,11 +166,104 @@ def _text_filled(text: str, position: Position, variables: Variables, problems: 
             return known
         if name in variables.placeholders:
             return match[0]
-        message, suggestion = variables.missing(name)
+        message, suggestion = variables.missing(name, keys)
         if match[0] == text:
             problems.error(message, position, suggestion)
+        elif _goes_to_a_service(text, keys):
+            problems.error(f"{'.'.join(keys)}: {message}", position, suggestion)
         else:
             problems.warn(f"{message}, so the text keeps it", position, suggestion)
         return match[0]
 
     return _PLACEHOLDER.sub(replacement, text)
+
+
+# -- values that are kept elsewhere ----------------------------------------------------------------------------------
+
+ENVIRONMENT = ".env"
+SECRETS = "secrets.toml"
+SERVICE = "seatunnel"
+"""The name of our passwords in a keyring."""
+
+_OTHERS = stat.S_IRGRP | stat.S_IROTH
+
+
+@define(eq=False)
+class KeptValues:
+    """The values that are kept for the job files of one folder, outside of these.
+
+    In this order, behind ``-i`` and the environment: ``.env`` and ``secrets.toml`` in the folder, and the keyring of
+    the operating system, where each variable is a password of the service ``seatunnel``. Nothing is read before a
+    variable needs it.
+    """
+
+    folder: Path
+    problems: Problems = field(repr=False)
+    """Receives what is wrong with the files, and a warning where others may read one that is used."""
+
+    _read: dict[str, Mapping[str, str]] = field(factory=dict, init=False, repr=False)
+
+    def value(self, name: str) -> str | None:
+        """Return the value that is kept for a variable; ``None`` when there is none."""
+        for file in (ENVIRONMENT, SECRETS):
+            found = self._values(file).get(name)
+            if found is not None:
+                self._warn_of_readers(file)
+                return found
+        return _from_keyring(name)
+
+    def _values(self, file: str) -> Mapping[str, str]:
+        if file not in self._read:
+            path = self.folder / file
+            try:
+                read = _environment if file == ENVIRONMENT else _secrets
+                self._read[file] = read(path) if path.is_file() else {}
+            except (OSError, ValueError) as error:
+                wrong = "it is not TOML" if file == SECRETS else "it is no text in UTF-8"
+                said = error.strerror if isinstance(error, OSError) else wrong
+                self.problems.error(f"{path} cannot be read: {said}", Position(str(path)))
+                self._read[file] = {}
+        return self._read[file]
+
+    def _warn_of_readers(self, file: str) -> None:
+        path = self.folder / file
+        if path.stat().st_mode & _OTHERS:
+            self.problems.warn_once(
+                f"others on this machine may read {path}", Position(str(path)), f"Write chmod 600 {path}"
+            )
+
+
+def _environment(path: Path) -> dict[str, str]:
+    import dotenv
+
+    found = dotenv.dotenv_values(path, interpolate=False, encoding="utf-8")
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _secrets(path: Path) -> dict[str, str]:
+    return dict(_flat(tomllib.loads(path.read_text(encoding="utf-8")), ""))
+
+
+def _flat(block: Mapping[str, Any], prefix: str) -> list[tuple[str, str]]:
+    """Return the texts of a TOML file by their dotted names: ``password`` below ``[db]`` is ``db.password``."""
+    found: list[tuple[str, str]] = []
+    for name, value in block.items():
+        if isinstance(value, dict):
+            found += _flat(value, f"{prefix}{name}.")
+        elif isinstance(value, bool):
+            found.append((prefix + name, str(value).lower()))
+        elif isinstance(value, str | int | float):
+            found.append((prefix + name, str(value)))
+    return found
+
+
+def _from_keyring(name: str) -> str | None:
+    try:
+        import keyring
+        from keyring.errors import KeyringError
+    except ImportError:
+        return None
+    try:
+        return keyring.get_password(SERVICE, name)
+    except KeyringError:  # there is none on this machine, or it is locked
+        return None

@@ -77,6 +77,28 @@ def test_inside_a_text_a_missing_one_stays_with_a_warning() -> None:
     assert "so the text keeps it" in str(problems.warnings[0])
 
 
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        ('sink { Http { url = "https://${y}/rows" } }', "sink.Http.url"),
+        ('sink { Http { headers { X = "a ${y}" } } }', "sink.Http.headers.X"),
+        ('sink { Jdbc { password = "a-${y}" } }', "sink.Jdbc.password"),
+        (
+            'sink { Kafka { config { sasl.jaas.config = "x ${y};" } } }',
+            "sink.Kafka.config.sasl.jaas.config",
+        ),
+        ('source { Kafka { bootstrap.servers = "a:9092,${y}:9092" } }', "source.Kafka.bootstrap.servers"),
+        ('source { LocalFile { path = ["s3a://${y}/x"] } }', "source.LocalFile.path"),
+    ],
+)
+def test_inside_a_secret_an_address_or_a_header_a_missing_one_is_an_error(text: str, key: str) -> None:
+    """Was a warning: the service was asked with ``${y}`` in its address, and answered 401 or not at all."""
+    problems = Problems()
+    read(text, problems=problems)
+    assert f"{key}: the variable ${{y}} is not set. Pass -i y=VALUE" in str(problems.errors[0])
+    read(text, y="1")
+
+
 def test_definitions_are_name_and_value() -> None:
     assert Variables.parse(["a=1", "b=x=y", "c="], {}).given == {"a": "1", "b": "x=y", "c": ""}
     assert Variables.parse(["a=1"]).environment

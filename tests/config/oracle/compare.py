@@ -73,7 +73,7 @@ def _ask(oracle: tuple[str, list[str]], files: list[Path], folder: Path) -> list
     return ran.stdout.decode().splitlines()
 
 
-substitution.filled_scalar = lambda scalar, _variables, _problems: scalar  # type: ignore[assignment, attr-defined]
+substitution.filled_scalar = lambda scalar, _variables, _problems, _keys: scalar  # type: ignore[assignment, attr-defined, misc]
 
 
 def _ours(file: Path) -> Any:

@@ -1,0 +1,103 @@
+"""Where a job uses its variables, and which of them hold secrets: those are not sent with a job, nor kept."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from attrs import frozen
+
+from seatunnel_core.config.document import Block, Items, Position, Scalar, Value
+from seatunnel_core.config.file import parse
+from seatunnel_core.config.problem import Problems
+from seatunnel_core.config.variables import Variables, is_secret_place
+from seatunnel_core.errors import ConfigError
+
+_MARK = "\ue000{}\ue001"
+"""Stands for the value of a variable: characters of no job."""
+
+_MARKED = re.compile("\ue000([0-9]+)\ue001")
+_LOGIN = re.compile(r"://[^/?#\s]*@")
+_SECRETS = (
+    r"[\w.-]*(?:pass|pwd|secret|token|credential|signature|(?<![a-z])sas(?![a-z])|(?:api|access|account|private)[._-]?key)"
+    r"""[\w.-]*["']?\s*[=:]"""
+)
+_ASSIGNS = re.compile(_SECRETS, re.IGNORECASE)
+"""A secret that is given a value within a text: ``?password=``, ``"token": "``."""
+
+_ASSIGNED = re.compile(_SECRETS + r"""\s*["']?[^&;,\n"'=:]*$""", re.IGNORECASE)
+_STATEMENT = re.compile(r"\s*(select|with|insert|update|delete|merge|replace|call|where)\b", re.IGNORECASE)
+"""SQL compares columns, whatever their names are."""
+
+
+@frozen
+class Use:
+    """A place of a job where a variable is filled in."""
+
+    name: str
+    """Of the variable."""
+
+    keys: str
+    """Those that lead to the place, with dots: ``sink.Jdbc.password``."""
+
+    position: Position
+    is_secret: bool
+
+
+def uses(text: str, name: str, given: Mapping[str, str], environment: Mapping[str, str]) -> tuple[Use, ...]:
+    """Return where a job uses variables that have a value; nothing of a text that cannot be parsed.
+
+    A place is a secret below a key that holds one or in a header, in the login of an address, and behind the name of a
+    secret within a text (``?password=${NAME}``). So is any place of a variable whose own value has a login or a
+    password in it.
+
+    Args:
+        text: the job.
+        name: a name of a file of its format.
+        given: variables that win over those which the file itself defines.
+        environment: variables behind these.
+    """
+    values = [*given.items(), *((key, value) for key, value in environment.items() if key not in given)]
+    marks = {key: _MARK.format(number) for number, (key, _) in enumerate(values)}
+    variables = Variables({key: marks[key] for key in given}, {key: marks[key] for key in environment})
+    try:
+        tree = parse(text, name, variables, Problems())
+    except ConfigError:
+        return ()  # whoever reads the job says why
+    return tuple(_uses(tree, (), values))
+
+
+def refuse_secrets(text: str, name: str, given: Mapping[str, str], problems: Problems) -> None:
+    """Report the variables of a submission that hold secrets: a cluster stores them with the job, as they are."""
+    for use in uses(text, name, given, {}) if given else ():
+        if use.is_secret:
+            problems.error(
+                f"${{{use.name}}} is used in the secret {use.keys}, and a cluster stores the values that come with a "
+                "job as they are; this one was not stored",
+                use.position,
+                f"Set {use.name} in the environment of the nodes instead, or write secret://STORE/NAME or file:///PATH "
+                "in the job",
+            )
+
+
+def _uses(value: Value, keys: tuple[str, ...], values: Sequence[tuple[str, str]]) -> Iterator[Use]:
+    if isinstance(value, Block):
+        for entry in value:
+            yield from _uses(entry.value, (*keys, entry.key), values)
+    elif isinstance(value, Items):
+        for each in value.values:
+            yield from _uses(each, keys, values)
+    elif isinstance(value, Scalar) and isinstance(value.value, str):
+        for mark in _MARKED.finditer(value.value):
+            name, worth = values[int(mark[1])]
+            secret = is_secret_place(keys) or _in_secret(value.value, mark) or _has_secret(worth)
+            yield Use(name, ".".join(key for key in keys if key), value.position, secret)
+
+
+def _in_secret(text: str, mark: re.Match[str]) -> bool:
+    """Return whether what stands at a place of a text is part of a login, or is given to the name of a secret."""
+    if any(login.start() < mark.start() < login.end() for login in _LOGIN.finditer(text)):
+        return True
+    return _STATEMENT.match(text) is None and _ASSIGNED.search(text, 0, mark.start()) is not None
+
+
+def _has_secret(value: str) -> bool:
+    return _LOGIN.search(value) is not None or (_STATEMENT.match(value) is None and _ASSIGNS.search(value) is not None)
