@@ -2,8 +2,11 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from functools import cache
 from typing import Any
+
+from seatunnel_core.rows.repeated_keys import RepeatedKeys, object_of_pairs
 
 
 class Number(float):
@@ -24,7 +27,7 @@ class Number(float):
 
 
 def parsed(text: str | bytes) -> Any:
-    """Return the JSON value of a text.
+    """Return the JSON value of a text; objects with a key more than once are ``RepeatedKeys``.
 
     Raises:
         ValueError: it is not JSON; says where.
@@ -35,11 +38,21 @@ def parsed(text: str | bytes) -> Any:
         raise ValueError("nested too deeply") from None
 
 
+def exact(document: Any) -> Any:
+    """Return a document with a ``Decimal``, which compares by all digits, for each ``Number``."""
+    if isinstance(document, dict):
+        found = {name: exact(part) for name, part in document.items()}
+        return RepeatedKeys(found, document.repeated) if isinstance(document, RepeatedKeys) else found
+    if isinstance(document, list):
+        return [exact(part) for part in document]
+    return Decimal(document.text) if isinstance(document, Number) else document
+
+
 def _no_number(word: str) -> None:
     raise ValueError(f"{word} is no number of JSON")
 
 
-_DECODER = json.JSONDecoder(parse_float=Number, parse_constant=_no_number)
+_DECODER = json.JSONDecoder(parse_float=Number, parse_constant=_no_number, object_pairs_hook=object_of_pairs)
 
 
 @cache

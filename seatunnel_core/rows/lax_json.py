@@ -10,6 +10,7 @@ import re
 from typing import Any
 
 from seatunnel_core.rows.json_document import Number, parsed
+from seatunnel_core.rows.repeated_keys import object_of_pairs
 
 
 def lax(text: str | bytes) -> Any:
@@ -68,7 +69,7 @@ class _Reader:
         return _meant(self._bare(ends, "a value"))
 
     def _object(self) -> dict[str, Any]:
-        found: dict[str, Any] = {}
+        found: list[tuple[str, Any]] = []
         self.at += 1
         while not self._closed("}"):
             sign = self.text[self.at : self.at + 1]
@@ -77,9 +78,9 @@ class _Reader:
             if not self.text.startswith(":", self.at):
                 raise self._error("a colon")
             self.at += 1
-            found[name] = self._value(",}")
+            found.append((name, self._value(",}")))
             self._behind("}")
-        return found
+        return object_of_pairs(found)
 
     def _array(self) -> list[Any]:
         found = []

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.json as arrow_json
 
+from seatunnel_core.rows.repeated_keys import object_of_pairs, require_once
 from seatunnel_core.rows.values import Converter, plain
 
 _BOM = b"\xef\xbb\xbf"
@@ -28,7 +29,8 @@ _AS_THEY_ARE = {
 _AS_TEXT = (pa.types.is_date32, pa.types.is_time64, pa.types.is_timestamp, pa.types.is_binary)
 _DIGITS_OF_128, _DIGITS_OF_256 = 38, 76
 
-_DECODER = json.JSONDecoder(parse_float=decimal.Decimal)
+_DECODER = json.JSONDecoder(parse_float=decimal.Decimal, object_pairs_hook=object_of_pairs)
+_GLANCING = json.JSONDecoder(parse_float=decimal.Decimal)
 _scan = _DECODER.scan_once  # type: ignore[attr-defined]
 
 Converters = Callable[[pa.DataType], Converter]
@@ -37,11 +39,26 @@ Converters = Callable[[pa.DataType], Converter]
 def parsed(text: bytes) -> Any:
     """Return the JSON value of a text; its decimals keep their digits, its integers are as large as they are written.
 
+    Objects with a key more than once are ``RepeatedKeys``.
+
     Raises:
         ValueError: it is not JSON; says where.
     """
+    return _decoded(text, _DECODER)
+
+
+def glanced(text: bytes) -> Any:
+    """Return the value as ``parsed`` does, but the last one of a repeated key; faster, to look at kinds of values.
+
+    Raises:
+        ValueError: as ``parsed``.
+    """
+    return _decoded(text, _GLANCING)
+
+
+def _decoded(text: bytes, decoder: json.JSONDecoder) -> Any:
     try:
-        return _DECODER.decode(text.decode(json.detect_encoding(text)))
+        return decoder.decode(text.decode(json.detect_encoding(text)))
     except RecursionError:
         raise ValueError("nested too deeply") from None
 
@@ -49,16 +66,18 @@ def parsed(text: bytes) -> Any:
 class NativeJson:
     """A reader of objects into some columns; it remembers those that Arrow's parser does not read in this data."""
 
-    def __init__(self, columns: pa.Schema, converters: Converters) -> None:
+    def __init__(self, columns: pa.Schema, converters: Converters, *, complete: bool = False) -> None:
         """Prepare the reading of some columns.
 
         Args:
             columns: the names and types of the values.
             converters: gives, for the type of a column, the function by which the careful reader makes a value of what
                 ``json`` gives; that may raise ``ValueError``.
+            complete: whether rows with a field that is no column have to be read with care.
         """
         self._columns = columns
         self._converters = converters
+        self._complete = complete
         self._native = {column.name for column in columns if _parsed_type(column.type) is not None}
         """The columns that are left to Arrow's parser. The others are made one value after the other."""
 
@@ -69,7 +88,7 @@ class NativeJson:
 
     def _rows(self, lines: bytes, native: set[str]) -> pa.RecordBatch | None:
         """Return the rows, with the columns ``native`` read by Arrow; fewer where it finds a column of another kind."""
-        if not native:
+        if not native or (self._complete and len(native) < len(self._columns)):
             return None
         try:
             found = self._batch(lines, native)
@@ -82,11 +101,13 @@ class NativeJson:
     def _batch(self, lines: bytes, native: set[str]) -> pa.RecordBatch | None:
         decoded = lines.decode()
         asked = [(column.name, _parsed_type(column.type)) for column in self._columns if column.name in native]
-        table = _table(lines, pa.schema(asked))
+        table = _table(lines, pa.schema(asked), "error" if self._complete else "ignore")
         rows = lines.count(b"\n") + 1
         if table.num_rows != rows:
             return None
         documents = [] if len(native) == len(self._columns) else _documents(decoded)
+        for document in documents:
+            require_once(document, self._columns.names)
         arrays = []
         for column in self._columns:
             if column.name in native:
@@ -127,11 +148,13 @@ def _lines_of_objects(text: bytes) -> bytes | None:
     return text
 
 
-def _table(lines: bytes, columns: pa.Schema) -> pa.Table:
+def _table(lines: bytes, columns: pa.Schema, unexpected: str) -> pa.Table:
     return arrow_json.read_json(
         pa.BufferReader(lines),
         arrow_json.ReadOptions(use_threads=False, block_size=len(lines) + 1),
-        arrow_json.ParseOptions(explicit_schema=columns, newlines_in_values=False, unexpected_field_behavior="ignore"),
+        arrow_json.ParseOptions(
+            explicit_schema=columns, newlines_in_values=False, unexpected_field_behavior=unexpected
+        ),
     )
 
 

@@ -9,7 +9,7 @@ from attrs import frozen
 
 from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.rows.keys import constraint_keys, primary_key
-from seatunnel_core.rows.types import NO_DIMENSIONS, VECTORS, arrow_type
+from seatunnel_core.rows.types import NO_DIMENSIONS, VECTORS, arrow_type, own_types, type_name
 
 DEFAULT_TABLE = "default"
 
@@ -43,6 +43,25 @@ class DeclaredTable:
     schema: TableSchema
     columns: tuple[Column, ...]
     """In the order of ``schema.columns``."""
+
+
+def written_in_python(schema: Mapping[str, Any] | pa.Schema) -> Mapping[str, Any]:
+    """Return the block for a schema as Python code has it: ``{"city": "string"}``, Arrow's own, or a block already.
+
+    Raises:
+        ValueError: it is none of these, or has no columns.
+    """
+    if isinstance(schema, pa.Schema):
+        parts = [(column.name, type_name(column.type), column.nullable) for column in own_types(schema)]
+        return {"columns": [{"name": name, "type": kind, "nullable": nullable} for name, kind, nullable in parts]}
+    if schema and all(isinstance(written, str) for written in schema.values()):
+        return {"fields": schema}
+    if not schema.get("fields") and not schema.get("columns"):
+        raise ValueError(
+            "a schema has the names of types by column, such as {'city': 'string', 'inhabitants': 'bigint'}; found "
+            f"{dict(schema)!r}"
+        )
+    return schema
 
 
 def table_name(block: Mapping[str, Any] | None) -> str:

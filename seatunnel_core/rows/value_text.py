@@ -48,7 +48,7 @@ def _plain(value: Any, kind: pa.DataType) -> Any:
         return None
     if pa.types.is_floating(kind):
         if not math.isfinite(value):
-            return str(value)
+            return json.dumps(value)  # as texts, the numbers that JSON does not have: NaN, Infinity, -Infinity
         return shortest(value) if pa.types.is_float32(kind) else value
     if not pa.types.is_nested(kind):
         return value

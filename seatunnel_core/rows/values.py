@@ -18,6 +18,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from seatunnel_core.rows.repeated_keys import RepeatedKeyError, object_of_pairs, require_once
 from seatunnel_core.rows.types import type_name, vector_name
 
 LARGEST_FLOAT = (2 - 2**-23) * 2.0**127
@@ -48,7 +49,7 @@ def converter(kind: pa.DataType) -> Converter:
         try:
             return convert(value)
         except (ValueError, TypeError, ArithmeticError, binascii.Error) as error:
-            if isinstance(error, _MismatchError):
+            if isinstance(error, (_MismatchError, RepeatedKeyError)):
                 raise
             raise _MismatchError(f"{_shown(value)} is not of type {type_name(kind)}") from None
 
@@ -65,6 +66,7 @@ def row_converter(
     read = [(column.name, column.nullable, converters(column.type)) for column in columns]
 
     def convert_row(values: Mapping[str, Any]) -> dict[str, Any]:
+        require_once(values, columns.names)
         row = {}
         for name, nullable, convert in read:
             try:
@@ -83,7 +85,7 @@ class _MismatchError(ValueError):
 
 
 def _shown(value: Any) -> str:
-    text = repr(value)
+    text = str(value) if isinstance(value, decimal.Decimal) else repr(value)
     return text if len(text) <= 80 else text[:77] + "..."
 
 
@@ -127,12 +129,15 @@ def _text(value: Any, _: pa.DataType) -> str:
         return value
     if isinstance(value, (Mapping, list, tuple, bool)):
         return _document(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        return json.dumps(value)  # NaN as JSON has it, not nan
     return str(value)
 
 
 def _document(value: Any) -> str:
     """Return the value of a JSON text, whose decimals keep all their digits."""
     if isinstance(value, Mapping):
+        require_once(value)
         return "{" + ",".join(f"{_document(str(key))}:{_document(part)}" for key, part in value.items()) + "}"
     if isinstance(value, (list, tuple)):
         return "[" + ",".join(map(_document, value)) + "]"
@@ -294,6 +299,7 @@ def _map(kind: pa.DataType) -> Converter:
         value = _unpacked(value)
         if not isinstance(value, Mapping):
             raise TypeError
+        require_once(value)
         return [(to_key(key), to_item(item)) for key, item in value.items()]
 
     return convert
@@ -301,10 +307,12 @@ def _map(kind: pa.DataType) -> Converter:
 
 def _struct(kind: pa.DataType) -> Converter:
     parts = [(part.name, converter(part.type)) for part in kind]
+    names = [name for name, _ in parts]
 
     def convert(value: Any) -> dict[str, Any]:
         value = _unpacked(value)
         if isinstance(value, Mapping):
+            require_once(value, names)
             return {name: to_part(value.get(name)) for name, to_part in parts}
         if len(value) != len(parts) or isinstance(value, str):
             raise ValueError
@@ -319,7 +327,7 @@ def _unpacked(value: Any) -> Any:
         return value
     text = value.strip()
     try:
-        return json.loads(text, parse_float=decimal.Decimal)
+        return json.loads(text, parse_float=decimal.Decimal, object_pairs_hook=object_of_pairs)
     except json.JSONDecodeError:
         if not (text.startswith("{") and text.endswith("}")):
             raise

@@ -1,0 +1,181 @@
+"""Rows for columns that were inferred: each value as its type holds it, or what the contract says of a misfit."""
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+
+from seatunnel_core.rows.inference.contract import DISCARD_ROW, DISCARD_VALUE, SchemaContract
+from seatunnel_core.rows.inference.kinds import HELD, kind_of
+from seatunnel_core.rows.repeated_keys import require_once
+from seatunnel_core.rows.types import type_name
+from seatunnel_core.rows.values import Converter, converter
+
+Discard = Callable[[str], None]
+"""Takes the end of a sentence for each value that is left out: ``lose the field 'x', which is no column``."""
+
+_Fit = Callable[[Any, Discard], Any]
+
+
+class DiscardedRowError(Exception):
+    """A row is left out, as the contract says; the message is the end of a sentence that begins with their number."""
+
+
+class Fitting:
+    """Makes rows of JSON objects for inferred columns."""
+
+    def __init__(
+        self,
+        columns: pa.Schema,
+        contract: SchemaContract,
+        sample: str,
+        *,
+        known: Iterable[str] = (),
+        child_tables: bool = False,
+    ) -> None:
+        """Prepare for some columns.
+
+        Args:
+            columns: those of the rows, of the types in ``rows.inference.kinds``.
+            contract: what becomes of what does not fit.
+            sample: what the columns were inferred from, for messages: ``"first 100 rows of each file"``.
+            known: further columns, which are not read.
+            child_tables: whether lists become child tables, so that a list that is no column is a matter of ``tables``.
+        """
+        self._contract = contract
+        self._child_tables = child_tables
+        self._sample = sample
+        self._fits = [(column.name, self._fit(column.type, column, column.name)) for column in columns]
+        self._names = frozenset((*columns.names, *known))
+
+    def row(self, document: Mapping[str, Any], discard: Discard) -> dict[str, Any]:
+        """Return the values of a row by column; an absent field is null.
+
+        Args:
+            document: as ``native_json.parsed`` gives it.
+            discard: takes what is left out of the row.
+
+        Raises:
+            ValueError: the row does not fit, and the contract does not say to discard; names the column.
+            DiscardedRowError: the row is left out.
+        """
+        require_once(document, self._names)
+        for name in document:
+            if name not in self._names:
+                self._unknown(name, document[name], discard)
+        return {name: fit(document.get(name), discard) for name, fit in self._fits}
+
+    def _unknown(self, path: str, value: Any, discard: Discard) -> None:
+        """Discard a field that is no column and no child table, or raise what the contract asks for."""
+        as_table = self._child_tables and isinstance(value, list)
+        key, word = ("tables", self._contract.tables) if as_table else ("columns", self._contract.columns)
+        what = f"the field {path!r}, which is no {'child table' if as_table else 'column'}"
+        if word == DISCARD_VALUE:
+            discard(f"lose {what}, as schema_contract says")
+            return
+        if word == DISCARD_ROW:
+            raise DiscardedRowError(f"are left out, as schema_contract says, for {what}")
+        raise ValueError(
+            f"column {path!r}: the {self._sample} have no such field, and the columns are fixed once rows move. Look "
+            f"at more of them with schema_sample, or write schema_contract {{ {key} = discard_value }}, or discard_row"
+        )
+
+    def _misfit(self, value: Any, column: pa.Field, discard: Discard) -> None:
+        """Discard a value that its column cannot hold, or raise what the contract asks for."""
+        name, kind = column.name, type_name(column.type)
+        if self._contract.data_type == DISCARD_VALUE:
+            discard(f"have null in the column {name!r} for what is not a {kind}, as schema_contract says")
+            return
+        if self._contract.data_type == DISCARD_ROW:
+            raise DiscardedRowError(
+                f"are left out, as schema_contract says, for what is not a {kind} in the column {name!r}"
+            )
+        raise ValueError(
+            f"column {name!r}: {_shown(value)} is not a {kind}, which the {self._sample} suggest. Look at more of them "
+            "with schema_sample, write schema_contract { data_type = discard_value } or discard_row, or declare the "
+            "columns, for example schema { columns = [ { name = zip, type = string } ] }"
+        )
+
+    def _fit(self, kind: pa.DataType, column: pa.Field, path: str) -> _Fit:
+        """Return a function that makes a value of a type; ``path`` is the place of the value in the row."""
+        if pa.types.is_string(kind):
+            return lambda value, _: None if value is None else text_of(value)
+        if pa.types.is_struct(kind):
+            return self._fit_object(kind, column, path)
+        if pa.types.is_list(kind):
+            return self._fit_list(kind, column, path)
+        held, convert = HELD[kind], converter(kind)
+
+        def fit(value: Any, discard: Discard) -> Any:
+            return self._misfit(value, column, discard) if kind_of(value) & ~held else convert(value)
+
+        return fit
+
+    def _fit_object(self, kind: pa.DataType, column: pa.Field, path: str) -> _Fit:
+        fits = {part.name: self._fit(part.type, column, f"{path}.{part.name}") for part in kind}
+
+        def fit(value: Any, discard: Discard) -> Any:
+            if not isinstance(value, dict):
+                return None if value is None else self._misfit(value, column, discard)
+            require_once(value, fits)
+            for name in value:
+                if name not in fits:
+                    self._unknown(f"{path}.{name}", value[name], discard)
+            return {name: fit(value.get(name), discard) for name, fit in fits.items()}
+
+        return fit
+
+    def _fit_list(self, kind: pa.DataType, column: pa.Field, path: str) -> _Fit:
+        element = self._fit(kind.value_type, column, path)
+
+        def fit(value: Any, discard: Discard) -> Any:
+            if not isinstance(value, list):
+                return None if value is None else self._misfit(value, column, discard)
+            return [element(each, discard) for each in value]
+
+        return fit
+
+
+def exact_converter(kind: pa.DataType) -> Converter:
+    """Return a function that makes a value of an inferred type of a JSON value, and changes none.
+
+    It raises ``ValueError`` for a value that does not fit, or not as a whole.
+    """
+    fit = Fitting(pa.schema([pa.field("", kind)]), SchemaContract(), "")
+
+    def convert(value: Any) -> Any:
+        return fit.row({"": value}, _refuse)[""]
+
+    return convert
+
+
+def _refuse(what: str) -> None:
+    raise ValueError(what)
+
+
+def text_of(value: Any) -> str:
+    """Return a JSON value as a text: a text as it is, and anything else in JSON.
+
+    Raises:
+        ValueError: a text is none, because it has half of a surrogate pair.
+    """
+    text = value if isinstance(value, str) else _json(value)
+    if not text.isascii():
+        text.encode()
+    return text
+
+
+def _json(value: Any) -> str:
+    if isinstance(value, dict):
+        require_once(value)
+        return "{" + ",".join(f"{_json(name)}:{_json(part)}" for name, part in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join(map(_json, value)) + "]"
+    return str(value) if isinstance(value, Decimal) else json.dumps(value, ensure_ascii=False)
+
+
+def _shown(value: Any) -> str:
+    text = repr(value if isinstance(value, str) else _json(value))
+    return text if len(text) <= 80 else text[:77] + "..."

@@ -1,0 +1,151 @@
+"""The kinds of JSON values, and the type that holds all kinds of a column.
+
+A column is known by the set of the kinds of its values. Sets are united, so neither the order of rows nor the way in
+which they were divided changes the result. The type is read off the set:
+
+===================================================== ==================================================================
+kinds of the values                                   type
+===================================================== ==================================================================
+none, as all values are null                          ``string``
+``true`` and ``false``                                ``boolean``
+whole numbers of 64 bits                              ``bigint``
+numbers with a point or an exponent; whole numbers    ``double``, if each of them is exactly one
+texts that are dates                                  ``date``
+texts that are timestamps without a zone; dates       ``timestamp``
+texts that are timestamps, each with ``Z``            ``timestamp_tz``
+objects                                               a row, with the fields of all objects
+lists                                                 an array, with a type for all elements
+the texts ``NaN``, ``Infinity`` and ``-Infinity``      ``string``; beside numbers ``double``, as JSON has no such number
+everything else, and any other mixture                ``string``, with the value as it is written
+===================================================== ==================================================================
+"""
+
+import datetime as dt
+import math
+import re
+from collections.abc import Collection, Mapping
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+
+from seatunnel_core.rows.repeated_keys import RepeatedKeys
+
+BOOLEAN, WHOLE, LONG, FRACTION, DATE, LOCAL, MOMENT, OBJECT, LIST, TEXT, UNWRITABLE = (1 << bit for bit in range(11))
+"""``WHOLE`` are numbers of 64 bits that a double holds, too; ``LONG`` are those that it would change.
+
+``UNWRITABLE`` are the texts that stand for doubles which JSON cannot write.
+"""
+
+TYPES: Mapping[int, pa.DataType] = {
+    0: pa.string(),
+    BOOLEAN: pa.bool_(),
+    WHOLE: pa.int64(),
+    LONG: pa.int64(),
+    WHOLE | LONG: pa.int64(),
+    FRACTION: pa.float64(),
+    WHOLE | FRACTION: pa.float64(),
+    UNWRITABLE: pa.string(),
+    WHOLE | UNWRITABLE: pa.float64(),
+    FRACTION | UNWRITABLE: pa.float64(),
+    WHOLE | FRACTION | UNWRITABLE: pa.float64(),
+    DATE: pa.date32(),
+    LOCAL: pa.timestamp("us"),
+    DATE | LOCAL: pa.timestamp("us"),
+    MOMENT: pa.timestamp("us", tz="UTC"),
+    TEXT: pa.string(),
+}
+"""The type for each set of kinds without objects and lists; for any other set it is ``string``."""
+
+HELD: Mapping[pa.DataType, int] = {
+    pa.bool_(): BOOLEAN,
+    pa.int64(): WHOLE | LONG,
+    pa.float64(): WHOLE | FRACTION | UNWRITABLE,
+    pa.date32(): DATE,
+    pa.timestamp("us"): DATE | LOCAL,
+    pa.timestamp("us", tz="UTC"): MOMENT,
+}
+"""The kinds that a type holds without changing a value. ``string`` holds all."""
+
+_DATE = r"\d{4}-(?:0[1-9]|1[0-2])-\d\d"
+_TIME = r"(?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d{1,6})?)?"
+_MOMENT = re.compile(rf"({_DATE})(?:[T ]{_TIME}(Z)?)?", re.ASCII)
+_EXACT_DIGITS = 15
+"""A number with this many digits, and a smaller exponent than this, keeps all of them as a double."""
+
+_EXACT_EXPONENT = 300
+
+
+def united(kinds: int) -> int:
+    """Return a set of kinds in its one form: ``TEXT`` where no other type holds all of them."""
+    return kinds if kinds in TYPES or kinds in (OBJECT, LIST) else TEXT
+
+
+def kinds_of(values: Collection[Any]) -> int:
+    """Return the united kinds of JSON values; faster than ``kind_of`` for each."""
+    found = 0
+    for kind in set(map(type, values)):
+        if kind in _OF_TYPE:
+            found |= _OF_TYPE[kind]
+        else:
+            for value in {value for value in values if type(value) is kind}:
+                found |= kind_of(value)
+                if found & TEXT:
+                    return TEXT
+    return united(found)
+
+
+_OF_TYPE: Mapping[type, int] = {type(None): 0, bool: BOOLEAN, dict: OBJECT, RepeatedKeys: OBJECT, list: LIST}
+
+
+def kind_of(value: Any) -> int:
+    """Return the kind of a JSON value as ``native_json.parsed`` gives it; 0 for null."""
+    kind = type(value)
+    if kind is str:
+        return _kind_of_text(value)
+    if kind is int:
+        return _kind_of_whole(value)
+    if value is None:
+        return 0
+    if kind is bool:
+        return BOOLEAN
+    if kind is dict or kind is RepeatedKeys:
+        return OBJECT
+    if kind is list:
+        return LIST
+    return FRACTION if _is_double(value) else TEXT
+
+
+def _kind_of_whole(value: int) -> int:
+    if -(2**53) <= value <= 2**53:
+        return WHOLE
+    if not -(2**63) <= value < 2**63:
+        return TEXT
+    return WHOLE if int(float(value)) == value else LONG
+
+
+def _is_double(value: Any) -> bool:
+    """Return whether a number with a point, or with an exponent, is exactly what a double of it is written as."""
+    if isinstance(value, float):  # NaN and infinity, which stand without digits
+        return True
+    number = float(value)
+    if math.isinf(number):
+        return False
+    digits = value.as_tuple()
+    few = len(digits.digits) <= _EXACT_DIGITS and abs(value.adjusted()) < _EXACT_EXPONENT
+    return few or bool(Decimal(repr(number)) == value)
+
+
+def _kind_of_text(text: str) -> int:
+    if text[4:5] != "-":
+        return UNWRITABLE if text in ("NaN", "Infinity", "-Infinity") else TEXT
+    found = _MOMENT.fullmatch(text)
+    if found is None:
+        return TEXT
+    try:
+        dt.date.fromisoformat(found[1])
+    except ValueError:  # the 30th of February, or the year 0, which rows do not have
+        return TEXT
+    if len(text) == len(found[1]):
+        return DATE
+    return MOMENT if found[2] else LOCAL

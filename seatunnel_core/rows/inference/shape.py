@@ -1,0 +1,130 @@
+"""What some rows have in common: their fields, and the kinds of values in each."""
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import pyarrow as pa
+
+from seatunnel_core import stored
+from seatunnel_core.rows.inference.kinds import LIST, OBJECT, TEXT, TYPES, kinds_of, united
+
+DEEPEST = 16
+"""How many levels of objects and lists in a row are looked into; what lies deeper is a text, of JSON."""
+
+
+class Shape:
+    """The kinds of the values at one place of the rows, and the shapes below it.
+
+    ``see`` and ``unite`` only ever add. Uniting is commutative, associative and idempotent, so a shape depends on the
+    set of the rows that were seen and on nothing else.
+    """
+
+    __slots__ = ("element", "fields", "kinds")
+
+    def __init__(self) -> None:
+        self.kinds = 0
+        """Of ``rows.inference.kinds``, in the form of ``united``."""
+
+        self.fields: dict[str, tuple[int, Shape]] = {}
+        """Of objects: by name the first place that a field has in any of them, and its shape."""
+
+        self.element: Shape | None = None
+        """Of lists: the shape of all elements; ``None`` while all were empty."""
+
+    def see(self, values: Collection[Any], levels: int = DEEPEST + 1) -> None:
+        """Add JSON values, as ``native_json.parsed`` gives them, of which ``levels`` levels are looked into."""
+        if self.kinds == TEXT:  # which holds everything
+            return
+        self._add(kinds_of(values))
+        if self.kinds in (OBJECT, LIST) and not levels:
+            self._add(TEXT)
+        nested = [value for value in values if value is not None] if self.kinds in (OBJECT, LIST) else []
+        if self.kinds == OBJECT:
+            self._see_fields(nested, levels - 1)
+        elif any(nested):
+            self.element = self.element or Shape()
+            self.element.see([part for value in nested for part in value], levels - 1)
+
+    def _see_fields(self, objects: Collection[dict[str, Any]], levels: int) -> None:
+        alike: dict[tuple[str, ...], list[dict[str, Any]]] = {}
+        for each in objects:
+            alike.setdefault(tuple(each), []).append(each)
+        for names, some in alike.items():
+            for place, (name, values) in enumerate(zip(names, zip(*map(dict.values, some), strict=True), strict=True)):
+                if name in self.fields or _is_writable(name):  # another is refused where rows are read
+                    self._field(name, place).see(values, levels)
+
+    def unite(self, other: "Shape") -> None:
+        """Add everything that another shape was made of."""
+        self._add(other.kinds)
+        if self.kinds == OBJECT:
+            for name, (place, shape) in other.fields.items():
+                self._field(name, place).unite(shape)
+        elif self.kinds == LIST and other.element is not None:
+            self.element = self.element or Shape()
+            self.element.unite(other.element)
+
+    def _add(self, kinds: int) -> None:
+        self.kinds = united(self.kinds | kinds)
+        if self.kinds == TEXT:
+            self.fields, self.element = {}, None
+
+    def _field(self, name: str, place: int) -> "Shape":
+        known = self.fields.get(name)
+        if known is None or place < known[0]:
+            known = self.fields[name] = (place, Shape() if known is None else known[1])
+        return known[1]
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the fields, by their first place in any object, and of those with the same place by name."""
+        return sorted(self.fields, key=lambda name: (self.fields[name][0], name))
+
+    def type(self) -> pa.DataType:
+        """Return the type that holds all values; of objects without any field it is ``string``."""
+        if self.kinds == OBJECT and self.fields:
+            return pa.struct([(name, self.fields[name][1].type()) for name in self.names])
+        if self.kinds == LIST:
+            return pa.list_(pa.string() if self.element is None else self.element.type())
+        return TYPES.get(self.kinds, pa.string())
+
+    def columns(self) -> pa.Schema:
+        """Return the columns of rows of this shape."""
+        return pa.schema([(name, self.fields[name][1].type()) for name in self.names])
+
+    def body(self) -> dict[str, Any]:
+        """Return the shape in JSON."""
+        found: dict[str, Any] = {"kinds": self.kinds}
+        if self.fields:
+            found["fields"] = [[name, place, shape.body()] for name, (place, shape) in sorted(self.fields.items())]
+        if self.element is not None:
+            found["element"] = self.element.body()
+        return found
+
+    @classmethod
+    def of(cls, body: Mapping[str, Any]) -> "Shape":
+        """Return the shape that ``body`` describes.
+
+        Raises:
+            StoredValueError: it is not one.
+        """
+        shape = cls()
+        shape.kinds = stored.number(body, "kinds")
+        for name, place, field in stored.items(body, "fields") if "fields" in body else ():
+            shape.fields[name] = (place, cls.of(field))
+        if "element" in body:
+            shape.element = cls.of(stored.below(body, "element"))
+        return shape
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Shape) and self.body() == other.body()
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def _is_writable(name: str) -> bool:
+    try:
+        name.encode()
+    except UnicodeEncodeError:  # half of a surrogate pair
+        return False
+    return True

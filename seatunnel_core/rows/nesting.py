@@ -1,0 +1,159 @@
+"""Rows with objects and lists as flat rows: objects as columns, and lists as child tables.
+
+A field ``b`` of an object ``a`` is the column ``a__b``. A list ``tags`` of the table ``people`` is the table
+``people__tags``, with a row for each element: the fields of an object, or ``value``. Each row has an id, ``_row_id``,
+and those of child tables the id of their parent and their place in its list, ``_parent_id`` and ``_list_index`` from 0.
+
+The id of a row is a hash of where it was read, and that of an element one of its parent's id, its list and its place:
+the same however the rows are divided, and when they are read again.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from attrs import evolve, frozen
+
+from seatunnel_core.rows.batch import Batch, TableSchema
+
+ROW_ID, PARENT_ID, LIST_INDEX, VALUE = "_row_id", "_parent_id", "_list_index", "value"
+KEEP, COLUMNS, TABLES = "keep", "columns", "tables"
+_BETWEEN = "__"
+_ID_BYTES = 12
+
+_Column = tuple[str, pa.Array]
+
+
+def row_id(*place: object) -> str:
+    """Return the id of a row that is read at a place, such as a file and a position in it."""
+    text = "\0".join(map(str, place))
+    return blake2b(text.encode(errors="surrogateescape"), digest_size=_ID_BYTES).hexdigest()
+
+
+def has_lists(columns: pa.Schema) -> bool:
+    """Return whether rows have lists that would be child tables."""
+    return any(_has_list(column.type) for column in columns)
+
+
+def _has_list(kind: pa.DataType) -> bool:
+    return pa.types.is_list(kind) or (pa.types.is_struct(kind) and any(_has_list(part.type) for part in kind))
+
+
+def safe(name: str) -> str:
+    """Return a name that each database takes without quotes: ``unitPrice (EUR)`` is ``unit_price_eur``.
+
+    Words that begin with a capital are parted by ``_``, letters become small, and each run of other signs than letters
+    from a to z, digits and ``_`` becomes one ``_``, which is left out at the end. One stands before a digit at the
+    beginning.
+    """
+    parted = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
+    found = re.sub(r"[^a-z0-9_]+", "_", parted)
+    found = found if found.endswith("_") and parted.endswith("_") else found.rstrip("_")
+    return f"_{found}" if not found or found[0].isdigit() else found
+
+
+@frozen(kw_only=True)
+class Nesting:
+    """What becomes of objects and lists in rows, and of names."""
+
+    kind: str = KEEP
+    """``keep`` leaves them; ``columns`` makes columns of objects; ``tables`` also makes child tables of lists."""
+
+    safe_names: bool = False
+    """Whether names of columns and child tables are as ``safe`` makes them."""
+
+    @property
+    def identifies(self) -> bool:
+        """Whether rows with lists need the column ``_row_id``, in front of the others."""
+        return self.kind == TABLES
+
+    def identified(self, columns: pa.Schema) -> pa.Schema:
+        """Return the columns, with that of the row's id in front if it is needed.
+
+        Raises:
+            ValueError: a column has its name.
+        """
+        if not self.identifies or not has_lists(columns):
+            return columns
+        if ROW_ID in columns.names:
+            raise ValueError(f"a field is named {ROW_ID}, as the id of rows with child tables: write nesting = columns")
+        return pa.schema([pa.field(ROW_ID, pa.string()), *columns])
+
+    def schemas(self, schema: TableSchema) -> tuple[TableSchema, ...]:
+        """Return the tables that a table of nested rows becomes: itself, and its child tables.
+
+        Raises:
+            ValueError: two columns, or two tables, would have the same name.
+        """
+        if self == Nesting():
+            return (schema,)
+        found: list[TableSchema] = []
+        columns = [(column.name, pa.array([], column.type)) for column in schema.columns]
+        for table, rows in self._tables(schema.table, columns):
+            _refuse_doubled(table, rows.schema.names)
+            keyed = schema if not found else TableSchema(table=table, columns=rows.schema)
+            names = tuple(map(self._name, keyed.primary_key))
+            found.append(evolve(keyed, columns=rows.schema, primary_key=names, constraint_keys=()))
+        _refuse_doubled("", [each.table for each in found])
+        return tuple(found)
+
+    def batches(self, batch: Batch) -> Iterator[Batch]:
+        """Yield the rows of a batch, and those of its child tables; tables without rows are left out."""
+        if self == Nesting():
+            yield batch
+            return
+        columns = list(zip(batch.rows.schema.names, batch.rows.columns, strict=True))
+        for table, rows in self._tables(batch.table, columns):
+            if rows.num_rows:
+                yield evolve(batch, table=table, rows=rows, kinds=batch.kinds if table == batch.table else None)
+
+    def _tables(self, table: str, columns: Sequence[_Column]) -> Iterator[tuple[str, pa.RecordBatch]]:
+        """Yield the table of some columns, which begin with those of its keys, and its child tables."""
+        flat = [each for name, values in columns for each in self._flattened(name, values)]
+        lists = [(name, values) for name, values in flat if self.kind == TABLES and pa.types.is_list(values.type)]
+        own = [(name, values) for name, values in flat if not (self.kind == TABLES and pa.types.is_list(values.type))]
+        yield table, pa.RecordBatch.from_arrays([values for _, values in own], names=[name for name, _ in own])
+        ids = dict(own).get(ROW_ID)
+        for name, values in lists:
+            yield from self._tables(f"{table}{_BETWEEN}{name}", _child(name, values, ids))
+
+    def _flattened(self, name: str, values: pa.Array) -> Iterator[_Column]:
+        if self.kind == KEEP or not pa.types.is_struct(values.type):
+            yield self._name(name), values
+            return
+        for part, inner in zip(values.type, values.flatten(), strict=True):
+            yield from self._flattened(f"{name}{_BETWEEN}{part.name}", inner)
+
+    def _name(self, name: str) -> str:
+        return safe(name) if self.safe_names else name
+
+
+def _child(name: str, lists: pa.Array, ids: pa.Array) -> list[_Column]:
+    """Return the columns of the elements of lists, of rows with these ids."""
+    values, parents = pc.list_flatten(lists), pc.list_parent_indices(lists).to_numpy()
+    places = np.arange(len(parents)) - np.searchsorted(parents, parents)
+    parent_ids = ids.take(pa.array(parents))
+    own: list[Any] = [row_id(*each) for each in zip(parent_ids.to_pylist(), [name] * len(places), places, strict=True)]
+    keys = [
+        (ROW_ID, pa.array(own, pa.string())),
+        (PARENT_ID, parent_ids),
+        (LIST_INDEX, pa.array(places, pa.int64())),
+    ]
+    if not pa.types.is_struct(values.type):
+        return [*keys, (VALUE, values)]
+    parts = zip(values.type, values.flatten(), strict=True)
+    return [*keys, *((part.name, inner) for part, inner in parts)]
+
+
+def _refuse_doubled(table: str, names: Sequence[str]) -> None:
+    doubled = sorted({name for name in names if names.count(name) > 1})
+    if doubled:
+        what = f"of the table {table} two columns" if table else "two tables"
+        raise ValueError(
+            f"{what} would be named {doubled[0]!r}, with nesting and column_names as they are; declare the columns in "
+            "schema, or write nesting = keep or column_names = written"
+        )

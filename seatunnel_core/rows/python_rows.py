@@ -1,0 +1,393 @@
+"""Rows of Python, which are mappings: the types of columns follow from those of their values, and no value is changed.
+
+A column is known by the set of the kinds of its values, as in ``rows.inference``, so neither the order of rows nor the
+batches in which they come change the columns. Kinds are those of Python: a text that looks like a date is a text, and
+kinds that no type holds are an error, because a value of Python is not written in any way that could be kept.
+
+Arrow itself would cut ``1.5`` to the 1 of a whole number, the hour off a moment, and keys that a struct does not have.
+So every value's Python type is looked at first, and one that its column does not hold is refused with row and key.
+"""
+
+import datetime as dt
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal
+from itertools import combinations, islice
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.types as of
+
+from seatunnel_core.errors import RowError
+from seatunnel_core.rows.types import type_name
+
+AT_ONCE = 10_000
+"""How many rows are held as Python objects at a time."""
+
+_MAPPING, _LIST, _DECIMAL = "mapping", "list", "Decimal"
+_LONG = "int that no float holds"
+_EXACT = 2**53
+"""A float holds every whole number up to this one, and down to its negative."""
+
+_INFERRED: Mapping[str, pa.DataType] = {
+    "bool": pa.bool_(),
+    "int": pa.int64(),
+    _LONG: pa.int64(),
+    "float": pa.float64(),
+    "str": pa.string(),
+    "bytes": pa.binary(),
+    "date": pa.date32(),
+    "datetime without a zone": pa.timestamp("us"),
+    "datetime with a zone": pa.timestamp("us", "UTC"),
+    "time": pa.time64("us"),
+}
+_TOGETHER: Mapping[frozenset[str], pa.DataType] = {
+    frozenset(("int", _LONG)): pa.int64(),
+    frozenset(("int", "float")): pa.float64(),
+}
+"""Sets of several kinds that a type holds, and it."""
+
+
+class SeenValues:
+    """The values at one place of the rows: their kinds, each with its first row, and what is below them."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.kinds: dict[str, int] = {}
+        self.parts = SeenFields(path)
+        self._element: SeenValues | None = None
+        self._whole_digits = self._scale = 0
+
+    def see(self, values: Sequence[Any], rows: Sequence[int]) -> None:
+        """Look at values, each with the number of its row.
+
+        Raises:
+            RowError: a value is of a Python type that no column holds; names row and key.
+        """
+        for found in dict.fromkeys(map(type, values)):
+            if found is not type(None):
+                some = [pair for pair in zip(values, rows, strict=True) if type(pair[0]) is found]
+                self._see_type(found, [value for value, _ in some], [row for _, row in some])
+
+    def _see_type(self, found: type, values: list[Any], rows: list[int]) -> None:
+        name = _plain_kind(found)
+        if name is None:
+            raise RowError(
+                f"row {rows[0]}, key {self.path!r}: {_a(found.__name__)} is no value of a column; make it "
+                "a bool, int, float, str, bytes, Decimal, date, datetime, time, list or mapping"
+            )
+        refined = name in _REFINED and not (name == "int" and max(values) <= _EXACT and min(values) >= -_EXACT)
+        for value, row in zip(values, rows, strict=True) if refined else ():
+            self.kinds.setdefault(_REFINED[name](value), row)
+        if not refined:
+            self.kinds.setdefault(name, rows[0])
+        if name == _MAPPING:
+            self.parts.see(values, rows)
+        elif name == _LIST:
+            numbers = [row for value, row in zip(values, rows, strict=True) for _ in value]
+            self._element = self._element or SeenValues(f"{self.path}[]")
+            self._element.see([each for value in values for each in value], numbers)
+        elif name == _DECIMAL:
+            self._see_digits(values)
+
+    def _see_digits(self, values: Iterable[Decimal]) -> None:
+        for value in values:
+            if value.is_finite():
+                _, digits, exponent = value.as_tuple()
+                assert isinstance(exponent, int)
+                self._scale = max(self._scale, -exponent)
+                self._whole_digits = max(self._whole_digits, len(digits) + exponent)
+
+    def inferred(self) -> pa.DataType:
+        """Return the type that holds all values that were seen.
+
+        Raises:
+            RowError: their kinds have none in common.
+        """
+        if not self.kinds:
+            return pa.null()
+        if len(self.kinds) > 1:
+            return self._together()
+        ((kind, row),) = self.kinds.items()
+        if kind == _MAPPING and self.parts:
+            return pa.struct(self.parts.inferred())
+        if kind == _LIST and self._element is not None:
+            return pa.list_(self._element.inferred())
+        if kind == _DECIMAL and 0 < (precision := max(1, self._whole_digits + self._scale)) <= 76:
+            return (pa.decimal128 if precision <= 38 else pa.decimal256)(precision, self._scale)
+        if kind not in _INFERRED:
+            raise RowError(f"row {row}, key {self.path!r}: {_a(kind)} fits no column; {_HINTS[kind]}")
+        return _INFERRED[kind]
+
+    def _together(self) -> pa.DataType:
+        """Return the type that holds values of several kinds."""
+        found = _TOGETHER.get(frozenset(self.kinds))
+        if found is not None:
+            return found
+        (one, first), (other, second) = min(
+            (pair for pair in combinations(sorted(self.kinds.items(), key=_second), 2) if _clash(*pair)), key=_later
+        )
+        raise RowError(
+            f"row {second}, key {self.path!r}: {_a(other)}, and row {first} has {_a(one)} there; "
+            "give it one type in all rows, or declare the column"
+        )
+
+    def require(self, declared: pa.DataType) -> None:
+        """Refuse values that a declared type does not hold as they are.
+
+        Raises:
+            RowError: names the first row with one, and its key.
+        """
+        for kind, row in self.kinds.items():
+            if kind not in _held(declared):
+                raise RowError(
+                    f"row {row}, key {self.path!r}: {_a(kind)}, and the column is declared as {type_name(declared)}; "
+                    "convert the value, or declare another type"
+                )
+        if of.is_struct(declared):
+            declared_parts = {part.name: part.type for part in declared}
+            for key, part in self.parts.items():
+                if key not in declared_parts:
+                    raise RowError(
+                        f"key {part.path!r} is not declared: add it to the schema, or leave it out of the rows"
+                    )
+                part.require(declared_parts[key])
+        elif of.is_map(declared):
+            for _, part in self.parts.items():
+                part.require(declared.item_type)
+        elif hasattr(declared, "value_type") and self._element is not None:
+            self._element.require(declared.value_type)
+
+
+class SeenFields:
+    """The fields of mappings: their first place in any of them, and the values of each."""
+
+    def __init__(self, path: str = "") -> None:
+        self._path = path
+        self._fields: dict[str, tuple[int, SeenValues]] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._fields)
+
+    def see(self, rows: Sequence[Any], numbers: Sequence[int]) -> dict[str, tuple[list[Any], Sequence[int]]]:
+        """Look at rows, each with its number, and return their values by key, as ``columns_of`` does."""
+        found = columns_of(rows, numbers, self._path)
+        places = _places(rows)
+        for key, (values, _) in found.items():
+            place, seen = self._fields.get(key, (places[key], None))
+            seen = seen or SeenValues(f"{self._path}.{key}" if self._path else key)
+            self._fields[key] = (min(place, places[key]), seen)
+            seen.see(values, numbers)
+        return found
+
+    def items(self) -> list[tuple[str, SeenValues]]:
+        """Return the fields, by their first place in any mapping, and those with the same place by name."""
+        ordered = sorted(self._fields.items(), key=lambda item: (item[1][0], item[0]))
+        return [(key, seen) for key, (_, seen) in ordered]
+
+    def inferred(self) -> list[tuple[str, pa.DataType]]:
+        """Return the names and types of the fields, in order; raise ``RowError`` as ``SeenValues.inferred``."""
+        return [(key, seen.inferred()) for key, seen in self.items()]
+
+
+def _places(rows: Sequence[Any]) -> dict[str, int]:
+    """Return the first place that each key has in any of the mappings."""
+    places: dict[str, int] = {}
+    for keys in dict.fromkeys(map(tuple, rows)):
+        for place, key in enumerate(keys):
+            places[key] = min(place, places.get(key, place))
+    return places
+
+
+_Kind = tuple[str, int]
+"""A kind, and the first row that has it."""
+
+
+def _second(kind: _Kind) -> int:
+    return kind[1]
+
+
+def _later(pair: tuple[_Kind, _Kind]) -> int:
+    return pair[1][1]
+
+
+def _clash(one: _Kind, other: _Kind) -> bool:
+    return frozenset((one[0], other[0])) not in _TOGETHER
+
+
+_HINTS = {
+    "int of more than 64 bits": "make it a Decimal or a str",
+    "Decimal that is no number": "leave it out, or make it None",
+    "datetime with nanoseconds": "round it to microseconds",
+    "time with a zone": "leave the zone out",
+    _DECIMAL: "it has more than 76 digits; make it a str",
+    _MAPPING: "it has no keys in any row; leave it out, or declare the columns",
+}
+
+
+def _a(noun: str) -> str:
+    return f"an {noun}" if noun[0].lower() in "aeiou" else f"a {noun}"
+
+
+def _plain_kind(found: type) -> str | None:
+    for base, name in _PYTHON:
+        if issubclass(found, base):
+            return name
+    return None
+
+
+_PYTHON: tuple[tuple[type | tuple[type, ...], str], ...] = (
+    (bool, "bool"),
+    (int, "int"),
+    (float, "float"),
+    (str, "str"),
+    ((bytes, bytearray), "bytes"),
+    (Decimal, _DECIMAL),
+    (dt.datetime, "datetime"),
+    (dt.date, "date"),
+    (dt.time, "time"),
+    (Mapping, _MAPPING),
+    ((list, tuple), _LIST),
+)
+"""In this order: a bool is an int, and a datetime a date."""
+
+
+def _int_kind(value: int) -> str:
+    if -_EXACT <= value <= _EXACT:
+        return "int"
+    if not -(2**63) <= value < 2**63:
+        return "int of more than 64 bits"
+    return "int" if int(float(value)) == value else _LONG
+
+
+def _datetime_kind(value: Any) -> str:
+    if getattr(value, "nanosecond", 0):
+        return "datetime with nanoseconds"
+    return "datetime without a zone" if value.utcoffset() is None else "datetime with a zone"
+
+
+_REFINED: Mapping[str, Any] = {
+    "int": lambda value: _int_kind(value),
+    _DECIMAL: lambda value: _DECIMAL if value.is_finite() else "Decimal that is no number",
+    "datetime": _datetime_kind,
+    "time": lambda value: "time" if value.tzinfo is None else "time with a zone",
+}
+"""Where the type alone does not tell the kind."""
+
+
+def _held(declared: pa.DataType) -> tuple[str, ...]:
+    """Return the kinds that a type holds; the range of numbers is left to Arrow, which refuses what does not fit."""
+    if of.is_floating(declared):
+        return ("float", "int", _LONG)
+    if of.is_decimal(declared):
+        return (_DECIMAL, "int", _LONG, "int of more than 64 bits")
+    if of.is_integer(declared):
+        return ("int", _LONG)
+    if of.is_timestamp(declared):
+        return ("datetime without a zone" if declared.tz is None else "datetime with a zone",)
+    if of.is_struct(declared) or of.is_map(declared):
+        return (_MAPPING,)
+    if of.is_nested(declared):
+        return (_LIST,)
+    return tuple(kind for kind, held in _INFERRED.items() if held == declared)
+
+
+def columns_of(
+    rows: Sequence[Any], numbers: Sequence[int], within: str = ""
+) -> dict[str, tuple[list[Any], Sequence[int]]]:
+    """Return the values by key, in the order in which keys appear first; an absent one is ``None``.
+
+    Raises:
+        RowError: a row is no mapping, or a key no text.
+    """
+    for row, number in zip(rows, numbers, strict=True):
+        if not isinstance(row, Mapping):
+            raise RowError(
+                f"row {number} is {_a(type(row).__name__)}; expected a mapping from column to value, such as "
+                "{'city': 'Lima'}"
+            )
+    keys = dict.fromkeys(key for row in rows for key in row)
+    wrong = [key for key in keys if not isinstance(key, str)]
+    if wrong:
+        number = next(number for row, number in zip(rows, numbers, strict=True) if wrong[0] in row)
+        place = f" of {within!r}" if within else ""
+        raise RowError(f"row {number}: the key {wrong[0]!r}{place} is {_a(type(wrong[0]).__name__)}; keys are texts")
+    return {key: ([row.get(key) for row in rows], numbers) for key in keys}
+
+
+class PythonRows:
+    """Makes Arrow of rows, in the order in which they come; ``columns`` of ``None`` are inferred from all of them."""
+
+    def __init__(self, columns: pa.Schema | None) -> None:
+        self._declared = columns
+        self._seen = SeenFields()
+        self.count = 0
+        """How many rows were seen."""
+
+    @property
+    def columns(self) -> pa.Schema:
+        """The columns that are declared, or those of all rows so far.
+
+        Raises:
+            RowError: there was no row, so that nothing is known; or the kinds of a column have no type in common.
+        """
+        if self._declared is not None:
+            return self._declared
+        if not self._seen:
+            what = "there are no rows" if not self.count else "the rows have no keys"
+            raise RowError(f"{what}, so the columns are unknown: declare them, such as schema={{'city': 'string'}}")
+        return pa.schema(self._seen.inferred())
+
+    def see(self, rows: Sequence[Any]) -> dict[str, tuple[list[Any], Sequence[int]]]:
+        """Look at the next rows, and return their values by key; raise ``RowError`` for one that fits no column."""
+        numbers = range(self.count + 1, self.count + 1 + len(rows))
+        self.count += len(rows)
+        return self._seen.see(rows, numbers)
+
+    def batches(self, rows: Iterable[Any]) -> Iterator[pa.RecordBatch]:
+        """Yield rows in batches, of the columns as they are known by then.
+
+        Raises:
+            RowError: a row does not fit; names it, counted from 1, and the key.
+        """
+        left, blank = iter(rows), 0
+        while some := list(islice(left, AT_ONCE)):
+            found = self.see(some)
+            if self._declared is None and not self._seen:  # rows without keys, before any that has one
+                blank += len(some)
+                continue
+            columns = self.columns
+            if blank:
+                yield pa.RecordBatch.from_arrays([pa.nulls(blank, column.type) for column in columns], schema=columns)
+                blank = 0
+            self._require(columns)
+            empty: tuple[list[Any], Sequence[int]] = ([None] * len(some), range(len(some)))
+            arrays = [_array(column, *found.get(column.name, empty)) for column in columns]
+            yield pa.RecordBatch.from_arrays(arrays, schema=columns)
+
+    def _require(self, columns: pa.Schema) -> None:
+        if self._declared is None:
+            return
+        for key, seen in self._seen.items():
+            if key not in columns.names:
+                row = next(iter(seen.kinds.values()), None)
+                where = "" if row is None else f"row {row}: "
+                raise RowError(
+                    f"{where}the key {key!r} is no column: add it to the schema, or leave it out of the rows"
+                )
+            seen.require(columns.field(key).type)
+
+
+def _array(column: pa.Field, values: list[Any], numbers: Sequence[int]) -> pa.Array:
+    if not column.nullable and None in values:
+        raise RowError(f"row {numbers[values.index(None)]}, key {column.name!r}: None, and the column takes no null")
+    try:
+        return pa.array(values, column.type)
+    except (pa.ArrowException, ValueError, OverflowError) as error:
+        for value, number in zip(values, numbers, strict=True):
+            try:
+                pa.array([value], column.type)
+            except (pa.ArrowException, ValueError, OverflowError) as wrong:
+                raise RowError(
+                    f"row {number}, key {column.name!r}: the value does not fit {type_name(column.type)}: {wrong}"
+                ) from None
+        raise RowError(f"key {column.name!r}: the values do not fit {type_name(column.type)}: {error}") from error
