@@ -13,6 +13,7 @@ So messages stay inside, events come in and commands go out. A *task* is here a 
 that reads a work unit is asked by the command ``RunUnit``.
 """
 
+from collections import Counter
 from collections.abc import Callable
 from functools import partial
 from typing import Any, TypeVar
@@ -25,7 +26,7 @@ from seatunnel_core.checkpoint.decisions.base import RestoreRequest
 from seatunnel_core.checkpoint.decisions.trigger import CheckpointPolicy
 from seatunnel_core.checkpoint.errors import IllegalEventError
 from seatunnel_core.checkpoint.events import Event
-from seatunnel_core.checkpoint.progress import PipelineProgress
+from seatunnel_core.checkpoint.progress import Moved, PipelineProgress
 from seatunnel_core.checkpoint.state.topology import Topology
 from seatunnel_core.checkpoint.state.vertex_id import VertexId, VertexKind
 from seatunnel_core.checkpoint.transitions import BEFORE_RUNNING, Phase, require_legal
@@ -102,18 +103,24 @@ class PipelineProtocol:
         coordinator = self._coordinator
         sources, tasks, sinks = self._sources.values(), self._tasks.values(), self._sinks.values()
         totals = [source.splits_total for source in sources]
+        by_sink = self._moved_to_sinks()
         return PipelineProgress(
             phase=self._context.phase,
             epoch=self._context.epoch or None,
             rows_read=sum(task.rows_read for task in tasks),
             rows_written=sum(task.rows_written for task in tasks),
             bytes_read=sum(task.bytes_read for task in tasks),
-            bytes_written=sum(task.bytes_held for task in tasks)
-            + sum(sink.uncommitted_bytes + sink.bytes_committed for sink in sinks),
+            bytes_written=sum(moved.bytes_written for moved in by_sink.values()),
             rows_skipped=sum(task.rows_skipped for task in tasks),
             rows_committed=sum(sink.rows_committed for sink in sinks),
             bytes_committed=sum(sink.bytes_committed for sink in sinks),
-            rows_committed_by_sink={sink.spec.name: sink.rows_committed for sink in sinks},
+            by_source={
+                task.spec.name: Moved(
+                    rows_read=task.rows_read, bytes_read=task.bytes_read, rows_skipped=task.rows_skipped
+                )
+                for task in tasks
+            },
+            by_sink=by_sink,
             table_rows_by_sink={sink.spec.name: sink.table_rows for sink in sinks},
             units_in_flight=sum(task.units_in_flight for task in tasks),
             units_running=sum(task.units_running for task in tasks),
@@ -126,6 +133,22 @@ class PipelineProtocol:
             pending=len(coordinator.pending),
             degraded=coordinator.health.degraded,
         )
+
+    def _moved_to_sinks(self) -> dict[str, Moved]:
+        rows, octets = Counter[str](), Counter[str]()  # what tasks hold, by sink
+        for task in self._tasks.values():
+            for name, held in task.held:
+                rows[name] += held.rows
+                octets[name] += held.bytes
+        return {
+            name: Moved(
+                rows_written=sink.rows_committed + sink.uncommitted_rows + rows[name],
+                bytes_written=sink.bytes_committed + sink.uncommitted_bytes + octets[name],
+                rows_committed=sink.rows_committed,
+                bytes_committed=sink.bytes_committed,
+            )
+            for name, sink in self._sinks.items()
+        }
 
     def _connect(self, topology: Topology) -> None:
         channel: Callable[[Callable[[Any], None]], Channel] = partial(Channel, self._wiring)

@@ -8,6 +8,19 @@ from seatunnel_core.checkpoint.transitions import Phase
 
 
 @frozen(kw_only=True)
+class Moved:
+    """Rows and bytes, at one moment."""
+
+    rows_read: int = 0
+    bytes_read: int = 0
+    rows_written: int = 0
+    bytes_written: int = 0
+    rows_committed: int = 0
+    bytes_committed: int = 0
+    rows_skipped: int = 0
+
+
+@frozen(kw_only=True)
 class PipelineProgress:
     """Counters of one pipeline since it first started, over all restarts, where a field has no other scope."""
 
@@ -24,7 +37,12 @@ class PipelineProgress:
     """Of all sinks together: a row that goes to two sinks counts twice."""
 
     bytes_committed: int
-    rows_committed_by_sink: Mapping[str, int] = field(factory=dict)
+    by_source: Mapping[str, Moved] = field(factory=dict)
+    """What each source has read."""
+
+    by_sink: Mapping[str, Moved] = field(factory=dict)
+    """What each sink was given and has published."""
+
     table_rows_by_sink: Mapping[str, Mapping[str, int]] = field(factory=dict)
     """The committed rows of each table, of the sinks that count them."""
 

@@ -11,6 +11,8 @@ from seatunnel_core.checkpoint import commands, events
 from seatunnel_core.checkpoint.commands import AbortKind
 from seatunnel_core.checkpoint.decisions.trigger import CheckpointPolicy
 from seatunnel_core.checkpoint.errors import IllegalEventError
+from seatunnel_core.checkpoint.progress import Moved
+from seatunnel_core.checkpoint.state.topology import SinkSpec, SourceSpec, Topology
 from seatunnel_core.checkpoint.transitions import Phase
 from seatunnel_core.checkpoint.vertices.limits import Limits
 from seatunnel_core.work.failure import Failure, FailureKind
@@ -276,6 +278,42 @@ class TestWhatIsTold:
         assert written() == (20, 0)
         played.committed()
         assert written() == (20, 20)
+
+    def test_rows_are_counted_by_source_and_by_sink_and_are_those_of_the_pipeline(self) -> None:
+        left = SourceSpec(name="left", ordinal=0, sinks=("out", "copy"), parallelism=2, ordered=True)
+        right = SourceSpec(name="right", ordinal=1, sinks=("copy",), parallelism=2)
+        sinks = (SinkSpec(name="out", ordinal=0), SinkSpec(name="copy", ordinal=1))
+        played = Played(Topology(sources=(left, right), sinks=sinks))
+        played.run(3)
+
+        def written() -> dict[str, tuple[int, int, int, int]]:
+            progress = played.protocol.progress()
+            moved = progress.by_sink.values()
+            assert progress.rows_written == sum(each.rows_written for each in moved)
+            assert progress.bytes_written == sum(each.bytes_written for each in moved)
+            assert progress.rows_committed == sum(each.rows_committed for each in moved)
+            assert progress.rows_read == sum(each.rows_read for each in progress.by_source.values())
+            return {
+                name: (each.rows_written, each.bytes_written, each.rows_committed, each.bytes_committed)
+                for name, each in progress.by_sink.items()
+            }
+
+        played.finish(2, task="left", rows=5, sinks=("out", "copy"))
+        assert written() == {"out": (5, 10, 0, 0), "copy": (5, 10, 0, 0)}, "held back for order"
+        played.finish(1, task="right", rows=7, sinks=("copy",))
+        played.finish(1, task="left", rows=2, sinks=("out",))
+        assert written() == {"out": (7, 20, 0, 0), "copy": (12, 20, 0, 0)}
+        assert played.protocol.progress().by_source == {
+            "left": Moved(rows_read=7, bytes_read=20, rows_skipped=2),
+            "right": Moved(rows_read=7, bytes_read=10, rows_skipped=1),
+        }
+        played.checkpoint()
+        played.stored(2)
+        for sink in ("out", "copy"):
+            (asked,) = (each for each in played.ever(commands.Commit) if each.sink == sink)
+            ids = tuple(each.id for each in asked.committables)
+            played.deliver(events.CommitSucceeded(now_ms=0, sink=sink, ids=ids))
+        assert written() == {"out": (7, 20, 7, 20), "copy": (12, 20, 12, 20)}
 
     def test_what_nobody_asked_to_store_is_not_stored(self) -> None:
         played = running()

@@ -73,6 +73,7 @@ class SinkVertex:
         self._in_flight: tuple[str, ...] = ()
         self._failures = 0
         self._pausing = False
+        self.uncommitted_rows = 0
         self.uncommitted_bytes = 0
         self._passed = dict.fromkeys(inputs, 0)
         self._barriers: deque[int] = deque()
@@ -129,6 +130,7 @@ class SinkVertex:
     def _take(self, committable: Committable, *, after: int) -> None:
         again = committable.epoch != self._epoch
         self._waiting[committable.id] = _Entry(committable, after, again)
+        self.uncommitted_rows += committable.rows
         self.uncommitted_bytes += committable.bytes
 
     def _pass_barrier(self, source: str, checkpoint_id: int) -> None:
@@ -236,6 +238,7 @@ class SinkVertex:
         self.table_rows = added((self.table_rows, *(committable.table_rows for committable in published)))
         self.rows_committed += rows
         self.bytes_committed += published_bytes
+        self.uncommitted_rows -= rows
         self.uncommitted_bytes -= published_bytes
         self._published += count
         if count:

@@ -32,6 +32,7 @@ from seatunnel_core.checkpoint.vertices.messages import (
     ToTask,
 )
 from seatunnel_core.checkpoint.vertices.wiring import Channel, Wiring
+from seatunnel_core.work.committable import Committable
 from seatunnel_core.work.failure import Failure, FailureKind
 from seatunnel_core.work.split import Split
 from seatunnel_core.work.unit import AttemptId, UnitAttempt
@@ -114,14 +115,14 @@ class TaskVertex:
         return len(self._flights) + (self._half_built is not None)
 
     @property
-    def bytes_held(self) -> int:
-        """How many bytes are staged by finished units that are held back for order.
+    def held(self) -> tuple[tuple[str, Committable], ...]:
+        """What is staged by finished units that are held back for order, each with the name of its sink.
 
         Any thread may read it.
         """
         flights = tuple(self._flights.values())
         finished = (flight.finished for flight in flights if flight.finished is not None)
-        return sum(committable.bytes for committables in finished for committable in committables.values())
+        return tuple(each for committables in finished for each in committables.items())
 
     def doing(self) -> tuple[str, int]:
         """Return what the task is doing, in words, and since when in milliseconds."""
