@@ -19,15 +19,20 @@ def require_alone(storage: CheckpointStorage, job_id: str) -> None:
     Raises:
         UsageError: A process runs the job; the message names it, and what to do.
     """
-    found: tuple[client.Status, ...] = ()
-    with suppress(OSError, SeaTunnelError):  # where no job can be asked, none is looked for
-        found = client.running(job_id=job_id)
-    working = [each for each in found if not each.get("ended") and each.get("storage") in (None, title(storage))]
-    if not working:
+    pid = working_process(storage, job_id)
+    if pid is None:
         return
-    pid = stored.number(working[-1], "pid")
     where = "this process" if pid == getpid() else f"process {pid}"
     raise UsageError(
         f"the job {job_id} runs in {where}. Stop it first, with seatunnel -can {job_id}, or restore it with "
         "take_over=True: then this one goes on with it, and that one ends with an error"
     )
+
+
+def working_process(storage: CheckpointStorage, job_id: str) -> int | None:
+    """Return the process of this user on this machine that runs the job; ``None`` where none is known to."""
+    found: tuple[client.Status, ...] = ()
+    with suppress(OSError, SeaTunnelError):  # where no job can be asked, none is looked for
+        found = client.running(job_id=job_id)
+    working = [each for each in found if not each.get("ended") and each.get("storage") in (None, title(storage))]
+    return stored.number(working[-1], "pid") if working else None

@@ -4,7 +4,6 @@ Numbers and ordinals are part of the names of checkpoints and staged files, so t
 adding a table does not renumber the others, and a dropped table's number stays its own.
 """
 
-import json
 from collections.abc import Container, Mapping, Sequence
 from typing import Any
 
@@ -19,9 +18,10 @@ from seatunnel_core.job.graph import Vertex
 from seatunnel_core.job.pipeline import PipelineShape
 from seatunnel_core.job.restoring import Asked
 from seatunnel_core.job.savepoint import JobSavepoint, pipeline_number
+from seatunnel_core.work.window import Window
 
-FORMAT = 2
-"""2 is written where an older version, which reads 1 only, would do the wrong thing."""
+FORMAT = 3
+"""2 and 3 are written where an older version, which reads 1, or 1 and 2, would do the wrong thing."""
 
 
 @frozen
@@ -74,6 +74,12 @@ class Manifest:
     settled_below: int = 0
     """All that checkpoints of smaller epochs name is published: the job had been recorded as ended after them, and its
     staging folders are gone."""
+
+    windows: Mapping[str, Window] = field(factory=dict, repr=False)
+    """By source: the increment that it reads; none of a source that reads everything."""
+
+    state_name: str = ""
+    """The name under which the cursors lie that follow from the windows; empty without windows."""
 
     _by_pipeline: Mapping[int, list[Seat]] = field(init=False, repr=False, eq=False)
 
@@ -221,7 +227,7 @@ class Manifest:
         }
         older_would_do = not (self.asked or self.moved_to or self.settled_below)
         content = {
-            "format": 1 if older_would_do else FORMAT,
+            "format": FORMAT if self.windows else 1 if older_would_do else 2,
             "job_name": self.job_name,
             "vertices": seats,
             "ended": self.ended,
@@ -234,7 +240,10 @@ class Manifest:
             content["moved_to"] = self.moved_to
         if self.settled_below:
             content["settled_below"] = self.settled_below
-        return json.dumps(content, sort_keys=True, indent=1).encode()
+        if self.windows:
+            content["windows"] = {name: each.record() for name, each in self.windows.items()}
+            content["state_name"] = self.state_name
+        return stored.written(content)
 
     @classmethod
     def from_bytes(cls, encoded: bytes) -> "Manifest":
@@ -263,6 +272,8 @@ class Manifest:
                 asked=_asked(content),
                 moved_to=stored.text(content, "moved_to") if "moved_to" in content else None,
                 settled_below=stored.number(content, "settled_below") if "settled_below" in content else 0,
+                windows=_windows(content),
+                state_name=stored.text(content, "state_name") if "state_name" in content else "",
             )
         except StoredValueError as error:
             raise JobError(f"what is stored as the job's manifest is not one: {error}") from error
@@ -271,6 +282,11 @@ class Manifest:
 def _savepoints(content: Any) -> tuple[JobSavepoint, ...]:
     records = stored.items(content, "savepoints") if "savepoints" in content else []
     return tuple(JobSavepoint.from_record(stored.text(record, "name"), record) for record in records)
+
+
+def _windows(content: Any) -> dict[str, Window]:
+    records = stored.below(content, "windows") if "windows" in content else {}
+    return {name: Window.from_record(record) for name, record in records.items()}
 
 
 def _asked(content: Any) -> dict[int, Asked]:

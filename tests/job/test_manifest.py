@@ -124,7 +124,7 @@ def written(**members: Any) -> bytes:
         (b"[]", "is not one"),
         (b"{}", "is not one"),
         (b'{"format": 1, "job_name": "x", "vertices": {"a": {}}, "ended": null}', "is not one"),
-        (json.dumps({"format": 3}).encode(), "has format 3, and this version knows up to 2"),
+        (json.dumps({"format": 4}).encode(), "has format 4, and this version knows up to 3"),
         (b"[" * 100_000, "is not one"),
         (written(vertices={"a": {"pipeline": 0, "kind": "source", "ordinal": 0}}), "'pipeline' must be a whole number"),
         (written(vertices={"a": {"pipeline": 1, "kind": "transform", "ordinal": 0}}), "not of 'transform'"),

@@ -1,0 +1,266 @@
+"""The cursors of jobs that read in increments: one record per name, beside the checkpoints.
+
+A record is stored as manifests are: each version once, whoever comes second is refused. It has the cursors at which the
+last job but one ended, and the id of the last job. That job's own manifest has the windows that it reads. So the record
+is never ahead of the rows: only a job whose manifest says that it has ended, with all its rows published, moves a
+cursor. A process that is killed between the two changes nothing.
+"""
+
+import logging
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from typing import Any
+
+from attrs import evolve
+
+from seatunnel_core.config.engine import EngineConfig, override_storage
+from seatunnel_core.config.env import JOB_NAME, STATE_NAME
+from seatunnel_core.config.job_file import Kind, RawJob
+from seatunnel_core.config.problem import Problems
+from seatunnel_core.connectors.increments import INCREMENTAL, Incremental, reads_in_increments
+from seatunnel_core.errors import SeaTunnelError, UsageError
+from seatunnel_core.job.binding import differences
+from seatunnel_core.job.increment_state import PREFIX, IncrementState, record_id
+from seatunnel_core.job.manifest import Manifest
+from seatunnel_core.planning.plan import PlannedJob
+from seatunnel_core.work.window import Window
+from seatunnel_storage_api.discovery import open_storage
+from seatunnel_storage_api.errors import CheckpointStorageError, ManifestConflictError
+from seatunnel_storage_api.storage import CheckpointStorage
+
+_log = logging.getLogger("seatunnel.job")
+
+KEPT = 5
+"""How many versions of a record are kept, for who looks into the storage; the newest alone counts."""
+
+
+# -- records in a storage
+
+
+def load(storage: CheckpointStorage, name: str) -> IncrementState:
+    """Return the newest version of the record of a name; an empty one of version 0 where there is none."""
+    found = storage.get_manifest(record_id(name))
+    return IncrementState(name=name) if found is None else IncrementState.from_bytes(found.body, found.version)
+
+
+def put(storage: CheckpointStorage, state: IncrementState) -> None:
+    """Store the next version of a record, and remove old ones.
+
+    A version that is removed could be stored a second time, by whoever has slept since it was the next one. So a
+    version counts only if it is the newest one afterwards, and the newest one is never removed.
+
+    Raises:
+        ManifestConflictError: Somebody else has stored one since ``state`` was loaded.
+    """
+    record, version = record_id(state.name), state.version + 1
+    storage.put_manifest(record, version, state.to_bytes())
+    newest = storage.get_manifest(record)
+    if newest is None or newest.version != version:
+        raise ManifestConflictError(f"version {version} of the state {state.name!r} is not the newest one any more")
+    try:
+        storage.delete_manifests(record, below=version - KEPT + 1)
+    except CheckpointStorageError as error:
+        _log.warning("old versions of the state %s stay until the next job: %s", state.name, error)
+
+
+def all_states(storage: CheckpointStorage) -> Iterator[IncrementState]:
+    """Yield the records of a storage, sorted by their ids."""
+    for each in storage.list_jobs():
+        found = storage.get_manifest(each) if each.startswith(PREFIX) else None
+        if found is not None:
+            yield IncrementState.from_bytes(found.body, found.version)
+
+
+def unfinished_job(storage: CheckpointStorage, state: IncrementState) -> str | None:
+    """Return the id of the last job if its rows are not all published.
+
+    Raises:
+        UsageError: That job was removed, so nobody knows.
+    """
+    return None if settled(storage, state) is not None else state.job_id
+
+
+def settled(storage: CheckpointStorage, state: IncrementState) -> IncrementState | None:
+    """Return the state with what the last job has read; ``None`` while that job has not ended.
+
+    Raises:
+        UsageError: That job was removed, so nobody knows what it has read.
+    """
+    if state.is_done or state.job_id is None:
+        return state
+    found = storage.get_manifest(state.job_id)
+    if found is None:
+        raise UsageError(
+            f"the job {state.job_id}, the last one of the state {state.name!r}, was removed from the storage before "
+            "its end was noted, so it is not known which rows it has written. Compare the target with the source, and "
+            f"write seatunnel state set {state.name} SOURCE VALUE, or seatunnel state reset {state.name} to begin again"
+        )
+    manifest = Manifest.from_bytes(found.body)
+    return None if manifest.ended is None else state.after(manifest.windows)
+
+
+def note_end(storage: CheckpointStorage, job_id: str) -> None:
+    """Note the cursors of a job that has ended; its own manifest has them already, so this may fail."""
+    try:
+        found = storage.get_manifest(job_id)
+        manifest = None if found is None else Manifest.from_bytes(found.body)
+        if manifest is None or not manifest.windows:
+            return
+        state = load(storage, manifest.state_name)
+        now = settled(storage, state)
+        if state.job_id == job_id and not state.is_done and now is not None:
+            put(storage, now)
+    except (SeaTunnelError, CheckpointStorageError) as error:
+        _log.warning("the end of the job %s is noted by the next job of its name: %s", job_id, error)
+
+
+# -- jobs
+
+
+def state_name(raw: RawJob, name: str | None) -> str:
+    """Return the name under which the cursors of a job lie.
+
+    Args:
+        raw: The job.
+        name: The name of the job, instead of its own.
+
+    Raises:
+        UsageError: It has none.
+    """
+    own = raw.env[JOB_NAME] if raw.env.is_set(JOB_NAME) else None
+    found = raw.env[STATE_NAME] or name or own
+    if not found:
+        raise UsageError(
+            "a source has incremental, and the job has no name under which it could be remembered how far it was read: "
+            "write job.name into env"
+        )
+    return str(found)
+
+
+def job_to_go_on_with(raw: RawJob, engine: EngineConfig, name: str | None) -> str | None:
+    """Return the id of a job of the same name that reads in increments and has not ended; ``None`` where none is.
+
+    A job with increments that is started again goes on with it: what that one has read is fixed, and part of it may be
+    written.
+
+    Raises:
+        UsageError: That job was removed, or the storage is not there.
+        CheckpointStorageError: The storage cannot be read.
+    """
+    if not any(block.kind is Kind.SOURCE and _says_incremental(block.block) for block in raw.blocks):
+        return None
+    config = override_storage(engine, raw.storage, Problems())
+    with open_storage(config.type, config.effective) as storage:
+        return unfinished_job(storage, load(storage, state_name(raw, name)))
+
+
+def _says_incremental(block: Any) -> bool:
+    return any(entry.key == INCREMENTAL.key for entry in block)
+
+
+class IncrementalRun:
+    """The increments of one run of a job; does nothing for a job that has none."""
+
+    def __init__(self, storage: CheckpointStorage, job_id: str, raw: RawJob, name: str | None) -> None:
+        self._storage = storage
+        self._job_id = job_id
+        self._raw = raw
+        self._name = name
+        self._state: IncrementState | None = None
+        self.notes: tuple[str, ...] = ()
+        """What is read, a sentence for each source."""
+
+    def planned(self, job: PlannedJob, stored_job: Manifest | None) -> PlannedJob:
+        """Return the job with its windows, which its sources have taken.
+
+        Args:
+            job: As it is planned.
+            stored_job: Its manifest, where it goes on.
+
+        Raises:
+            UsageError: The job file and the state do not fit, or an earlier job of the name has not ended.
+            SourceError: A source cannot tell what is new.
+        """
+        sources = _incremental(job)
+        if stored_job is not None:
+            return self._again(job, sources, stored_job)
+        if not sources:
+            return job
+        name = state_name(self._raw, self._name)
+        state = load(self._storage, name)
+        now = settled(self._storage, state)
+        if now is None:
+            raise UsageError(_unfinished(state))
+        self._state = now
+        windows = {}
+        for source, reader in sources.items():
+            windows[source] = reader.window(now.cursor_of(source, reader.reads()))
+            reader.read_window(windows[source])
+        self.notes = tuple(_note(source, each) for source, each in windows.items())
+        return evolve(job, manifest=evolve(job.manifest, windows=windows, state_name=name))
+
+    def _again(self, job: PlannedJob, sources: Mapping[str, Incremental], stored_job: Manifest) -> PlannedJob:
+        windows = stored_job.windows
+        present = {*job.vertices}
+        others = sorted({*sources} ^ ({*windows} & present))
+        if others:
+            raise UsageError(
+                f"the source {others[0]!r} reads in increments in the job file or in the stored job, and not in the "
+                "other one. Put that back, or run the job as a new one, without -r"
+            )
+        if not windows:
+            return job
+        state = load(self._storage, stored_job.state_name)
+        if state.job_id != self._job_id:
+            raise UsageError(
+                f"the job {self._job_id} is not the last one of the state {state.name!r} "
+                f"({state.job_id or 'it was reset'}): what it read may be read by others since. Run the job without -r"
+            )
+        if stored_job.ended is None:
+            for source, reader in sources.items():
+                changed = differences(windows[source].reads, reader.reads())
+                if changed:
+                    raise UsageError(
+                        f"the source {source!r} reads something else than when its job began: its "
+                        f"{'; its '.join(changed)}. Put that back until the job has ended"
+                    )
+        for source, reader in sources.items():
+            reader.read_window(windows[source])
+        return job
+
+    def begin(self) -> None:
+        """Note that the job, which this process has claimed as a new one, is the last one of its name.
+
+        Nothing has been read yet. Whoever comes second removes its own claim.
+
+        Raises:
+            UsageError: Another job of the name has just begun.
+            CheckpointStorageError: The storage cannot be used.
+        """
+        if self._state is None:
+            return
+        try:
+            put(self._storage, evolve(self._state, job_id=self._job_id, is_done=False))
+        except ManifestConflictError as error:
+            with suppress(CheckpointStorageError):
+                self._storage.delete_job(self._job_id)
+            raise UsageError(_unfinished(load(self._storage, self._state.name))) from error
+
+
+def _incremental(job: PlannedJob) -> dict[str, Incremental]:
+    sources = (source for pipeline in job.pipelines for source in pipeline.sources)
+    return {each.name: each.source for each in sources if reads_in_increments(each.source)}
+
+
+def _note(source: str, window: Window) -> str:
+    column = window.reads.get("column", "")
+    behind = "from the beginning" if window.after is None else f"behind {window.after.value}"
+    upto = "nothing, because there is nothing" if window.upto is None else f"up to {window.upto.value}"
+    return f"The source {source} reads by {column}, {behind}, {upto}."
+
+
+def _unfinished(state: IncrementState) -> str:
+    return (
+        f"the job {state.job_id} of the same name ({state.name!r}) has not ended: it runs, or was stopped or killed. "
+        f"Wait for it, or go on with it: -r {state.job_id}"
+    )
