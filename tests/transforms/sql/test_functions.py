@@ -6,6 +6,7 @@ import math
 import re
 import sys
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -103,12 +104,13 @@ def computed(expressions: Sequence[str], table: TableSchema = ONE, row: Sequence
     }
 
 
-def with_columns(expressions: Sequence[str]) -> tuple[dict[str, str], TableSchema, list[Any]]:
-    """The expressions with columns in place of their literals, and the table and row that give them their values."""
+@cache
+def with_columns() -> tuple[Mapping[str, str], TableSchema, Sequence[Any]]:
+    """The good cases with columns in place of their literals, and the table and row that give them their values."""
     fields: list[pa.Field] = []
     row: list[Any] = []
     lifted = {}
-    for each in expressions:
+    for each in GOOD:
         (tree,) = read(f"SELECT {each} FROM dual").outputs
         for literal in list(tree.find_all(exp.Literal)):
             if not stays(literal):
@@ -182,14 +184,14 @@ def test_literals_give_the_expected_values() -> None:
 
 
 def test_columns_with_the_same_values_give_them_too() -> None:
-    lifted, table, row = with_columns(GOOD)
+    lifted, table, row = with_columns()
     found = computed(list(lifted.values()), table, row)
     assert not wrong({each: found[text] for each, text in lifted.items()})
 
 
 def test_rows_around_them_and_the_cuts_of_batches_change_nothing() -> None:
     """Null in every column before and behind, rows that WHERE leaves out, and slices that begin anywhere."""
-    lifted, table, row = with_columns(GOOD)
+    lifted, table, row = with_columns()
     columns = table.columns.append(pa.field("keep", pa.bool_()))
     schema = TableSchema(table="dual", columns=columns)
     nulls = [None] * len(row)

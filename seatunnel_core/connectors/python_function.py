@@ -1,0 +1,177 @@
+"""The source ``PythonFunction``: the rows of a function in Python."""
+
+import json
+from collections.abc import Iterator, Sequence
+from itertools import chain, islice
+from typing import Any, ClassVar
+
+import pyarrow as pa
+from attrs import evolve
+
+from seatunnel_core import stored
+from seatunnel_core.config.option import BOOLEAN, FUNCTION, SCHEMA, Option, Options, within
+from seatunnel_core.connectors.schema_options import COLUMN_NAMES, NESTING, nesting_of
+from seatunnel_core.connectors.source import Enumeration, Item, Planning, ReadContext, Source, table_without_name
+from seatunnel_core.connectors.source_function import SourceFunction
+from seatunnel_core.errors import RowError, UsageError
+from seatunnel_core.rows.batch import Batch, TableSchema
+from seatunnel_core.rows.nesting import row_id
+from seatunnel_core.rows.python_rows import PythonRows
+from seatunnel_core.rows.schema_block import table_schema, written_in_python
+from seatunnel_core.rows.schema_text import schema_from_text, schema_to_text
+from seatunnel_core.work.split import Split
+
+FUNCTION_OPTION = Option(
+    "function",
+    FUNCTION,
+    required=True,
+    doc='The function: a callable in code, "package.module:name" in a file. It yields rows, mappings from column to '
+    "value; with @st.source it says its splits, its columns and whether it is replayable.",
+)
+SCHEMA_BLOCK = Option("schema", SCHEMA, doc="The columns; else those of @st.source, else those of the first rows.")
+SAMPLE = Option(
+    "schema_sample",
+    within(1, 10**6),
+    default=1000,
+    unit="rows",
+    doc="Without a schema: how many rows are looked at for columns and types. They are read twice.",
+)
+REPLAYABLE = Option(
+    "replayable",
+    BOOLEAN,
+    doc="Whether reading a split again gives the same rows; else what @st.source says. Only you can know; without it "
+    "a failure may double or lose rows.",
+)
+
+NOT_SAID = (
+    "nobody has said whether reading a split again gives the same rows, so the job promises at least once: write "
+    "replayable = true or false (in Python @st.source(replayable=True)), or read rows that come only once before the "
+    "job, with from_rows"
+)
+
+
+_ROWS, _ROW_BYTES = 10_000, 100
+"""Of a split, as nobody knows: they decide how splits are packed into work units."""
+
+
+class PythonFunctionSource(Source):
+    """Calls a function in tasks, once for each of its splits. A task that fails reads its split from the beginning."""
+
+    identifier: ClassVar[str] = "PythonFunction"
+    declared: ClassVar[tuple[Option[Any], ...]] = (
+        FUNCTION_OPTION,
+        SCHEMA_BLOCK,
+        SAMPLE,
+        NESTING,
+        COLUMN_NAMES,
+        REPLAYABLE,
+    )
+    example: ClassVar[str] = 'function = "my_package.sales:rows", replayable = true, schema { fields { id = bigint } }'
+
+    def __init__(self, options: Options) -> None:
+        super().__init__(options)
+        self._function = self._given(options)
+        self._nesting = nesting_of(options)
+        said = self._function.replayable if options[REPLAYABLE] is None else options[REPLAYABLE]
+        self.replayable = bool(said)  # type: ignore[misc]  # what the user says of this one function
+        if said is None:
+            self.remarks = (NOT_SAID,)
+        self._schema = self._declared(options)
+        self._table = self._schema.table if self._schema else table_without_name(options)
+
+    def _given(self, options: Options) -> Any:
+        """Return what gives the rows: a ``SourceFunction``, or an object that has what is used of one."""
+        given: Any = options[FUNCTION_OPTION]
+        return given if isinstance(given, SourceFunction) else SourceFunction(function=given)
+
+    def _declared(self, options: Options) -> TableSchema | None:
+        written = options[SCHEMA_BLOCK] or self._function.schema
+        if written is None:
+            return None
+        try:
+            found = table_schema({"table": table_without_name(options), **written_in_python(written)})
+        except ValueError as error:
+            raise UsageError(f"option 'schema': {error}") from None
+        assert found is not None
+        return found
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "options": None}
+
+    def planned_schemas(self) -> tuple[TableSchema, ...] | None:
+        return None if self._schema is None else self._tables(self._schema)
+
+    def _table_name(self) -> str:
+        """Return the name of the rows' table."""
+        return self._table
+
+    def _key(self, columns: pa.Schema) -> tuple[str, ...]:
+        """Return the key of rows whose schema names none."""
+        return ()
+
+    def _tables(self, schema: TableSchema) -> tuple[TableSchema, ...]:
+        """Return the table of the rows, and the child tables of their lists."""
+        key = schema.primary_key or self._key(schema.columns)
+        try:
+            columns = self._nesting.identified(schema.columns)
+            return self._nesting.schemas(evolve(schema, columns=columns, primary_key=key))
+        except ValueError as error:
+            raise UsageError(f"option 'nesting': {error}") from None
+
+    def discover(self, planning: Planning) -> Sequence[Item]:
+        if self._schema is not None:
+            return ()
+        return ({"splits": self._function.planned_splits(), "rows": self.options[SAMPLE]},)
+
+    def inspect(self, item: Item, planning: Planning) -> Item:
+        """Read the first rows, of as many splits as they need, and return their columns beside the splits."""
+        seen = PythonRows(None)
+        seen.see(list(islice(chain.from_iterable(map(self._function.rows, item["splits"])), item["rows"])))
+        return {"splits": item["splits"], "columns": schema_to_text(seen.columns), "rows": seen.count}
+
+    def enumerate(self, inspected: Sequence[Item], planning: Planning) -> Enumeration:
+        if self._schema is not None:
+            schema = self._schema
+            bodies = [{"split": split} for split in self._function.planned_splits()]
+        else:
+            (found,) = inspected
+            schema = TableSchema(table=self._table_name(), columns=schema_from_text(found["columns"]))
+            bodies = [{"split": split, "columns": found["columns"], "of": found["rows"]} for split in found["splits"]]
+        splits = (
+            Split(index=index, rows=_ROWS, weight_bytes=_ROWS * _ROW_BYTES, body=body)
+            for index, body in enumerate(bodies)
+        )
+        return Enumeration(schemas=self._tables(schema), splits=tuple(splits))
+
+    def read(self, split: Split, context: ReadContext) -> Iterator[Batch]:
+        if self._schema is not None:
+            columns, hint = self._schema.columns, ""
+        else:
+            columns = schema_from_text(stored.text(split.body, "columns"))
+            hint = f" (the columns are those of the first {stored.number(split.body, 'of'):,} rows: declare a schema)"
+        value, table, first = stored.member(split.body, "split"), self._table_name(), 0
+        identified = self._nesting.identified(columns)
+        try:
+            for rows in PythonRows(columns).batches(self._function.rows(value)):
+                place = (self._function.place, json.dumps(value))
+                whole = rows if identified is columns else _identified(rows, identified, place, first)
+                yield from self._nesting.batches(Batch(table=table, rows=whole))
+                first += rows.num_rows
+        except RowError as error:
+            raise RowError(f"{self._function.place}, {_named(split)}{error}{hint}") from error
+
+    def describe(self, splits: Sequence[Split]) -> Sequence[str]:
+        return [f"{_named(split)}of {self._function.place}" for split in splits]
+
+
+def _identified(rows: pa.RecordBatch, columns: pa.Schema, place: tuple[str, str], first: int) -> pa.RecordBatch:
+    """Return rows with their ids in front; ``first`` is the number of the first one in its split."""
+    ids = [row_id(*place, first + number) for number in range(rows.num_rows)]
+    return pa.RecordBatch.from_arrays([pa.array(ids, pa.string()), *rows.columns], schema=columns)
+
+
+def _named(split: Split) -> str:
+    """Return which split it is, for messages; nothing for the only one of a function without splits."""
+    value = stored.member(split.body, "split")
+    shown = json.dumps(value, ensure_ascii=False)
+    return "" if value is None else f"split {shown if len(shown) <= 60 else shown[:57] + '...'}: "

@@ -1,0 +1,166 @@
+"""Functions that give rows, as sources of jobs in Python: ``@st.source``."""
+
+import functools
+import importlib
+import json
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, overload
+
+from attrs import asdict, evolve, frozen
+
+from seatunnel_core.errors import SourceError, UsageError
+from seatunnel_core.rows.row_giver import RowGiver
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+P = ParamSpec("P")
+Row = Mapping[str, Any]
+Splits = Sequence[Any] | Callable[..., Iterable[Any]]
+
+
+@frozen(kw_only=True, slots=False, repr=False)
+class SourceFunction(RowGiver, Generic[P]):
+    """A function that yields rows, for ``Job.source``; called with arguments, one that has them.
+
+    Iterated over, it yields its rows without a job, split by split.
+    """
+
+    function: Callable[..., Iterable[Row]]
+    splits: Splits | None = None
+    replayable: bool | None = None
+    """``None`` if nobody has said it."""
+
+    arguments: tuple[Any, ...] = ()
+    named_arguments: Mapping[str, Any] = {}
+
+    def __reduce__(self) -> Any:
+        """Travel by name as functions of modules do, else by value, as Spark's pickles do with those of a notebook."""
+        module = self.function.__module__
+        found = getattr(sys.modules.get(module), self.name, None)
+        if module != "__main__" and getattr(found, "function", None) is self.function:
+            return _named, (module, self.name, self.arguments, dict(self.named_arguments))
+        return functools.partial(SourceFunction, **asdict(self, recurse=False)), ()
+
+    def __repr__(self) -> str:
+        given = " with arguments" if self.arguments or self.named_arguments else ""  # which may be secret
+        return f"<source {self.place}{given}>"
+
+    def __call__(self, *arguments: P.args, **named: P.kwargs) -> "SourceFunction[P]":
+        return evolve(self, arguments=arguments, named_arguments=named)
+
+    def __iter__(self) -> Iterator[Row]:
+        for split in self.planned_splits():
+            yield from self.rows(split)
+
+    def planned_splits(self) -> list[Any]:
+        """Return the splits as JSON values, or one of ``None`` if the function has none.
+
+        Raises:
+            UsageError: a split is no JSON value, so that no checkpoint could hold it; or there is none.
+        """
+        if self.splits is None:
+            return [None]
+        if isinstance(self.splits, Sequence):
+            found: Iterable[Any] = self.splits
+        else:
+            found = self.splits(*self.arguments, **self.named_arguments)
+        return [_as_json(split, number, self.place) for number, split in enumerate(found, 1)]
+
+    def rows(self, split: Any) -> Iterator[Row]:
+        """Yield the rows of one split; errors of the function name it, and keep their cause."""
+        first = () if self.splits is None else (split,)
+        try:
+            yield from self.function(*first, *self.arguments, **self.named_arguments)
+        except Exception as error:
+            raise SourceError(f"{self.place} failed with {type(error).__name__}: {error}") from error
+
+
+def _named(
+    module: str, name: str, arguments: tuple[Any, ...], named_arguments: Mapping[str, Any]
+) -> SourceFunction[...]:
+    found: SourceFunction[...] = getattr(importlib.import_module(module), name)
+    return evolve(found, arguments=arguments, named_arguments=named_arguments)
+
+
+def _as_json(split: Any, number: int, place: str) -> Any:
+    try:
+        kept = json.loads(json.dumps(split, allow_nan=False))
+    except (TypeError, ValueError):
+        kept = None
+    if kept is None or kept != (list(split) if isinstance(split, tuple) else split):
+        raise UsageError(
+            f"{place}: split {number} is {split!r}; splits are stored in checkpoints as JSON, so they are texts, "
+            "numbers, truth values, lists or mappings with texts as keys"
+        )
+    return kept
+
+
+@overload
+def source(function: Callable[P, Iterable[Row]], /) -> SourceFunction[P]: ...
+
+
+@overload
+def source(
+    *, splits: Splits, schema: "Mapping[str, Any] | pa.Schema | None" = None, replayable: bool | None = None
+) -> Callable[[Callable[Concatenate[Any, P], Iterable[Row]]], SourceFunction[P]]: ...
+
+
+@overload
+def source(
+    *, schema: "Mapping[str, Any] | pa.Schema | None" = None, replayable: bool | None = None
+) -> Callable[[Callable[P, Iterable[Row]]], SourceFunction[P]]: ...
+
+
+def source(
+    function: Callable[..., Iterable[Row]] | None = None,
+    /,
+    *,
+    splits: Splits | None = None,
+    schema: "Mapping[str, Any] | pa.Schema | None" = None,
+    replayable: bool | None = None,
+) -> Any:
+    """Make a source of a generator function, or of one that returns rows: mappings from column to value.
+
+    ::
+
+        @st.source(splits=["2024-01", "2024-02"], schema={"id": "bigint", "city": "string"}, replayable=True)
+        def sales(month, url="https://example.com"):
+            yield from requests.get(f"{url}/{month}").json()
+
+        job.source(sales)  # or sales(url="…"), with arguments
+        list(sales)        # its rows, without a job
+
+    It runs in Spark tasks: what it opens, it opens itself. **After a failure the whole split is read again**, from its
+    beginning, and what the failed attempt had given is discarded. So the rows are right if the second reading gives
+    the same ones: say ``replayable=True`` for a function that does so, and the job is exactly-once as far as its sinks
+    are. Otherwise rows that come and go between two readings may be doubled or lost: the job promises at least once,
+    and warns if ``replayable`` is not given at all. For rows that can be had only once, such as those of a queue,
+    ``job.from_rows(sales())`` reads them before the job begins.
+
+    Args:
+        function: The function, if the decorator has no arguments.
+        splits: What is read side by side, and again by itself: a list, or a function that returns one and gets the
+            arguments of the source. The function gets one split as its first argument. Splits are JSON values, and
+            are fixed when the job begins: a job that is resumed has the same ones. They must not hold secrets,
+            because checkpoints and messages have them.
+        schema: The columns, as in ``Job.from_rows``. Without it the first 1,000 rows decide, which are read twice
+            then, and a later row that does not fit is an error.
+        replayable: Whether reading a split again gives the same rows.
+
+    Raises:
+        UsageError: It decorates something that cannot be called.
+    """
+    if function is None:
+        return functools.partial(_made, splits=splits, schema=schema, replayable=replayable)
+    return _made(function, splits=splits, schema=schema, replayable=replayable)
+
+
+def _made(function: Any, **said: Any) -> SourceFunction[...]:
+    if not callable(function) or isinstance(function, type):
+        raise UsageError(
+            f"@st.source decorates a function that yields rows; found {function!r}. Options have names: "
+            "@st.source(splits=[…])"
+        )
+    return SourceFunction(function=function, **said)

@@ -1,0 +1,132 @@
+"""Functions of one row, as transforms of jobs in Python: ``@st.transform``."""
+
+import functools
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, overload
+
+from attrs import frozen
+
+from seatunnel_core.errors import RowError, TransformError, UsageError
+from seatunnel_core.rows.row_giver import RowGiver
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Row = Mapping[str, Any]
+Given = Row | Iterable[Row] | None
+Function = Callable[[dict[str, Any]], Given]
+
+
+@frozen(kw_only=True, slots=False, repr=False)
+class RowFunction(RowGiver):
+    """A function of one row, for ``Rows.transform``; called, it is the function."""
+
+    function: Function
+
+    def __repr__(self) -> str:
+        return f"<transform {self.place}>"
+
+    def __call__(self, row: dict[str, Any]) -> Given:
+        return self.function(row)
+
+    def options(self) -> dict[str, Any]:
+        """Return the options of the transform ``Python`` that calls the function for each row of a batch.
+
+        Raises:
+            UsageError: the schema is none.
+        """
+        from seatunnel_core.rows.schema_block import table_schema, written_in_python
+
+        if self.schema is None:
+            return {"function": RowsOfBatches(self.function, self.place, None)}
+        try:
+            block = written_in_python(self.schema)
+            declared = table_schema(block)
+        except ValueError as error:
+            raise UsageError(f"{self.place}: schema: {error}") from error
+        assert declared is not None
+        return {"function": RowsOfBatches(self.function, self.place, declared.columns), "schema": block}
+
+
+class RowsOfBatches:
+    """Calls a function for each row of an Arrow batch, and makes a batch of what it gives."""
+
+    def __init__(self, function: Function, place: str, columns: "pa.Schema | None") -> None:
+        self._function = function
+        self._place = place
+        self._columns = columns
+        self.__module__, _, self.__qualname__ = place.partition(":")  # as messages name it
+
+    def __call__(self, batch: "pa.RecordBatch") -> "Iterator[pa.RecordBatch]":
+        from seatunnel_core.rows.python_rows import PythonRows
+
+        columns = batch.schema if self._columns is None else self._columns
+        given = (row for each in batch.to_pylist(maps_as_pydicts="strict") for row in self._rows(each))
+        made = PythonRows(columns)
+        try:
+            yield from made.batches(given)
+        except RowError as error:
+            said = "its columns are those of its input, unless @st.transform(schema=…) says it"
+            hint = f"; {said}" if self._columns is None else ""
+            raise TransformError(f"Python: {self._place} gave for one batch: {error}{hint}") from error
+        if not made.count:
+            yield _empty(columns)
+
+    def _rows(self, row: dict[str, Any]) -> Iterable[Any]:
+        given = self._function(row)
+        if given is None:
+            return ()
+        return (given,) if isinstance(given, Mapping) else given
+
+
+def _empty(columns: "pa.Schema") -> "pa.RecordBatch":
+    import pyarrow as pa
+
+    return pa.RecordBatch.from_pylist([], schema=columns)
+
+
+@overload
+def transform(function: Function, /) -> RowFunction: ...
+
+
+@overload
+def transform(*, schema: "Mapping[str, Any] | pa.Schema | None" = None) -> Callable[[Function], RowFunction]: ...
+
+
+def transform(
+    function: Function | None = None, /, *, schema: "Mapping[str, Any] | pa.Schema | None" = None
+) -> RowFunction | Callable[[Function], RowFunction]:
+    """Make a transform of a function of one row, a ``dict`` from column to value.
+
+    ::
+
+        @st.transform
+        def large(row):
+            return row if row["inhabitants"] > 1_000_000 else None
+
+        job.source(cities).transform(large).sink(…)
+
+    It returns the row to go on with, or ``None`` to leave it out, or yields several rows. The columns are those of
+    its input, with the same types, unless ``schema`` declares others; a value is never converted, and one that does not
+    fit ends the pipeline with its key. A function of whole batches, which is faster, goes to ``Rows.map_batches``.
+
+    It runs in Spark tasks, and **again after a failure**: the rows of a work unit go through it once more from the
+    beginning, and what the failed attempt had given is discarded. So the same row must give the same rows, and the
+    function must not count on the order of rows or on earlier ones.
+
+    Args:
+        function: The function, if the decorator has no arguments.
+        schema: The columns of what it gives, as in ``Job.from_rows``.
+
+    Raises:
+        UsageError: It decorates something that cannot be called.
+    """
+    if function is None:
+        return functools.partial(_made, schema=schema)
+    return _made(function, schema=schema)
+
+
+def _made(function: Any, *, schema: "Mapping[str, Any] | pa.Schema | None") -> RowFunction:
+    if not callable(function) or isinstance(function, type):
+        raise UsageError(f"@st.transform decorates a function of one row; found {function!r}")
+    return RowFunction(function=function, schema=schema)
