@@ -1,6 +1,6 @@
 """Reads one split of one file in its format, and infers columns if the job declares none."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -8,12 +8,11 @@ import pyarrow.compute as pc
 from attrs import field, frozen
 
 from seatunnel_core import stored
-from seatunnel_core.connectors.file.formats.delimited.dialect import unify
 from seatunnel_core.connectors.file.formats.source_format import SourceFormat
 from seatunnel_core.connectors.filesystems.filesystem import OpenFile
 from seatunnel_core.connectors.source import ReadContext
 from seatunnel_core.errors import RowError, SourceError
-from seatunnel_core.rows.schema_text import schema_from_text
+from seatunnel_core.rows.schema_text import schema_from_text, schema_to_text
 from seatunnel_core.rows.values import plain
 
 
@@ -44,6 +43,18 @@ class FileReading:
             return self.format.infer(file)
         except RowError as error:
             raise SourceError(f"{file.version.path}: {error}") from error
+
+    def found(self, file: OpenFile, start: int, end: int) -> Any:
+        """Return what a chunk of a file says about the columns, in JSON, for ``SourceFormat.columns_found``.
+
+        Of most formats the first chunk of each file says it; ``None`` for nothing.
+
+        Raises:
+            SourceError: as ``infer``.
+        """
+        if self.format.sample():
+            return self.format.found(file, start, end)
+        return schema_to_text(self.infer(file)) if start == 0 and file.version.size else None
 
     def read(
         self, file: OpenFile, body: Mapping[str, Any], context: ReadContext, folders: Mapping[str, str | None]
@@ -119,28 +130,3 @@ def _values(rows: pa.RecordBatch, column: pa.Field, absent: Mapping[str, Any]) -
         return value
     found = rows.column(column.name)
     return pc.if_else(found.is_valid(), found, value) if found.null_count else found
-
-
-def together(found: Sequence[pa.Schema], *, typed: bool) -> pa.Schema:
-    """Merge the columns of several files into those of one table.
-
-    Args:
-        found: the columns of each file.
-        typed: whether files declare their types, so that types which do not go together are an error.
-
-    Raises:
-        SourceError: two files have types for a column that do not go together.
-    """
-    distinct = list({columns.to_string(): columns for columns in found}.values())
-    if len(distinct) <= 1:
-        return distinct[0] if distinct else pa.schema([])
-    if typed:
-        try:
-            return pa.unify_schemas(distinct, promote_options="permissive")
-        except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-            raise SourceError(f"the files do not have the same columns: {error}") from error
-    kinds: dict[str, list[pa.DataType]] = {}
-    for columns in distinct:
-        for column in columns:
-            kinds.setdefault(column.name, []).append(column.type)
-    return pa.schema([pa.field(name, unify(of_name)) for name, of_name in kinds.items()])

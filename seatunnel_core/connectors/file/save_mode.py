@@ -14,8 +14,10 @@ import errno
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from itertools import islice
 
+from seatunnel_core.connectors.additions import files_in_words
 from seatunnel_core.connectors.filesystems.filesystem import Entry
 from seatunnel_core.connectors.filesystems.staged_name import FENCE, OWNER, SAVE_MODE, STAGING
 from seatunnel_core.connectors.sink import SinkContext
@@ -25,6 +27,9 @@ from seatunnel_core.errors import SinkError
 
 _TRIES = 20
 """How many times a folder is removed into which another process has moved something meanwhile."""
+
+_MOST_FOLDERS = 1_000
+"""How many folders are looked into when files are counted: what lies in a bucket may be very much."""
 
 _OTHER_DISK = (errno.EXDEV, errno.EBUSY)
 
@@ -123,13 +128,30 @@ class Fence:
             expression: the pattern of the sink's file names.
             time_format: the format of ``${now}`` in it.
         """
-        own = re.compile(own_beginning(expression, time_format) + re.escape(self._target.job_id) + OWNER.pattern)
+        own = self._own(expression, time_format)
         folders = [self._target.root]
         for pattern in below:
             found = [entry for folder in folders for entry in self._visible(folder)]
             folders = [entry.path for entry in found if pattern.fullmatch(entry.name) and entry.is_folder]
         every = (entry for folder in folders for entry in self._visible(folder))
         return [entry for entry in every if not self._is_own(entry, own)]
+
+    def _own(self, expression: str, time_format: str) -> re.Pattern[str]:
+        """Return what the names of files that this job has published begin with."""
+        return re.compile(own_beginning(expression, time_format) + re.escape(self._target.job_id) + OWNER.pattern)
+
+    def files_in_words(self, expression: str = "", time_format: str = "") -> str:
+        """Return how many files of others the target has, in words; empty when it has none, or cannot be listed.
+
+        Args:
+            expression: as for ``existing``.
+            time_format: as for ``existing``.
+        """
+        found, own = 0, self._own(expression, time_format)
+        with suppress(OSError):  # whoever may write there may not be allowed to list it
+            for _, entries in islice(self._files.folders(self._target.root, without=STAGING), _MOST_FOLDERS):
+                found += sum(not entry.name.startswith((".", "_")) and not own.match(entry.name) for entry in entries)
+        return files_in_words(found)
 
     def _visible(self, folder: str) -> list[Entry]:
         return [entry for entry in self._files.entries(folder) if not entry.name.startswith(".")]

@@ -7,19 +7,23 @@ from contextlib import suppress
 from typing import Any, ClassVar
 
 import pyarrow as pa
+from attrs import evolve
 
 from seatunnel_core.config.option import Option, Options
+from seatunnel_core.connectors.additions import AddingSink
 from seatunnel_core.connectors.column_options import require_columns
 from seatunnel_core.connectors.file import sink_options as opt
 from seatunnel_core.connectors.file.formats.style import style_of
+from seatunnel_core.connectors.file.replacing import Replacing, refuse_unfit, require_replaceable
 from seatunnel_core.connectors.file.save_mode import Fence
 from seatunnel_core.connectors.file.writing import Destination, FileSinkWriter
 from seatunnel_core.connectors.filesystems.filesystem import FileSystem
 from seatunnel_core.connectors.filesystems.local import LocalFileSystem
-from seatunnel_core.connectors.sink import Guarantee, SaveMode, Sink, SinkContext, SinkWriter, WriterContext
+from seatunnel_core.connectors.looking import LookingSink
+from seatunnel_core.connectors.sink import Guarantee, SaveMode, SinkContext, SinkWriter, WriterContext
 from seatunnel_core.connectors.staging.committed import staged_copies, staged_files
 from seatunnel_core.connectors.staging.naming import folder_parts, split_path
-from seatunnel_core.connectors.staging.published import NamePattern, published, retract
+from seatunnel_core.connectors.staging.published import NamePattern, own_name, published, retract
 from seatunnel_core.connectors.staging.table_names import (
     any_folders,
     checked_name,
@@ -28,6 +32,7 @@ from seatunnel_core.connectors.staging.table_names import (
     table_name_in,
 )
 from seatunnel_core.connectors.staging.target import StagedFile, Target
+from seatunnel_core.connectors.write_mode import write_mode_of
 from seatunnel_core.connectors.written_options import written_options
 from seatunnel_core.errors import SinkError, UsageError
 from seatunnel_core.rows.batch import TableSchema
@@ -36,7 +41,7 @@ from seatunnel_core.work.committable import Committable
 from seatunnel_core.work.retraction import Retraction
 
 
-class FileSink(Sink):
+class FileSink(AddingSink, LookingSink):
     """The part that the sinks of all file systems share: everything but the file system."""
 
     guarantee = Guarantee.EXACTLY_ONCE
@@ -48,24 +53,29 @@ class FileSink(Sink):
     def __init__(self, options: Options) -> None:
         super().__init__(options)
         self.files = self.file_system(options)
-        self.root, self.template = split_path(self.files.absolute(options[opt.PATH]))
-        if self.root.rstrip("/") == self.files.top.rstrip("/"):
+        self.place, self.template = split_path(self.files.absolute(options[opt.PATH]))
+        if self.place.rstrip("/") == self.files.top.rstrip("/"):
             raise UsageError(
                 f"option 'path': {options[opt.PATH]!r} would write into the root of the file system, which a save mode "
                 "could empty; write a folder of its own, such as /data/out"
             )
+        self.mode = write_mode_of(options)
+        self.needs_end = self.mode.replaces
+        self.root = self.place
+        """The folder in which files are staged, and the start of ``template``."""
+        if self.mode.replaces and not self.mode.partitions and self.files.has_folders and not self.template:
+            self.root, _, self.template = self.place.rpartition("/")  # a folder is replaced from outside
         self.style = style_of(options)
         self.tells_rows_apart = not self.style.writer.keeps_names
         self.takes_any_moment = self.style.format == "parquet" and not self.style.int96
-        self.retracts = not self.style.writer.keeps_names  # type: ignore[misc]  # files are known by our names alone
+        # Files are known by our names alone.
+        self.retracts = not (self.style.writer.keeps_names or self.mode.replaces)  # type: ignore[misc]
         # Those of the one format and codec.
         self.task_modules = self.style.task_modules + self.files.task_modules  # type: ignore[misc]
-        for key in (opt.EXTENSION.key, opt.TIME_FORMAT.key):
-            if "/" in (options[key] or ""):
-                raise UsageError(f"option {key!r}: {options[key]!r} has a slash; use partition_by for folders")
-        self.expression = "${transactionId}"
-        if options[opt.CUSTOM_FILENAME] if options.is_set(opt.CUSTOM_FILENAME) else options.is_set(opt.FILE_NAME):
-            self.expression = checked_name(options[opt.FILE_NAME])
+        self.expression = _expression(options)
+        self._was_there = True
+        """Whether the target was there before this process prepared it; a new one needs no look into it."""
+
         self._written_to: dict[str, tuple[TableSchema, pa.Schema]] = {}
         self.partition_by: tuple[str, ...] = tuple(options[opt.PARTITION_BY] or ())
         self.sink_columns: tuple[str, ...] = tuple(options[opt.SINK_COLUMNS] or ())
@@ -75,6 +85,7 @@ class FileSink(Sink):
             raise UsageError("option 'have_partition': say by which columns, with partition_by = [column]")
         if self.partition_by:
             folder_parts(options[opt.PARTITION_DIR], self.partition_by)
+        refuse_unfit(self)
 
     @classmethod
     @abstractmethod
@@ -98,7 +109,8 @@ class FileSink(Sink):
         """The fixed part of the path, and the server: a committable names folders and files below it by itself."""
         kept = {"file_format_type": "binary"} if self.style.writer.keeps_names else {}
         served = written_options(self.options, *self.server) if self.server else {}
-        return {opt.PATH.key: self.root, **kept, **served}
+        how = written_options(self.options, opt.WRITE_MODE, opt.REPLACE_PARTITIONS) if self.mode.replaces else {}
+        return {opt.PATH.key: self.place, **kept, **served, **how}
 
     @property
     def recognises_by(self) -> Mapping[str, str]:
@@ -109,7 +121,7 @@ class FileSink(Sink):
     def save_mode(self) -> SaveMode | None:
         data, schema = self._modes
         does = [data] if data != "APPEND_DATA" else []
-        return SaveMode(target=self.root, does=", ".join(does + [schema] * (schema == "RECREATE_SCHEMA")))
+        return SaveMode(target=self.place, does=", ".join(does + [schema] * (schema == "RECREATE_SCHEMA")))
 
     @property
     def emptied_folder(self) -> str | None:
@@ -118,6 +130,11 @@ class FileSink(Sink):
     @property
     def _empties(self) -> bool:
         return "DROP_DATA" in self._modes or "RECREATE_SCHEMA" in self._modes
+
+    @property
+    def _fenced(self) -> bool:
+        """Whether anything is removed behind a fence."""
+        return self._empties or (self.mode.replaces and not self.files.has_folders)
 
     @property
     def _modes(self) -> tuple[str, str]:
@@ -145,6 +162,8 @@ class FileSink(Sink):
         """Refuse tables of different sources with different columns in one folder; there is nothing to create."""
         self.check_schemas(schemas)
         refuse_mixtures(self._written(schemas), self._written_to)
+        if self.mode.replaces and not self.mode.partitions:
+            self._replacing(context).expect({self.destination_of(schema)[0] for schema in schemas})
 
     def destination_of(self, schema: TableSchema) -> Destination:
         """Return the folder of a table below the target, and the pattern of its file names."""
@@ -159,27 +178,58 @@ class FileSink(Sink):
 
     # -- in the driver --------------------------------------------------------------------------------------------
 
+    def look(self, schemas: Sequence[TableSchema] | None) -> Sequence[str]:
+        try:
+            there = self.files.is_folder(self.place)
+            known = self.files.require_writable(self.root)
+            if self.root != self.place:
+                self.files.require_replaceable(self.place)
+        except OSError as error:
+            raise SinkError(f"{error.filename or self.root}: {error.strerror or error}") from error
+        if not there and self.options[opt.SCHEMA_SAVE_MODE] == "ERROR_WHEN_SCHEMA_NOT_EXIST":
+            raise SinkError(f"{self.place} is not there, and schema_save_mode is ERROR_WHEN_SCHEMA_NOT_EXIST")
+        found = f"the folder {self.place} {'is there' if there else 'will be made'}"
+        writable = ", and we may write there" if known else "; whether we may write there was not looked at"
+        return [found + writable]
+
     def prepare(self, context: SinkContext) -> None:
         target = self.target(context)
-        if self.options[opt.SCHEMA_SAVE_MODE] == "ERROR_WHEN_SCHEMA_NOT_EXIST" and not self.files.is_folder(self.root):
+        must_be_there = self.options[opt.SCHEMA_SAVE_MODE] == "ERROR_WHEN_SCHEMA_NOT_EXIST"
+        try:
+            self._was_there = self.files.is_folder(self.place)
+        except OSError:
+            if must_be_there:
+                raise  # else what is written next tells it
+        if must_be_there and not self._was_there:
             raise SinkError(
-                f"{target.who}: {self.root} is not there, and schema_save_mode is ERROR_WHEN_SCHEMA_NOT_EXIST; create "
+                f"{target.who}: {self.place} is not there, and schema_save_mode is ERROR_WHEN_SCHEMA_NOT_EXIST; create "
                 "it, or leave schema_save_mode out"
             )
+        if self.root != self.place:
+            require_replaceable(target, self.place)
         target.create(context.epoch)
         fence = Fence(target, context)
         fence.shut_out_older()
-        if self._empties:
+        if context.process > 1:  # whose job began in another one
+            self._note_files(fence)
+        if self._fenced:
             fence.begin()
+
+    def _note_files(self, fence: Fence) -> None:
+        """Keep in mind how many files of others the target has, to which the job adds."""
+        if self._was_there and not self.mode.replaces and not self._empties:
+            there = fence.files_in_words(self.expression, self.options[opt.TIME_FORMAT])
+            self.adds_to = {"": there} if there else {}
 
     def prove(self, context: SinkContext, token: str) -> None:
         self.target(context).prove(context.epoch, token)
 
     def apply_save_mode(self, context: SinkContext) -> None:
-        if self.options[opt.DATA_SAVE_MODE] == "APPEND_DATA" and not self._empties:
-            return
         target = self.target(context)
         fence = Fence(target, context)
+        if self.options[opt.DATA_SAVE_MODE] == "APPEND_DATA" and not self._empties:
+            self._note_files(fence)
+            return
         try:
             found = fence.existing(any_folders(self.template), self.expression, self.options[opt.TIME_FORMAT])
             if self._empties:
@@ -196,6 +246,11 @@ class FileSink(Sink):
         target = self.target(context)
         named = staged_copies if self.style.writer.keeps_names else staged_files
         files = [file for committable in committables for file in named(committable, target)]
+        if self.mode.replaces:
+            replacing = self._replacing(context)
+            if self.mode.partitions:
+                replacing.expect(dict.fromkeys(file.folder for file in files))
+            files = replacing.collected(files, again=again)
         touched: set[str] = set()
         try:
             for folder in self._published(target, files, again=again):
@@ -221,6 +276,14 @@ class FileSink(Sink):
             finally:
                 pool.shutdown(cancel_futures=True)
 
+    def complete(self, context: SinkContext) -> None:
+        if self.mode.replaces:
+            self._replacing(context).complete()
+
+    def _replacing(self, context: SinkContext) -> Replacing:
+        target = self.target(context)
+        return Replacing(target=target, context=context, own=own_name(target, [self._pattern(self.recognises_by)]))
+
     def sweep(self, context: SinkContext, keep: frozenset[str], *, final: bool) -> int:
         return self.target(context).sweep(context.epoch + final, keep)
 
@@ -230,10 +293,11 @@ class FileSink(Sink):
         return retract(self.target(context), self._pattern(self.recognises_by), retraction)
 
     def published(self, context: SinkContext) -> Iterable[str]:
-        if not self.retracts:
+        if self.style.writer.keeps_names:
             return ()
-        told = (*context.recognised_before, self.recognises_by)
-        return published(self.target(context), [self._pattern(each) for each in told])
+        target, told = self.target(context), (*context.recognised_before, self.recognises_by)
+        where = evolve(target, root=self._replacing(context).waiting) if self.mode.replaces else target
+        return published(where, [self._pattern(each) for each in told])
 
     @staticmethod
     def _pattern(told: Mapping[str, str]) -> NamePattern:
@@ -243,7 +307,9 @@ class FileSink(Sink):
 
     def clear(self, context: SinkContext) -> None:
         target = self.target(context)
-        Fence(target, context).clear(fences=self._empties)
+        if self.mode.replaces:
+            self._replacing(context).clear()
+        Fence(target, context).clear(fences=self._fenced)
         target.clear(context.epoch)
 
     # -- in tasks -------------------------------------------------------------------------------------------------
@@ -257,6 +323,16 @@ class FileSink(Sink):
 
             return BinarySinkWriter(self, schemas, context)
         return FileSinkWriter(self, schemas, context)
+
+
+def _expression(options: Options) -> str:
+    """Return the pattern of file names; raise ``UsageError`` where options would make folders of them."""
+    for key in (opt.EXTENSION.key, opt.TIME_FORMAT.key):
+        if "/" in (options[key] or ""):
+            raise UsageError(f"option {key!r}: {options[key]!r} has a slash; use partition_by for folders")
+    if options[opt.CUSTOM_FILENAME] if options.is_set(opt.CUSTOM_FILENAME) else options.is_set(opt.FILE_NAME):
+        return checked_name(options[opt.FILE_NAME])
+    return "${transactionId}"
 
 
 class LocalFileSink(FileSink):

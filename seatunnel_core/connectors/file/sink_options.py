@@ -2,7 +2,10 @@
 
 from typing import Any
 
+from attrs import evolve
+
 from seatunnel_core.config.option import BOOLEAN, ENUM, LIST, STRING, Option, within
+from seatunnel_core.connectors import write_mode
 from seatunnel_core.connectors.file.formats.names import WRITTEN
 
 PATH = Option(
@@ -149,6 +152,17 @@ TIME_FORMAT_OF_DAY = Option(
     ENUM("HH:mm:ss", "HH:mm:ss.SSS", "HH:mm"),
     doc="How times are written in such files; with microseconds when it is not set.",
 )
+WRITE_MODE = evolve(
+    write_mode.WRITE_MODE,
+    type=ENUM("append", "replace"),
+    doc="append adds files. replace puts a new folder with the files of the whole run in the place of the old one when "
+    "the last row has come; it needs the right to write to the folder above.",
+)
+REPLACE_PARTITIONS = evolve(
+    write_mode.REPLACE_PARTITIONS,
+    doc="With write_mode = replace: the columns of partition_by. Only folders of partitions are replaced for which "
+    "rows come in this run.",
+)
 DATA_SAVE_MODE = Option(
     "data_save_mode",
     ENUM("APPEND_DATA", "DROP_DATA", "ERROR_WHEN_DATA_EXISTS"),
@@ -210,6 +224,8 @@ SINK_OPTIONS: tuple[Option[Any], ...] = (
     DATE_FORMAT,
     DATETIME_FORMAT,
     TIME_FORMAT_OF_DAY,
+    WRITE_MODE,
+    REPLACE_PARTITIONS,
     DATA_SAVE_MODE,
     SCHEMA_SAVE_MODE,
     EVOLUTION,

@@ -24,19 +24,22 @@ from seatunnel_core.connectors.file import source_options as opt
 from seatunnel_core.connectors.file.formats.archives import Archived
 from seatunnel_core.connectors.file.formats.names import source_format
 from seatunnel_core.connectors.file.formats.source_format import SourceFormat
+from seatunnel_core.connectors.file.increments import IncrementalFiles
 from seatunnel_core.connectors.file.listing import Listing, partition_keys
-from seatunnel_core.connectors.file.reading import FileReading, together
+from seatunnel_core.connectors.file.reading import FileReading
 from seatunnel_core.connectors.file.watching import Memory, Watch
 from seatunnel_core.connectors.filesystems.filesystem import FileSystem, FileVersion
 from seatunnel_core.connectors.filesystems.local import LocalFileSystem
 from seatunnel_core.connectors.filesystems.partition_folders import partitions
+from seatunnel_core.connectors.schema_options import COLUMN_NAMES, INFERENCE, NESTING, nesting_of
 from seatunnel_core.connectors.source import Enumeration, Item, Planning, PollResult, ReadContext, Source, named_block
 from seatunnel_core.errors import SeaTunnelError, SourceError, UsageError
 from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.rows.columns import with_columns
 from seatunnel_core.rows.defaults import Moment, default_values
+from seatunnel_core.rows.nesting import TABLES
 from seatunnel_core.rows.schema_block import declared_table, described_table, table_name
-from seatunnel_core.rows.schema_text import schema_from_text, schema_to_text
+from seatunnel_core.rows.schema_text import schema_to_text
 from seatunnel_core.work.split import Split
 
 _FILES_TO_CHECK = 100
@@ -49,7 +52,7 @@ _log = logging.getLogger(__name__)
 _DECLARE = "Declare them: schema { fields { id = bigint, name = string } }"
 
 
-class FileSource(Source):
+class FileSource(IncrementalFiles, Source):
     """The part that the sources of all file systems share: everything but the file system."""
 
     waits = False
@@ -63,8 +66,10 @@ class FileSource(Source):
         self._format = _format_of(options, self._files)
         # Those of the one format that is read.
         self.task_modules = self._format.task_modules + self._files.task_modules  # type: ignore[misc]
+        self._nesting = nesting_of(options)
         self._listing = _listing_of(options, self._files)
         self.bounded = not self._listing.watched
+        self._begin_increments(options, self._listing)
         self._watch = Watch(interval_ms=options[opt.SCAN_INTERVAL], from_now_on=options[opt.START_MODE] == "latest")
         self._reading = FileReading(
             format=self._format,
@@ -79,6 +84,9 @@ class FileSource(Source):
             )
         self._checked: Sequence[FileVersion] = ()
         """What ``planned_schemas`` listed: ``--check``, which discovers right after it, lists a large folder once."""
+
+        self._doubt = ""
+        """What ``planned_schemas`` saw that is probably not meant, for ``--check``."""
 
         self._listed: Sequence[FileVersion] = ()
         """What ``discover`` listed and no task has to look into: ``enumerate`` comes right after it."""
@@ -105,7 +113,7 @@ class FileSource(Source):
     def discover(self, planning: Planning) -> Sequence[Item]:
         if not self.bounded:
             return ()
-        files, self._checked = self._checked or self._listing.files(), ()
+        files, self._checked = self._checked or self._files_to_read(), ()
         inspects = self._any_to_inspect(files, planning)
         self._listed = () if inspects else files
         return self._chunks(files, planning) if inspects else ()
@@ -138,25 +146,29 @@ class FileSource(Source):
         found = dict(item)
         version = FileVersion.of(item)
         with self._files.open(version) as file:
-            if self._reading.declared is None and item["start"] == 0 and version.size:
-                found["columns"] = schema_to_text(self._reading.infer(file))
+            if self._reading.declared is None:
+                columns = self._reading.found(file, item["start"], item["end"])
+                found |= {} if columns is None else {"columns": columns}
+                found |= {"doubt": doubt} if item["start"] == 0 and (doubt := self._format.doubt(file)) else {}
             return found | self._format.examine(file, item["start"], item["end"], planning)
 
     def enumerate(self, inspected: Sequence[Item], planning: Planning) -> Enumeration:
         by_file: Iterable[list[Item]]
         if self.bounded and not inspected:
-            files, self._listed = self._listed or self._listing.files(), ()
+            files, self._listed = self._listed or self._files_to_read(), ()
             by_file = ([{**version.body(), "start": 0, "end": version.size}] for version in files)
         else:
             by_file = [list(of_file) for _, of_file in groupby(inspected, key=lambda item: item["path"])]
             files = [FileVersion.of(of_file[0]) for of_file in by_file]
         columns = self._reading.declared
         if columns is None:
-            found = [schema_from_text(item["columns"]) for item in inspected if "columns" in item]
+            found = [item["columns"] for item in inspected if "columns" in item]
             if not found:
                 _log.warning("%s has no file with anything in it, so there are no rows", self._listing.path)
                 return Enumeration(schemas=(), splits=())
-            columns = together(found, typed=self._format.typed)
+            columns = self._format.columns_found(found)
+            for doubt in [item["doubt"] for item in inspected if "doubt" in item][:1]:
+                _log.warning("%s", doubt)
         keys = self._partition_keys(files)
         from_folders = {"keys": list(keys)} if keys else {}
         bodies = (  # one by one: of a million files, each list of them is large
@@ -168,7 +180,7 @@ class FileSource(Source):
             Split(index=index, weight_bytes=weight, rows=max(rows, 1), body=body)
             for index, (body, weight, rows) in enumerate(bodies)
         )
-        return Enumeration(schemas=(self._schema(columns, keys),), splits=splits)
+        return Enumeration(schemas=self._schemas(columns, keys), splits=splits)
 
     def _bodies(
         self, version: FileVersion, examined: list[Item], columns: pa.Schema, planning: Planning
@@ -180,6 +192,13 @@ class FileSource(Source):
             body["columns"] = schema_to_text(columns)
         for place, weight, rows in self._format.pieces(version, examined, columns, planning):
             yield {**body, **place}, weight, rows
+
+    def _schemas(self, columns: pa.Schema, keys: Sequence[str]) -> tuple[TableSchema, ...]:
+        """Return the table, and the child tables of its lists."""
+        try:
+            return self._nesting.schemas(self._schema(columns, keys))
+        except ValueError as error:
+            raise SourceError(str(error)) from None
 
     def _schema(self, columns: pa.Schema, keys: Sequence[str]) -> TableSchema:
         """Return the table as tasks read it.
@@ -224,7 +243,12 @@ class FileSource(Source):
         columns = self._reading.declared
         if columns is None:
             columns = self._inferred(files)
-        return None if columns is None else (self._schema(columns, self._partition_keys(files)),)
+        return None if columns is None else self._schemas(columns, self._partition_keys(files))
+
+    def planned_reading(self) -> Sequence[str]:
+        sample = self._format.sample() if self._reading.declared is None else ""
+        looked_at = f"its columns are those of {sample}; here the beginning of one file was looked at" if sample else ""
+        return tuple(remark for remark in (looked_at, self._doubt) if remark)
 
     @contextmanager
     def _what_to_write(self) -> Iterator[None]:
@@ -244,7 +268,9 @@ class FileSource(Source):
             return None
         try:
             with self._files.open(first) as file:
-                return self._reading.infer(file)
+                columns = self._reading.infer(file)
+                self._doubt = self._format.doubt(file)
+                return columns
         except SourceError as error:
             raise SourceError(f"{error}. {_OTHER_FORMAT if self._format.typed else _DECLARE}") from error
         except (OSError, ValueError) as error:  # Arrow's, of what it finds in the bytes
@@ -263,7 +289,8 @@ class FileSource(Source):
             found = partitions(version.path) if keys else {}
             try:
                 for rows in self._reading.read(file, split.body, context, found):
-                    yield Batch(table=self._table, rows=_with_values(rows, {key: found.get(key) for key in keys}))
+                    rows = _with_values(rows, {key: found.get(key) for key in keys})
+                    yield from self._nesting.batches(Batch(table=self._table, rows=rows))
             except OSError as error:
                 # Arrow has no number for what it finds in the bytes: trying again gives the same.
                 cause = error if error.errno else None
@@ -288,11 +315,24 @@ class LocalFileSource(FileSource):
 
 def _format_of(options: Options, files: FileSystem) -> SourceFormat:
     name = options[opt.FORMAT]
+    _check_inference(name, options)
     found = source_format(name)(name, options)
     if options[opt.ARCHIVE] != "none":
         found = Archived(found, options[opt.ARCHIVE])
     found.files = files
     return found
+
+
+def _check_inference(format: str, options: Options) -> None:
+    """Refuse options that would do nothing."""
+    declares = declared_table(options[opt.SCHEMA_BLOCK]) is not None
+    for option in INFERENCE:
+        if options.is_set(option) and format != "json":
+            raise UsageError(f"option {option.key!r}: it is for file_format_type = json; leave it out for {format}")
+        if options.is_set(option) and declares and option not in (NESTING, COLUMN_NAMES):
+            raise UsageError(f"option {option.key!r}: schema declares the columns, so none are inferred; leave one out")
+    if options[NESTING] == TABLES and options[opt.READ_COLUMNS]:
+        raise UsageError("option 'read_columns': with nesting = tables all columns are read; choose some with Filter")
 
 
 def _listing_of(options: Options, files: FileSystem) -> Listing:

@@ -17,6 +17,8 @@ from seatunnel_core.config.option import (
     OptionType,
 )
 from seatunnel_core.connectors.file.formats.names import READ
+from seatunnel_core.connectors.increments import INCREMENTAL
+from seatunnel_core.connectors.schema_options import INFERENCE
 from seatunnel_core.connectors.tables import TABLES, tables_option
 
 LEAST_INTERVAL_MS = 100
@@ -63,7 +65,10 @@ FORMAT = Option(
     doc="What the files hold; json means one object per line.",
 )
 SCHEMA_BLOCK = Option(
-    "schema", SCHEMA, doc="The columns and their types; without it they are found out from the beginning of each file."
+    "schema",
+    SCHEMA,
+    doc="The columns and their types; without it they are found out from all rows of json, and from the beginning of "
+    "each file of other formats.",
 )
 READ_COLUMNS = Option("read_columns", LIST(STRING), doc="The columns to read; all of them when it is not set.")
 FIELD_DELIMITER = Option(
@@ -246,6 +251,7 @@ OF_A_TABLE: tuple[Option[Any], ...] = (
     PATH,
     FORMAT,
     SCHEMA_BLOCK,
+    *INFERENCE,
     READ_COLUMNS,
     FIELD_DELIMITER,
     ROW_DELIMITER,
@@ -290,7 +296,7 @@ OF_A_TABLE: tuple[Option[Any], ...] = (
 def source_options(*of_system: Option[Any]) -> tuple[Option[Any], ...]:
     """Return the options of a source on a file system with options of its own."""
     own = (*of_system, *OF_A_TABLE)
-    return (*own, tables_option(each for each in own if each != ROW_ERRORS))
+    return (*own, INCREMENTAL, tables_option(each for each in own if each != ROW_ERRORS))
 
 
 SOURCE_OPTIONS = source_options()

@@ -317,6 +317,17 @@ class FileSystem(ABC):
             if entry.is_folder and not entry.is_link and entry.name != without:
                 yield from self.folders(entry.path)
 
+    def require_writable(self, path: str) -> bool:
+        """Return whether it is known that something can be written at ``path``; leave nothing there.
+
+        Raises:
+            OSError: nothing can.
+        """
+        return False  # who knows it by writing only
+
+    def require_replaceable(self, folder: str) -> None:
+        """Raise ``OSError`` if no other folder can take the place of one, as far as that shows before it is tried."""
+
     def stays_inside(self, root: str, folder: str) -> bool:
         """Return whether a folder that is named below ``root`` is still below it when links are followed."""
         return True
@@ -330,12 +341,16 @@ class FileSystem(ABC):
         """Remove a folder with everything in it."""
 
     def move(self, path: str, to: str) -> None:
-        """Rename a file or a folder in one step, on a file system with folders.
+        """Rename a file or a folder in one step; in a bucket, copy an object whose name no other has, and remove it.
 
         Raises:
             FileNotFoundError: it does not exist, or the folder of ``to`` does not.
         """
-        raise NotImplementedError(f"{self.top} has no folders")
+        raise NotImplementedError(f"{self.top} cannot rename")
+
+    def trade(self, one: str, other: str) -> bool:
+        """Let two folders change places in one step; return ``False`` where that cannot be done."""
+        return False
 
     def remove_if_empty(self, folder: str) -> bool:
         """Remove an empty folder, and return whether this call did it. Never raises."""

@@ -146,6 +146,13 @@ class HdfsFileSystem(RemoteFileSystem):
 
     # -- staging and publishing -----------------------------------------------------------------------------------
 
+    def require_writable(self, path: str) -> bool:
+        there = path
+        while there != self.top and self._status(there) is None:
+            there = there.rpartition("/")[0]
+        self._ask(there, lambda client, within: client.require_access(within, "-wx"))
+        return True
+
     def make_staging(self, folder: str, root: str) -> None:
         """Create the folder, and write and remove a file in it.
 

@@ -22,7 +22,7 @@ from seatunnel_core.connectors.filesystems.filesystem import (
     Receipt,
     StagedOutput,
 )
-from seatunnel_core.connectors.filesystems.rename import rename_new
+from seatunnel_core.connectors.filesystems.rename import exchange, rename_new
 from seatunnel_core.errors import SourceChangedError, SourceError, UsageError
 
 
@@ -37,6 +37,20 @@ class LocalFileSystem(FileSystem):
 
     def real(self, path: str) -> str:
         return os.path.realpath(path)
+
+    def require_writable(self, path: str) -> bool:
+        there = path
+        while not os.path.lexists(there) and os.path.dirname(there) != there:
+            there = os.path.dirname(there)
+        if not os.path.isdir(there):
+            number = errno.ENOTDIR
+        elif not os.access(there, os.W_OK | os.X_OK):
+            number = errno.EROFS if os.statvfs(there).f_flag & os.ST_RDONLY else errno.EACCES
+        elif not os.statvfs(there).f_bavail and os.statvfs(there).f_blocks:
+            number = errno.ENOSPC
+        else:
+            return True
+        raise OSError(number, os.strerror(number), there)
 
     def version(self, path: str) -> FileVersion | None:
         try:
@@ -87,6 +101,20 @@ class LocalFileSystem(FileSystem):
 
     def move(self, path: str, to: str) -> None:
         os.rename(path, to)
+
+    def trade(self, one: str, other: str) -> bool:
+        return exchange(one, other)
+
+    def require_replaceable(self, folder: str) -> None:
+        above = os.path.dirname(folder)
+        if os.path.islink(folder):
+            problem = f"it is a link; write the folder that it leads to, {os.path.realpath(folder)}"
+            raise OSError(errno.EINVAL, problem, folder)
+        if os.path.ismount(folder):
+            problem = "it is a disk of its own, whose place nothing can take; write a folder in it"
+            raise OSError(errno.EBUSY, problem, folder)
+        if os.path.isdir(above) and not os.access(above, os.W_OK | os.X_OK):
+            raise PermissionError(errno.EACCES, f"nothing can be written to {above}, which holds it", folder)
 
     def remove_if_empty(self, folder: str) -> bool:
         try:

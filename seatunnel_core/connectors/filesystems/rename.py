@@ -1,4 +1,7 @@
-"""A rename that never replaces another file, atomic where the operating system allows it."""
+"""A rename that never replaces another file, and one that lets two change places.
+
+Both are atomic where the operating system allows it.
+"""
 
 import ctypes
 import errno
@@ -10,6 +13,8 @@ from functools import cache
 _AT_FDCWD = -100
 _RENAME_NOREPLACE = 1  # Linux
 _RENAME_EXCL = 4  # macOS
+_RENAME_EXCHANGE = 2  # Linux
+_RENAME_SWAP = 2  # macOS
 _UNSUPPORTED = {errno.ENOSYS, errno.EINVAL, errno.ENOTSUP}
 
 
@@ -28,7 +33,7 @@ def rename_new(old: str, new: str) -> None:
         FileNotFoundError: ``old``, or the folder of ``new``, is not there.
         OSError: anything else.
     """
-    call = _system_call()
+    call = _system_call(_RENAME_NOREPLACE, _RENAME_EXCL)
     code = call(os.fsencode(old), os.fsencode(new)) if call else errno.ENOSYS
     if code in _UNSUPPORTED:
         code = _link_and_remove(old, new)
@@ -36,6 +41,22 @@ def rename_new(old: str, new: str) -> None:
         _finish_interrupted(old, new)
     elif code:
         raise OSError(code, os.strerror(code), old)
+
+
+def exchange(one: str, other: str) -> bool:
+    """Let two files or folders change names in one step; return whether the file system can do that.
+
+    Raises:
+        FileNotFoundError: one of them is not there.
+        OSError: anything else.
+    """
+    call = _system_call(_RENAME_EXCHANGE, _RENAME_SWAP)
+    code = call(os.fsencode(one), os.fsencode(other)) if call else errno.ENOSYS
+    if code in _UNSUPPORTED:
+        return False
+    if code:
+        raise OSError(code, os.strerror(code), one)
+    return True
 
 
 def _link_and_remove(old: str, new: str) -> int:
@@ -56,18 +77,14 @@ def _finish_interrupted(old: str, new: str) -> None:
 
 
 @cache
-def _system_call() -> Callable[[bytes, bytes], int] | None:
-    """Return the operating system's own rename without replacement, which returns 0 or an error number."""
+def _system_call(flag: int, flag_of_macos: int) -> Callable[[bytes, bytes], int] | None:
+    """Return the operating system's rename with a flag, which returns 0 or an error number; ``None`` without one."""
     library = ctypes.CDLL(None, use_errno=True)
     if sys.platform == "darwin":
-        function, before, between, flag = getattr(library, "renamex_np", None), (), (), _RENAME_EXCL
+        function, before, between, flag = getattr(library, "renamex_np", None), (), (), flag_of_macos
     else:
-        function, before, between, flag = (
-            getattr(library, "renameat2", None),
-            (ctypes.c_int(_AT_FDCWD),),
-            (ctypes.c_int(_AT_FDCWD),),
-            _RENAME_NOREPLACE,
-        )
+        here = (ctypes.c_int(_AT_FDCWD),)
+        function, before, between = getattr(library, "renameat2", None), here, here
     if function is None:
         return None
 

@@ -5,6 +5,7 @@
     <target>/.seatunnel/<job>/<pipeline>/<epoch>/<name>     staged
     <target>/<folders>/<name>                               published
     <target>/.seatunnel/<job>/save-mode/<process>-<epoch>-<pipeline>-<sink>/<number>    being removed (``save_mode``)
+    <target>/.seatunnel/<job>/replacing/…                   committed, and not in its place yet (``replacing``)
 
 A name contains ``<job>-p<pipeline>-s<sink>-o<source>-e<epoch>-u<unit>-a<attempt>``: which attempt of which unit wrote
 it. So no two attempts, epochs, sinks or jobs ever write the same name.
@@ -19,6 +20,12 @@ OWNER = re.compile(r"-p(?P<pipeline>\d+)-s(?P<sink>\d+)-o(?P<source>\d+)-e(?P<ep
 
 SAVE_MODE = "save-mode"
 """The folder of the fences of save modes."""
+
+REPLACING = "replacing"
+"""The folder of committed files that are to replace others when the last row has come."""
+
+REPLACED = re.compile(r"(?P<pipeline>\d+)-(?P<sink>\d+)")
+"""The beginning of what lies there: the sink that replaces something."""
 
 FENCE = re.compile(r"(?P<process>\d+)-(?P<epoch>\d+)-(?P<pipeline>\d+)-(?P<sink>\d+)")
 

@@ -56,7 +56,7 @@ def published(target: Target, patterns: Sequence[NamePattern]) -> Iterator[str]:
 
 def _found(target: Target, patterns: Sequence[NamePattern]) -> Iterator[tuple[str, list[re.Match[str]]]]:
     """Yield each folder with the matches of the files that this sink published for this pipeline."""
-    own = _own_name(target, patterns)
+    own = own_name(target, patterns)
     for folder, files in target.files.folders(target.root, without=STAGING):
         yield folder, [found for found in (own.match(file.name) for file in files) if found is not None]
 
@@ -76,7 +76,7 @@ def _retract_in(target: Target, folder: str, mine: Sequence[re.Match[str]], retr
     return removed
 
 
-def _own_name(target: Target, patterns: Sequence[NamePattern]) -> re.Pattern[str]:
+def own_name(target: Target, patterns: Sequence[NamePattern]) -> re.Pattern[str]:
     """Return a regular expression for the beginning of each file that this sink published for this pipeline."""
     ours = OWNER.pattern.replace(r"(?P<pipeline>\d+)", str(target.pipeline_id)).replace(
         r"(?P<sink>\d+)", str(target.sink_ordinal)

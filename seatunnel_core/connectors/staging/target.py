@@ -18,7 +18,7 @@ from seatunnel_core.connectors.filesystems.staged_name import PROBE, STAGING, co
 from seatunnel_core.connectors.sink import SinkContext, WriterContext
 from seatunnel_core.errors import CommitError, SinkError, StoredValueError
 
-_TRANSIENT = {errno.EIO, errno.EINTR, errno.EAGAIN, errno.ENOSPC, errno.EDQUOT, errno.ESTALE, errno.ETIMEDOUT}
+_TRANSIENT = {errno.EIO, errno.EINTR, errno.EAGAIN, errno.ESTALE, errno.ETIMEDOUT}
 
 
 def unique_name(context: WriterContext) -> str:

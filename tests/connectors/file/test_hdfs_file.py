@@ -317,6 +317,14 @@ def test_who_may_not_look_or_write_is_answered_with_how(cluster: HdfsCluster, se
         sink(cluster, f"{folder}/out", remote_user="bob").prepare(sink_place(place()))
 
 
+def test_a_check_tells_who_may_write_and_leaves_nothing(cluster: HdfsCluster, server: Files, folder: str) -> None:
+    server.ask("PUT", "MKDIRS", folder, permission="755")
+    assert sink(cluster, f"{folder}/a/b").look(None)[0].endswith("will be made, and we may write there")
+    with pytest.raises(SinkError, match=r"AccessControlException: .*user=bob"):
+        sink(cluster, f"{folder}/a/b", remote_user="bob").look(None)
+    assert server.contents(folder) == {}
+
+
 @pytest.mark.parametrize("quota", ["namespacequota", "storagespacequota"])
 def test_a_quota_is_reported_before_any_row_moves(cluster: HdfsCluster, folder: str, quota: str) -> None:
     made = sink(cluster, folder)

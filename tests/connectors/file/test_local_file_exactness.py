@@ -7,6 +7,7 @@ needed and sometimes where they are not, so that nothing of ours stands on both 
 import datetime as dt
 import decimal
 import json
+import os
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -151,6 +152,7 @@ def test_any_split_of_a_csv_file_gives_what_was_written(
         assert splits >= 2, "what can be cut is cut"
 
 
+@settings(max_examples=int(os.environ.get("SEATUNNEL_EXAMPLES", "40")))  # each opens a file for each row or so
 @given(table=tables(), split_size=st.integers(1, 100), block=st.sampled_from([16, 1 << 20]))
 def test_any_split_of_json_lines_gives_what_was_written(
     table: tuple[list[str], list[list[Any]]], split_size: int, block: int

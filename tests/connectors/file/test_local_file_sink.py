@@ -11,7 +11,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from attrs import evolve
 
+from seatunnel_core.connectors.additions import additions
 from seatunnel_core.connectors.file.sink import LocalFileSink
 from seatunnel_core.connectors.filesystems.partition_folders import folder_value
 from seatunnel_core.connectors.filesystems.rename import TargetExistsError, rename_new
@@ -208,7 +210,7 @@ def test_rename_finishes_what_a_crash_between_link_and_removal_left(tmp_path: Pa
 def test_rename_without_the_systems_help_does_not_replace_either(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("seatunnel_core.connectors.filesystems.rename._system_call", lambda: None)
+    monkeypatch.setattr("seatunnel_core.connectors.filesystems.rename._system_call", lambda *_: None)
     old, new = tmp_path / "old", tmp_path / "new"
     old.write_text("rows")
     rename_new(str(old), str(new))
@@ -269,6 +271,31 @@ def test_a_folder_with_data_is_refused_when_the_job_says_so(tmp_path: Path) -> N
     (tmp_path / "old").write_text("old")
     with pytest.raises(SinkError, match="holds 'old'"):
         made.apply_save_mode(sink_place(place()))
+
+
+def test_what_is_there_is_counted_before_rows_are_added(tmp_path: Path) -> None:
+    """A rerun looked like a first run, and the folder had each row twice."""
+    made = sink(tmp_path)
+    made.apply_save_mode(sink_place(place()))
+    assert additions(made, 6, {}) == ()
+    for name in ("a/b.parquet", "c.parquet", "_SUCCESS", ".seatunnel/x"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("old")
+    made.apply_save_mode(sink_place(place()))
+    assert additions(made, 6, {}) == ("6 rows added to 2 files that were there",)
+    assert additions(made, 0, {}) == ()
+
+
+def test_who_goes_on_with_a_job_tells_its_own_files_from_others(tmp_path: Path) -> None:
+    """A job that was killed and resumed said nothing of what was there before it."""
+    begun = sink(tmp_path)
+    commit(begun, [stage(begun, SCHEMA, [rows((1, "x"), (2, "y"))], place())], place())
+    resumed = sink(tmp_path)
+    resumed.prepare(evolve(sink_place(place(epoch=2)), process=2))
+    assert additions(resumed, 6, {}) == ()
+    (tmp_path / "a.parquet").write_text("old")
+    resumed.prepare(evolve(sink_place(place(epoch=3)), process=2))
+    assert additions(resumed, 6, {}) == ("6 rows added to 1 file that was there",)
 
 
 def test_a_full_disk_is_named() -> None:

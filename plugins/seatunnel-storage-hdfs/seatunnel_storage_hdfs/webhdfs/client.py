@@ -1,4 +1,4 @@
-"""Seven verbs of HDFS over WebHDFS, with the cluster's answers sorted into what may pass and what will not."""
+"""Eight verbs of HDFS over WebHDFS, with the cluster's answers sorted into what may pass and what will not."""
 
 import contextlib
 import socket
@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import hdfs
 import requests
 from attrs import define, field
-from hdfs.client import _to_error
+from hdfs.client import _Request, _to_error
 from requests.adapters import HTTPAdapter
 
 from seatunnel_storage_api.errors import StorageAccessError, StorageFailureError, StorageUnavailableError
@@ -114,6 +114,11 @@ class WebHdfs:
                 statuses = answer.json()["FileStatuses"]["FileStatus"]
         return [status for status in statuses if status["pathSuffix"]]  # a file lists itself, without a name
 
+    def require_access(self, path: str, action: str) -> None:
+        """Raise ``StorageAccessError`` unless we have a right, such as ``-wx``, to what is at a path."""
+        with self._translated():
+            self._namenodes._check_access(path, fsaction=action)
+
     def make_folder(self, path: str) -> None:
         """Create a folder and those above it; an existing one is no error."""
         with self._translated():
@@ -160,6 +165,8 @@ class WebHdfs:
 
 class _NameNodes(hdfs.Client):  # type: ignore[misc]
     """Of the ``hdfs`` package what it does best: asking the other NameNode when one is standby or silent."""
+
+    _check_access = _Request("GET")
 
     def __init__(self, urls: tuple[str, ...], session: requests.Session, proxy_user: str | None) -> None:
         super().__init__(

@@ -13,7 +13,7 @@ import tarfile
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import IO, Any, BinaryIO, Literal, cast
 
@@ -54,6 +54,18 @@ class Archived(SourceFormat):
             if member.version.size:
                 return self._inner.infer(member)
         raise SourceError(f"{file.version.path} has no member with content from which to infer the columns")
+
+    def found(self, file: OpenFile, start: int, end: int) -> Any:
+        members = [self._inner.found(member, 0, member.version.size) for member in self._members(file)]
+        return [each for each in members if each is not None] or None
+
+    def columns_found(self, found: Sequence[Any]) -> pa.Schema:
+        if not self._inner.sample():
+            return super().columns_found(found)
+        return self._inner.columns_found([each for of_archive in found for each in of_archive])
+
+    def sample(self) -> str:
+        return self._inner.sample()
 
     def read(
         self, file: OpenFile, body: Mapping[str, Any], columns: pa.Schema, wanted: pa.Schema, context: ReadContext

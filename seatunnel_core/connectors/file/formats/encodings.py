@@ -22,6 +22,14 @@ def is_text_encoding(name: str) -> bool:
     return True
 
 
+def no_characters(encoding: str) -> str:
+    """Return what is wrong with bytes that are no text in an encoding, and what to write, behind what has them."""
+    return (
+        f"has bytes that are no characters in {encoding}; write the encoding of the file, for example "
+        "encoding = ISO-8859-1 or encoding = GBK"
+    )
+
+
 def as_utf8(stream: pa.NativeFile, encoding: str, path: str) -> pa.NativeFile:
     """Return a stream of UTF-8 for that of a file in another encoding.
 

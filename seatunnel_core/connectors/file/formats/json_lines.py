@@ -1,23 +1,29 @@
-"""Reads JSON lines: one object per line, fields by name; absent ones are null, unknown ones are ignored."""
+"""Reads JSON lines: one object per line, fields by name; absent ones are null.
 
+Unknown ones are ignored where the job declares its columns; where they were inferred, its contract says what they are.
+"""
+
+import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.json as arrow_json
 from attrs import field, frozen
 
 from seatunnel_core.connectors.file.formats.delimited.dialect import Dialect
 from seatunnel_core.connectors.file.formats.delimited.records import Record, line_ends, lines_before, records
-from seatunnel_core.connectors.file.formats.exact_numbers import INFERRED, exact_kinds, may_shorten, shortened_in
+from seatunnel_core.connectors.file.formats.encodings import no_characters
+from seatunnel_core.connectors.file.formats.exact_numbers import may_shorten
 from seatunnel_core.connectors.file.formats.row_batches import Texts
 from seatunnel_core.connectors.filesystems.filesystem import OpenFile
+from seatunnel_core.connectors.fitted import fitted
 from seatunnel_core.connectors.source import ReadContext
 from seatunnel_core.errors import RowError
+from seatunnel_core.rows.inference.fitting import DiscardedRowError, Fitting, exact_converter
+from seatunnel_core.rows.inference.looking import look
 from seatunnel_core.rows.native_json import NativeJson, parsed
-from seatunnel_core.rows.types import type_name
+from seatunnel_core.rows.nesting import ROW_ID, row_id
 from seatunnel_core.rows.values import Converter, converter, row_converter
 
 BATCH_ROWS = 16_384
@@ -35,8 +41,14 @@ class JsonLinesReader:
     texts: Texts
     """How dates and times are written."""
 
-    inferred: bool = False
-    """Whether the types were inferred from the beginnings of files, so that no number may lose digits."""
+    fitting: Fitting | None = None
+    """What makes rows of objects if the columns were inferred."""
+
+    sampled: bool = False
+    """Whether they were inferred from the beginnings of files, so that rows may be of another shape."""
+
+    identified: bool = False
+    """Whether each row begins with its id, which is not among ``columns``."""
 
     file: OpenFile = field(repr=False)
     context: ReadContext = field(repr=False)
@@ -44,49 +56,51 @@ class JsonLinesReader:
     def read(self, start: int, end: int) -> Iterator[pa.RecordBatch]:
         """Yield the rows in the bytes from ``start`` to ``end``; both are line ends, or the ends of the file."""
         lines_before_start = cache(lambda: self._lines_to(start))  # reads all of them: only an error is worth that
-        native = NativeJson(self.columns, self._converter)
+        convert = exact_converter if self.fitting is not None else self._converter
+        native = NativeJson(self.columns, convert, complete=self.sampled)
         lines_before = 0
-        for piece in self._pieces(start, end):
+        for piece in pieces(self.dialect, self.file, start, end):
             rows = native.rows(piece)
-            if rows is not None and not (self.inferred and may_shorten(rows, piece)):
+            ids = self._ids(piece, start) if self.identified else None
+            if rows is not None and not (self.sampled and _may_change(rows, piece)):
+                rows = rows if ids is None else _with_ids(rows, ids)
                 yield from (rows.slice(place, BATCH_ROWS) for place in range(0, rows.num_rows, BATCH_ROWS))
             else:
-                yield from self._careful(piece, 1 + lines_before, lines_before_start)
+                yield from self._careful(piece, 1 + lines_before, lines_before_start, ids)
             lines_before += line_ends(piece)
+            start += len(piece)
         self.file.check()
 
-    def _pieces(self, start: int, end: int) -> Iterator[bytes]:
-        """Yield whole lines, some megabytes at a time."""
-        held = b""
-        for block in self.dialect.blocks(self.file, start, end, _BLOCK_BYTES):
-            cut = block.rfind(b"\n") + 1
-            if not cut:
-                held += block
-                continue
-            yield held + block[:cut]
-            held = block[cut:]
-        if held:
-            yield held
+    def _ids(self, piece: bytes, start: int) -> list[str]:
+        """Return an id for each line of a piece, which begins at ``start`` in the text of the file."""
+        starts = [0, *(found.end() for found in _LINE_END.finditer(piece))]
+        return [row_id(self.file.version.path, start + place) for place in starts]
 
     def _lines_to(self, start: int) -> int:
         return lines_before(self.file, start) if self.dialect.seekable else 0
 
-    def _careful(self, text: bytes, line: int, lines_before_start: Callable[[], int]) -> Iterator[pa.RecordBatch]:
+    def _careful(
+        self, text: bytes, line: int, lines_before_start: Callable[[], int], ids: list[str] | None
+    ) -> Iterator[pa.RecordBatch]:
         """Yield the rows of one piece, whose first line is ``line`` of the range; bad ones go to ``context.skip``."""
         convert = row_converter(self.columns, self._converter)
+        columns = self.columns if ids is None else pa.schema([pa.field(ROW_ID, pa.string()), *self.columns])
         rows: list[dict[str, Any]] = []
         for record in records([text], _LINES, line):
             if not record.text.strip():
                 continue
             try:
-                rows.append(self._row(record, convert, lines_before_start))
+                row = self._row(record, convert, lines_before_start)
+                rows.append(row if ids is None else {ROW_ID: ids[record.line - line], **row})
             except RowError as error:
                 self.context.skip(error)
+            except DiscardedRowError as discarded:
+                self.context.leave_out(str(discarded), self._where(record, lines_before_start))
             if len(rows) == BATCH_ROWS:
-                yield pa.RecordBatch.from_pylist(rows, schema=self.columns)
+                yield pa.RecordBatch.from_pylist(rows, schema=columns)
                 rows = []
         if rows:
-            yield pa.RecordBatch.from_pylist(rows, schema=self.columns)
+            yield pa.RecordBatch.from_pylist(rows, schema=columns)
 
     def _row(
         self,
@@ -94,65 +108,84 @@ class JsonLinesReader:
         convert: Callable[[Mapping[str, Any]], dict[str, Any]],
         lines_before_start: Callable[[], int],
     ) -> dict[str, Any]:
-        def where() -> str:
-            return f"{self.file.version.path}, line {lines_before_start() + record.line}"
+        try:
+            found = object_of(record.text, self.dialect)
+            if self.fitting is None:
+                return convert(found)
+            return fitted(self.fitting, found, lambda: self._where(record, lines_before_start), self.context)
+        except RowError as error:
+            raise RowError(f"{self._where(record, lines_before_start)}: {error}") from error.__cause__
+        except ValueError as error:
+            raise RowError(f"{self._where(record, lines_before_start)}, {error}") from None
 
-        try:
-            found = parsed(record.text)
-        except ValueError as error:
-            raise RowError(f"{where()}: not a JSON object on one line: {error}") from error
-        if not isinstance(found, dict):
-            raise RowError(f"{where()}: expected a JSON object {{…}}, found {type(found).__name__}")
-        shortened = shortened_in(self.columns, record.text) if self.inferred else None
-        if shortened is not None:
-            column, number = shortened
-            raise RowError(f"{where()}, column {column.name!r}: {number!r} is not a {type_name(column.type)}{INFERRED}")
-        try:
-            return convert(found)
-        except ValueError as error:
-            raise RowError(f"{where()}, {error}") from None
+    def _where(self, record: Record, lines_before_start: Callable[[], int]) -> str:
+        return f"{self.file.version.path}, line {lines_before_start() + record.line}"
 
     def _converter(self, kind: pa.DataType) -> Converter:
         is_moment = pa.types.is_date(kind) or pa.types.is_timestamp(kind)
         return self.texts.converter(kind) if is_moment else converter(kind)
 
 
-def infer(text: bytes) -> dict[str, pa.DataType]:
-    """Return the fields and types that some whole lines suggest.
+def pieces(dialect: Dialect, file: OpenFile, start: int, end: int) -> Iterator[bytes]:
+    """Yield the whole lines in the bytes from ``start`` to ``end``, some megabytes at a time."""
+    held = b""
+    for block in dialect.blocks(file, start, end, _BLOCK_BYTES):
+        cut = block.rfind(b"\n") + 1
+        if not cut:
+            held += block
+            continue
+        yield held + block[:cut]
+        held = block[cut:]
+    if held:
+        yield held
+
+
+def object_of(line: bytes, dialect: Dialect) -> dict[str, Any]:
+    """Return the object that is a line.
 
     Raises:
-        RowError: they are not JSON objects, or the kind of a field changes.
+        RowError: it is none.
     """
-    if not text.strip():
-        return {}
     try:
-        options = arrow_json.ReadOptions(use_threads=False, block_size=len(text) + 1)
-        found = arrow_json.read_json(pa.BufferReader(text), options).schema
-        moments = [pa.field(column.name, pa.string()) for column in found if pa.types.is_timestamp(column.type)]
-        if moments:
-            parse = arrow_json.ParseOptions(explicit_schema=pa.schema(moments))
-            written = arrow_json.read_json(pa.BufferReader(text), options, parse)
-    except pa.ArrowInvalid as error:
-        raise RowError(f"the columns cannot be inferred: {error}; give a schema") from error
-    kinds = {column.name: _inferred(column.type) for column in exact_kinds(found, text.splitlines())}
-    return kinds | {column.name: _moment(written.column(column.name)) for column in moments}
+        found = parsed(line)
+    except UnicodeDecodeError as error:
+        raise RowError(f"the line {no_characters(dialect.encoding)}") from error
+    except ValueError as error:
+        raise RowError(f"not a JSON object on one line: {error}") from error
+    if not isinstance(found, dict):
+        raise RowError(f"expected a JSON object {{…}}, found {type(found).__name__}")
+    return found
 
 
-def _inferred(kind: pa.DataType) -> pa.DataType:
-    return pa.string() if pa.types.is_null(kind) else kind
+def infer(text: bytes, dialect: Dialect, levels: int) -> pa.Schema:
+    """Return the columns of some whole lines, of which ``levels`` levels below the rows are looked into.
 
-
-def _moment(texts: pa.ChunkedArray) -> pa.DataType:
-    """Return the type of dates if all texts are dates, and of strings if one has a zone, which Arrow would drop."""
-    if pc.any(pc.starts_with(texts, "0000")).as_py():  # the year 0, which rows do not have
-        return pa.string()
-    if pc.all(pc.equal(pc.utf8_length(texts), len("2024-01-31"))).as_py():
-        return pa.date32()
-    try:
-        texts.cast(pa.timestamp("us"))
-    except pa.ArrowInvalid:
-        return pa.string()
-    return pa.timestamp("us")
+    Raises:
+        RowError: one is no JSON object; names the line.
+    """
+    lines = text.splitlines()
+    for number, line in enumerate(lines, 1):
+        if line.strip():
+            try:
+                object_of(line, dialect)
+            except RowError as error:
+                raise RowError(f"line {number}: {error}, so the columns cannot be inferred; give a schema") from None
+    return look(lines, levels).columns()
 
 
 _LINES = Dialect(delimiter="\x00", quote="")
+
+_LINE_END = re.compile(rb"\r\n|\r|\n")
+
+_OFFSET = re.compile(rb'\d[+-]\d\d:?(?:\d\d)?"')
+"""The end of a text with the offset of a zone, which a moment of Arrow does not keep."""
+
+
+def _with_ids(rows: pa.RecordBatch, ids: list[str]) -> pa.RecordBatch:
+    columns = pa.schema([pa.field(ROW_ID, pa.string()), *rows.schema])
+    return pa.RecordBatch.from_arrays([pa.array(ids[: rows.num_rows], pa.string()), *rows.columns], schema=columns)
+
+
+def _may_change(rows: pa.RecordBatch, lines: bytes) -> bool:
+    """Return whether a value of the lines may have lost something in the rows that were read from them."""
+    return may_shorten(rows, lines) or _OFFSET.search(lines) is not None

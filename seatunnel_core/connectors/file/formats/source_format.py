@@ -8,10 +8,12 @@ from typing import Any, ClassVar
 import pyarrow as pa
 
 from seatunnel_core.config.option import Options
+from seatunnel_core.connectors.file.formats.delimited.dialect import unify
 from seatunnel_core.connectors.filesystems.filesystem import FileSystem, FileVersion, OpenFile
 from seatunnel_core.connectors.filesystems.local import LocalFileSystem
 from seatunnel_core.connectors.source import Planning, ReadContext
 from seatunnel_core.errors import SourceError, UsageError
+from seatunnel_core.rows.schema_text import schema_from_text
 
 Piece = tuple[dict[str, Any], int, int]
 """The body of a split as far as it describes a part of a file, and its estimated bytes and rows."""
@@ -117,6 +119,37 @@ class SourceFormat(ABC):
             SourceError: they cannot be inferred.
         """
 
+    def doubt(self, file: OpenFile) -> str:
+        """Return what users have probably meant otherwise, seen in a file whose columns are inferred; ``""`` if none.
+
+        Runs in a task, after ``infer``.
+        """
+        return ""
+
+    def found(self, file: OpenFile, start: int, end: int) -> Any:
+        """Return what one chunk says about the columns, in JSON, for ``columns_found``; ``None`` for nothing.
+
+        Runs in a task, for a format with a ``sample``.
+        """
+        raise NotImplementedError(f"{self.name} infers columns from the first chunk of each file")
+
+    def columns_found(self, found: Sequence[Any]) -> pa.Schema:
+        """Return the columns of all files, from what was found in their chunks, in order.
+
+        Without a ``sample`` these are the columns of each file, as texts.
+
+        Raises:
+            SourceError: two files have types for a column that do not go together.
+        """
+        return together([schema_from_text(each) for each in found], typed=self.typed)
+
+    def sample(self) -> str:
+        """Return what columns are inferred from if it is more than the beginning of each file.
+
+        For messages: ``"all rows of all files"``.
+        """
+        return ""
+
     @abstractmethod
     def read(
         self, file: OpenFile, body: Mapping[str, Any], columns: pa.Schema, wanted: pa.Schema, context: ReadContext
@@ -157,3 +190,28 @@ class DeclaredFormat(SourceFormat):
 def typical_row_bytes(columns: pa.Schema) -> float:
     """Return the size to assume for a row of a file that nobody examined; used for estimates only."""
     return 8.0 * max(len(columns), 1)
+
+
+def together(found: Sequence[pa.Schema], *, typed: bool) -> pa.Schema:
+    """Merge the columns of several files into those of one table.
+
+    Args:
+        found: the columns of each file.
+        typed: whether files declare their types, so that types which do not go together are an error.
+
+    Raises:
+        SourceError: two files have types for a column that do not go together.
+    """
+    distinct = list({columns.to_string(): columns for columns in found}.values())
+    if len(distinct) <= 1:
+        return distinct[0] if distinct else pa.schema([])
+    if typed:
+        try:
+            return pa.unify_schemas(distinct, promote_options="permissive")
+        except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+            raise SourceError(f"the files do not have the same columns: {error}") from error
+    kinds: dict[str, list[pa.DataType]] = {}
+    for columns in distinct:
+        for column in columns:
+            kinds.setdefault(column.name, []).append(column.type)
+    return pa.schema([pa.field(name, unify(of_name)) for name, of_name in kinds.items()])

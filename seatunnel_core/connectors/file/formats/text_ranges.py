@@ -3,7 +3,8 @@
 import math
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from itertools import chain, islice, pairwise
+from typing import Any, ClassVar
 
 import pyarrow as pa
 
@@ -15,17 +16,27 @@ from seatunnel_core.connectors.file.formats.cutting import SplitPlan, file_range
 from seatunnel_core.connectors.file.formats.delimited import inference, nested_text
 from seatunnel_core.connectors.file.formats.delimited.delimiter import text_or_pattern
 from seatunnel_core.connectors.file.formats.delimited.dialect import Dialect, check_delimiter
+from seatunnel_core.connectors.file.formats.delimited.header import LOOKED_AT_BYTES as HEADER_BYTES
+from seatunnel_core.connectors.file.formats.delimited.header import noting_names, seems_header
 from seatunnel_core.connectors.file.formats.delimited.reader import DelimitedReader
 from seatunnel_core.connectors.file.formats.packing import modules
 from seatunnel_core.connectors.file.formats.row_batches import Texts
 from seatunnel_core.connectors.file.formats.source_format import Piece, SourceFormat, typical_row_bytes
 from seatunnel_core.connectors.filesystems.filesystem import FileVersion, OpenFile
+from seatunnel_core.connectors.schema_options import MAX_NESTING, SCHEMA_CONTRACT, SCHEMA_SAMPLE, nesting_of
 from seatunnel_core.connectors.source import Planning, ReadContext
 from seatunnel_core.errors import SourceError, UsageError
+from seatunnel_core.rows.inference.fitting import Fitting
+from seatunnel_core.rows.inference.looking import look
+from seatunnel_core.rows.inference.shape import Shape
+from seatunnel_core.rows.nesting import ROW_ID
 from seatunnel_core.rows.schema_block import declared_table
 
 INFERENCE_BYTES = 16 << 20
 """How much of the beginning of a text file is read to infer columns and types."""
+
+LOOKED_AT_BYTES = 8 << 20
+"""How much of a JSON file a task looks into at a time to infer columns and types; a quarter of a second."""
 
 _WINDOW = 64 << 10
 
@@ -96,14 +107,14 @@ class TextRanges(SourceFormat):
         start, end = _line_start(file, stored.number(body, "start")), _line_start(file, end)
         return max(start, first), max(end, first)
 
-    def _beginning(self, file: OpenFile, start: int) -> bytes:
-        """Return whole lines from the beginning of the text."""
+    def _beginning(self, file: OpenFile, start: int, most: int) -> bytes:
+        """Return whole lines from the beginning of the text, ``most`` bytes at most."""
         if self.dialect.seekable:
-            text = file.read_range(start, min(start + INFERENCE_BYTES, file.version.size))
+            text = file.read_range(start, min(start + most, file.version.size))
         else:
             with self.dialect.text_stream(file, start) as stream:
-                text = bytes(stream.read(INFERENCE_BYTES))
-        return text if len(text) < INFERENCE_BYTES else _whole_rows(text, self.dialect)
+                text = bytes(stream.read(most))
+        return text if len(text) < most else _whole_rows(text, self.dialect)
 
 
 class JsonLines(TextRanges):
@@ -114,25 +125,92 @@ class JsonLines(TextRanges):
         return Dialect(quote="", **self._packing())
 
     def infer(self, file: OpenFile) -> pa.Schema:
-        return pa.schema(list(json_lines.infer(self._beginning(file, 0)).items()))
+        return self._identified(
+            json_lines.infer(self._beginning(file, 0, INFERENCE_BYTES), self.dialect, self.options[MAX_NESTING])
+        )
+
+    def columns_of(self, declared: pa.Schema | None) -> pa.Schema | None:
+        return None if declared is None else self._identified(declared)
+
+    def _identified(self, columns: pa.Schema) -> pa.Schema:
+        """Return the columns with that of the row's id, if lists become tables."""
+        try:
+            return nesting_of(self.options).identified(columns)
+        except ValueError as error:
+            raise SourceError(str(error)) from None
 
     def read(
         self, file: OpenFile, body: Mapping[str, Any], columns: pa.Schema, wanted: pa.Schema, context: ReadContext
     ) -> Iterator[pa.RecordBatch]:
         start, end = self._aligned(file, body, 0)
+        sampled = self._infers_columns and self._sampled is not None
+        identified = wanted.names[:1] == [ROW_ID] and nesting_of(self.options).identifies
+        read = columns if sampled else wanted
+        read = read.remove(0) if identified else read
         reader = json_lines.JsonLinesReader(
             dialect=self.dialect,
-            columns=wanted,
+            columns=read,
             texts=Texts.of(self.options),
-            inferred=self._infers_columns,
+            fitting=self._fitting(read, columns) if self._infers_columns else None,
+            sampled=sampled,
+            identified=identified,
             file=file,
             context=context,
         )
-        return reader.read(start, end)
+        return (rows.select(wanted.names) for rows in reader.read(start, end))
+
+    # -- columns --------------------------------------------------------------------------------------------------
+
+    def _fitting(self, read: pa.Schema, columns: pa.Schema) -> Fitting:
+        """Return what makes rows of the inferred columns that are read, among all of them."""
+        return Fitting(
+            read,
+            self.options[SCHEMA_CONTRACT],
+            self.sample(),
+            known=columns.names,
+            child_tables=nesting_of(self.options).identifies,
+        )
+
+    @property
+    def _sampled(self) -> int | None:
+        """How many rows of each file are looked at; ``None`` for all."""
+        return self.options[SCHEMA_SAMPLE]  # type: ignore[no-any-return]
+
+    def sample(self) -> str:
+        return "all rows of all files" if self._sampled is None else f"first {self._sampled:,} rows of each file"
+
+    def chunks(self, version: FileVersion, planning: Planning) -> Sequence[tuple[int, int]]:
+        if not self._infers_columns or self._sampled is not None or not self._plan.splittable:
+            return super().chunks(version, planning)
+        places = [*range(0, version.size, min(self._plan.piece(planning), LOOKED_AT_BYTES)), version.size]
+        return list(pairwise(places)) or [(0, 0)]
+
+    def found(self, file: OpenFile, start: int, end: int) -> Any:
+        first, last = self._aligned(file, {"start": start, "end": end}, 0)
+        lines = (line for piece in json_lines.pieces(self.dialect, file, first, last) for line in piece.splitlines())
+        written = (line for line in lines if line.strip())
+        some = next(written, None)
+        shape = look(islice(chain([] if some is None else [some], written), self._sampled), self.options[MAX_NESTING])
+        file.check()
+        return None if some is None else shape.body()
+
+    def columns_found(self, found: Sequence[Any]) -> pa.Schema:
+        whole = Shape()
+        for body in found:
+            whole.unite(Shape.of(body))
+        if not whole.kinds:
+            raise SourceError(
+                f"{self.options[opt.PATH]}: no line is a JSON object, so the columns cannot be inferred; write "
+                "each object into a line of its own, such as jq -c '.[]' makes of a list and jq -c . of other JSON"
+            )
+        return self._identified(whole.columns())
 
 
 class Text(TextRanges):
     """Values between delimiters; without a schema each line is one value."""
+
+    header_option: ClassVar[str] = "skip_header_row_number = 1"
+    """What to write for files that begin with the names of the columns."""
 
     def columns_of(self, declared: pa.Schema | None) -> pa.Schema | None:
         problem = nested_text.unfit(declared) if declared is not None else None
@@ -166,7 +244,7 @@ class Text(TextRanges):
 
     def infer(self, file: OpenFile) -> pa.Schema:
         names, start = self.dialect.preamble(file)
-        text = self._beginning(file, start)
+        text = self._beginning(file, start, INFERENCE_BYTES)
         return pa.schema(list(inference.infer(text, names, self.dialect, ragged=self._ragged).items()))
 
     def read(
@@ -182,16 +260,33 @@ class Text(TextRanges):
             dialect=self.dialect,
             names=tuple(names),
             columns=present,
+            header_option=self.header_option,
             ragged=self._ragged,
             inferred=self._infers_columns,
             file=file,
             context=context,
         )
-        return reader.read(start, end)
+        rows = reader.read(start, end)
+        if header is None and start == first and not (self.dialect.skip_lines or self._infers_columns):
+            return noting_names(rows, file.version.path, self.header_option, context)
+        return rows
 
 
 class Csv(Text):
     """Values between delimiters, in quotes where they need them."""
+
+    header_option: ClassVar[str] = "csv_use_header_line = true"
+
+    def doubt(self, file: OpenFile) -> str:
+        if self.dialect.header or self.dialect.skip_lines:
+            return ""
+        _, start = self.dialect.preamble(file)
+        if not seems_header(self._beginning(file, start, HEADER_BYTES), self.dialect):
+            return ""
+        return (
+            f"{file.version.path}, line 1: it looks like the names of the columns, as it has texts where other lines "
+            f"have numbers or dates, but it is read as a row. If it names them, write {self.header_option}"
+        )
 
     def _without_schema(self) -> pa.Schema | None:
         return None

@@ -31,6 +31,10 @@ PIECE_BYTES = 64 << 10
 LONGEST_ROW = 64 << 20
 """How many characters of one row are held."""
 
+_OTHER_ENCODING = (
+    ". If the text is in another encoding than it says, or than UTF-8 where it says nothing, write the one that it is "
+    "in, for example encoding = ISO-8859-1"
+)
 _NIL = "xsi:nil"
 _NAME = re.compile(r"[^\W\d][\w.\-·]*")
 _HIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
@@ -76,7 +80,8 @@ class Xml(DeclaredFormat):
                 try:
                     rows.feed(piece, last=not more)
                 except (expat.ExpatError, ValueError) as error:
-                    raise RowError(f"{path}, line {rows.line}: not XML as it can be read: {error}") from error
+                    other = "" if piece.isascii() else _OTHER_ENCODING
+                    raise RowError(f"{path}, line {rows.line}: not XML as it can be read: {error}{other}") from error
                 while rows.found:
                     line, values = rows.found.popleft()
                     yield f"{path}, line {line}, element <{rows.tag}>", values

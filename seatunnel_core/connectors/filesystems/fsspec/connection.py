@@ -84,8 +84,13 @@ def _number(error: Exception) -> int:
     """Return the error number of an exception: ``EIO`` for what may pass, such as a closed connection."""
     if "Authentication" in type(error).__name__ or isinstance(error, (TypeError, ValueError)):
         return errno.EACCES
-    if str(error).startswith("530") or "private key" in str(error):  # of FTP, and of paramiko
+    said = str(error)
+    if said.startswith(("530", "532")) or "private key" in said:  # of FTP, and of paramiko
         return errno.EACCES
+    if said.startswith("55") and "denied" in said.lower():
+        return errno.EACCES
+    if said.startswith(("452", "552")):
+        return errno.ENOSPC
     if isinstance(error, OSError) and not isinstance(error, (ConnectionError, TimeoutError)):
         return max(error.errno or 0, 0) or errno.EIO  # the numbers of a name that is not known are below 0
     return errno.EIO

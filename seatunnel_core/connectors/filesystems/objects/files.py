@@ -7,6 +7,7 @@ byte goes through the driver.
 import errno
 import logging
 import os
+import secrets
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -22,7 +23,7 @@ from seatunnel_core.connectors.filesystems.objects.store import LARGEST_COPY, Fo
 from seatunnel_core.connectors.filesystems.pattern import MatchState, Walk
 from seatunnel_core.connectors.filesystems.remote import RemoteFileSystem, RemoteOpenFile
 from seatunnel_core.connectors.filesystems.rename import TargetExistsError
-from seatunnel_core.connectors.filesystems.staged_name import STAGING
+from seatunnel_core.connectors.filesystems.staged_name import PROBE, STAGING
 from seatunnel_core.errors import SourceChangedError, SourceError
 
 _REMOVALS = 4
@@ -146,6 +147,23 @@ class ObjectFileSystem(RemoteFileSystem):
         for page in self._pages(path, deep=True):
             if page.objects:
                 self.store.delete([found.key for found in page.objects])
+
+    def require_writable(self, path: str) -> bool:
+        """Begin an upload and end it: who may do that may write, and no object or version comes of it."""
+        key = f"{self._prefix(path)}{STAGING}/{PROBE}{secrets.token_hex(8)}"
+        self.store.abort(key, self.store.begin(key, ""))
+        return True
+
+    def move(self, path: str, to: str) -> None:
+        """Copy an object whose name no other has, and remove it; an earlier call that was killed may have copied it."""
+        found = self.store.head(self.key(path))
+        if self.version(to) is None:
+            with suppress(FileExistsError):  # another process was faster
+                self._copy(path, to, found.size)
+        there = self.version(to)
+        if there is None or there.size != found.size:
+            raise TargetExistsError(errno.EEXIST, os.strerror(errno.EEXIST), to)
+        self._consume(path, to)
 
     # -- staging and publishing -----------------------------------------------------------------------------------
 

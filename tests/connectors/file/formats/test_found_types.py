@@ -35,6 +35,8 @@ def rows(path: Path, **options: Any) -> list[dict[str, Any]]:
         (["+1.5", "-2"], [1.5, -2.0]),
         (["0000-01-01", "2024-01-01"], ["0000-01-01", "2024-01-01"]),
         (["123456789.12345678", "0"], [123456789.12345678, 0.0]),
+        (["Nan", "inf", ""], ["Nan", "inf", None]),
+        (["1.5", "inf"], [1.5, float("inf")]),
     ],
 )
 def test_a_number_that_would_be_another_stays_a_text(tmp_path: Path, written: list[str], expected: list[Any]) -> None:

@@ -159,11 +159,10 @@ def test_a_mistake_is_named_before_anything_is_read(server: S3Server, wrong: dic
     assert server.secret_key not in str(refused.value)
 
 
-def test_who_may_not_write_is_refused_before_any_row_moves(server: S3Server, folder: str) -> None:
-    if not isinstance(server, MinIO):
-        pytest.skip("one server shows it")
+def reading_only(server: MinIO) -> dict[str, Any]:
+    """The options of somebody who may read and list."""
     limited = server.restricted(BUCKET, "s3:GetObject", "s3:ListBucket")
-    more = {
+    return {
         "fs.s3a.aws.credentials.provider": "TemporaryAWSCredentialsProvider",
         "access_key": limited["fs.s3a.access.key"],
         "secret_key": limited["fs.s3a.secret.key"],
@@ -172,6 +171,22 @@ def test_who_may_not_write_is_refused_before_any_row_moves(server: S3Server, fol
             "fs.s3a.session.token": limited["fs.s3a.session.token"],
         },
     }
+
+
+def test_a_check_tells_who_may_write_and_leaves_nothing(server: S3Server, folder: str) -> None:
+    (said,) = sink(server, folder).look(None)
+    assert said.endswith("will be made, and we may write there")
+    assert keys(server, folder) == []
+    assert uploads_left(server, folder) == 0
+    if isinstance(server, MinIO):
+        with pytest.raises(SinkError, match="AccessDenied"):
+            sink(server, folder, **reading_only(server)).look(None)
+
+
+def test_who_may_not_write_is_refused_before_any_row_moves(server: S3Server, folder: str) -> None:
+    if not isinstance(server, MinIO):
+        pytest.skip("one server shows it")
+    more = reading_only(server)
     with pytest.raises(SinkError, match=r"sink S3File: .* cannot be written: the server refuses it: AccessDenied"):
         sink(server, folder, **more).prepare(sink_place(place()))
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.csv as csv
 from attrs import evolve, frozen
 
-from seatunnel_core.connectors.file.formats.encodings import as_utf8, is_text_encoding
+from seatunnel_core.connectors.file.formats.encodings import as_utf8, is_text_encoding, no_characters
 from seatunnel_core.connectors.file.formats.packing import unpacked
 from seatunnel_core.connectors.filesystems.filesystem import OpenFile
 from seatunnel_core.errors import SourceError
@@ -227,7 +227,9 @@ class Dialect:
     def _names(self, line: bytes, path: str) -> list[str]:
         try:
             names = [value.strip() for value in self._values(line)]
-        except (pa.ArrowInvalid, UnicodeDecodeError) as error:
+        except UnicodeDecodeError as error:
+            raise SourceError(f"{path}: its header line {no_characters(self.encoding)}") from error
+        except pa.ArrowInvalid as error:
             raise SourceError(f"{path}: its header line cannot be read: {error}") from error
         doubled = sorted({name for name in names if names.count(name) > 1})
         if doubled:
@@ -242,8 +244,9 @@ class Dialect:
         """Return the values of a header; Arrow's parser, slow to start, is used only if there are quotes."""
         if not line.strip():
             raise pa.ArrowInvalid("it is empty")
+        text = line.decode()
         if not any(sign and sign in line for sign in (self.quote_byte, self.escape_byte)):
-            return line.rstrip(b"\r\n").decode().split(self.delimiter)
+            return text.rstrip("\r\n").split(self.delimiter)
         options = csv.ReadOptions(autogenerate_column_names=True, use_threads=False)
         parse = self.parse_options(multiline=True)
         # Arrow infers types, and a name "1.50" would become 1.5: so the number of columns comes first, then all texts.

@@ -1,5 +1,6 @@
 """Inference of columns and their types from the beginning of a delimited text."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import pyarrow as pa
@@ -9,6 +10,8 @@ from seatunnel_core.connectors.file.formats.delimited.dialect import Dialect
 from seatunnel_core.connectors.file.formats.exact_numbers import is_number, is_shortened
 from seatunnel_core.errors import RowError
 from seatunnel_core.rows.extent import beyond
+
+_DIGIT = re.compile("[0-9]")
 
 
 def infer(
@@ -39,10 +42,8 @@ def infer(
     numbers = [name for name, kind in zip(table.column_names, kinds, strict=True) if is_number(kind)]
     if numbers:
         convert.column_types, convert.include_columns = dict.fromkeys(numbers, pa.string()), numbers
-        shortened = set(_shortened(table, as_written=parse(convert)))
-        kinds = [
-            pa.string() if name in shortened else kind for name, kind in zip(table.column_names, kinds, strict=True)
-        ]
+        texts = set(_texts(table, as_written=parse(convert)))
+        kinds = [pa.string() if name in texts else kind for name, kind in zip(table.column_names, kinds, strict=True)]
     found = names or [f"column_{position}" for position in range(1, table.num_columns + 1)]
     return dict(zip(found, kinds, strict=True))
 
@@ -64,11 +65,14 @@ def _parser(
     return lambda convert: csv.read_csv(pa.BufferReader(text), options, parse, convert)
 
 
-def _shortened(table: pa.Table, as_written: pa.Table) -> Iterator[str]:
-    """Yield the columns of numbers of which one loses information in its type."""
+def _texts(table: pa.Table, as_written: pa.Table) -> Iterator[str]:
+    """Yield the columns of numbers that stay texts: one of them loses information in its type, or none has a digit.
+
+    So ``nan`` and ``inf`` are numbers only beside others: alone they may be words, or names.
+    """
     for name in as_written.column_names:
-        kind = table.column(name).type
-        if any(is_shortened(text, kind) for text in as_written.column(name).unique().to_pylist()):
+        kind, found = table.column(name).type, as_written.column(name).unique().drop_null().to_pylist()
+        if any(is_shortened(text, kind) for text in found) or not any(map(_DIGIT.search, found)):
             yield name
 
 

@@ -18,6 +18,7 @@ from seatunnel_core.connectors.file.formats.delimited import nested_text, record
 from seatunnel_core.connectors.file.formats.delimited.dialect import BETWEEN, Dialect
 from seatunnel_core.connectors.file.formats.delimited.ragged import resized
 from seatunnel_core.connectors.file.formats.delimited.records import Record, lines_before
+from seatunnel_core.connectors.file.formats.encodings import no_characters
 from seatunnel_core.connectors.file.formats.exact_numbers import INFERRED, exactly, finite, is_number
 from seatunnel_core.connectors.file.formats.row_batches import Texts
 from seatunnel_core.connectors.filesystems.filesystem import OpenFile
@@ -44,6 +45,9 @@ class DelimitedReader:
 
     columns: pa.Schema
     """The wanted columns, with their types, in the wanted order; each is one of ``names``."""
+
+    header_option: str
+    """What a job writes whose files begin with the names of the columns."""
 
     ragged: bool = False
     """Whether a line may have more or fewer values than there are names."""
@@ -305,11 +309,18 @@ class DelimitedReader:
             evolve(self, columns=pa.schema([column]))._parse(record.text)
         except pa.ArrowInvalid:
             shown = value.decode("utf-8", "backslashreplace")
-            if _is_text(column.type):
-                return f"{shown[:80]!r} has bytes that are no characters in {self.dialect.encoding}"
+            if _is_text(column.type) or not _is_utf8(value):
+                return f"{shown[:80]!r} {no_characters(self.dialect.encoding)}"
             hint = INFERRED if self.inferred else self.dialect.hint(column.type)
-            return f"{shown[:80]!r} is not {_article(type_name(column.type))}{hint}"
+            return f"{shown[:80]!r} is not {_article(type_name(column.type))}{hint}{self._header_hint(record, shown)}"
         return None
+
+    def _header_hint(self, record: Record, shown: str) -> str:
+        """Return what to write if the first line names the columns, where a value of it may be such a name."""
+        may_be_name = record.line == self.dialect.skip_lines + 1 and not any(sign.isdigit() for sign in shown)
+        if self.dialect.header or not may_be_name:
+            return ""
+        return f"; if this line names the columns, write {self.header_option}"
 
     def _fields(self, record: Record) -> int | None:
         """Return how many values a record has; ``None`` if it cannot be parsed."""
@@ -365,6 +376,14 @@ def _unmarked(batches: Iterator[pa.RecordBatch], last_column: str) -> Iterator[p
 
 def _is_text(kind: pa.DataType) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_binary(kind))
+
+
+def _is_utf8(value: bytes) -> bool:
+    try:
+        value.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _article(name: str) -> str:

@@ -1,0 +1,48 @@
+"""First lines that look like the names of columns in files of which the job does not say so."""
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+
+from seatunnel_core.connectors.file.formats.delimited.dialect import Dialect
+from seatunnel_core.connectors.file.formats.delimited.inference import infer
+from seatunnel_core.connectors.source import ReadContext
+from seatunnel_core.errors import RowError
+
+LOOKED_AT_BYTES = 64 << 10
+"""How much of the beginning of a text is compared with its first line."""
+
+
+def seems_header(text: bytes, dialect: Dialect) -> bool:
+    """Return whether the first of some whole lines has texts only, and the others have values of another type."""
+    first, end, rest = text.partition(b"\n")
+    if not end or not rest.strip():
+        return False
+    try:
+        names, rows = infer(first + end, None, dialect), infer(rest, None, dialect)
+    except RowError:  # lines of other lengths, or a value of several lines
+        return False
+    alike = len(names) == len(rows) and all(pa.types.is_string(kind) for kind in names.values())
+    return alike and not all(pa.types.is_string(kind) for kind in rows.values())
+
+
+def noting_names(
+    rows: Iterator[pa.RecordBatch], path: str, what_to_write: str, context: ReadContext
+) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of a file from its first line on; if that holds the names of the columns, note it."""
+    for number, batch in enumerate(rows):
+        if number == 0 and batch.num_rows and _holds_names(batch):
+            context.note(
+                f"hold the names of the columns as if they were values; if files begin with them, write "
+                f"{what_to_write}",
+                f"{path}, line 1",
+            )
+        yield batch
+
+
+def _holds_names(batch: pa.RecordBatch) -> bool:
+    values = [column[0].as_py() for column in batch.columns]
+    named = zip(values, batch.schema.names, strict=True)
+    return bool(values) and all(
+        isinstance(value, str) and value.strip().lower() == name.lower() for value, name in named
+    )

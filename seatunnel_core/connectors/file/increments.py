@@ -1,0 +1,176 @@
+"""The increments of a folder: which files a job reads that begins now, by the time of their last change or by name.
+
+By time, files of the last ``lag`` are told apart by digests of path and time. One that arrives late with an older time
+is read, and one that is changed is read again, as a whole. By name each file is read once, and one whose path sorts
+before the last one of the job before is never read.
+"""
+
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from attrs import frozen
+
+from seatunnel_core.config.option import Options
+from seatunnel_core.connectors.bounds import Bounds
+from seatunnel_core.connectors.file.listing import Listing
+from seatunnel_core.connectors.filesystems.filesystem import FileVersion
+from seatunnel_core.connectors.increments import INCREMENTAL, Increment, OptionIncrements, digest, require_few
+from seatunnel_core.errors import SourceError, UsageError
+from seatunnel_core.work.window import Cursor, Window
+
+MODIFIED, NAME = "modified", "name"
+
+_FUTURE_NS = 86_400 * 10**9
+"""How far in the future a file may have been changed: clocks differ."""
+
+_NS = 10**9
+
+
+@frozen(kw_only=True)
+class FileIncrements:
+    """A folder that is read in increments."""
+
+    increment: Increment
+    path: str
+
+    @property
+    def reads(self) -> dict[str, str]:
+        """What a cursor of it belongs to: ``Window.reads``."""
+        return {"source": "files", "path": self.path, "column": self.increment.column}
+
+    def window(self, files: Sequence[FileVersion], after: Cursor | None) -> Window:
+        """Return the window of a job that begins now, from all files that are there.
+
+        Raises:
+            SourceError: A file was changed in the future, or too many files lie at the border.
+        """
+        new = (self._value(each) for each in files if self._bounds.is_new(*self._known(each), after))
+        last = self._bounds.last(new, after)
+        if last is None:
+            return Window(reads=self.reads, after=after)
+        self._refuse_future(last)
+        since = self._behind(last)
+        zone = frozenset(self._digest(each) for each in files if since <= self._value(each) <= last)
+        require_few(zone, f"the files of {self.path} within the lag")
+        upto = Cursor(value=self._written(last), since=self._written(since), delivered=zone)
+        return Window(reads=self.reads, after=after, upto=upto)
+
+    def has(self, file: FileVersion, window: Window) -> bool:
+        """Return whether the job of a window reads a file. One that came after the planning is the next job's."""
+        return self._bounds.has(*self._known(file), window)
+
+    @property
+    def _bounds(self) -> Bounds:
+        return Bounds(read=self._read, start=self.increment.start)
+
+    def _known(self, file: FileVersion) -> tuple[Any, str]:
+        return self._value(file), self._digest(file)
+
+    # -- values: nanoseconds since 1970, or paths
+
+    @property
+    def _by_name(self) -> bool:
+        return self.increment.column == NAME
+
+    def _value(self, file: FileVersion) -> Any:
+        return file.path if self._by_name else file.mtime_ns
+
+    def _digest(self, file: FileVersion) -> str:
+        return digest([file.path] if self._by_name else [file.path, file.mtime_ns])
+
+    def _behind(self, value: Any) -> Any:
+        return value if self._by_name else value - self.increment.lag_ms * 1_000_000
+
+    def _written(self, value: Any) -> str:
+        """Return a value as the state has it: a time in UTC, with all its digits."""
+        if self._by_name:
+            return str(value)
+        moment = datetime.fromtimestamp(value // _NS, UTC).replace(tzinfo=None)
+        return f"{moment.isoformat(sep=' ')}.{value % _NS:09d}Z"
+
+    def _read(self, text: str) -> Any:
+        """Return the value of a text as ``_written`` gives it, or a user writes it; without a zone it is UTC.
+
+        Raises:
+            SourceError: It is none.
+        """
+        if self._by_name:
+            return text
+        seconds, _, digits = text.strip().removesuffix("Z").partition(".")
+        try:
+            moment = datetime.fromisoformat(seconds)
+            fraction = int(digits.ljust(9, "0")[:9]) if digits else 0
+        except ValueError as error:
+            raise SourceError(
+                f"option 'incremental': {text!r} is no time of files; write one as 2026-01-31 12:00:00, in UTC"
+            ) from error
+        moment = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+        return int(moment.timestamp()) * _NS + fraction
+
+    def require_start(self) -> None:
+        """Require that ``start`` is a value.
+
+        Raises:
+            SourceError: It is none.
+        """
+        if self.increment.start is not None:
+            self._read(self.increment.start)
+
+    def _refuse_future(self, last: Any) -> None:
+        if not self._by_name and last > time.time_ns() + _FUTURE_NS:
+            raise SourceError(
+                f"a file of {self.path} was last changed at {self._written(last)}, in the future: with that as the "
+                "cursor, all files until then would be left out. Correct its time (touch), or leave it out with "
+                "file_filter_pattern"
+            )
+
+
+def file_increments(increment: Increment, path: str) -> FileIncrements:
+    """Return how a folder is read in increments.
+
+    Raises:
+        UsageError: The options do not go together.
+    """
+    if increment.column not in (MODIFIED, NAME):
+        raise UsageError(
+            f"option 'incremental': files have no column {increment.column!r}; write column = {MODIFIED}, for the time "
+            f"of their last change, or column = {NAME}"
+        )
+    if increment.key or increment.skips_nulls:
+        raise UsageError("option 'incremental': key and nulls are for tables; files are told apart by path and time")
+    if increment.column == NAME and increment.lag.strip("0"):
+        raise UsageError("option 'incremental': names have no lag; leave it out, or write column = modified")
+    found = FileIncrements(increment=increment, path=path)
+    found.require_start()
+    return found
+
+
+class IncrementalFiles(OptionIncrements[FileIncrements]):
+    """The part of a source of files that reads in increments."""
+
+    _listing: Listing
+
+    def _begin_increments(self, options: Options, listing: Listing) -> None:
+        """Take what the options say of increments.
+
+        Raises:
+            UsageError: They do not go together.
+        """
+        increment: Increment | None = options.get(INCREMENTAL.key)
+        if increment is not None and listing.watched:
+            raise UsageError(
+                "option 'incremental': a watched folder remembers its files by itself; leave one of both out"
+            )
+        self._increments = None if increment is None else file_increments(increment, listing.path)
+        self._window = None
+
+    def window(self, after: Cursor | None) -> Window:
+        return self._asked_increments().window(self._listing.files(), after)
+
+    def _files_to_read(self) -> Sequence[FileVersion]:
+        files, increments, window = self._listing.files(), self._increments, self._window
+        if increments is None or window is None:
+            return files
+        return [each for each in files if increments.has(each, window)]

@@ -1,0 +1,288 @@
+"""How a file sink replaces what its folders hold, when the last row of a run has come.
+
+::
+
+    <target>/.seatunnel/<job>/replacing/
+        <pipeline>-<sink>/<folder>/<name>      committed files, which wait
+        <pipeline>-<sink>-folders/<folder>/    a note: this folder is to be replaced
+        <pipeline>-<sink>-<epoch>/             the files, while an engine puts them into their places
+        <pipeline>-<sink>-done                 a note: all folders are replaced
+
+A new folder takes the place of an old one, on a local disk in one step, and the old one is removed afterwards. Which of
+the two lies where is seen from the names of files, which contain the job. An engine first renames the folder that waits
+to one with its epoch; a later engine takes that over by another rename, so that a suspended one which wakes up finds
+nothing to move.
+
+A bucket has no folders to rename: there the new files come beside the old ones, and then the old ones are removed,
+behind the fence of ``save_mode``.
+"""
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
+
+from attrs import evolve, frozen
+
+from seatunnel_core.connectors.file import sink_options as opt
+from seatunnel_core.connectors.file.save_mode import Fence
+from seatunnel_core.connectors.filesystems.filesystem import Entry, FileSystem
+from seatunnel_core.connectors.filesystems.staged_name import REPLACING, STAGING
+from seatunnel_core.connectors.sink import SinkContext
+from seatunnel_core.connectors.staging.target import StagedFile, Target
+from seatunnel_core.errors import SinkError, UsageError
+
+if TYPE_CHECKING:
+    from seatunnel_core.connectors.file.sink import FileSink
+
+_NOTE = ".replaced"
+
+
+def refuse_unfit(sink: "FileSink") -> None:
+    """Refuse options with which a sink could not replace what is there, or would replace more than is meant.
+
+    Raises:
+        UsageError: the message says what to write instead.
+    """
+    if not sink.mode.replaces:
+        return
+    if sink.style.writer.keeps_names:
+        raise UsageError(
+            "option 'write_mode': replace tells new files from old ones by their names, and binary files keep the "
+            "names that they have; write data_save_mode = DROP_DATA"
+        )
+    if not sink.root or sink.root.rstrip("/") == sink.files.top.rstrip("/"):
+        raise UsageError(
+            f"option 'path': write_mode = replace puts a new folder in the place of {sink.place}, which lies in the "
+            "root of the file system; write a folder in another one, such as /data/out"
+        )
+    chosen = sink.mode.partitions
+    if chosen and chosen != sink.partition_by:
+        raise UsageError(
+            f"option 'replace_partitions': it has {', '.join(chosen)}, and partition_by has "
+            f"{', '.join(sink.partition_by) or 'nothing'}: folders are replaced, so write the same columns"
+        )
+    if chosen and sink.options.is_set(opt.PARTITION_DIR):
+        raise UsageError(
+            "option 'partition_dir_expression': with replace_partitions each partition needs a folder of its own, as "
+            "without this option; leave it out"
+        )
+
+
+def require_replaceable(target: Target, folder: str) -> None:
+    """Refuse a folder whose place no other can take, and one in which another job stages.
+
+    Raises:
+        SinkError: the message names the folder.
+    """
+    staging = os.path.join(folder, STAGING)
+    try:
+        target.files.require_replaceable(folder)
+        if not target.files.is_folder(staging):
+            return
+    except OSError as error:
+        raise target.failed("cannot be replaced", error, folder) from error
+    raise SinkError(
+        f"{target.who}: {staging} is there, in which another job stages its rows or has left some; they would be lost "
+        "with the old folder. End or resume that job, or remove what it left"
+    )
+
+
+@frozen(kw_only=True)
+class Replacing:
+    """The folders that one sink of one pipeline replaces."""
+
+    target: Target
+    context: SinkContext
+    own: re.Pattern[str]
+    """Matches the beginning of the names of files that the sink writes for this pipeline."""
+
+    @property
+    def _files(self) -> FileSystem:
+        return self.target.files
+
+    @property
+    def _folder(self) -> str:
+        return os.path.join(self.target.root, STAGING, self.target.job_id, REPLACING)
+
+    @property
+    def waiting(self) -> str:
+        """The folder in which committed files wait."""
+        return os.path.join(self._folder, f"{self.target.pipeline_id}-{self.target.sink_ordinal}")
+
+    @property
+    def _noted(self) -> str:
+        return f"{self.waiting}-folders"
+
+    @property
+    def _done(self) -> str:
+        return f"{self.waiting}-done"
+
+    # -- while rows come ------------------------------------------------------------------------------------------
+
+    def expect(self, folders: Iterable[str]) -> None:
+        """Note folders below the target that are to be replaced, also if no file comes for them."""
+        with self._sink_errors("cannot be written"):
+            for folder in folders:
+                noted = os.path.join(self._noted, folder)
+                if self._files.has_folders:
+                    self._files.make_staging(noted, self.target.root)
+                self._files.leave_note(os.path.join(noted, _NOTE))
+                self._files.sync_folder(noted)
+
+    def collected(self, files: Sequence[StagedFile], *, again: bool) -> list[StagedFile]:
+        """Return the staged files as they are to be published: where they wait.
+
+        Those of a bucket that have come to the target already, before a kill, are left out.
+        """
+        beside = self.waiting[len(self.target.root) :].strip("/")
+        looked = again and not self._files.has_folders
+        return [
+            evolve(file, folder=os.path.join(beside, file.folder) if file.folder else beside)
+            for file in files
+            if not (looked and self._files.exists(self.target.path(file.folder, file.name)))
+        ]
+
+    # -- when all have come ---------------------------------------------------------------------------------------
+
+    def complete(self) -> None:
+        """Replace the folders that were noted, and remove what they held; do nothing when that was done before.
+
+        Raises:
+            SinkError: it cannot be done, or another engine goes on with the job.
+        """
+        with self._sink_errors("cannot be replaced"):
+            if self._files.exists(self._done):
+                self._remove_waiting()
+                return
+            folders = self._expected()
+            if not folders:
+                return
+            if self._files.has_folders:
+                work = self._taken()
+                for folder in folders:
+                    self._put(work, folder)
+            else:
+                self._put_objects(folders)
+            self._files.leave_note(self._done)
+            self._files.sync_folder(self._folder)
+            self._remove_waiting()
+
+    def _expected(self) -> list[str]:
+        found = {
+            folder[len(self._noted) :].strip("/"): None
+            for folder, entries in self._files.folders(self._noted)
+            if any(entry.name == _NOTE for entry in entries)
+        }
+        return sorted(found)
+
+    def _taken(self) -> str:
+        """Return the folder with the files that waited, which no other engine reaches under that name any more."""
+        mine = f"{self.waiting}-{self.context.epoch}"
+        for epoch, entry in self._at_work():
+            if epoch > self.context.epoch:
+                raise SinkError(f"{self.target.who}: another engine goes on with this job: {entry.path} is there")
+            if epoch < self.context.epoch:
+                self._files.move(entry.path, mine)
+                break
+        if not self._files.is_folder(mine):
+            if self._files.is_folder(self.waiting):
+                self._files.move(self.waiting, mine)
+            else:  # no file came
+                self._files.make_staging(mine, self.target.root)
+        self._files.sync_folder(self._folder)
+        return mine
+
+    def _at_work(self) -> list[tuple[int, Entry]]:
+        begin = f"{os.path.basename(self.waiting)}-"
+        found = [entry for entry in self._listed() if entry.name.startswith(begin)]
+        named = ((entry.name[len(begin) :], entry) for entry in found)
+        return [(int(epoch), entry) for epoch, entry in named if epoch.isdigit()]
+
+    def _listed(self) -> Sequence[Entry]:
+        try:
+            return self._files.entries(self._folder)
+        except FileNotFoundError:
+            return ()
+
+    def _put(self, work: str, folder: str) -> None:
+        """Put a folder of ``work`` in the place of that of the target; do nothing when it is there."""
+        new, there = os.path.join(work, folder), os.path.join(self.target.root, folder)
+        if not self._is_left(new, there):
+            return
+        require_replaceable(self.target, there)
+        if not self._files.is_folder(new):
+            self._files.make_staging(new, self.target.root)
+        if not self._files.is_folder(there):
+            above = os.path.dirname(there)
+            if not self._files.is_folder(above):
+                self._files.make_staging(above, self.target.root)
+            self._files.move(new, there)
+        elif not self._files.trade(new, there):
+            aside = _aside(new)
+            while self._files.is_folder(aside):  # something has come there between the renames of an earlier engine
+                aside = _aside(aside)
+            self._files.move(there, aside)
+            self._files.move(new, there)
+        for each in (os.path.dirname(there), os.path.dirname(new)):
+            self._files.sync_folder(each)
+
+    def _is_left(self, new: str, there: str) -> bool:
+        """Return whether the new folder has not come to its place: it has files of this job, or neither has any."""
+        waiting = [self._is_own(entry) for entry in self._below(new)]
+        if any(waiting):
+            return True
+        if waiting or any(map(self._is_own, self._below(there))):
+            return False
+        return not (self._files.is_folder(_aside(new)) and self._files.is_folder(there))
+
+    def _is_own(self, entry: Entry) -> bool:
+        return self.own.match(entry.name) is not None
+
+    def _below(self, folder: str) -> Iterator[Entry]:
+        return (entry for _, entries in self._files.folders(folder) for entry in entries)
+
+    # -- in a bucket ----------------------------------------------------------------------------------------------
+
+    def _put_objects(self, folders: Sequence[str]) -> None:
+        """Move the objects that wait beside the old ones; then remove the old ones."""
+        waiting = [entry.path for entry in self._below(self.waiting)]
+        moves = [(path, self.target.root + path[len(self.waiting) :]) for path in waiting]
+        with ThreadPoolExecutor(self._files.publishes_at_once, thread_name_prefix="replace") as pool:
+            for moved in [pool.submit(self._files.move, *each) for each in moves]:
+                moved.result()
+        fence = Fence(self.target, self.context)
+        for folder in folders:
+            below = os.path.join(self.target.root, folder).rstrip("/")
+            every = (entry for _, found in self._files.folders(below, without=STAGING) for entry in found)
+            fence.drop([entry for entry in every if not self._is_own(entry) and not entry.name.startswith(".")])
+
+    # -- afterwards -----------------------------------------------------------------------------------------------
+
+    def clear(self) -> None:
+        """Remove what is left of the sink once its job has ended."""
+        with self._sink_errors("cannot be swept"):
+            self._remove_waiting()
+            if self._files.exists(self._done):
+                self._files.remove(self._done)
+        self._files.remove_if_empty(self._folder)
+
+    def _remove_waiting(self) -> None:
+        for folder in (self.waiting, self._noted, *(entry.path for _, entry in self._at_work())):
+            if self._files.is_folder(folder):
+                with suppress(FileNotFoundError):
+                    self._files.remove_folder(folder)
+
+    @contextmanager
+    def _sink_errors(self, what: str) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise self.target.failed(what, error, self._folder) from error
+
+
+def _aside(folder: str) -> str:
+    """Return where an old folder goes that cannot change places with a new one in one step."""
+    return f"{folder}.old"
