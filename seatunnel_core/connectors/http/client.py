@@ -24,6 +24,9 @@ MODULES = ("requests",)
 """The modules that tasks import to send a request."""
 
 _REPEATED = (429, 502, 503, 504)
+_LASTING = (501, 505, 507, 508, 510, 511)
+"""What a server says again, a full disk (507) among it; of 500 and above all others may pass."""
+
 _LONGEST_WAIT_S = 300
 """The longest wait, even when a service asks for a longer one."""
 
@@ -160,7 +163,7 @@ class Client:
             + (f": {hint}" if hint else "")
             + (f". It said: {said}" if said else "")
         )
-        error.retryable = status in (408, 425, 429) or status >= 500
+        error.retryable = status in (408, 425, 429) or (status >= 500 and status not in _LASTING)
         return error
 
     def scrubbed(self, content: str, request: Request) -> str:

@@ -2,19 +2,33 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from seatunnel_core.config.option import Options
+from seatunnel_core.connectors.fitted import fitted
 from seatunnel_core.connectors.http import options as opt
+from seatunnel_core.connectors.schema_options import (
+    COLUMN_NAMES,
+    INFERENCE,
+    MAX_NESTING,
+    NESTING,
+    SCHEMA_CONTRACT,
+    SCHEMA_SAMPLE,
+    nesting_of,
+)
 from seatunnel_core.connectors.source import ReadContext, named_block
 from seatunnel_core.errors import RowError, SourceError, UsageError
 from seatunnel_core.rows.batch import TableSchema
-from seatunnel_core.rows.json_document import compiled, divided, found, keys_of, parsed
+from seatunnel_core.rows.inference.contract import SchemaContract
+from seatunnel_core.rows.inference.fitting import DiscardedRowError, Fitting
+from seatunnel_core.rows.inference.shape import DEEPEST, Shape
+from seatunnel_core.rows.json_document import compiled, divided, exact, found, keys_of, parsed
 from seatunnel_core.rows.lax_json import lax
+from seatunnel_core.rows.nesting import ROW_ID, Nesting, row_id
 from seatunnel_core.rows.schema_block import described_table, table_schema
 from seatunnel_core.rows.values import row_converter
 
@@ -33,7 +47,19 @@ class Content:
     format: str
     schema: TableSchema
     has_columns: bool
-    """Whether the job declares ``schema``; else there is one column, ``content``."""
+    """Whether the job declares ``schema``, or has it inferred; else there is one column, ``content``."""
+
+    sample: int | None = None
+    """How many rows are looked at to infer the columns; ``None`` if they are declared or the texts as they are."""
+
+    contract: SchemaContract = field(factory=SchemaContract)
+    """What becomes of rows that do not fit inferred columns."""
+
+    levels: int = DEEPEST
+    """How many levels of objects and lists below a row are looked into."""
+
+    nesting: Nesting = field(factory=Nesting)
+    """What becomes of objects and lists; where it needs the column of the row's id, that is the first of ``schema``."""
 
     path: str | None
     fields: Mapping[str, str] = field(factory=dict)
@@ -52,21 +78,27 @@ class Content:
             declared = table_schema(block)
         except ValueError as error:
             raise UsageError(f"option 'schema': {error}") from None
-        format = options[opt.FORMAT] or ("json" if declared else "text")
+        sample = options[SCHEMA_SAMPLE]
+        _check_inference(options, declared)
+        format = options[opt.FORMAT] or ("json" if declared or sample else "text")
         if declared is not None and format != "json":
             raise UsageError(f"option 'schema': format = {format} has columns of its own; write format = json")
         columns = FILE if format == "binary" else CONTENT
         content = cls(
             format=format,
             schema=declared or described_table(block, columns),
-            has_columns=declared is not None,
+            has_columns=declared is not None or sample is not None,
+            sample=sample,
+            contract=options[SCHEMA_CONTRACT],
+            levels=options[MAX_NESTING],
+            nesting=nesting_of(options),
             path=options[opt.CONTENT_FIELD],
             fields=options[opt.JSON_FIELD] or {},
             missed_is_null=options[opt.MISSED_IS_NULL],
             multi_lines=options[opt.MULTI_LINES],
         )
         content._check(options)
-        return content
+        return content.with_columns(declared.columns) if declared is not None else content
 
     def _check(self, options: Options) -> None:
         if self.path is not None:
@@ -74,9 +106,9 @@ class Content:
         for path in self.fields.values():
             checked_path("json_field", path)
         if self.fields and not self.has_columns:
-            raise UsageError("option 'json_field': it needs schema, which says the types of its columns")
+            raise UsageError("option 'json_field': it needs schema, with the types of its columns, or schema_sample")
         unknown = [name for name in self.fields if name not in self.schema.columns.names]
-        if unknown:
+        if unknown and self.sample is None:
             raise UsageError(
                 f"option 'json_field': schema has no column {unknown[0]!r}; it has "
                 f"{', '.join(self.schema.columns.names)}"
@@ -162,7 +194,7 @@ class Content:
         elements = [row for document in some for row in (document if isinstance(document, list) else [document])]
         named = [element for element in elements if isinstance(element, dict)]
         names = set(self.schema.columns.names)
-        if named and not any(names & element.keys() for element in named):
+        if self.sample is None and named and not any(names & element.keys() for element in named):
             raise SourceError(
                 f"{where}: no row has any of the columns {', '.join(self.schema.columns.names)}; the first is "
                 f"{keys_of(named[0])}. Correct schema, or say with content_field where the rows are"
@@ -172,7 +204,8 @@ class Content:
     def batches(self, elements: Sequence[Any], where: str, context: ReadContext) -> Iterator[pa.RecordBatch]:
         """Yield the rows of the elements; those that do not fit the schema go to ``context.skip``."""
         columns = self.schema.columns
-        convert = row_converter(columns)
+        identified = self.nesting.identifies and columns.names[:1] == [ROW_ID]
+        convert = self._converter(columns.remove(0) if identified else columns, context)
         for start in range(0, len(elements), BATCH_ROWS):
             rows = []
             for number, element in enumerate(elements[start : start + BATCH_ROWS], start + 1):
@@ -181,11 +214,62 @@ class Content:
                     context.skip(RowError(f"{place}: expected a JSON object {{…}}, found {keys_of(element)}"))
                     continue
                 try:
-                    rows.append(convert(element))
+                    row = convert(element, place)
+                    rows.append({ROW_ID: row_id(place), **row} if identified else row)
                 except ValueError as error:
                     context.skip(RowError(f"{place}, {error}"))
+                except DiscardedRowError as discarded:
+                    context.leave_out(str(discarded), place)
             if rows:
                 yield pa.RecordBatch.from_pylist(rows, schema=columns)
+
+    def _converter(self, columns: pa.Schema, context: ReadContext) -> Callable[[dict[str, Any], str], dict[str, Any]]:
+        """Return a function that makes the values of a row of an object and its place."""
+        if self.sample is None:
+            convert = row_converter(columns)
+            return lambda element, _: convert(element)
+        tables = self.nesting.identifies
+        fitting = Fitting(columns, self.contract, self.looked_at, child_tables=tables)
+        return lambda element, place: fitted(fitting, exact(element), lambda: place, context)
+
+    @property
+    def looked_at(self) -> str:
+        """What the columns are inferred from, for messages."""
+        return f"first {self.sample:,} rows"
+
+    def shape(self, pages: Iterable[Sequence[Any]]) -> Shape:
+        """Return the shape of the first rows in the elements of some pages, as many as are looked at."""
+        shape, left = Shape(), self.sample or 0
+        for page in pages:
+            some = [exact(element) for element in page if isinstance(element, dict)][:left]
+            shape.see(some, self.levels + 1)
+            left -= len(some)
+            if not left:
+                break
+        return shape
+
+    def with_columns(self, columns: pa.Schema) -> "Content":
+        """Return the content of rows with these columns.
+
+        Raises:
+            UsageError: A column has the name of the row's id.
+        """
+        try:
+            return evolve(self, schema=evolve(self.schema, columns=self.nesting.identified(columns)))
+        except ValueError as error:
+            raise UsageError(f"option 'nesting': {error}") from None
+
+    @property
+    def schemas(self) -> tuple[TableSchema, ...]:
+        """The table of the rows, and the child tables of its lists.
+
+        Raises:
+            SourceError: Two of their columns would have the same name.
+        """
+        try:
+            return self.nesting.schemas(self.schema)
+        except ValueError as error:
+            raise SourceError(str(error)) from None
 
     def _selected(self, document: Any, where: str) -> list[Any]:
         """Return the values at ``content_field``: the elements of an array, or all values that the path matches."""
@@ -227,6 +311,21 @@ class Content:
             raise SourceError(f"{where}: the paths of json_field find different numbers of rows: {each_count}")
         count = counts.pop() if counts else 1
         return [{**alone, **{name: values[row] for name, values in columns.items()}} for row in range(count)]
+
+
+def _check_inference(options: Options, declared: TableSchema | None) -> None:
+    sampled = options[SCHEMA_SAMPLE] is not None
+    if sampled and declared is not None:
+        raise UsageError("option 'schema_sample': schema declares the columns, so none are inferred; leave one out")
+    if sampled and options[opt.FORMAT] not in (None, "json"):
+        raise UsageError("option 'schema_sample': columns are inferred of format = json; leave one of them out")
+    for option in INFERENCE:
+        if sampled or not options.is_set(option):
+            continue
+        if option not in (NESTING, COLUMN_NAMES):
+            raise UsageError(f"option {option.key!r}: it is for columns that are inferred; write schema_sample, too")
+        if declared is None:
+            raise UsageError(f"option {option.key!r}: rows without columns have none; write schema or schema_sample")
 
 
 def _lines(text: str) -> list[str]:

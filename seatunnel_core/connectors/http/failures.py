@@ -55,7 +55,9 @@ class ErrorsExplained:
         if any(isinstance(each, of_requests.ReadTimeout | of_urllib3.ReadTimeoutError) for each in chain):
             return f"no answer within {connection.timeout_option} = {connection.socket_timeout_ms}", True
         if isinstance(error, of_requests.ProxyError):
-            return "the proxy that the environment names (HTTPS_PROXY, HTTP_PROXY) cannot be used", True
+            refuses = "407" in str(error)
+            why = "wants another user and password" if refuses else "cannot be used"
+            return f"the proxy that the environment names (HTTPS_PROXY, HTTP_PROXY) {why}", not refuses
         if isinstance(error, FileNotFoundError | of_requests.InvalidURL | of_requests.InvalidHeader | UnicodeError):
             return _of_usage(error), False
         # An error of a file is not one of the connection: it is only in the chain because it was being handled.

@@ -16,6 +16,9 @@ from seatunnel_core.config.option import (
     Option,
     within,
 )
+from seatunnel_core.connectors.increments import incremental_option
+from seatunnel_core.connectors.schema_options import INFERENCE
+from seatunnel_core.connectors.tables import tables_option
 
 PAGE_NUMBER, CURSOR = "PageNumber", "Cursor"
 
@@ -192,6 +195,14 @@ BAD_ROWS = Option(
     doc="What happens when a row is not what schema says: the pipeline fails, or the row is counted and left out.",
 )
 
+INCREMENTAL = incremental_option(
+    "Read only what came since the last job of this name: `column` of `schema` grows with each row and each change of "
+    "one; `start` is where the first job begins, `lag` how much later than others a row may arrive, `key` the columns "
+    "that tell rows apart, `param` what the service calls the value from which on it answers, `nulls = SKIP` leaves "
+    "rows out that have no value.",
+    "param",
+)
+
 SOURCE_OPTIONS: tuple[Option[Any], ...] = (
     URL,
     METHOD,
@@ -201,6 +212,7 @@ SOURCE_OPTIONS: tuple[Option[Any], ...] = (
     AS_FORM,
     FORMAT,
     SCHEMA_BLOCK,
+    *INFERENCE,
     CONTENT_FIELD,
     JSON_FIELD,
     MISSED_IS_NULL,
@@ -227,6 +239,11 @@ SINK_OPTIONS: tuple[Option[Any], ...] = (URL, HEADERS, PARAMS, ARRAY_MODE, ARRAY
 def without(options: tuple[Option[Any], ...], *left_out: Option[Any]) -> tuple[Option[Any], ...]:
     """Return the options without some of them."""
     return tuple(option for option in options if option not in left_out)
+
+
+def with_tables(options: tuple[Option[Any], ...]) -> tuple[Option[Any], ...]:
+    """Return all options of a source whose single tables have these."""
+    return (*of_table(options), INCREMENTAL, tables_option(options))
 
 
 def of_table(options: tuple[Option[Any], ...]) -> tuple[Option[Any], ...]:

@@ -17,7 +17,6 @@ from seatunnel_core.connectors.http.client import Answer, Client
 from seatunnel_core.connectors.http.request import Request, checked_url
 from seatunnel_core.connectors.http.sink import HttpSink, texts_of
 from seatunnel_core.connectors.http.source import HttpSource
-from seatunnel_core.connectors.tables import tables_option
 from seatunnel_core.errors import SourceError, UsageError
 from seatunnel_core.rows.json_document import parsed
 from seatunnel_core.rows.value_text import json_text
@@ -27,7 +26,7 @@ _AUTHORIZATION = "Authorization"
 
 def _source_options(*own: Option[Any]) -> tuple[Option[Any], ...]:
     options = (opt.URL, *own, *opt.without(opt.SOURCE_OPTIONS, opt.URL))
-    return (*opt.of_table(options), tables_option(options))
+    return opt.with_tables(options)
 
 
 def _sink_options(*own: Option[Any]) -> tuple[Option[Any], ...]:

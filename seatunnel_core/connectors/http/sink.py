@@ -13,7 +13,8 @@ from seatunnel_core.connectors.http.client import MODULES, Answer, Client
 from seatunnel_core.connectors.http.connection import Connection
 from seatunnel_core.connectors.http.request import Request, checked_url
 from seatunnel_core.connectors.http.source import secrets_of
-from seatunnel_core.connectors.sink import Guarantee, Sink, SinkContext, SinkWriter, Staged, WriterContext
+from seatunnel_core.connectors.looking import LookingSink
+from seatunnel_core.connectors.sink import Guarantee, SinkContext, SinkWriter, Staged, WriterContext
 from seatunnel_core.errors import RowError, SinkError, UsageError
 from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.rows.kind import RowKind
@@ -21,7 +22,7 @@ from seatunnel_core.rows.value_text import json_text
 from seatunnel_core.work.committable import Committable
 
 
-class HttpSink(Sink):
+class HttpSink(LookingSink):
     """Tasks send rows as they come, so what a failed task has sent is sent again by the next one."""
 
     identifier: ClassVar[str] = "Http"
@@ -80,6 +81,11 @@ class HttpSink(Sink):
     @property
     def bound_to(self) -> Mapping[str, str]:
         return {}
+
+    def look(self, schemas: Sequence[TableSchema] | None) -> Sequence[str]:
+        with Client(self.connection, SinkError) as client:
+            client.reach(self.request(""))
+        return ["the service answers; whether it accepts the login shows with the first row"]
 
     def prepare(self, context: SinkContext) -> None:
         with Client(self.connection, SinkError) as client:

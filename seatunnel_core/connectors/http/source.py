@@ -4,11 +4,12 @@ A job requests each page once, in its tasks, as a request may cost money or cons
 first page if the method is GET, so that wrong hosts, paths, tokens, certificates and JSONPaths are found.
 """
 
+import logging
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import PurePosixPath
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 from urllib.parse import unquote, urlsplit
 
 import pyarrow as pa
@@ -20,33 +21,44 @@ from seatunnel_core.connectors.http import options as opt
 from seatunnel_core.connectors.http.client import MODULES, Answer, Client
 from seatunnel_core.connectors.http.connection import Connection
 from seatunnel_core.connectors.http.content import FILE, Content
+from seatunnel_core.connectors.http.increments import RowIncrements, row_increments
 from seatunnel_core.connectors.http.paging import GUESSED_ROWS, Paging
 from seatunnel_core.connectors.http.request import Request, checked_url
+from seatunnel_core.connectors.increments import Increment, OptionIncrements
 from seatunnel_core.connectors.source import Enumeration, Item, Planning, PollResult, ReadContext, Source
-from seatunnel_core.connectors.tables import tables_option
 from seatunnel_core.errors import SourceError, UsageError
 from seatunnel_core.rows.batch import Batch, TableSchema
+from seatunnel_core.rows.inference.shape import Shape
+from seatunnel_core.rows.schema_text import schema_from_text, schema_to_text
 from seatunnel_core.work.split import Split
+from seatunnel_core.work.window import Cursor, Window
 
 _BOTH = (
     "params of a POST without a body are sent in the url, as newer versions of SeaTunnel do it, and as a form, as "
     "2.3.8 does; write keep_params_as_form = true for the form alone, false for the url alone"
 )
+_PAGES_KEEP = (
+    "Not so for rows that move from page to page while they are read: ask for an order that keeps, such as that of the "
+    "column of incremental"
+)
+T = TypeVar("T")
+_Page = Callable[[Answer, str], tuple[int, Iterator[T]]]
+"""Takes an answer and its place, and returns the number of rows in it, and what is made of them."""
+
+_log = logging.getLogger(__name__)
+
 _ROW_BYTES = 200
 """The estimated size of a row. The weight of a split only influences how splits are packed into units."""
 
 
-class HttpSource(Source):
+class HttpSource(Source, OptionIncrements[RowIncrements]):
     """Pages are read in parallel if their number is known, else as one split; a streaming job requests all repeatedly.
 
     So a failure of a task repeats all pages where they are one split.
     """
 
     identifier: ClassVar[str] = "Http"
-    declared: ClassVar[tuple[Option[Any], ...]] = (
-        *opt.of_table(opt.SOURCE_OPTIONS),
-        tables_option(opt.SOURCE_OPTIONS),
-    )
+    declared: ClassVar[tuple[Option[Any], ...]] = opt.with_tables(opt.SOURCE_OPTIONS)
     task_modules: ClassVar[tuple[str, ...]] = (*MODULES, "jsonpath")
     waits = True
     credentials: ClassVar[str] = "headers and params"
@@ -62,7 +74,6 @@ class HttpSource(Source):
 
     def __init__(self, options: Options) -> None:
         super().__init__(options)
-        self.replayable = options[opt.REPLAYABLE]  # type: ignore[misc]  # as the user declares for this service
         self._content = Content.of(options)
         self._connection = Connection.of(options, hidden=secrets_of(options), credentials=self.credentials)
         self._paging = Paging.of(options)
@@ -75,6 +86,16 @@ class HttpSource(Source):
             self.remarks = (_BOTH,)
         if self._paging is not None:
             self._paging.check(request)
+        increment: Increment | None = options.get(opt.INCREMENTAL.key)
+        self._increments = (
+            None if increment is None else row_increments(increment, self._content, self._paging, request)
+        )
+        self._window: Window | None = None
+        self._asked_from: str | None = None
+        says = options.is_set(opt.REPLAYABLE)
+        self.replayable = bool(options[opt.REPLAYABLE]) if says else increment is not None  # type: ignore[misc]
+        if increment is not None and self.replayable:
+            self.caveat = _PAGES_KEEP
 
     def _written(self) -> Request:
         """Return the request as the options describe it."""
@@ -96,13 +117,36 @@ class HttpSource(Source):
 
     def run_in(self, *, streaming: bool) -> None:
         self.bounded = not streaming
+        if streaming and self._content.sample is not None:
+            raise UsageError(
+                "option 'schema_sample': a streaming job asks for ever, and its columns are declared: schema "
+                "{ fields { id = bigint } }; or write job.mode = BATCH"
+            )
+        if streaming and self._content.nesting.identifies:
+            raise UsageError(
+                "option 'nesting': a streaming job gets the same rows again and again, with the same ids; write "
+                "nesting = columns, or job.mode = BATCH"
+            )
+        if streaming and self._increments is not None:
+            raise UsageError(
+                "option 'incremental': a streaming job asks for everything again and again; write job.mode = BATCH, "
+                "and run the job as often as you like"
+            )
 
-    def planned_schemas(self) -> tuple[TableSchema, ...]:
-        if self.options[opt.METHOD] == "GET":
-            self._look_at_first_page()
-        return (self._content.schema,)
+    def planned_schemas(self) -> tuple[TableSchema, ...] | None:
+        seen = self._look_at_first_page() if self.options[opt.METHOD] == "GET" else []
+        if self._content.sample is None:
+            return self._content.schemas
+        columns = self._content.shape([seen]).columns()
+        return self._content.with_columns(columns).schemas if columns.names else None
 
-    def _look_at_first_page(self) -> None:
+    def planned_reading(self) -> Sequence[str]:
+        if self._content.sample is None:
+            return ()
+        return (f"its columns are those of the {self._content.looked_at}; here the first page was looked at",)
+
+    def _look_at_first_page(self) -> list[Any]:
+        """Return the elements of the first page; none of a page without columns."""
         with self._client() as client:
             request = self._first(client)
             if self._content.format == "binary":
@@ -110,15 +154,34 @@ class HttpSource(Source):
                     next(pieces)
             elif self._content.has_columns:
                 documents = self._content.documents(client.send(request).decoded(request.shown), request.shown)
-                self._content.elements(documents, request.shown)
+                return self._content.elements(documents, request.shown)
             else:
                 self._content.counted(client.send(request).decoded(request.shown), request.shown)
+        return []
+
+    def discover(self, planning: Planning) -> Sequence[Item]:
+        return ({},) if self._content.sample is not None else ()
+
+    def inspect(self, item: Item, planning: Planning) -> Item:
+        bodies = self._bodies(planning)
+        every = {"first": bodies[0]["first"], "last": bodies[-1]["last"]}
+        with self._client() as client:
+            return {"shape": self._content.shape(self._pages(client, every, self._elements)).body()}
 
     def enumerate(self, inspected: Sequence[Item], planning: Planning) -> Enumeration:
+        if self._window is not None and self._window.upto is None:
+            return Enumeration(schemas=self._content.schemas, splits=())
         polls: Sequence[Item] = [{}] if self.bounded else inspected
-        bodies = [{**poll, **body} for poll in polls for body in self._bodies(planning)]
+        content, columns = self._content, {}
+        if content.sample is not None:
+            found = Shape.of(stored.below(inspected[0], "shape")).columns()
+            content, columns = content.with_columns(found), {"columns": schema_to_text(found)}
+            if not found.names:
+                _log.warning("%s has no row with a field, so there are no rows", self._written().shown)
+                return Enumeration(schemas=(), splits=())
+        bodies = [{**poll, **body, **columns} for poll in polls for body in self._bodies(planning)]
         splits = [self._split(index, body) for index, body in enumerate(bodies)]
-        return Enumeration(schemas=(self._content.schema,), splits=tuple(splits))
+        return Enumeration(schemas=content.schemas, splits=tuple(splits))
 
     def poll(self, memory: Item, planning: Planning) -> PollResult:
         poll = stored.number(memory, "polls") + 1 if memory else 1
@@ -134,35 +197,74 @@ class HttpSource(Source):
         rows = pages * ((self._paging and self._paging.rows) or GUESSED_ROWS)
         return Split(index=index, rows=rows, weight_bytes=rows * _ROW_BYTES, body=body)
 
+    # -- increments -----------------------------------------------------------------------------------------------
+
+    def window(self, after: Cursor | None) -> Window:
+        increments = self._asked_increments()
+        self._asked_from = increments.asked_from(after)
+        context = _Looking(fails=self.options[opt.BAD_ROWS] != "SKIP")
+
+        def page(answer: Answer, where: str) -> tuple[int, Iterator[pa.RecordBatch]]:
+            return self._page(self._content, answer, where, context)
+
+        (body,) = self._bodies(Planning(parallelism=1))
+        with self._client() as client:
+            return increments.window(self._pages(client, body, page), after)
+
+    def read_window(self, window: Window) -> None:
+        super().read_window(window)
+        self._asked_from = self._asked_increments().asked_from(window.after)
+
+    def _kept(self, pages: Iterator[pa.RecordBatch], context: ReadContext) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of the window; all of them without one."""
+        if self._increments is None or self._window is None:
+            yield from pages
+            return
+        before = set[str]()
+        for rows in pages:
+            kept = self._increments.kept(rows, self._window, before, context)
+            if kept.num_rows:
+                yield kept
+
     # -- reading --------------------------------------------------------------------------------------------------
 
     def read(self, split: Split, context: ReadContext) -> Iterator[Batch]:
-        with self._client() as client:
-            for rows in self._rows(client, split, context):
-                yield Batch(table=self._content.schema.table, rows=rows)
+        content = self._content
+        if content.sample is not None:
+            content = content.with_columns(schema_from_text(stored.text(split.body, "columns")))
 
-    def _rows(self, client: Client, split: Split, context: ReadContext) -> Iterator[pa.RecordBatch]:
+        def page(answer: Answer, where: str) -> tuple[int, Iterator[pa.RecordBatch]]:
+            return self._page(content, answer, where, context)
+
+        with self._client() as client:
+            if content.format == "binary":
+                pages: Iterator[pa.RecordBatch] = self._file(client, self._identified(client))
+            else:
+                pages = self._pages(client, split.body, page)
+            for rows in self._kept(pages, context):
+                yield from content.nesting.batches(Batch(table=content.schema.table, rows=rows))
+
+    def _pages(self, client: Client, body: Mapping[str, Any], page: "_Page[T]") -> Iterator[T]:
+        """Yield what ``page`` makes of each page of a split."""
         request = self._identified(client)
-        if self._content.format == "binary":
-            yield from self._file(client, request)
-        elif self._paging is None:
-            yield from self._page(client.send(request), request.shown, context)[1]
+        if self._paging is None:
+            yield from page(client.send(request), request.shown)[1]
         elif self._paging.by_cursor:
-            yield from self._by_cursor(self._paging, client, request, context)
+            yield from self._by_cursor(self._paging, client, request, page)
         else:
-            last = stored.member(split.body, "last")
-            most = None if last is None else stored.number(split.body, "last")
-            yield from self._by_number(self._paging, client, request, context, stored.number(split.body, "first"), most)
+            last = stored.member(body, "last")
+            most = None if last is None else stored.number(body, "last")
+            yield from self._by_number(self._paging, client, request, page, stored.number(body, "first"), most)
 
     def _by_number(
-        self, paging: Paging, client: Client, request: Request, context: ReadContext, first: int, last: int | None
-    ) -> Iterator[pa.RecordBatch]:
+        self, paging: Paging, client: Client, request: Request, page: "_Page[T]", first: int, last: int | None
+    ) -> Iterator[T]:
         before: bytes | None = None
         number = first
         while last is None or number <= last:
             where = f"{request.shown}, page {number}"
             answer = client.send(paging.request(request, str(number)))
-            count, batches = self._page(answer, where, context)
+            count, batches = page(answer, where)
             if last is None and count and answer.content == before:
                 raise SourceError(
                     f"{where} is the same as the page before: the service does not look at {paging.name!r}. Correct "
@@ -173,15 +275,13 @@ class HttpSource(Source):
                 return
             before, number = answer.content, number + 1
 
-    def _by_cursor(
-        self, paging: Paging, client: Client, request: Request, context: ReadContext
-    ) -> Iterator[pa.RecordBatch]:
+    def _by_cursor(self, paging: Paging, client: Client, request: Request, page: "_Page[T]") -> Iterator[T]:
         cursor: str | None = None
         number = 1
         while True:
             where = f"{request.shown}, page {number}"
             answer = client.send(paging.request(request, cursor))
-            yield from self._page(answer, where, context)[1]
+            yield from page(answer, where)[1]
             following = paging.cursor(self._content.documents(answer.decoded(where), where))
             if following is None:
                 return
@@ -189,14 +289,21 @@ class HttpSource(Source):
                 raise SourceError(f"{where} gives the cursor with which it was asked for: look at cursor_field")
             cursor, number = following, number + 1
 
-    def _page(self, answer: Answer, where: str, context: ReadContext) -> tuple[int, Iterator[pa.RecordBatch]]:
+    def _page(
+        self, content: Content, answer: Answer, where: str, context: ReadContext
+    ) -> tuple[int, Iterator[pa.RecordBatch]]:
         """Return the number of rows in an answer, including bad ones, and the rows."""
-        if not self._content.has_columns:
+        if not content.has_columns:
             text = answer.decoded(where)
-            return self._content.counted(text, where), self._content.texts(text, where)
+            return content.counted(text, where), content.texts(text, where)
+        count, found = self._elements(answer, where)
+        return count, (rows for elements in found for rows in content.batches(elements, where, context))
+
+    def _elements(self, answer: Answer, where: str) -> tuple[int, Iterator[list[Any]]]:
+        """Return the number of rows in an answer, and the JSON values that become a row each, as one list."""
         documents = self._content.documents(answer.decoded(where), where)
         elements = self._content.elements(documents, where)
-        return self._content.of_page(documents, len(elements)), self._content.batches(elements, where, context)
+        return self._content.of_page(documents, len(elements)), iter((elements,))
 
     def _file(self, client: Client, request: Request) -> Iterator[pa.RecordBatch]:
         for number, (headers, data) in enumerate(client.pieces(request, self.options[opt.CHUNK_SIZE])):
@@ -208,6 +315,9 @@ class HttpSource(Source):
 
     def _identified(self, client: Client) -> Request:
         request = self._written()
+        increment = self.increment
+        if increment is not None and increment.param is not None:
+            request = request.with_key(increment.param, self._asked_from)
         return evolve(request, headers={**self.identity(client), **request.headers})
 
     def _first(self, client: Client) -> Request:
@@ -224,6 +334,20 @@ class HttpSource(Source):
         if stored.member(body, "last") is None:
             return f"all pages of {shown}"
         return f"pages {stored.number(body, 'first')} to {stored.number(body, 'last')} of {shown}"
+
+
+class _Looking(ReadContext):
+    """What becomes of bad rows when an increment is planned: those that are left out are counted when it is read."""
+
+    def __init__(self, *, fails: bool) -> None:
+        self._fails = fails
+
+    def skip(self, error: Exception, rows: int = 1) -> None:
+        if self._fails:
+            raise error
+
+    def note(self, what: str, example: str, rows: int = 1) -> None:
+        """Nothing is counted."""
 
 
 def in_both_places(options: Options) -> bool:
