@@ -43,6 +43,9 @@ class Column:
     in_utc: bool = False
     """Whether it has no time zone and stores timestamps with one converted to UTC."""
 
+    zone: str = ""
+    """The zone of the session, where that is what its values are shown and compared in."""
+
     nullable: bool = True
     filled: bool = False
     """Whether the database fills it when an INSERT omits it: a default, or a generated number."""

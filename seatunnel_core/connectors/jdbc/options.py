@@ -15,6 +15,15 @@ from seatunnel_core.config.option import (
     Option,
     within,
 )
+from seatunnel_core.connectors.growing import TARGET_CONTRACT
+from seatunnel_core.connectors.increments import INCREMENTAL
+from seatunnel_core.connectors.write_mode import (
+    HISTORY_COLUMNS,
+    KEEP_HISTORY,
+    MERGE_KEY,
+    REPLACE_PARTITIONS,
+    WRITE_MODE,
+)
 
 _NO_JARS = "no jar is needed: the driver follows from url"
 
@@ -167,6 +176,7 @@ SOURCE_OPTIONS: tuple[Option[Any], ...] = (
     TABLE_PATH,
     TABLE_LIST,
     WHERE,
+    INCREMENTAL,
     *_SPLITTING,
     FETCH_SIZE,
     ROW_ERRORS,
@@ -194,7 +204,7 @@ SINK_QUERY = Option(
     "query",
     STRING,
     required=True,
-    unless=("generate_sink_sql",),
+    unless=("generate_sink_sql", "write_mode"),
     doc="A statement INSERT … VALUES (…) with ? for the columns of the rows in their order, or :name for those of "
     "a name.",
 )
@@ -263,6 +273,11 @@ SINK_OPTIONS: tuple[Option[Any], ...] = (
     DATABASE,
     TABLE,
     SINK_QUERY,
+    WRITE_MODE,
+    MERGE_KEY,
+    KEEP_HISTORY,
+    HISTORY_COLUMNS,
+    REPLACE_PARTITIONS,
     PRIMARY_KEYS,
     UPSERT,
     QUERY_KEY,
@@ -271,6 +286,7 @@ SINK_OPTIONS: tuple[Option[Any], ...] = (
     EXACTLY_ONCE,
     COMMIT_ATTEMPTS,
     SCHEMA_SAVE_MODE,
+    TARGET_CONTRACT,
     DATA_SAVE_MODE,
     CUSTOM_SQL,
     Option(

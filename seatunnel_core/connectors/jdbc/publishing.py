@@ -4,8 +4,9 @@ A commit first locks the row of its pipeline and compares the epoch. An engine t
 there, or waits until the newer engine has written it, and fails. So an engine never commits after a newer one started.
 """
 
+import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 
 from attrs import frozen
@@ -14,7 +15,10 @@ from seatunnel_core import stored
 from seatunnel_core.connectors.jdbc.column import Column
 from seatunnel_core.connectors.jdbc.databases.dialect import Dialect
 from seatunnel_core.connectors.jdbc.databases.table_path import TablePath
-from seatunnel_core.connectors.jdbc.save_mode import key_of_job
+from seatunnel_core.connectors.jdbc.history import History
+from seatunnel_core.connectors.jdbc.replacing import TABLE as REPLACING_TABLE
+from seatunnel_core.connectors.jdbc.replacing import Replacing
+from seatunnel_core.connectors.jdbc.save_mode import WAIT_S, key_of_job
 from seatunnel_core.connectors.jdbc.staging import COMMITS, PIPELINES, TABLES, key_of, owner, prefix_of
 from seatunnel_core.connectors.jdbc.statement import Statement
 from seatunnel_core.connectors.jdbc.target import KIND, NUMBER, Target
@@ -37,6 +41,14 @@ class Publishing:
     context: SinkContext
     upserts: bool
     statement: Statement | None
+    ordered: bool = False
+    """Whether the order of rows counts, so that parts of a unit, which have none, must not share a key."""
+
+    history: History | None = None
+    """The columns of versions that stay; ``None`` where a row replaces the one with its key."""
+
+    replacing: Replacing | None = None
+    """Where rows are collected that replace those of their table in the end; ``None`` where they go there at once."""
 
     @property
     def who(self) -> str:
@@ -55,7 +67,7 @@ class Publishing:
         Raises:
             SinkError: A newer engine has the pipeline.
         """
-        for statement in TABLES:
+        for statement in (*TABLES, *([REPLACING_TABLE] if self.replacing else [])):
             self._make(statement + self.dialect.table_options + self.dialect.text_order)
         with self.transaction() as connection:
             self.dialect.wait_for_locks(connection, _CLAIM_S)
@@ -122,8 +134,10 @@ class Publishing:
             CommitError: Another engine has the pipeline, a staging table is gone, a committable is not of this sink, or
                 it is recorded as committed although ``again`` is false.
         """
-        with self.transaction() as connection:
+        with self.transaction() as connection, ExitStack() as locks:
             self.hold(connection)
+            if self.history is not None:
+                locks.enter_context(self._alone(connection, committables))
             done = self._done(connection, [each.id for each in committables])
             if done and not again:
                 raise CommitError(
@@ -133,13 +147,39 @@ class Publishing:
             unique: dict[tuple[TablePath, tuple[str, ...]], tuple[bool, bool]] = {}
             for committable in committables:
                 if committable.id not in done:
-                    for part in self._parts(committable):
+                    parts = self._parts(committable)
+                    if self.ordered:
+                        self._refuse_clash(connection, parts)
+                    for part in parts:
                         self._move(connection, committable, part, unique)
                     values = f"({self._key}, {self.dialect.literal(committable.id)}, {self.context.epoch})"
                     self._run(connection, f"INSERT INTO {COMMITS} (pipeline, committable, epoch) VALUES {values}")
             connection.commit()
         if self.dialect.ddl_commits:
             self._drop(part["staging"] for committable in committables for part in self._parts(committable))
+
+    @contextmanager
+    def _alone(self, connection: Any, committables: Sequence[Committable]) -> Iterator[None]:
+        """Let other jobs that keep versions in the same tables wait: each might add its row as the current version."""
+        paths = {tuple(part["target"]) for committable in committables for part in self._parts(committable)}
+        with ExitStack() as locks:
+            for path in sorted(paths):
+                digest = hashlib.sha256("\0".join(path).encode()).hexdigest()[:24]
+                locks.enter_context(self.dialect.exclusively(connection, f"seatunnel_versions_{digest}", WAIT_S))
+                self.dialect.lock_table(connection, path, reads=True)
+            yield
+
+    def replace(self) -> None:
+        """Put collected rows in the place of those of their tables, in one transaction; do nothing when it is done."""
+        assert self.replacing is not None
+        with self.transaction() as connection:
+            self.hold(connection)
+            done = self.replacing.replace(connection)
+            if not self.dialect.ddl_commits:
+                self.replacing.drop(connection, done)
+            connection.commit()
+        if self.dialect.ddl_commits:
+            self._drop(done)
 
     def _drop(self, names: Iterable[str]) -> None:
         """Drop staging tables whose rows were moved; those that cannot be dropped now are swept later."""
@@ -179,7 +219,7 @@ class Publishing:
         unique: dict[tuple[TablePath, tuple[str, ...]], tuple[bool, bool]],
     ) -> None:
         staging = self.dialect.quoted(part["staging"])
-        path, keys = tuple(part["target"]), tuple(part["keys"])
+        path, keys = self._place(part), tuple(part["keys"])
         try:
             names = self._columns(connection, staging)
         except Exception as error:
@@ -206,10 +246,39 @@ class Publishing:
         )
         if not is_unique:
             self._refuse_repeated(connection, target, staging)
-        for statement in target.moves(self.dialect, staging, changes=part["changes"]):
+        for statement in self._moves(target, staging, changes=part["changes"]):
             self._run(connection, statement)
         if not self.dialect.ddl_commits:
             self._run(connection, f"DROP TABLE {staging}")
+
+    def _moves(self, target: Target, staging: str, *, changes: bool) -> Iterator[str]:
+        if self.history is not None:
+            return self.history.moves(self.dialect, target, staging)
+        return target.moves(self.dialect, staging, changes=changes)
+
+    def _place(self, part: Mapping[str, Any]) -> TablePath:
+        """Return the table into which rows are moved: their target, or the one that collects them for it."""
+        path = tuple(part["target"])
+        return path if self.replacing is None else (self.replacing.collected(path),)
+
+    def _refuse_clash(self, connection: Any, parts: Sequence[Mapping[str, Any]]) -> None:
+        """Raise an error for a key that stands in several parts of a unit, as tasks of a query leave them."""
+        targets: dict[tuple[str, ...], list[Mapping[str, Any]]] = {}
+        for part in parts:
+            targets.setdefault(tuple(part["target"]), []).append(part)
+        for path, same in ((path, same) for path, same in targets.items() if len(same) > 1):
+            keys = ", ".join(map(self.dialect.quoted, same[0]["keys"]))
+            each = (f"SELECT DISTINCT {keys} FROM {self.dialect.quoted(part['staging'])}" for part in same)
+            every = f"({' UNION ALL '.join(each)}) AS seatunnel_keys"
+            for key in self.dialect.ask(
+                connection, f"SELECT {keys} FROM {every} GROUP BY {keys} HAVING count(*) > 1 LIMIT 1"
+            ):
+                shown = ", ".join(f"{name} = {value}" for name, value in zip(same[0]["keys"], key, strict=True))
+                raise CommitError(
+                    f"{self.who}: the key {shown} comes twice from a query, whose rows have no order, so it is not "
+                    f"known which one {'.'.join(path)} should keep; let the query give each key once, and begin the "
+                    "job anew"
+                )
 
     def _places(self, connection: Any) -> Sequence[str]:
         if self.statement is None or not self.statement.repeats:
@@ -278,6 +347,8 @@ class Publishing:
                 self._run(connection, f"DELETE FROM {table} WHERE pipeline = {self._key}")
             job = self.dialect.literal(key_of_job(self.context.job_id))
             self._run(connection, f"DELETE FROM {COMMITS} WHERE pipeline = {job}")
+            if self.replacing is not None:
+                self.replacing.clear(connection)
             connection.commit()
 
     # -- statements -----------------------------------------------------------------------------------------------

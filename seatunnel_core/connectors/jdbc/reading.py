@@ -1,7 +1,7 @@
 """A table or query that a source reads: its columns, its splits, and the SELECT for each split."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -78,14 +78,7 @@ class Reading:
         by_name = {column.name: column for column in columns}
         asked = self.options[opt.PARTITION_COLUMN]
         if asked is not None:
-            name = asked.strip('"`')
-            if name not in by_name:
-                meant = nearest(name, by_name)
-                raise SourceError(
-                    f"option 'partition_column': {self.name} has no column {name!r}"
-                    + (f"; did you mean {meant}?" if meant else f"; it has {', '.join(by_name)}")
-                )
-            return by_name[name]
+            return _column(self.name, columns, asked.strip('"`'), "partition_column")
         if table is None or self.query is not None:
             return None
         keys = [[by_name[name] for name in key] for key in (table.primary_key, *table.unique_keys) if key]
@@ -93,6 +86,22 @@ class Reading:
         in_keys = (column for column in (*first, *(column for key in keys for column in key)))
         with_order = (column for column in in_keys if not self.dialect.orders[column.order].description)
         return next(with_order, first[0] if first else None)
+
+
+def _column(table: str, columns: Sequence[Column], name: str, option: str) -> Column:
+    """Return the column that an option names.
+
+    Raises:
+        SourceError: The table has none of this name.
+    """
+    by_name = {column.name: column for column in columns}
+    if name in by_name:
+        return by_name[name]
+    meant = nearest(name, by_name)
+    raise SourceError(
+        f"option {option!r}: {table} has no column {name!r}"
+        + (f"; did you mean {meant}?" if meant else f"; it has {', '.join(by_name)}")
+    )
 
 
 def _narrowed(column: Column) -> Column:
@@ -113,8 +122,15 @@ class Found:
     @property
     def where(self) -> str:
         """The condition on the rows of all splits, or ``""``."""
-        both = [f"({each})" for each in (self.reading.where, self.bounds) if each]
-        return " AND ".join(both)
+        return _both(self.reading.where, self.bounds)
+
+    def column(self, name: str, option: str) -> Column:
+        """Return the column that an option names.
+
+        Raises:
+            SourceError: There is none of this name.
+        """
+        return _column(self.reading.name, self.columns, name, option)
 
     def division_note(self) -> str | None:
         """Return a note for users where rows are divided in an order for which no index helps, else ``None``."""
@@ -138,10 +154,18 @@ class Found:
             primary_key=key if names.issuperset(key) else (),
         )
 
-    def bodies(self, connection: Any, planning: Planning) -> list[tuple[Mapping[str, Any], int]]:
-        """Return the body of each split, and its estimated number of rows."""
+    def bodies(self, connection: Any, planning: Planning, more: str = "") -> list[tuple[Mapping[str, Any], int]]:
+        """Return the body of each split, and its estimated number of rows.
+
+        Args:
+            connection: To the database.
+            planning: What the engine knows.
+            more: A further condition on the rows. Where none meets it, there is no split.
+        """
         reading, options = self.reading, self.reading.options
-        rows = self._rows(connection)
+        rows = self._counted(connection, more) if more else max(1, self._rows(connection))
+        if not rows:
+            return []
         if self.split_column is None:
             return [({"column": "", **Piece().body()}, rows)]
         number = options[opt.PARTITION_NUM]
@@ -152,7 +176,7 @@ class Found:
             dialect=reading.dialect,
             ask=lambda statement: reading.dialect.ask(connection, statement),
             relation=reading.relation,
-            where=self.where,
+            where=_both(self.where, more),
             column=self.split_column,
             options=options,
             rows=rows,
@@ -160,8 +184,8 @@ class Found:
         column = self.split_column.name  # a job that goes on may name another one, and these borders are of this
         return [({"column": column, **piece.body()}, piece.rows) for piece in divided.pieces(number, at_least)]
 
-    def statement(self, body: Mapping[str, Any]) -> str:
-        """Return the SELECT for a split, from its body."""
+    def statement(self, body: Mapping[str, Any], more: str = "") -> str:
+        """Return the SELECT for a split, from its body, and with a further condition."""
         dialect = self.reading.dialect
         shown = [(column, column.read, column.name) for column in self.columns]
         shown += [
@@ -173,7 +197,7 @@ class Found:
             f"{expression.replace('{}', dialect.quoted(column.name))} AS {dialect.quoted(name)}"
             for column, expression, name in shown
         )
-        narrowed = condition(dialect, body, self.where)
+        narrowed = condition(dialect, body, _both(self.where, more))
         return f"SELECT {asked} FROM {self.reading.relation}{narrowed}"
 
     def _rows(self, connection: Any) -> int:
@@ -182,10 +206,19 @@ class Found:
         if reading.path is not None and reading.query is None and not reading.options[opt.SELECT_COUNT]:
             estimated = reading.dialect.estimated_rows(connection, reading.path)
         if estimated is None and (self.split_column is not None or reading.options[opt.SELECT_COUNT]):
-            where = f" WHERE {self.where}" if self.where else ""
-            asked = f"SELECT count(*) FROM {reading.relation}{where}"
-            estimated = int(reading.dialect.ask(connection, asked)[0][0])
-        return max(1, estimated or 1)
+            estimated = self._counted(connection)
+        return estimated or 1
+
+    def _counted(self, connection: Any, more: str = "") -> int:
+        both = _both(self.where, more)
+        where = f" WHERE {both}" if both else ""
+        asked = f"SELECT count(*) FROM {self.reading.relation}{where}"
+        return int(self.reading.dialect.ask(connection, asked)[0][0])
+
+
+def _both(*conditions: str) -> str:
+    """Return the condition that all of several hold; ``""`` is none."""
+    return " AND ".join(f"({each})" for each in conditions if each)
 
 
 def readings_of(dialect: Dialect, options: Options) -> tuple[Reading, ...]:

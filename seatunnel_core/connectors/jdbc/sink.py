@@ -4,28 +4,35 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any, ClassVar
 
+from attrs import evolve
+
 from seatunnel_core.config.option import Option, Options
+from seatunnel_core.connectors.additions import AddingSink
+from seatunnel_core.connectors.growing import TARGET_CONTRACT
 from seatunnel_core.connectors.jdbc import options as opt
 from seatunnel_core.connectors.jdbc.address import address_of
 from seatunnel_core.connectors.jdbc.databases.dialect import TASK_MODULES, dialect_of
 from seatunnel_core.connectors.jdbc.databases.table_path import TablePath
+from seatunnel_core.connectors.jdbc.growth import Growth
+from seatunnel_core.connectors.jdbc.history import History, history_of, target_with
+from seatunnel_core.connectors.jdbc.looking import LookedMode, look_at_table, look_into, tried
+from seatunnel_core.connectors.jdbc.modes import mode_of, refuse_partial
 from seatunnel_core.connectors.jdbc.publishing import Publishing
+from seatunnel_core.connectors.jdbc.replacing import Replacing
 from seatunnel_core.connectors.jdbc.save_mode import WAIT_S, TableSaveMode
 from seatunnel_core.connectors.jdbc.statement import statement_of
-from seatunnel_core.connectors.jdbc.target import (
-    Target,
-    new_columns,
-    target_of_statement,
-    target_table,
-)
+from seatunnel_core.connectors.jdbc.target import Target, new_columns
 from seatunnel_core.connectors.jdbc.writer import JdbcWriter
-from seatunnel_core.connectors.sink import Guarantee, SaveMode, Sink, SinkContext, WriterContext
+from seatunnel_core.connectors.looking import LookingSink
+from seatunnel_core.connectors.sink import Guarantee, SaveMode, SinkContext, WriterContext
+from seatunnel_core.connectors.sink_errors import named_errors
 from seatunnel_core.connectors.staging.table_names import VARIABLE, filled
+from seatunnel_core.connectors.write_mode import DECIDING
 from seatunnel_core.connectors.written_options import written_options
-from seatunnel_core.errors import CommitError, ConnectorError, SinkError, UsageError
+from seatunnel_core.errors import CommitError, SinkError, UsageError
 from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.work.committable import Committable
 
@@ -38,7 +45,7 @@ _PAUSE_S = 1.0
 """The pause between two attempts of a commit, about the time that a killed server takes to restart."""
 
 
-class JdbcSink(Sink):
+class JdbcSink(AddingSink, LookingSink):
     """With ``is_exactly_once``, rows are staged in tables of their own, and one transaction moves them.
 
     There are staging tables for each work unit. The transaction also drops them, and records what was committed and by
@@ -69,12 +76,18 @@ class JdbcSink(Sink):
             raise UsageError(
                 f"option 'url': the sink Jdbc does not write jdbc:{address.kind}: {self._dialect.not_written}"
             )
-        self._stages: bool = options[opt.EXACTLY_ONCE]
+        self._mode = mode_of(options)
+        self.needs_order = self._mode is not None and self._mode.merges
+        self.needs_end = self._mode is not None and self._mode.replaces
+        self._stages: bool = options[opt.EXACTLY_ONCE] or self.needs_order or self.needs_end
         self._batch_rows: int = options[opt.BATCH_SIZE]
-        generates = options[opt.GENERATE] and not options[opt.SINK_QUERY]
+        generates = (options[opt.GENERATE] or self._mode is not None) and not options[opt.SINK_QUERY]
         self._statement = None if generates else statement_of(_query(options))
         if options[opt.GENERATE] and not generates:
             _log.warning("the sink Jdbc: query stands beside generate_sink_sql = true, and rows go into query alone")
+        if self._statement is not None and options.is_set(TARGET_CONTRACT):
+            raise UsageError("option 'schema_contract': it is for a table, and rows go into query; leave it out")
+        self._growth = Growth(dialect=self._dialect, contract=options[TARGET_CONTRACT])
         if options[opt.DATA_SAVE_MODE] == "CUSTOM_PROCESSING" and not options[opt.CUSTOM_SQL]:
             raise UsageError("option 'custom_sql': data_save_mode is CUSTOM_PROCESSING, and the statement is missing")
         self._check_names()
@@ -102,7 +115,7 @@ class JdbcSink(Sink):
     @property
     def bound_to(self) -> Mapping[str, str]:
         """The database and the options that decide how rows are written; a committable itself names its table."""
-        how = written_options(self.options, opt.EXACTLY_ONCE, opt.SINK_QUERY, opt.GENERATE, opt.UPSERT)
+        how = written_options(self.options, opt.EXACTLY_ONCE, opt.SINK_QUERY, opt.GENERATE, opt.UPSERT, *DECIDING)
         return {opt.URL.key: str(self._dialect.address), **how}
 
     @property
@@ -113,6 +126,10 @@ class JdbcSink(Sink):
         does = [data] if data != "APPEND_DATA" else []
         where = (str(self._dialect.address), self.options[opt.DATABASE] or "", self.options[opt.TABLE] or "")
         return SaveMode(target="/".join(where), does=", ".join(does + [schema] * (schema == "RECREATE_SCHEMA")))
+
+    def check_schema(self, schema: TableSchema) -> None:
+        if self._mode is not None:
+            self._mode.check(schema)
 
     # -- at the start ---------------------------------------------------------------------------------------------
 
@@ -131,6 +148,7 @@ class JdbcSink(Sink):
         self._of_driver.seen = set()
 
     def create_tables(self, schemas: Sequence[TableSchema], context: SinkContext) -> None:
+        self.check_schemas(schemas)
         with self._of_driver.lock:  # the sources of a pipeline come here at the same time
             for schema in schemas:
                 with self._errors_wrapped(context, f"the table for the rows of {schema.table} cannot be made ready"):
@@ -142,15 +160,19 @@ class JdbcSink(Sink):
             if self._claims:
                 publishing.hold(connection)
             if self._statement is not None:
-                return self._checked_statement(connection, schema)
-            path = self._path(schema)
-            names = {name: self._written(name) for name in schema.columns.names}
-            keys = tuple(self._written(name) for name in self._keys(schema))
+                return tried(self._dialect, connection, self._statement, schema)
+            path, names, keys = self._named(schema)
             with self._saved(connection, path, context):
                 table = self._dialect.table(connection, path)
                 if table is None:
                     self._create(connection, path, schema, names, keys)
                     table = self._dialect.table(connection, path)
+                else:
+                    table, done = self._growth.carried_out(connection, path, table, schema, names, keys)
+                    for told in done:
+                        _log.warning("the sink Jdbc: the table %s %s", self._dialect.table_name(path), told)
+                    if self._of_driver.save_mode_left and self._adds(keys):
+                        self._note_rows(connection, path, schema)
                 connection.commit()
             if table is None:
                 raise SinkError(f"the table {self._dialect.table_name(path)} was dropped by somebody else")
@@ -159,11 +181,48 @@ class JdbcSink(Sink):
                     f"the table {self._dialect.table_name(path)} has no transactions, so rows cannot come exactly "
                     "once: give it ENGINE=InnoDB, or write is_exactly_once = false"
                 )
-            upserts = self.options[opt.UPSERT]
-            return target_table(self._dialect, table, path, schema, names=names, keys=keys, upserts=upserts)
+            how: Any = {"names": names, "keys": () if self.needs_end else keys, "upserts": self.options[opt.UPSERT]}
+            target = target_with(self._history, self._dialect, connection, table, path, schema, **how)
+            if publishing.replacing is not None:
+                publishing.replacing.collect_for(connection, target)
+                connection.commit()
+            if self.needs_order and self._history is None:
+                refuse_partial(target, table)
+            return evolve(target, needs_key=self.needs_order)
+
+    def _adds(self, keys: Sequence[str]) -> bool:
+        """Return whether rows come beside those that a table has."""
+        return not (self.needs_end or (keys and self.options[opt.UPSERT]))
+
+    def _named(self, schema: TableSchema) -> tuple[TablePath, dict[str, str], tuple[str, ...]]:
+        """Return the table for rows of a schema, the names of its columns there, and its key."""
+        names = {name: self._written(name) for name in schema.columns.names}
+        return self._path(schema), names, tuple(self._written(name) for name in self._keys(schema))
+
+    def look(self, schemas: Sequence[TableSchema] | None) -> Sequence[str]:
+        return look_into(self._dialect, lambda connection: [self._looked(connection, each) for each in schemas or ()])
+
+    def _looked(self, connection: Any, schema: TableSchema) -> Sequence[str]:
+        if self._statement is not None:
+            named = tried(self._dialect, connection, self._statement, schema).named
+            return [f"the statement takes the columns of {named}", "whether we may run it was not looked at"]
+        path, names, keys = self._named(schema)
+        mode = LookedMode(
+            upserts=self.options[opt.UPSERT],
+            replaces=self.needs_end,
+            empties=self.options[opt.DATA_SAVE_MODE] == "DROP_DATA",
+            stages=self._stages,
+            schema_mode=self.options[opt.SCHEMA_SAVE_MODE],
+            history=self._history,
+        )
+        return look_at_table(self._growth, connection, path, schema, names=names, keys=keys, mode=mode)
 
     def _keys(self, schema: TableSchema) -> Sequence[str]:
-        return self.options[opt.PRIMARY_KEYS] or schema.primary_key or schema.unique_key
+        """Return the key of a new table, by which rows are found, too, unless they replace all."""
+        named: Sequence[str] = self.options[opt.PRIMARY_KEYS] or ()
+        if self._mode is not None and self._mode.name != "replace":
+            return self._mode.key_of(schema) or named
+        return named or schema.primary_key or schema.unique_key
 
     def _written(self, name: str) -> str:
         """Return a column's name in the table, in the case of ``field_ide``."""
@@ -211,6 +270,12 @@ class JdbcSink(Sink):
         if mode == "CUSTOM_PROCESSING" and not self._of_driver.seen:
             cursor.execute(self.options[opt.CUSTOM_SQL])
 
+    def _note_rows(self, connection: Any, path: TablePath, schema: TableSchema) -> None:
+        """Keep in mind that a table has rows, to which the job adds."""
+        if self._dialect.ask(connection, f"SELECT 1 FROM {self._dialect.quoted(*path)} LIMIT 1"):
+            found = {schema.table: f"the table {self._dialect.table_name(path)}, which had rows"}
+            self.adds_to = {**found, **self.adds_to}
+
     def _create(
         self, connection: Any, path: TablePath, schema: TableSchema, names: Mapping[str, str], keys: Sequence[str]
     ) -> None:
@@ -224,24 +289,9 @@ class JdbcSink(Sink):
         if missing:
             raise SinkError(f"the key column {missing[0]!r} is not among the columns of the rows of {schema.table}")
         columns = new_columns(self._dialect, schema, names)
+        if self._history is not None:  # a key has several versions
+            columns, keys = self._history.added(columns), ()
         self._dialect.cursor(connection).execute(self._dialect.create_table(path, columns, keys))
-
-    def _checked_statement(self, connection: Any, schema: TableSchema) -> Target:
-        """Return the target for the user's statement, after an EXPLAIN of it on an empty staging table."""
-        assert self._statement is not None
-        target_of_statement(self._dialect, self._statement, schema)
-        places = self._dialect.place_types(connection, self._statement.asked())
-        target = target_of_statement(self._dialect, self._statement, schema, places)
-        cursor, tried = self._dialect.cursor(connection), "seatunnel_tried"
-        cursor.execute(target.staging_table(self._dialect, tried, temporary=True))
-        try:
-            for statement in target.moves(self._dialect, self._dialect.quoted(tried), changes=False):
-                cursor.execute(f"EXPLAIN {statement}")
-        finally:
-            if self._dialect.ddl_commits:
-                cursor.execute(self._dialect.drop_temporary(self._dialect.quoted(tried)))
-        connection.rollback()
-        return target
 
     # -- in tasks -------------------------------------------------------------------------------------------------
 
@@ -268,6 +318,11 @@ class JdbcSink(Sink):
             else:
                 return
 
+    def complete(self, context: SinkContext) -> None:
+        if self.needs_end:
+            with self._errors_wrapped(context, "the new rows cannot replace the old ones"):
+                self._publishing(context).replace()
+
     def sweep(self, context: SinkContext, keep: frozenset[str], *, final: bool) -> int:
         if not self._stages:
             return 0
@@ -286,35 +341,34 @@ class JdbcSink(Sink):
                 self._publishing(context).clear()
 
     def _publishing(self, context: SinkContext) -> Publishing:
+        partitions = tuple(map(self._written, self._mode.partitions)) if self._mode is not None else ()
+        replacing = Replacing(dialect=self._dialect, context=context, partitions=partitions)
         return Publishing(
-            dialect=self._dialect, context=context, upserts=self.options[opt.UPSERT], statement=self._statement
+            dialect=self._dialect,
+            context=context,
+            upserts=self.options[opt.UPSERT],
+            statement=self._statement,
+            ordered=self.needs_order,
+            history=self._history,
+            replacing=replacing if self.needs_end else None,
         )
+
+    @property
+    def _history(self) -> History | None:
+        return None if self._mode is None else history_of(tuple(map(self._written, self._mode.history)))
 
     @property
     def _of_driver(self) -> "_Driver":
         assert self._driver is not None, "a task asks for what only the driver has"
         return self._driver
 
-    @contextmanager
     def _errors_wrapped(
         self, context: SinkContext, what: str, kind: Callable[[str], SinkError] = SinkError
-    ) -> Iterator[None]:
+    ) -> AbstractContextManager[None]:
         """Turn errors of the database into ``kind``, with whether a retry may help."""
-        who = f"pipeline {context.pipeline_id}, sink Jdbc"
-        try:
-            yield
-        except SinkError as error:
-            if str(error).startswith("pipeline "):
-                raise
-            named = type(error)(f"{who}: {error}")
-            named.retryable = error.retryable
-            raise named from error
-        except ConnectorError as error:
-            found = kind(f"{who}: {what}: {error}")
-            found.retryable = error.retryable
-            raise found from error
-        except Exception as error:
-            raise self._dialect.failed(kind, f"{who}: {self._dialect.address}: {what}", error) from error
+        who, dialect = f"pipeline {context.pipeline_id}, sink Jdbc", self._dialect
+        where = f"{who}: {dialect.address}: {what}"
+        return named_errors(who, what, kind, lambda error: dialect.failed(kind, where, error))
 
 
 class _Driver:

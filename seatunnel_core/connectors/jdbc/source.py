@@ -7,15 +7,18 @@ from typing import Any, ClassVar
 
 from seatunnel_core import stored
 from seatunnel_core.config.option import Option, Options
+from seatunnel_core.connectors.increments import INCREMENTAL, Increment, Incremental
 from seatunnel_core.connectors.jdbc import options as opt
 from seatunnel_core.connectors.jdbc.address import address_of
 from seatunnel_core.connectors.jdbc.databases.dialect import TASK_MODULES, dialect_of
+from seatunnel_core.connectors.jdbc.increments import Increments, increments_of
 from seatunnel_core.connectors.jdbc.reading import Found, only_shown, readings_of
 from seatunnel_core.connectors.jdbc.snapshot import SharedSnapshot
 from seatunnel_core.connectors.source import Enumeration, Item, Planning, ReadContext, Source
-from seatunnel_core.errors import ConnectorError, SourceError
+from seatunnel_core.errors import ConnectorError, SourceError, UsageError
 from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.work.split import Split
+from seatunnel_core.work.window import Cursor, Window
 
 _BATCH_ROWS = 65_536
 _ROW_BYTES = 100
@@ -24,7 +27,7 @@ _ROW_BYTES = 100
 _log = logging.getLogger(__name__)
 
 
-class JdbcSource(Source):
+class JdbcSource(Source, Incremental):
     """All splits of a job see the same state of the database where it can share one (PostgreSQL)."""
 
     identifier: ClassVar[str] = "Jdbc"
@@ -51,6 +54,10 @@ class JdbcSource(Source):
                 f"Not so for tables that are changed while the job runs: {address.kind} cannot share one state, so "
                 "each split sees that of the moment in which it is read"
             )
+        self._increment: Increment | None = options[INCREMENTAL]
+        if self._increment is not None and len(self._readings) > 1:
+            raise UsageError("option 'incremental': one source reads one table in increments; write a source for each")
+        self._window: Window | None = None
         self._nulls = options[opt.ROW_ERRORS] == "NULL"
         self._fetch_size: int = options[opt.FETCH_SIZE] or _BATCH_ROWS
         self._found: tuple[Found, ...] = ()
@@ -81,7 +88,7 @@ class JdbcSource(Source):
                 self._errors_wrapped(f"the table {found.reading.name} cannot be divided"),
                 self._dialect.pool.lend() as connection,
             ):
-                bodies = found.bodies(connection, planning)
+                bodies = self._bodies(found, connection, planning)
             for body, rows in bodies:
                 splits.append(
                     Split(
@@ -92,6 +99,50 @@ class JdbcSource(Source):
                     )
                 )
         return Enumeration(schemas=tuple(each.schema() for each in self._look()), splits=tuple(splits))
+
+    def _bodies(self, found: Found, connection: Any, planning: Planning) -> list[tuple[Mapping[str, Any], int]]:
+        if self._window is None:
+            return found.bodies(connection, planning)
+        return [
+            ({"part": part, **body}, rows)
+            for part, condition in self._increments().parts(self._window).items()
+            for body, rows in found.bodies(connection, planning, condition)
+        ]
+
+    # -- increments -----------------------------------------------------------------------------------------------
+
+    @property
+    def increment(self) -> Increment | None:
+        return self._increment
+
+    def reads(self) -> Mapping[str, str]:
+        return self._increments().reads
+
+    def window(self, after: Cursor | None) -> Window:
+        with (
+            self._errors_wrapped("the next increment cannot be found out"),
+            self._dialect.pool.lend() as connection,
+        ):
+            return self._increments().window(lambda statement: self._dialect.ask(connection, statement), after)
+
+    def read_window(self, window: Window) -> None:
+        self._window = window
+
+    def _condition(self, part: str) -> str:
+        """Return the condition on the rows of a part of the window.
+
+        Raises:
+            SourceError: The job has no such window any more.
+        """
+        parts = {} if self._window is None else self._increments().parts(self._window)
+        if part not in parts:
+            raise SourceError("the job was planned in increments, and its file has none any more; put incremental back")
+        return parts[part]
+
+    def _increments(self) -> Increments:
+        assert self._increment is not None, "only a source that reads in increments is asked for them"
+        (found,) = self._look()
+        return increments_of(found, self._increment)
 
     def _look(self) -> tuple[Found, ...]:
         """Return the tables as the database describes them; the result is cached."""
@@ -144,7 +195,10 @@ class JdbcSource(Source):
         found = self._of(stored.text(split.body, "table"))
         schema, first = found.schema(), 1
         (where,) = self.describe([split])
-        rows = self._dialect.read(found.statement(split.body), found.columns, self._fetch_size, self._snapshot)
+        part = stored.text(split.body, "part") if "part" in split.body else ""
+        increments = self._increments() if part else None
+        more = self._condition(part) if part else ""
+        rows = self._dialect.read(found.statement(split.body, more), found.columns, self._fetch_size, self._snapshot)
         with (
             self._errors_wrapped(f"{where} cannot be read"),
             closing(rows),
@@ -153,6 +207,8 @@ class JdbcSource(Source):
                 named = f"{self._dialect.address}, {where}"
                 fitting = each.fitting(first, named, schema.primary_key, context, nulls=self._nulls)
                 first += each.rows.num_rows
+                if increments is not None and self._window is not None:
+                    fitting = increments.kept(part, self._window, fitting)
                 if fitting.num_rows:
                     yield Batch(table=schema.table, rows=fitting)
 

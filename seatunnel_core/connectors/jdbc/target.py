@@ -8,6 +8,7 @@ import pyarrow.types as of
 from attrs import evolve, field, frozen
 
 from seatunnel_core.config.problem import nearest
+from seatunnel_core.connectors.growing import ADD_IT, WIDEN_IT, wider
 from seatunnel_core.connectors.jdbc.column import Column, DatabaseTable
 from seatunnel_core.connectors.jdbc.databases.dialect import Dialect
 from seatunnel_core.connectors.jdbc.databases.table_path import TablePath
@@ -42,6 +43,9 @@ class Target:
 
     upserts: bool = True
     """Whether an inserted row replaces the row with its key; otherwise that is an error."""
+
+    needs_key: bool = False
+    """Whether a row with null in its key is refused; otherwise it is by itself, as in SQL."""
 
     unique: bool = False
     """Whether the database enforces that ``keys`` are unique."""
@@ -104,21 +108,26 @@ class Target:
         if not self.keys:
             yield f"{dialect.insert(table, names)} SELECT {names} FROM {staging}"
             return
-        kind, number, keys = dialect.quoted(KIND), dialect.quoted(NUMBER), self._by_key(dialect)
-        ranked = (
-            f"(SELECT {names}, {kind}, row_number() OVER (PARTITION BY {keys} ORDER BY {number} DESC) AS "
-            f"seatunnel_last, first_value({kind}) OVER (PARTITION BY {keys} ORDER BY {number}) AS "
-            f"seatunnel_first FROM {staging}) AS seatunnel_ranked"
-        )
+        kind, ranked = dialect.quoted(KIND), self.ranked(dialect, staging)
         gone = self._gone(changes)
         if gone:
-            condition = f"seatunnel_last = 1 AND {self._same(dialect)}{gone.format(kind=kind)}"
+            condition = f"seatunnel_last = 1 AND {self.same(dialect)}{gone.format(kind=kind)}"
             yield dialect.delete(table, ranked, condition)
         rows = f"SELECT {names} FROM {ranked} WHERE seatunnel_last = 1 AND {kind} IN (0, 2)"
         if self.upserts and self.unique:
             yield from dialect.upsert(table, rows, self.names, self.keys, others_unique=self.others_unique)
         else:
             yield f"{dialect.insert(table, names)} {rows}"
+
+    def ranked(self, dialect: Dialect, staging: str) -> str:
+        """Return the subquery of staged rows of which ``seatunnel_last`` is 1 for the last row of a key."""
+        kind, number, keys = dialect.quoted(KIND), dialect.quoted(NUMBER), self._by_key(dialect)
+        names = ", ".join(dialect.quoted(name) for name in self.names)
+        return (
+            f"(SELECT {names}, {kind}, row_number() OVER (PARTITION BY {keys} ORDER BY {number} DESC) AS "
+            f"seatunnel_last, first_value({kind}) OVER (PARTITION BY {keys} ORDER BY {number}) AS "
+            f"seatunnel_first FROM {staging}) AS seatunnel_ranked"
+        )
 
     def repeated(self, dialect: Dialect, staging: str, *, also_there: bool) -> str | None:
         """Return a SELECT of the key of one staged row that is inserted although a row with its key exists.
@@ -138,7 +147,7 @@ class Target:
         ranked = f"(SELECT {shown}, {kind}, {before} AS seatunnel_before FROM {staging}) AS seatunnel_ranked"
         wrong = "seatunnel_before IN (0, 2)"
         if also_there:
-            there = f"EXISTS (SELECT 1 FROM {dialect.quoted(*self.path)} WHERE {self._same(dialect)})"
+            there = f"EXISTS (SELECT 1 FROM {dialect.quoted(*self.path)} WHERE {self.same(dialect)})"
             wrong = f"({wrong} OR (seatunnel_before IS NULL AND {there}))"
         shown = ", ".join(f"seatunnel_ranked.{dialect.quoted(name)}" for name in self.keys)
         return f"SELECT {shown} FROM {ranked} WHERE {kind} = 0 AND {wrong} LIMIT 1"
@@ -157,7 +166,7 @@ class Target:
         missing = " OR ".join(f"{key} IS NULL" for key in keys)
         return f"{', '.join(keys)}, CASE WHEN {missing} THEN {dialect.quoted(NUMBER)} END"
 
-    def _same(self, dialect: Dialect) -> str:
+    def same(self, dialect: Dialect) -> str:
         """Return the condition that a ranked row and a row of the table have the same key."""
         table = dialect.quoted(*self.path)
         keys = (dialect.quoted(key) for key in self.keys)
@@ -218,7 +227,7 @@ def _parameter(dialect: Dialect, schema: TableSchema, name: str, required: str |
     try:
         declared = dialect.declared(arrow)
     except TypeError as error:
-        raise _no_type(dialect, schema, name, error) from None
+        raise no_type(dialect, schema, name, error) from None
     column = Column(name=name, declared=declared, arrow=arrow, read="{}")
     texts = of.is_string(arrow) or (of.is_list(arrow) and of.is_string(arrow.value_type))
     return evolve(column, declared=required, direct=False, cast=required) if required and texts else column
@@ -272,12 +281,13 @@ def _column_for(have: pa.Field, table: DatabaseTable, name: str, named: str, row
         meant = nearest(name, [column.name for column in table.columns])
         raise SinkError(
             f"the table {named} has no column {name!r}, which the rows of {rows} have"
-            + (f"; did you mean {meant}?" if meant else "")
+            + (f"; did you mean {meant}?" if meant else ADD_IT)
         )
     if not fits(have.type, found):
         raise SinkError(
             f"column {have.name!r}: the rows of {rows} have the type {type_name(have.type)}, which does "
             f"not fit into {found.declared} of the table {named}; convert it before this sink"
+            + (WIDEN_IT if wider(found.arrow, plain_type(have.type)) else "")
         )
     return found
 
@@ -340,7 +350,8 @@ def _is_number(kind: pa.DataType) -> bool:
     return bool(of.is_integer(kind) or of.is_floating(kind) or of.is_decimal(kind))
 
 
-def _no_type(dialect: Dialect, schema: TableSchema, name: str, error: TypeError) -> SinkError:
+def no_type(dialect: Dialect, schema: TableSchema, name: str, error: TypeError) -> SinkError:
+    """Return the error for a column of rows for which a database has no type."""
     return SinkError(
         f"column {name!r} of the table {schema.table} has the type {type_name(schema.columns.field(name).type)}, and "
         f"{dialect.address.kind} has none for it ({error}); convert the column or leave it out"
@@ -357,7 +368,7 @@ def new_columns(dialect: Dialect, schema: TableSchema, names: Mapping[str, str])
         try:
             dialect.column_type(column.type if not of.is_null(column.type) else pa.string())
         except TypeError as error:
-            raise _no_type(dialect, schema, column.name, error) from None
+            raise no_type(dialect, schema, column.name, error) from None
     return pa.schema(
         pa.field(names[column.name], pa.string() if of.is_null(column.type) else column.type)
         for column in schema.columns

@@ -249,13 +249,19 @@ class JdbcWriter(SinkWriter):
             if not target.keys:
                 raise RowError(
                     f"{self._who()}: {batch.table} has updated or deleted rows, and {target.named} has no key to find "
-                    "them by; write primary_keys, or choose the rows with the transform FilterRowKind"
+                    "them by; write primary_keys, or write_mode = merge, or choose rows with FilterRowKind"
                 )
             table.changes = True
         by_name = dict(zip(batch.rows.schema.names, batch.rows.columns, strict=True))
         given = [by_name[name] for name in target.given]
         arrays, fields = [], []
         for column, values in zip(target.columns, given, strict=True):
+            if target.needs_key and column.name in target.keys and values.null_count:
+                row = values.is_null().index(True).as_py() + 1
+                raise RowError(
+                    f"{self._who()}: column {column.name!r}, row {row} of a batch of {batch.table}: it is null, and is "
+                    f"part of the key by which rows are merged into {target.named}"
+                )
             kind = _sent_type(column.arrow, column.declared, values.type)
             arrays.append(self._cast(values, kind, column.name, batch.table))
             self._refuse_beyond(arrays[-1], column, batch.table)
@@ -306,8 +312,8 @@ class JdbcWriter(SinkWriter):
             raise
         except Exception as error:
             self.abort()
-            may_pass = self._dialect.may_pass(getattr(error, "orig", None) or error)
-            made = SinkError if may_pass else kind
+            cause = getattr(error, "orig", None) or error
+            made = SinkError if self._dialect.may_pass(cause) or self._dialect.is_full(cause) else kind
             raise self._dialect.failed(made, f"{self._who()}: {what}", error) from error
 
 

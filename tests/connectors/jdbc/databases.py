@@ -101,3 +101,22 @@ def empty(kind: str, folder: Path) -> Database:
     shop = shared(MariaDB)
     shop.empty()
     return Database(kind, shop.options(), shop)
+
+
+# -- a file of SQLite, by its path
+
+
+def ask(file: Path, statement: str) -> list[Any]:
+    with closing(sqlite3.connect(file)) as database:
+        return database.execute(statement).fetchall()
+
+
+def run(file: Path, *statements: str) -> None:
+    with closing(sqlite3.connect(file)) as database:
+        for statement in statements:
+            database.execute(statement)
+        database.commit()
+
+
+def sink(file: Path, **options: Any) -> JdbcSink:
+    return JdbcSink(options_of(JdbcSink, {"url": f"jdbc:sqlite:{file}", **options}))

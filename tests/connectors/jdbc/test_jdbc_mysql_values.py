@@ -10,7 +10,7 @@ from attrs import frozen
 from seatunnel_core.connectors.jdbc.address import address_of
 from seatunnel_core.connectors.jdbc.databases.dialect import dialect_of
 from seatunnel_core.connectors.jdbc.databases.mysql_session import session_of
-from seatunnel_core.connectors.jdbc.databases.mysql_values import column_of, described, rows_as_sql
+from seatunnel_core.connectors.jdbc.databases.mysql_values import column_of, described, fixed_zone, rows_as_sql
 from seatunnel_core.connectors.jdbc.source import JdbcSource
 from seatunnel_core.connectors.testing import options_of
 from seatunnel_core.errors import UsageError
@@ -63,6 +63,21 @@ class _Field:
 def test_a_column_of_a_query_is_as_one_that_is_declared(field: _Field, declared: str) -> None:
     assert described(field) == declared
     assert column_of("c", declared).arrow is not None
+
+
+@pytest.mark.parametrize(
+    ("session", "system", "zone"),
+    [
+        ("UTC", "CET", "UTC"),
+        ("+05:30", "UTC", "+05:30"),
+        ("SYSTEM", "UTC", "UTC"),
+        ("SYSTEM", "GMT", ""),
+        ("SYSTEM", "CET", ""),
+        ("Europe/Berlin", "UTC", ""),
+    ],
+)
+def test_a_zone_with_summer_time_is_not_fixed(session: str, system: str, zone: str) -> None:
+    assert fixed_zone(session, system) == zone
 
 
 def _session(**properties: str) -> Any:

@@ -17,8 +17,8 @@ from seatunnel_core.connectors.testing.drive import begin, commit, place, sink_p
 from seatunnel_core.errors import CommitError, SinkError
 from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.work.committable import Committable
+from tests.connectors.jdbc.databases import ask, run, sink
 from tests.connectors.jdbc.sink_units import EXACT, NEW, SCHEMA, JdbcSinkSuite, batch, stage_of, write
-from tests.connectors.jdbc.sqlite_file import ask, run, sink
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from attrs import evolve
 
+from seatunnel_core.connectors.additions import additions
 from seatunnel_core.connectors.jdbc.pool import forget
 from seatunnel_core.connectors.jdbc.save_mode import TableSaveMode
 from seatunnel_core.connectors.jdbc.sink import JdbcSink
@@ -50,6 +51,19 @@ def rows_in(url: str) -> list[int]:
 
 def written(sink: JdbcSink, here: WriterContext, first: int, count: int) -> None:
     commit(sink, [stage(sink, SCHEMA, [numbered(first, count)], here)], here)
+
+
+def test_rows_that_come_beside_others_are_told(database: str) -> None:
+    """And not where a row replaces one with its key."""
+    for number, told in ((1, ()), (2, ("5 rows added to the table t, which had rows",))):
+        made = table(database, data_save_mode="APPEND_DATA")
+        here = evolve(place(), job_id=f"job-{number}")
+        begun(made, here)
+        written(made, here, 1, 5)
+        assert additions(made, 5, {}) == told
+    keyed = table(database, data_save_mode="APPEND_DATA", primary_keys=["id"])
+    begun(keyed, evolve(place(), job_id="job-3"))
+    assert additions(keyed, 5, {}) == ()
 
 
 @pytest.mark.parametrize(

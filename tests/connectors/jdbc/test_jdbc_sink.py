@@ -12,8 +12,8 @@ from seatunnel_core.connectors.sink import Guarantee
 from seatunnel_core.connectors.testing.drive import commit, place, sink_place, stage
 from seatunnel_core.errors import CommitError, RowError, SinkError, UsageError
 from seatunnel_core.rows.batch import TableSchema
+from tests.connectors.jdbc.databases import ask, run, sink
 from tests.connectors.jdbc.sink_units import AFTER, CHANGES, COLUMNS, EXACT, GONE, NEW, SCHEMA, batch, write
-from tests.connectors.jdbc.sqlite_file import ask, run, sink
 
 
 @pytest.fixture

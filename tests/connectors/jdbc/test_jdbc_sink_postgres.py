@@ -244,7 +244,7 @@ def test_geometry_of_postgis_goes_in_and_comes_back_as_a_text(database: Database
 
 
 @pytest.mark.parametrize("exact", [True, False])
-def test_a_disk_that_is_full_costs_a_try_and_no_row(database: Database, exact: bool) -> None:
+def test_a_disk_that_is_full_is_told_at_once_and_costs_no_row(database: Database, exact: bool) -> None:
     require("prlimit")
     of, here = database.sink(generate_sink_sql=True, is_exactly_once=exact, table="people"), place()
     of.prepare(sink_place(here))
@@ -259,7 +259,8 @@ def test_a_disk_that_is_full_costs_a_try_and_no_row(database: Database, exact: b
     finally:
         database.server.let_files_grow_to(None)
         forget()
-    assert caught.value.retryable
+    assert type(caught.value) is SinkError  # and not one of the rows
+    assert not caught.value.retryable
     assert database.run("SELECT count(*) FROM people") == [(0,)]
     assert database.staged() == []
     commit(of, [stage(of, SCHEMA, [rows], here)], here)

@@ -5,6 +5,7 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any, ClassVar, TypeVar
 
@@ -176,6 +177,10 @@ class Dialect(ABC):
     def table(self, connection: Any, path: TablePath) -> DatabaseTable | None:
         """Return the columns and keys of a table; ``None`` when it does not exist."""
 
+    def may_create(self, connection: Any, path: TablePath) -> bool | None:
+        """Return whether a table may be made under this path; ``None`` where that shows only when one is made."""
+        return None
+
     def tables(self, connection: Any, schema: str | None, prefix: str) -> list[str]:
         """Return the tables of a schema whose names start with a prefix; schema ``None`` is that of new tables."""
         raise NotImplementedError(self.not_written)
@@ -228,7 +233,7 @@ class Dialect(ABC):
     def create_table(
         self, path: TablePath, columns: pa.Schema, primary_key: Sequence[str], *, temporary: bool = False
     ) -> str:
-        """Return the CREATE TABLE statement of a new table.
+        """Return the CREATE TABLE statement of a new table; one that somebody else makes at the same time stays.
 
         Raises:
             TypeError: The database has no type for a column.
@@ -242,7 +247,15 @@ class Dialect(ABC):
         if primary_key:
             lines.append(f"PRIMARY KEY ({', '.join(self.quoted(name) for name in primary_key)})")
         made = f"{self.quoted(*path)} ({', '.join(lines)})"
-        return f"CREATE {'TEMPORARY ' if temporary else ''}TABLE {made}"
+        return f"CREATE TEMPORARY TABLE {made}" if temporary else f"CREATE TABLE IF NOT EXISTS {made}"
+
+    def add_column(self, path: TablePath, name: str, declared: str) -> str:
+        """Return the statement that adds a column to a table, with null in all rows."""
+        return f"ALTER TABLE {self.quoted(*path)} ADD COLUMN {self.quoted(name)} {declared}"
+
+    def widen_column(self, connection: Any, path: TablePath, column: Column, declared: str) -> str | None:
+        """Return the statement that gives a column another type and changes nothing else; ``None`` without one."""
+        return None
 
     def key_type(self, arrow: pa.DataType) -> Any:
         """Return SQLAlchemy's type for a new column of a primary key."""
@@ -273,6 +286,9 @@ class Dialect(ABC):
     def exclusively(self, connection: Any, name: str, seconds: int) -> Iterator[None]:
         """Hold a lock of this name, where DDL ends the transaction and its locks; ``seconds`` is the longest wait."""
         yield
+
+    def lock_table(self, connection: Any, path: TablePath, *, reads: bool = False) -> None:
+        """Let nobody else write a table, nor read it unless ``reads``, until the transaction ends (not by DDL)."""
 
     def lock_row(self, statement: str) -> str:
         """Return the SELECT in a form that locks its row until the transaction ends."""
@@ -325,11 +341,23 @@ class Dialect(ABC):
         then = f"UPDATE SET {changes}" if changes else "NOTHING"
         yield f"{self.insert(table, shown)} {rows} ON CONFLICT ({target}) DO {then}"
 
+    def moment(self, at: datetime) -> str:
+        """Return the literal of an aware moment, for a column that was declared for moments."""
+        return self.literal(at.astimezone(UTC).replace(tzinfo=None).isoformat(" ", "microseconds"))
+
+    def differ(self, one: str, other: str) -> str:
+        """Return the condition that two values of a column's type are not the same, letter by letter."""
+        raise NotImplementedError(self.not_written)
+
     # -- failures -------------------------------------------------------------------------------------------------
 
     @abstractmethod
     def may_pass(self, error: BaseException) -> bool:
         """Return whether a retry of the failed operation may succeed."""
+
+    def is_full(self, error: BaseException) -> bool:
+        """Return whether the server has no room left, which is no fault of the rows and does not pass by itself."""
+        return False
 
     def message_of(self, error: BaseException) -> str:
         """Return the message of an error of the driver."""

@@ -61,8 +61,8 @@ class DuckDB(Dialect):
     }
     plain_order: ClassVar[str] = "text"
     not_written = (
-        "one process at a time may open a file of DuckDB to write, and tasks are several; write parquet with "
-        "LocalFile, and let DuckDB read that"
+        "one process at a time may open a file of DuckDB to write, and tasks are several; use the sink DuckDB, which "
+        "stages rows and lets the driver take them in"
     )
 
     # -- connections ----------------------------------------------------------------------------------------------

@@ -17,7 +17,15 @@ from seatunnel_core.connectors.jdbc.column import Column, DatabaseTable
 from seatunnel_core.connectors.jdbc.databases.column_type import column_type
 from seatunnel_core.connectors.jdbc.databases.dialect import Asking, Dialect
 from seatunnel_core.connectors.jdbc.databases.mysql_session import Reader, Session, session_of
-from seatunnel_core.connectors.jdbc.databases.mysql_values import ORDERS, array_of, column_of, described, rows_as_sql
+from seatunnel_core.connectors.jdbc.databases.mysql_values import (
+    MOMENT,
+    ORDERS,
+    array_of,
+    column_of,
+    described,
+    fixed_zone,
+    rows_as_sql,
+)
 from seatunnel_core.connectors.jdbc.databases.table_path import TablePath, parts_of
 from seatunnel_core.connectors.jdbc.fetched import Fetched, fetched, schema_of
 from seatunnel_core.connectors.jdbc.order import OWN, Order
@@ -35,11 +43,14 @@ _PAIRS = 200
 """The most pairs of borders that one statement compares."""
 
 _PASSING = {
-    *(1021, 1040, 1053, 1079, 1114, 1129, 1152, 1158, 1159, 1160, 1161, 1184, 1203, 1205, 1213, 1226, 1412, 1927),
+    *(1040, 1053, 1079, 1129, 1152, 1158, 1159, 1160, 1161, 1184, 1203, 1205, 1213, 1226, 1412, 1927),
     *(2002, 2003, 2006, 2013, 2014, 2055, 3058, 4031),
 }
-"""Errors for which a retry may help: connection lost or refused, too many connections, shutdown, disk full, deadlock,
-lock timeout."""
+"""Errors for which a retry may help: connection lost or refused, too many connections, shutdown, deadlock, lock
+timeout."""
+
+_FULL = (1021, 1114)
+"""A disk, or the room for tables, is full."""
 
 _TABLE = (
     "SELECT coalesce(e.TRANSACTIONS, 'NO') FROM information_schema.TABLES t LEFT JOIN information_schema.ENGINES e "
@@ -50,6 +61,12 @@ _COLUMNS = (
     "EXTRA <> '', coalesce(GENERATION_EXPRESSION, '') <> '' FROM information_schema.COLUMNS "
     "WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s ORDER BY ORDINAL_POSITION"
 )
+_SAID = (
+    "SELECT coalesce(COLUMN_DEFAULT, 'NULL'), EXTRA, COLUMN_COMMENT FROM information_schema.COLUMNS "
+    "WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s"
+)
+"""MariaDB writes NULL for a column without a default, and MySQL has a null."""
+
 _KEYS = (
     "SELECT INDEX_NAME, COLUMN_NAME, SUB_PART FROM information_schema.STATISTICS WHERE TABLE_SCHEMA = %s AND "
     "TABLE_NAME = %s AND NON_UNIQUE = 0 ORDER BY INDEX_NAME <> 'PRIMARY', INDEX_NAME, SEQ_IN_INDEX"
@@ -124,34 +141,49 @@ class MySQL(Dialect):
     def columns(self, connection: Any, select: str) -> tuple[Any, ...]:
         cursor = self.cursor(connection)
         cursor.execute(f"SELECT * FROM ({select}\n) AS seatunnel_rows LIMIT 0")
-        return tuple(column_of(field.name, described(field)) for field in cursor._result.fields)
+        return self._zoned(cursor, [column_of(field.name, described(field)) for field in cursor._result.fields])
 
     def table(self, connection: Any, path: TablePath) -> DatabaseTable | None:
         cursor = self.cursor(connection)
+        try:
+            # MariaDB's information_schema lacks a table for a moment when another process alters it: wait for that.
+            cursor.execute(f"SELECT 1 FROM {self.quoted(*path)} LIMIT 0")
+        except Exception as error:
+            if self.is_missing_table(error):
+                return None
         cursor.execute(_TABLE, path)
         found = cursor.fetchone()
         if found is None:
             return None
         cursor.execute(_COLUMNS, path)
-        columns = tuple(
+        columns = [
             evolve(
                 column_of(name, _text(declared), collation, nullable=nullable == "YES", filled=bool(filled)),
                 generated=bool(generated),
             )
             for name, declared, collation, nullable, filled, generated in cursor.fetchall()
-        )
+        ]
         cursor.execute(_KEYS, path)
         keys: dict[str, list[str | None]] = {}
         for index, name, part in cursor.fetchall():
             keys.setdefault(index, []).append(name if part is None else None)
         whole = {index: tuple(names) for index, names in keys.items() if None not in names}
         return DatabaseTable(
-            columns=columns,
+            columns=self._zoned(cursor, columns),
             primary_key=whole.get("PRIMARY", ()),  # type: ignore[arg-type]
             unique_keys=tuple(whole.values()),  # type: ignore[arg-type]
             others_unique=len(keys) > 1,
             transactional=found[0] == "YES",
         )
+
+    def _zoned(self, cursor: Any, columns: Sequence[Column]) -> tuple[Column, ...]:
+        """Return the columns; in a zone whose clocks are never set back, timestamps compare as their texts do."""
+        if not any(each.order == MOMENT for each in columns):
+            return tuple(columns)
+        cursor.execute("SELECT @@session.time_zone, @@system_time_zone")
+        zone = fixed_zone(*map(str, cursor.fetchone()))
+        fixed = [evolve(each, order=OWN, zone=zone) if zone and each.order == MOMENT else each for each in columns]
+        return tuple(fixed)
 
     def tables(self, connection: Any, schema: str | None, prefix: str) -> list[str]:
         cursor = self.cursor(connection)
@@ -228,6 +260,22 @@ class MySQL(Dialect):
     ) -> str:
         made = super().create_table(path, columns, primary_key, temporary=temporary)
         return made + self.table_options
+
+    def widen_column(self, connection: Any, path: TablePath, column: Column, declared: str) -> str | None:
+        """Return a MODIFY, which keeps only what it says: not a default, nor how the column is filled."""
+        cursor = self.cursor(connection)
+        cursor.execute(f"{_SAID} AND COLUMN_NAME = %s", (*path, column.name))
+        default, extra, said = map(_text, cursor.fetchone())
+        if default != "NULL" or extra:
+            return None
+        comment = f" COMMENT {self.literal(said)}"
+        needed = "NULL" if column.nullable else "NOT NULL"
+        made = f"{self.quoted(column.name)} {declared} {needed}{comment}"
+        return f"ALTER TABLE {self.quoted(*path)} MODIFY COLUMN {made}"
+
+    def differ(self, one: str, other: str) -> str:
+        """Compare bytes, too: a collation takes letters of other cases and spaces at the end for equal."""
+        return f"NOT ({one} <=> {other}) OR NOT (CAST({one} AS BINARY) <=> CAST({other} AS BINARY))"
 
     def begin(self, connection: Any) -> None:
         """Do nothing: SQLAlchemy has begun a transaction."""
@@ -321,6 +369,9 @@ class MySQL(Dialect):
         if not isinstance(error, pymysql.err.Error | asyncmy.errors.Error):
             return False
         return _code(error) in _PASSING or isinstance(error, pymysql.err.InterfaceError | asyncmy.errors.InterfaceError)
+
+    def is_full(self, error: BaseException) -> bool:
+        return _code(error) in _FULL
 
     def message_of(self, error: BaseException) -> str:
         return f"{error.args[1]} (error {_code(error)})" if _code(error) and len(error.args) > 1 else str(error)

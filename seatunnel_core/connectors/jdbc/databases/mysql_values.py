@@ -69,6 +69,9 @@ _BEGINNING = 64
 _INDEXED = 255
 """The longest declared length of a column whose values are sorted as a whole."""
 
+MOMENT = "moment"
+"""The order of timestamps in a zone whose clocks are set back."""
+
 ORDERS: dict[str, Order] = {
     OWN: Order(shown="CAST({} AS CHAR)", literal=lambda text: quoted(text.replace("\\", "\\\\")), ranges=True),
     "number": NUMBERS,
@@ -79,12 +82,12 @@ ORDERS: dict[str, Order] = {
         key=int,
         description="in the order of their numbers",
     ),
-    "moment": Order(
+    MOMENT: Order(
         by="CAST({} AS DATETIME(6))",
         shown="CAST(CAST({} AS DATETIME(6)) AS CHAR)",
         key=str,
         ranges=True,
-        description="by their dates and times, of which an hour comes twice a year",
+        description="by their dates and times, of which an hour comes twice a year unless url has serverTimezone=UTC",
     ),
     "seconds": Order(
         by="TIME_TO_SEC({})", shown="TIME_TO_SEC({})", literal=number, key=Decimal, description="by their seconds"
@@ -152,7 +155,18 @@ def _order(kind: str, lengths: list[int], collation: str) -> str:
         return OWN
     if short and kind in ("binary", "varbinary"):
         return "binary"
-    return {"date": OWN, "datetime": OWN, "timestamp": "moment", "time": "seconds"}.get(kind, "bytes")
+    return {"date": OWN, "datetime": OWN, "timestamp": MOMENT, "time": "seconds"}.get(kind, "bytes")
+
+
+def fixed_zone(session: str, system: str) -> str:
+    """Return the zone of a session if its clocks are never set back, else ``""``.
+
+    Args:
+        session: What ``@@session.time_zone`` says.
+        system: The server's own zone, for ``SYSTEM``. In winter that of London is GMT, and that of Berlin CET.
+    """
+    zone = system if session == "SYSTEM" else session
+    return zone if zone == "UTC" or re.fullmatch(r"[+-]\d\d:\d\d", zone) else ""
 
 
 def described(field: Any) -> str:

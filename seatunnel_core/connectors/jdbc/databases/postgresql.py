@@ -3,6 +3,7 @@
 import re
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import closing
+from datetime import datetime
 from typing import Any, ClassVar
 
 import pyarrow as pa
@@ -44,6 +45,15 @@ _TAKES_TEXT = {"text", "character varying", "character", "name", '"char"', "unkn
 _PASSING = ("08", "53", "57P", "40", "55P03", "58")
 """Starts of SQLSTATE for which a retry may help: connection lost, too few resources, shutdown or start of the server,
 deadlock, lock timeout, system error."""
+
+_REFUSED = (
+    *("authentication failed", "does not exist", "no pg_hba.conf entry", "no password supplied"),
+    *("permission denied", "not permitted to log in"),
+)
+"""What a server says at the start of a connection, which has no SQLSTATE, when it will say it again."""
+
+_CREATING = 0x5EA_7C4EA7E
+"""The key of the advisory lock of transactions that create a table."""
 
 _COLUMNS = """
 SELECT t.oid, coalesce(b.typname, t.typname), t.typtype, pg_catalog.format_type(t.oid, m.typmod),
@@ -182,12 +192,22 @@ class PostgreSQL(Dialect):
         said = {name: attributes for name, *attributes in cursor.fetchall()}
         cursor.execute(_KEYS, (oid,))
         keys = [(primary, tuple(names)) for primary, names in cursor.fetchall()]
-        found = self.columns(connection, f"SELECT * FROM {self.quoted(*path)}")
+        look = connection.begin_nested()  # a lock that the look takes would be one to wait for in lock_table, both ways
+        try:
+            found = self.columns(connection, f"SELECT * FROM {self.quoted(*path)}")
+        finally:
+            look.rollback()
         return DatabaseTable(
             columns=tuple(_said(column, *said.get(column.name, (True, False, False))) for column in found),
             primary_key=next((names for primary, names in keys if primary), ()),
             unique_keys=tuple(names for _, names in keys),
         )
+
+    def may_create(self, connection: Any, path: TablePath) -> bool | None:
+        schema = self.literal(path[-2]) if len(path) > 1 else "current_schema()"
+        asked = f"SELECT has_schema_privilege(oid, 'CREATE') FROM pg_catalog.pg_namespace WHERE nspname = {schema}"
+        found = self.ask(connection, asked)
+        return bool(found[0][0]) if found else None
 
     def tables(self, connection: Any, schema: str | None, prefix: str) -> list[str]:
         cursor = self.cursor(connection)
@@ -261,11 +281,33 @@ class PostgreSQL(Dialect):
         cursor.execute("DEALLOCATE seatunnel_asked")
         return ["" if kind in _TAKES_TEXT else without_length(kind) for kind in found]
 
+    def widen_column(self, connection: Any, path: TablePath, column: Column, declared: str) -> str | None:
+        name = self.quoted(column.name)
+        return f"ALTER TABLE {self.quoted(*path)} ALTER COLUMN {name} TYPE {declared} USING {name}::{declared}"
+
+    def moment(self, at: datetime) -> str:
+        return self.literal(at.isoformat(" ", "microseconds"))
+
+    def differ(self, one: str, other: str) -> str:
+        """Compare texts: json has no order, and citext takes letters of other cases for equal."""
+        return f"{one}::text IS DISTINCT FROM {other}::text"
+
     def begin(self, connection: Any) -> None:
         """Do nothing: SQLAlchemy has begun a transaction."""
 
+    def create_table(
+        self, path: TablePath, columns: pa.Schema, primary_key: Sequence[str], *, temporary: bool = False
+    ) -> str:
+        made = super().create_table(path, columns, primary_key, temporary=temporary)
+        # IF NOT EXISTS does not see what another transaction has not committed, and fails on it.
+        return made if temporary else f"SELECT pg_catalog.pg_advisory_xact_lock({_CREATING}); {made}"
+
     def wait_for_locks(self, connection: Any, seconds: int) -> None:
         self.cursor(connection).execute(f"SET LOCAL lock_timeout = '{seconds}s'")
+
+    def lock_table(self, connection: Any, path: TablePath, *, reads: bool = False) -> None:
+        mode = "SHARE ROW EXCLUSIVE" if reads else "ACCESS EXCLUSIVE"
+        self.cursor(connection).execute(f"LOCK TABLE {self.quoted(*path)} IN {mode} MODE")
 
     def lock_row(self, statement: str) -> str:
         return f"{statement} FOR UPDATE"
@@ -293,9 +335,17 @@ class PostgreSQL(Dialect):
             return False
         state = getattr(error, "sqlstate", None)
         if not state or state == "00000":
-            return isinstance(error, psycopg.OperationalError | OperationalError)
+            said = str(error)
+            return isinstance(error, psycopg.OperationalError | OperationalError) and not any(
+                words in said for words in _REFUSED
+            )
+        if self.is_full(error):
+            return False
+        return state.startswith(_PASSING) or self.has_lost_snapshot(error)
+
+    def is_full(self, error: BaseException) -> bool:
         no_room = "could not extend file" in str(error)  # a quota of the file system has no state of its own
-        return no_room or state.startswith(_PASSING) or self.has_lost_snapshot(error)
+        return no_room or getattr(error, "sqlstate", None) == "53100"
 
     def has_lost_snapshot(self, error: BaseException) -> bool:
         """Return whether the connection that held the snapshot is gone; a restart of the pipeline exports another."""

@@ -1,5 +1,6 @@
 """SQLite, through Python's ``sqlite3``: a file that tasks and driver share, with one writer at a time."""
 
+import os
 import sqlite3
 from collections.abc import Generator, Mapping, Sequence
 from pathlib import Path
@@ -127,6 +128,12 @@ class SQLite(Dialect):
             unique_keys=((primary,) if primary else ()) + tuple(unique),
         )
 
+    def may_create(self, connection: Any, path: TablePath) -> bool | None:
+        """As the rights to the file say, and to its folder, where SQLite keeps a journal meanwhile."""
+        file = self.address.database
+        places = () if file == ":memory:" else (file, os.path.dirname(os.path.abspath(file)))
+        return all(os.access(each, os.W_OK) for each in places if os.path.exists(each))
+
     def tables(self, connection: Any, schema: str | None, prefix: str) -> list[str]:
         found = connection.exec_driver_sql("SELECT name FROM sqlite_master WHERE type = 'table'")
         return [name for (name,) in found if name.startswith(prefix)]
@@ -166,6 +173,10 @@ class SQLite(Dialect):
         """Return a type; for numbers of more than 15 digits it is one that keeps texts."""
         return text_of_digits(arrow) or column_type(arrow)
 
+    def differ(self, one: str, other: str) -> str:
+        """Compare bytes, too, for a collation; and numbers, of which bytes are texts of 15 digits."""
+        return f"{one} IS NOT {other} OR CAST({one} AS BLOB) IS NOT CAST({other} AS BLOB)"
+
     def begin(self, connection: Any) -> None:
         connection.exec_driver_sql("BEGIN IMMEDIATE")
 
@@ -195,6 +206,9 @@ class SQLite(Dialect):
 
     def may_pass(self, error: BaseException) -> bool:
         return isinstance(error, sqlite3.OperationalError) and ("locked" in str(error) or "busy" in str(error))
+
+    def is_full(self, error: BaseException) -> bool:
+        return getattr(error, "sqlite_errorname", "") == "SQLITE_FULL"
 
     def is_missing_table(self, error: BaseException) -> bool:
         return "no such table" in str(error)

@@ -1,0 +1,204 @@
+"""Let a table of a database grow with the rows that come: columns that it lacks, and types that hold more.
+
+A statement for each change, before the first row of a start moves. Rows that an earlier start has staged name their
+columns, so they go into the table that has grown as they would have gone into the old one.
+"""
+
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.types as of
+from attrs import evolve, frozen
+
+from seatunnel_core.connectors.growing import EXACT, TargetContract, wider
+from seatunnel_core.connectors.jdbc.column import Column, DatabaseTable
+from seatunnel_core.connectors.jdbc.databases.dialect import Dialect
+from seatunnel_core.connectors.jdbc.databases.table_path import TablePath
+from seatunnel_core.connectors.jdbc.save_mode import WAIT_S
+from seatunnel_core.connectors.jdbc.target import fits, no_type, plain_type
+from seatunnel_core.errors import SinkError
+from seatunnel_core.rows.batch import TableSchema
+from seatunnel_core.rows.types import type_name
+
+_PLAIN = re.compile(
+    r"(tiny|small|medium|big)?int(eger)?(\(\d+\))?|(numeric|decimal)\(\d+, *\d+\)|real|float|double( precision)?|"
+    r"bool(ean)?|date",
+    re.IGNORECASE,
+)
+"""Declared types of columns that are widened. Any other one says more of its values than their type in rows does."""
+
+_FLAG = "tinyint(1)"
+"""A boolean of MySQL, whose texts would be 1 and 0."""
+
+
+@frozen(kw_only=True)
+class Change:
+    """One change of a table."""
+
+    told: str
+    """In words that follow the name of the table: ``gets the column 'city' (TEXT)``."""
+
+    column: str
+    """The name of the column in the table."""
+
+    statement: str
+    unless: str = ""
+    """A SELECT that finds a row with a value that the change would not keep; ``""`` where there cannot be one."""
+
+    lost: str = ""
+    """What such a value is, in words."""
+
+
+@frozen(kw_only=True)
+class Growth:
+    """How the tables of a database grow with rows."""
+
+    dialect: Dialect
+    contract: TargetContract
+
+    def carried_out(
+        self,
+        connection: Any,
+        path: TablePath,
+        table: DatabaseTable,
+        schema: TableSchema,
+        names: Mapping[str, str],
+        keys: Sequence[str],
+    ) -> tuple[DatabaseTable, tuple[str, ...]]:
+        """Change a table for the rows of a schema, and return it as it is then, with what was done in words.
+
+        The transaction is committed if there was something to do.
+
+        Args:
+            connection: One in a transaction.
+            path: The path of the table.
+            table: What it has now.
+            schema: The schema of the rows.
+            names: The name in the table of each column of the rows.
+            keys: The key columns, by their names in the table.
+
+        Raises:
+            SinkError: A change is impossible, or a value would not survive it.
+        """
+        # A look at rows here would lock the table, and two processes with such locks would wait for each other below.
+        if not self.planned(connection, path, table, schema, names, keys)[1]:
+            return table, ()
+        if self.dialect.ddl_commits:
+            connection.commit()  # who waits for the lock must not keep the table from whoever has it
+        digest = hashlib.sha256("\0".join(path).encode()).hexdigest()[:24]
+        with self.dialect.exclusively(connection, f"seatunnel_grow_{digest}", WAIT_S):
+            self.dialect.wait_for_locks(connection, WAIT_S)
+            self.dialect.lock_table(connection, path)
+            there = self.dialect.table(connection, path) or table
+            _, changes = self.planned(connection, path, there, schema, names, keys)
+            self.require_kept(connection, path, changes)
+            for change in changes:
+                self.dialect.cursor(connection).execute(change.statement)
+            connection.commit()
+        return self.dialect.table(connection, path) or table, tuple(change.told for change in changes)
+
+    def planned(
+        self,
+        connection: Any,
+        path: TablePath,
+        table: DatabaseTable,
+        schema: TableSchema,
+        names: Mapping[str, str],
+        keys: Sequence[str],
+    ) -> tuple[DatabaseTable, tuple[Change, ...]]:
+        """Return the table as it would be, and the changes that make it so; do none of them, and look at no row.
+
+        The arguments are those of ``carried_out``.
+
+        Raises:
+            SinkError: A change is impossible.
+        """
+        columns, changes = {column.name: column for column in table.columns}, []
+        for have in schema.columns:
+            name = names[have.name]
+            known = columns.get(name)
+            found = self._added(path, table, schema, have, name, keys) if known is None else None
+            if known is not None and self.contract.widens:
+                found = self._widened(connection, path, schema, have, known)
+            if found is not None:
+                columns[name], change = found
+                changes.append(change)
+        return evolve(table, columns=tuple(columns.values())), tuple(changes)
+
+    def require_kept(self, connection: Any, path: TablePath, changes: Sequence[Change]) -> None:
+        """Look whether a table has values that changes would not keep.
+
+        Raises:
+            SinkError: It has one; the message names the column.
+        """
+        for change in changes:
+            if change.unless and self.dialect.ask(connection, change.unless):
+                named = self.dialect.table_name(path)
+                raise SinkError(
+                    f"the column {change.column!r} of the table {named} has {change.lost}, so it is not widened; "
+                    "convert the column of the rows before this sink"
+                )
+
+    def _added(
+        self,
+        path: TablePath,
+        table: DatabaseTable,
+        schema: TableSchema,
+        have: pa.Field,
+        name: str,
+        keys: Sequence[str],
+    ) -> tuple[Column, Change] | None:
+        """Return a column that the table lacks; ``None`` where it is not to be added."""
+        if not self.contract.adds:
+            return None
+        named = self.dialect.table_name(path)
+        if name in keys:
+            raise SinkError(
+                f"the table {named} has no column {name!r}, which is part of the key; add it with its values"
+            )
+        alike = [column.name for column in table.columns if column.name.lower() == name.lower()]
+        if alike:
+            raise SinkError(
+                f"the table {named} has a column {alike[0]!r}, and the rows of {schema.table} have {name!r}, which "
+                "differs in case alone, so that no column is added; rename it before this sink, or write field_ide"
+            )
+        arrow = plain_type(have.type)
+        try:
+            declared = self.dialect.declared(arrow)
+        except TypeError as error:
+            raise no_type(self.dialect, schema, have.name, error) from None
+        column = Column(name=name, declared=declared, arrow=arrow, read="{}")
+        told = f"gets the column {name!r} ({declared})"
+        return column, Change(told=told, column=name, statement=self.dialect.add_column(path, name, declared))
+
+    def _widened(
+        self, connection: Any, path: TablePath, schema: TableSchema, have: pa.Field, column: Column
+    ) -> tuple[Column, Change] | None:
+        """Return a column with a type that holds the rows, too; ``None`` where it stays as it is."""
+        arrow = wider(column.arrow, plain_type(have.type))
+        is_plain = _PLAIN.fullmatch(column.declared) and column.declared.lower() != _FLAG
+        if arrow == column.arrow or (not is_plain and fits(have.type, column)):
+            return None
+        statement = None
+        if arrow is not None and is_plain and not column.generated:
+            declared = self.dialect.declared(arrow)
+            statement = self.dialect.widen_column(connection, path, column, declared)
+        if statement is None:
+            if fits(have.type, column):
+                return None
+            raise SinkError(
+                f"column {have.name!r}: the rows of {schema.table} have the type {type_name(have.type)}, which does "
+                f"not fit into {column.declared} of the table {self.dialect.table_name(path)}, and that is not widened "
+                "by schema_contract: its values would change, or the database cannot do it; convert it before this sink"
+            )
+        told = f"has {column.name!r} widened from {column.declared} to {declared}"
+        change = Change(told=told, column=column.name, statement=statement)
+        if of.is_int64(column.arrow) and of.is_floating(arrow):
+            name = self.dialect.quoted(column.name)
+            where = f"{name} > {EXACT} OR {name} < -{EXACT}"
+            asked = f"SELECT 1 FROM {self.dialect.quoted(*path)} WHERE {where} LIMIT 1"
+            change = evolve(change, unless=asked, lost=f"whole numbers beyond {EXACT}, which {declared} would change")
+        return evolve(column, declared=declared, arrow=arrow), change

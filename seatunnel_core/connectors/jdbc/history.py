@@ -1,0 +1,150 @@
+"""Versions of rows that a merge keeps: three columns say since when and until when each was valid, and whether it is.
+
+A commit ends the version of a row that changes or is deleted, and adds the new one, both as of one moment. Rows that
+come unchanged write nothing.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.types as of
+from attrs import evolve, field, frozen
+
+from seatunnel_core.connectors.jdbc.column import DatabaseTable
+from seatunnel_core.connectors.jdbc.databases.dialect import Dialect
+from seatunnel_core.connectors.jdbc.databases.table_path import TablePath
+from seatunnel_core.connectors.jdbc.target import KIND, Target, target_table
+from seatunnel_core.errors import SinkError
+from seatunnel_core.rows.batch import TableSchema
+
+
+@frozen(kw_only=True)
+class History:
+    """The columns of history of one sink, and the moment of a commit."""
+
+    since: str
+    until: str
+    current: str
+    at: datetime = field(factory=lambda: datetime.now(UTC))
+
+    @property
+    def names(self) -> tuple[str, str, str]:
+        """The names of the three columns."""
+        return self.since, self.until, self.current
+
+    def added(self, columns: pa.Schema) -> pa.Schema:
+        """Return the columns of a new table with those of history behind them."""
+        moment = pa.timestamp("us", "UTC")
+        more = [pa.field(self.since, moment), pa.field(self.until, moment), pa.field(self.current, pa.bool_())]
+        return pa.schema([*columns, *more])
+
+    def beside(self, table: DatabaseTable) -> DatabaseTable:
+        """Return a table without the columns of history, as rows see it."""
+        return evolve(table, columns=tuple(each for each in table.columns if each.name not in self.names))
+
+    def require(self, dialect: Dialect, connection: Any, table: DatabaseTable, target: Target) -> None:
+        """Refuse a table that lacks a column of history, has one that a new version would lose, or takes a key once.
+
+        Raises:
+            SinkError: the message names the column.
+        """
+        if target.unique:
+            raise SinkError(
+                f"the table {target.named} has a unique index on ({', '.join(target.keys)}), and keep_history adds "
+                "rows with the same key; drop that index, or choose a table that is not there yet"
+            )
+        for name in self.names:
+            column, wanted = table.column(name), "boolean" if name == self.current else "timestamp"
+            fitting = column is not None and (
+                (of.is_boolean(column.arrow) or of.is_integer(column.arrow))
+                if name == self.current
+                else of.is_timestamp(column.arrow)
+            )
+            if not fitting:
+                have = "has none" if column is None else f"has {column.declared}"
+                raise SinkError(
+                    f"keep_history needs a column {name!r} of a type as {wanted}, and the table {target.named} {have}; "
+                    f"add it and fill it for the rows that are there ({self.current} with true), or choose a table "
+                    "that is not there yet"
+                )
+        for column in self.beside(table).columns:
+            if column.name not in target.names and not column.generated:
+                raise SinkError(
+                    f"the table {target.named} has a column {column.name!r}, which the rows lack, so that new versions "
+                    "would lose what it has; leave out keep_history, or give the rows that column"
+                )
+        current, there = dialect.quoted(self.current), dialect.quoted(*target.path)
+        if dialect.ask(connection, f"SELECT 1 FROM {there} WHERE {current} IS NULL LIMIT 1"):
+            raise SinkError(
+                f"the table {target.named} has rows of which {self.current} is null, so that it is not known which "
+                "version is the current one; fill it with true or false"
+            )
+
+    def moves(self, dialect: Dialect, target: Target, staging: str) -> Iterator[str]:
+        """Yield the statements that apply all staged rows to a table: of each key the last one.
+
+        Args:
+            dialect: The database.
+            target: The table and its key.
+            staging: The quoted name of the staging table.
+        """
+        table, names = dialect.quoted(*target.path), [dialect.quoted(name) for name in target.names]
+        since, until, current = map(dialect.quoted, self.names)
+        kind, ranked, same = dialect.quoted(KIND), target.ranked(dialect, staging), target.same(dialect)
+        at = dialect.moment(self.at)
+        others = (dialect.quoted(name) for name in target.names if name not in target.keys)
+        changed = [dialect.differ(f"{table}.{name}", f"seatunnel_ranked.{name}") for name in others]
+        goes = " OR ".join([f"seatunnel_ranked.{kind} IN (1, 3)", *changed])
+        keys = [dialect.quoted(name) for name in target.keys]
+        # Where a clock was ahead of this one, a version has ended later than now: the next one begins there.
+        ended = (
+            f"(SELECT {', '.join(keys)}, max({until}) AS seatunnel_until FROM {table} WHERE {until} > {at} "
+            f"GROUP BY {', '.join(keys)}) AS seatunnel_ended"
+        )
+        both = " AND ".join(f"seatunnel_ended.{key} = seatunnel_ranked.{key}" for key in keys)
+        yield (
+            f"UPDATE {table} SET {until} = CASE WHEN {since} > {at} THEN {since} ELSE {at} END, {current} = false "
+            f"WHERE {current} AND EXISTS (SELECT 1 FROM {ranked} WHERE seatunnel_last = 1 AND {same} AND ({goes}))"
+        )
+        every = ", ".join([*names, since, until, current])
+        shown = ", ".join(f"seatunnel_ranked.{name}" for name in names)
+        yield (
+            f"{dialect.insert(table, every)} SELECT {shown}, coalesce(seatunnel_until, {at}), NULL, true "
+            f"FROM {ranked} LEFT JOIN {ended} ON {both} WHERE seatunnel_last = 1 AND {kind} IN (0, 2) "
+            f"AND NOT EXISTS (SELECT 1 FROM {table} WHERE {table}.{current} AND {same})"
+        )
+        # Of the units of one commit, a version that a later one ends was never valid.
+        yield f"DELETE FROM {table} WHERE {until} = {at} AND {since} = {at}"
+
+
+def history_of(names: Sequence[str]) -> History | None:
+    """Return the history of these three columns, as of now; ``None`` without names."""
+    return History(since=names[0], until=names[1], current=names[2]) if names else None
+
+
+def target_with(
+    history: History | None,
+    dialect: Dialect,
+    connection: Any,
+    table: DatabaseTable,
+    path: TablePath,
+    schema: TableSchema,
+    *,
+    names: Mapping[str, str],
+    keys: Sequence[str],
+    upserts: bool,
+) -> Target:
+    """Return the target for rows that go into a table, whose versions have columns that the rows lack.
+
+    The arguments are those of ``target_table``, with a connection for a look at the rows that are there.
+
+    Raises:
+        SinkError: as ``target_table``, or the table cannot keep history.
+    """
+    seen = table if history is None else history.beside(table)
+    target = target_table(dialect, seen, path, schema, names=names, keys=keys, upserts=upserts)
+    if history is not None:
+        history.require(dialect, connection, table, target)
+    return target

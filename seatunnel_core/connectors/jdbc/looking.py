@@ -1,0 +1,152 @@
+"""A look at a database and its tables that changes nothing there."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from attrs import frozen
+
+from seatunnel_core.connectors.jdbc.databases.dialect import Dialect
+from seatunnel_core.connectors.jdbc.databases.table_path import TablePath
+from seatunnel_core.connectors.jdbc.growth import Growth
+from seatunnel_core.connectors.jdbc.history import History, target_with
+from seatunnel_core.connectors.jdbc.statement import Statement
+from seatunnel_core.connectors.jdbc.target import Target, new_columns, target_of_statement
+from seatunnel_core.errors import ConnectorError, SinkError
+from seatunnel_core.rows.batch import TableSchema
+
+
+@frozen(kw_only=True)
+class LookedMode:
+    """How a sink writes, as far as it decides which rights it needs."""
+
+    upserts: bool
+    """Whether a row replaces the one with its key."""
+
+    replaces: bool
+    """Whether the rows of the run replace those that were there."""
+
+    empties: bool
+    """Whether those that were there go when the job starts."""
+
+    stages: bool
+    """Whether tables are made beside the target, for rows that are staged."""
+
+    schema_mode: str
+    """``schema_save_mode``."""
+
+    history: History | None
+    """The columns of versions that stay; ``None`` where a row replaces the one with its key."""
+
+
+def look_into(dialect: Dialect, look: Callable[[Any], Sequence[Sequence[str]]]) -> Sequence[str]:
+    """Return that the database lets us in, and what ``look`` finds on a connection whose transaction is rolled back.
+
+    Raises:
+        SinkError: it does not, or ``look`` raises it.
+    """
+    where = str(dialect.address)
+    try:
+        with dialect.pool.lend() as connection:
+            found = look(connection)
+            connection.rollback()
+    except ConnectorError:
+        raise
+    except Exception as error:
+        raise dialect.failed(SinkError, where, error) from error
+    return [f"{where} lets {dialect.address.user or 'us'} in", *(said for each in found for said in each)]
+
+
+def tried(dialect: Dialect, connection: Any, statement: Statement, schema: TableSchema) -> Target:
+    """Return the target for the user's statement, after an EXPLAIN of it on an empty staging table."""
+    target_of_statement(dialect, statement, schema)
+    places = dialect.place_types(connection, statement.asked())
+    target = target_of_statement(dialect, statement, schema, places)
+    cursor, name = dialect.cursor(connection), "seatunnel_tried"
+    cursor.execute(target.staging_table(dialect, name, temporary=True))
+    try:
+        for each in target.moves(dialect, dialect.quoted(name), changes=False):
+            cursor.execute(f"EXPLAIN {each}")
+    finally:
+        if dialect.ddl_commits:
+            cursor.execute(dialect.drop_temporary(dialect.quoted(name)))
+    connection.rollback()
+    return target
+
+
+def look_at_table(
+    growth: Growth,
+    connection: Any,
+    path: TablePath,
+    schema: TableSchema,
+    *,
+    names: Mapping[str, str],
+    keys: Sequence[str],
+    mode: LookedMode,
+) -> list[str]:
+    """Return whether a table is there and takes the rows of a schema, or will be made, and what we may do there.
+
+    Raises:
+        SinkError: it cannot take them, or is missing and must not be made, or we may not make tables.
+        Exception: the driver's error of another right that is missing.
+    """
+    dialect = growth.dialect
+    table, named = dialect.table(connection, path), dialect.table_name(path)
+    if table is None and mode.schema_mode in ("ERROR_WHEN_SCHEMA_NOT_EXIST", "IGNORE"):
+        raise SinkError(f"there is no table {named}, and schema_save_mode is {mode.schema_mode}")
+    if table is None or mode.schema_mode == "RECREATE_SCHEMA":
+        new_columns(dialect, schema, names)
+        return [f"the table {named} will be made", *_creating(dialect, connection, path)]
+    grown, changes = growth.planned(connection, path, table, schema, names, keys)
+    growth.require_kept(connection, path, changes)
+    how: Any = {"names": names, "keys": keys, "upserts": mode.upserts}
+    target = target_with(mode.history, dialect, connection, grown, path, schema, **how)
+    there = [name for name in target.names if table.column(name) is not None]
+    by_key = bool(keys) and mode.upserts and not mode.replaces
+    deletes = mode.replaces or mode.empties or (by_key and not target.unique)
+    updates = mode.history is not None or (by_key and target.unique)
+    rights = ["INSERT", *["UPDATE"] * updates, *["DELETE"] * deletes]
+    _require(dialect, connection, path, there, rights)
+    found = [f"the table {named} is there and takes all {len(names)} columns"]
+    if changes:
+        told = ", and ".join(change.told for change in changes)
+        found = [f"the table {named} is there; when the job starts it {told}"]
+    found.append(f"{_who(dialect)} may {' and '.join(rights)} there")
+    if changes:
+        found.append(f"whether {_who(dialect)} may ALTER it was not looked at")
+    return [*found, *(_creating(dialect, connection, path[-1:]) if mode.stages or dialect.one_writer else ())]
+
+
+def _require(dialect: Dialect, connection: Any, path: TablePath, columns: Sequence[str], rights: Sequence[str]) -> None:
+    """Have statements planned that need rights: a server refuses then what the user may not do, and runs nothing.
+
+    Raises:
+        Exception: the driver's error of a right that is missing.
+    """
+    if not columns:
+        return
+    table, listed = dialect.quoted(*path), ", ".join(map(dialect.quoted, columns))
+    statements = {
+        "INSERT": f"INSERT INTO {table} ({listed}) VALUES ({', '.join(['NULL'] * len(columns))})",
+        "UPDATE": f"UPDATE {table} SET {dialect.quoted(columns[0])} = NULL WHERE 1 = 0",
+        "DELETE": f"DELETE FROM {table} WHERE 1 = 0",
+    }
+    for right in rights:
+        dialect.ask(connection, f"EXPLAIN {statements[right]}")
+
+
+def _creating(dialect: Dialect, connection: Any, path: TablePath) -> list[str]:
+    """Return what is known of the right to make tables where a table stands; those of staged rows have no schema.
+
+    Raises:
+        SinkError: we lack it.
+    """
+    where = dialect.table_name(path).rpartition(".")[0] or str(dialect.address)
+    may = dialect.may_create(connection, path)
+    if may is False:
+        raise SinkError(f"{dialect.address}: {_who(dialect)} may not create tables in {where}, and this sink does")
+    creates = f"{_who(dialect)} may create tables in {where}"
+    return [creates if may else f"whether {creates} was not looked at"]
+
+
+def _who(dialect: Dialect) -> str:
+    return dialect.address.user or "we"

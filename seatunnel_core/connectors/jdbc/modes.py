@@ -1,0 +1,72 @@
+"""The write mode of a sink ``Jdbc``, beside SeaTunnel's older options that say a part of the same.
+
+===================  ===================================================================================
+``write_mode``       the older options
+===================  ===================================================================================
+none                 as they say: ``primary_keys`` and ``enable_upsert``, or the key of the rows, upsert
+``append``           rows are inserted; ``primary_keys`` only with ``enable_upsert = false``
+``replace``          staged, and inserted in one transaction with the removal of the old rows at the end
+``merge``            staged, and upserted as with ``primary_keys`` and ``is_exactly_once = true``
+===================  ===================================================================================
+"""
+
+from attrs import evolve
+
+from seatunnel_core.config.option import Options
+from seatunnel_core.connectors.jdbc import options as opt
+from seatunnel_core.connectors.jdbc.column import DatabaseTable
+from seatunnel_core.connectors.jdbc.target import Target
+from seatunnel_core.connectors.write_mode import DECIDING, WriteMode, write_mode_of
+from seatunnel_core.errors import SinkError, UsageError
+
+
+def mode_of(options: Options) -> WriteMode | None:
+    """Return the write mode of a sink; ``None`` when only older options say what becomes of rows.
+
+    Raises:
+        UsageError: Options contradict each other; the message says which one to leave out.
+    """
+    if not any(options[option] for option in DECIDING):
+        return None
+    mode, keys = write_mode_of(options), tuple(options[opt.PRIMARY_KEYS] or ())
+    if options[opt.SINK_QUERY]:
+        raise _contradiction("query", f"a statement says itself what becomes of rows, and write_mode is {mode.name}")
+    if not options[opt.TABLE]:
+        raise UsageError("option 'table': write_mode needs it; write the table, or ${table_name}")
+    if mode.name == "append":
+        if keys and options[opt.UPSERT]:
+            raise _contradiction(
+                "primary_keys",
+                "with it a row replaces the one with its key, and write_mode = append adds rows; write enable_upsert = "
+                "false to be told of a key that is there, or write_mode = merge",
+            )
+        return mode
+    if options.is_set(opt.EXACTLY_ONCE) and not options[opt.EXACTLY_ONCE]:
+        raise _contradiction("is_exactly_once", f"rows are written at once, and write_mode = {mode.name} stages them")
+    if not mode.merges:
+        return mode
+    if not options[opt.UPSERT]:
+        raise _contradiction("enable_upsert", "false refuses a key that is there, and write_mode = merge replaces it")
+    if keys and mode.key and set(keys) != set(mode.key):
+        raise _contradiction("primary_keys", f"it has {', '.join(keys)}, and merge_key has {', '.join(mode.key)}")
+    return evolve(mode, key=mode.key or keys)
+
+
+def _contradiction(key: str, why: str) -> UsageError:
+    return UsageError(f"option {key!r}: {why}; leave {key} or write_mode out")
+
+
+def refuse_partial(target: Target, table: DatabaseTable) -> None:
+    """Refuse a merge that would lose what a table has in columns that the rows lack.
+
+    Without a unique index, a row is replaced by a DELETE and an INSERT.
+
+    Raises:
+        SinkError: The message names such a column.
+    """
+    lost = [each.name for each in table.columns if each.name not in target.names and not each.generated]
+    if lost and not target.unique:
+        raise SinkError(
+            f"the table {target.named} has no unique index on ({', '.join(target.keys)}), without which a merge would "
+            f"set the column {lost[0]!r} back, which the rows lack; create one"
+        )

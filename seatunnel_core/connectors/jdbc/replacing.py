@@ -1,0 +1,106 @@
+"""Replace the rows of tables when the last row of a run has come: until then they are collected in tables beside.
+
+::
+
+    seatunnel_<pipeline>_new_<digest>                       collected rows
+    seatunnel_replacing (pipeline, collected, target)       for which table; removed in the transaction that replaces
+"""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from attrs import frozen
+
+from seatunnel_core.connectors.jdbc.databases.dialect import Dialect
+from seatunnel_core.connectors.jdbc.databases.table_path import TablePath
+from seatunnel_core.connectors.jdbc.staging import key_of, prefix_of
+from seatunnel_core.connectors.jdbc.target import Target
+from seatunnel_core.connectors.sink import SinkContext
+from seatunnel_core.errors import SinkError
+
+REPLACING = "seatunnel_replacing"
+
+TABLE = (
+    f"CREATE TABLE IF NOT EXISTS {REPLACING} (pipeline varchar(255) NOT NULL, collected varchar(63) NOT NULL, "
+    "target varchar(1000) NOT NULL, PRIMARY KEY (pipeline, collected))"
+)
+
+
+@frozen(kw_only=True)
+class Replacing:
+    """The tables of collected rows of one sink of one pipeline; all methods work in the caller's transaction."""
+
+    dialect: Dialect
+    context: SinkContext
+    partitions: tuple[str, ...]
+    """Only rows with values of these columns that come are replaced; empty: all."""
+
+    @property
+    def _key(self) -> str:
+        return self.dialect.literal(key_of(self.context))
+
+    def collected(self, path: TablePath) -> str:
+        """Return the name of the table that collects the rows for a target."""
+        return f"{prefix_of(self.context)}_new_{hashlib.sha256(chr(0).join(path).encode()).hexdigest()[:16]}"
+
+    def collect_for(self, connection: Any, target: Target) -> None:
+        """Create the table that collects the rows for a target, if it is not there, and record what it is for.
+
+        Raises:
+            SinkError: Another sink of the job collects rows for the same target.
+        """
+        name, said = self.collected(target.path), self.dialect.literal(json.dumps(target.path))
+        asked = f"SELECT pipeline, collected FROM {REPLACING} WHERE target = {said}"
+        known = [tuple(row) for row in self.dialect.ask(connection, asked)]
+        for pipeline, _ in known:
+            if pipeline.startswith(f"{self.context.job_id}/") and pipeline != key_of(self.context):
+                raise SinkError(
+                    f"another sink of this job replaces the table {target.named} too, and the last one would win; give "
+                    "the rows to one sink"
+                )
+        cursor = self.dialect.cursor(connection)
+        if name not in self.dialect.tables(connection, None, name):
+            cursor.execute(target.staging_table(self.dialect, name, temporary=False))
+        if (key_of(self.context), name) not in known:
+            values = f"({self._key}, {self.dialect.literal(name)}, {said})"
+            cursor.execute(f"INSERT INTO {REPLACING} (pipeline, collected, target) VALUES {values}")
+
+    def replace(self, connection: Any) -> list[str]:
+        """Put the collected rows in the place of those of their targets, and return the tables that can be dropped."""
+        cursor, found = self.dialect.cursor(connection), self._recorded(connection)
+        for name, path in found:
+            collected, table = self.dialect.quoted(name), self.dialect.quoted(*path)
+            cursor.execute(self._removal(table, collected))
+            cursor.execute(f"SELECT * FROM {collected} WHERE 1 = 0")
+            names = ", ".join(self.dialect.quoted(column[0]) for column in cursor.description)
+            cursor.execute(f"{self.dialect.insert(table, names)} SELECT {names} FROM {collected}")
+        cursor.execute(f"DELETE FROM {REPLACING} WHERE pipeline = {self._key}")
+        return [name for name, _ in found]
+
+    def _removal(self, table: str, collected: str) -> str:
+        if not self.partitions:
+            return f"DELETE FROM {table}"
+        columns = [self.dialect.quoted(name) for name in self.partitions]
+        new = f"(SELECT DISTINCT {', '.join(columns)} FROM {collected}) AS seatunnel_new"
+        same = (
+            f"({table}.{each} = seatunnel_new.{each} OR ({table}.{each} IS NULL AND seatunnel_new.{each} IS NULL))"
+            for each in columns
+        )
+        return self.dialect.delete(table, new, " AND ".join(same))
+
+    def _recorded(self, connection: Any) -> list[tuple[str, Sequence[str]]]:
+        asked = f"SELECT collected, target FROM {REPLACING} WHERE pipeline = {self._key} ORDER BY target"
+        return [(name, json.loads(target)) for name, target in self.dialect.ask(connection, asked)]
+
+    def clear(self, connection: Any) -> None:
+        """Forget the pipeline, and drop the tables of collected rows that it left."""
+        cursor = self.dialect.cursor(connection)
+        cursor.execute(f"DELETE FROM {REPLACING} WHERE pipeline = {self._key}")
+        self.drop(connection, self.dialect.tables(connection, None, f"{prefix_of(self.context)}_new_"))
+
+    def drop(self, connection: Any, names: Sequence[str]) -> None:
+        """Drop tables of collected rows."""
+        for name in names:
+            self.dialect.cursor(connection).execute(f"DROP TABLE IF EXISTS {self.dialect.quoted(name)}")
