@@ -1,4 +1,4 @@
-"""The properties of a pyiceberg catalog for the options of a sink, and the meaning of its errors."""
+"""The properties of a pyiceberg catalog for the options of a job, and the meaning of its errors."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -6,6 +6,7 @@ from typing import Any
 from seatunnel_core.config.option import Options
 from seatunnel_core.connectors.iceberg import options as opt
 from seatunnel_core.errors import UsageError
+from seatunnel_storage_api.secret import shown
 
 _TYPES = ("rest", "hive", "glue", "sql", "dynamodb", "bigquery", "in-memory")
 
@@ -57,11 +58,28 @@ def catalog_properties(options: Options) -> dict[str, str]:
     return {**kept, **_FILES, "type": kind}
 
 
+def located(properties: Mapping[str, str]) -> dict[str, str]:
+    """Return what tells a catalog from others, by the keys of the options, without secrets."""
+    named = {key: properties[key] for key in ("type", "uri", "warehouse") if key in properties}
+    return {f"{opt.CATALOG.key}.{key}": shown(key, value) for key, value in named.items()}
+
+
+_LASTING = (
+    *("access_denied", "access denied", "invalid_access_key_id", "signature_does_not_match", "http status 401"),
+    *("http status 403", "authentication failed", "no pg_hba.conf entry", "no password supplied"),
+    *("permission denied", "readonly database", "disk is full", "no space left"),
+    *("disk quota exceeded", "could not extend file"),
+)
+"""What stores and databases of catalogs say of a login, a right or a disk, in small letters: they will say it again.
+Neither Arrow's ``OSError`` nor SQLAlchemy's ``OperationalError`` has a class or a number for these."""
+
+
 def may_pass(error: BaseException) -> bool:
     """Return whether a retry may help, as after errors of networks, locks and servers."""
-    lasting = (FileNotFoundError, PermissionError, NotADirectoryError)
+    if any(words in str(error).lower() for words in _LASTING):
+        return False
     if isinstance(error, OSError):  # includes the errors of requests
-        return not isinstance(error, lasting)
+        return not isinstance(error, FileNotFoundError | PermissionError | NotADirectoryError)
     return type(error).__name__ in {
         "CommitFailedException",
         "CommitStateUnknownException",

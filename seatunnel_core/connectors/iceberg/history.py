@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 _JOB, _PIPELINE, _SINK = "seatunnel.job-id", "seatunnel.pipeline-id", "seatunnel.sink"
 _EPOCH, _COMMITTED, _RETRACTED = "seatunnel.epoch", "seatunnel.committables", "seatunnel.retracted"
 _FILES = "seatunnel.files"
+_REPLACED = "seatunnel.replaced"
 
 
 def identity(
@@ -69,6 +70,16 @@ def retracted_ids(table: "Table", context: SinkContext) -> set[str]:
     return {each for summary in _own(table, context) for each in _listed(summary, _RETRACTED)}
 
 
+def replaced(context: SinkContext) -> dict[str, str]:
+    """Return the properties of the snapshot in which the rows of a run replace those that were there."""
+    return {**identity(context), _REPLACED: "true"}
+
+
+def has_replaced(table: "Table", context: SinkContext) -> bool:
+    """Return whether the rows of this sink's run have replaced those that were there."""
+    return any(_REPLACED in summary for summary in _own(table, context))
+
+
 def newest_epoch(table: "Table", context: SinkContext) -> int:
     """Return the largest epoch in which this sink made a commit, even one without files; 0 when it made none."""
     return max((int(summary[_EPOCH]) for summary in _own(table, context)), default=0)
@@ -119,9 +130,9 @@ def _may_name(manifest: "ManifestFile", known: "dict[int, Snapshot]") -> bool:
     return not foreign or manifest.has_existing_files()
 
 
-def live_files(table: "Table", chosen: Callable[[str], bool]) -> "list[DataFile]":
-    """Return the data files of the current snapshot for whose paths ``chosen`` is true."""
-    snapshot = table.current_snapshot()
+def live_files(table: "Table", branch: str, chosen: Callable[[str], bool] = lambda _path: True) -> "list[DataFile]":
+    """Return the data files in the newest snapshot of a branch for whose paths ``chosen`` is true."""
+    snapshot = table.snapshot_by_name(branch)
     manifests = snapshot.manifests(table.io) if snapshot is not None else ()
     entries = (entry for manifest in manifests for entry in manifest.fetch_manifest_entry(table.io))
     return [

@@ -1,11 +1,14 @@
-"""The options of the sink ``Iceberg``, with SeaTunnel's names."""
+"""The options of the source and the sink ``Iceberg``, with SeaTunnel's names."""
 
 from typing import Any
 
 from attrs import evolve
 
-from seatunnel_core.config.option import BOOLEAN, ENUM, MAP, STRING, Option
+from seatunnel_core.config.option import BOOLEAN, ENUM, MAP, STRING, Option, within
 from seatunnel_core.connectors.file import sink_options as of_files
+from seatunnel_core.connectors.file.source_options import READ_COLUMNS
+from seatunnel_core.connectors.increments import incremental_option
+from seatunnel_core.connectors.write_mode import MERGE_KEY, REPLACE_PARTITIONS, WRITE_MODE
 
 CATALOG_NAME = Option("catalog_name", STRING, default="default", doc="What the catalog is called.")
 CATALOG = Option(
@@ -63,7 +66,10 @@ BRANCH = Option(
     "iceberg.table.commit-branch", ENUM("main"), default="main", doc="The branch; rows go to main and no other yet."
 )
 UPSERT = Option(
-    "iceberg.table.upsert-mode-enabled", ENUM("false"), default="false", doc="Always false: rows are appended only."
+    "iceberg.table.upsert-mode-enabled",
+    BOOLEAN,
+    default=False,
+    doc="The older name of write_mode = merge.",
 )
 EVOLUTION = Option(
     "iceberg.table.schema-evolution-enabled",
@@ -71,7 +77,41 @@ EVOLUTION = Option(
     default="false",
     doc="Always false: the columns of the table are never changed.",
 )
+SNAPSHOT = Option(
+    "use_snapshot_id",
+    within(0, 2**63 - 1),
+    doc="The snapshot that is read; without it, the newest when the job begins.",
+)
+SNAPSHOT_TIME = Option(
+    "use_snapshot_timestamp",
+    within(0, 2**63 - 1),
+    unit="ms",
+    doc="Read the snapshot that was the newest at this time, in milliseconds since 1970.",
+)
+INCREMENTAL = incremental_option(
+    "Read only what came since the last job of this name, with column = snapshot: the first job reads the table as it "
+    "is, or what came with the snapshot start and later ones; each next one the rows that were added since."
+)
 _JAVA = "pyiceberg reads no files of Hadoop"
+_HADOOP: tuple[Option[Any], ...] = (
+    Option("hadoop.config", MAP, no_effect=_JAVA, doc="Settings of Hadoop."),
+    Option("iceberg.hadoop-conf-path", STRING, no_effect=_JAVA, doc="A folder of Hadoop's files."),
+)
+
+SOURCE_OPTIONS: tuple[Option[Any], ...] = (
+    CATALOG_NAME,
+    CATALOG,
+    CATALOG_TYPE,
+    URI,
+    WAREHOUSE,
+    evolve(NAMESPACE, doc="The namespace of the table, levels with dots between them."),
+    evolve(TABLE, doc="The name of the table."),
+    SNAPSHOT,
+    SNAPSHOT_TIME,
+    READ_COLUMNS,
+    INCREMENTAL,
+    *_HADOOP,
+)
 
 SINK_OPTIONS: tuple[Option[Any], ...] = (
     CATALOG_NAME,
@@ -85,11 +125,13 @@ SINK_OPTIONS: tuple[Option[Any], ...] = (
     WRITE_PROPERTIES,
     CREATE_PROPERTIES,
     PARTITION_KEYS,
+    WRITE_MODE,
+    evolve(MERGE_KEY, aliases=("iceberg.table.primary-keys",)),
+    REPLACE_PARTITIONS,
     SCHEMA_SAVE_MODE,
     DATA_SAVE_MODE,
     BRANCH,
     UPSERT,
     EVOLUTION,
-    Option("hadoop.config", MAP, no_effect=_JAVA, doc="Settings of Hadoop."),
-    Option("iceberg.hadoop-conf-path", STRING, no_effect=_JAVA, doc="A folder of Hadoop's files."),
+    *_HADOOP,
 )

@@ -82,6 +82,29 @@ def new_spec(keys: Sequence[tuple[str, str]], schema: "Schema", named: str) -> "
 
 # -- in tasks ------------------------------------------------------------------------------------------------------
 
+
+def positions_of(columns: Sequence[str], spec: "PartitionSpec", schema: "Schema", named: str) -> list[int]:
+    """Return at which places of a partition's values those of columns stand.
+
+    Raises:
+        SinkError: The table is not partitioned by the values of a column.
+    """
+    found = {
+        schema.find_column_name(field.source_id): at
+        for at, field in enumerate(spec.fields)
+        if str(field.transform) == "identity"
+    }
+    for column in columns:
+        if column not in found:
+            by = ", ".join(f"{field.name} ({field.transform})" for field in spec.fields) or "nothing"
+            raise SinkError(
+                f"option 'replace_partitions': the table {named} is not partitioned by the values of {column!r}, but "
+                f"by {by}; choose columns of iceberg.table.partition-keys, or leave replace_partitions out to replace "
+                "all rows"
+            )
+    return [found[column] for column in columns]
+
+
 Parts = Iterator[tuple[Partition, pa.RecordBatch]]
 
 
@@ -126,7 +149,7 @@ def parted(spec: "PartitionSpec", schema: "Schema") -> Callable[[pa.RecordBatch]
 
     def divide(rows: pa.RecordBatch) -> Parts:
         values = [transform(rows.column(name)) for transform, name in zip(transforms, columns, strict=True)]
-        codes = _codes(values)
+        codes = codes_of(values)
         order = pc.sort_indices(codes)
         start = 0
         for end in pc.run_end_encode(codes.take(order)).run_ends.to_pylist():
@@ -142,7 +165,7 @@ def _transforms(spec: "PartitionSpec", schema: "Schema") -> list[Callable[[pa.Ar
     return [field.transform.pyarrow_transform(schema.find_type(field.source_id)) for field in spec.fields]
 
 
-def _codes(values: Sequence[pa.Array]) -> pa.Array:
+def codes_of(values: Sequence[pa.Array]) -> pa.Array:
     """Return a number for each row, which is equal for rows with equal values in all columns."""
     total = None
     for column in values:
@@ -151,6 +174,12 @@ def _codes(values: Sequence[pa.Array]) -> pa.Array:
         total = codes if total is None else pc.add(pc.multiply(total, len(found.dictionary)), codes)
         total = pc.dictionary_encode(total).indices.cast(pa.int64())  # so that no product overflows
     return total
+
+
+def comparable(partition: "Record") -> tuple[Any, ...]:
+    """Return the values of a partition so that equal ones compare as equal: NaN is not equal to itself."""
+    values = (partition[place] for place in range(len(partition)))
+    return tuple("NaN" if value != value else value for value in values)
 
 
 # -- in the driver -------------------------------------------------------------------------------------------------

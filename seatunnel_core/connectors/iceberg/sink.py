@@ -6,22 +6,34 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from seatunnel_core.config.option import Options
+from seatunnel_core.connectors.additions import AddingSink
 from seatunnel_core.connectors.iceberg import history
 from seatunnel_core.connectors.iceberg import options as opt
-from seatunnel_core.connectors.iceberg.catalog import catalog_properties, may_pass
+from seatunnel_core.connectors.iceberg.catalog import catalog_properties, located, may_pass
 from seatunnel_core.connectors.iceberg.columns import iceberg_schema, refuse_unfit
-from seatunnel_core.connectors.iceberg.partitions import new_spec, partition_keys, refuse_unwritable
+from seatunnel_core.connectors.iceberg.merging import (
+    key_columns,
+    refuse_floating_keys,
+    refuse_split_keys,
+    refuse_unmergeable,
+)
+from seatunnel_core.connectors.iceberg.merging_writer import MergingWriter
+from seatunnel_core.connectors.iceberg.partitions import new_spec, partition_keys, positions_of, refuse_unwritable
+from seatunnel_core.connectors.iceberg.replacing import Replacing, branch_of
 from seatunnel_core.connectors.iceberg.staged_tables import StagedFiles, by_table, staged_files
 from seatunnel_core.connectors.iceberg.staging import epoch_folder, make_folder
-from seatunnel_core.connectors.iceberg.table import TargetTable
+from seatunnel_core.connectors.iceberg.table import MAIN, TargetTable
 from seatunnel_core.connectors.iceberg.table_ids import TableId, TableIds
 from seatunnel_core.connectors.iceberg.writer import IcebergWriter, StagingTable
-from seatunnel_core.connectors.sink import Guarantee, SaveMode, Sink, SinkContext, WriterContext
-from seatunnel_core.errors import CommitError, SinkError, StoredValueError
+from seatunnel_core.connectors.looking import LookingSink
+from seatunnel_core.connectors.sink import Guarantee, SaveMode, SinkContext, WriterContext
+from seatunnel_core.connectors.write_mode import MERGE_KEY, REPLACE_PARTITIONS, WRITE_MODE, WriteMode, write_mode_of
+from seatunnel_core.connectors.written_options import written_options
+from seatunnel_core.errors import CommitError, SinkError, StoredValueError, UsageError
+from seatunnel_core.quantity import pick
 from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.work.committable import Committable
 from seatunnel_core.work.retraction import Retraction
-from seatunnel_storage_api.secret import shown
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
@@ -31,8 +43,8 @@ _making = threading.Lock()
 """Held by a sink of this process that creates what others share: a new catalog's own tables, or a namespace."""
 
 
-class IcebergSink(Sink):
-    """Rows are appended to one table, or to one for each table of the rows.
+class IcebergSink(AddingSink, LookingSink):
+    """Rows are appended to one table, or to one for each table of the rows; or they replace what is there.
 
     The catalog checks that nobody else has committed in between. So a commit happens once, even when an engine that was
     replaced resumes in the middle of one.
@@ -54,6 +66,10 @@ class IcebergSink(Sink):
 
     def __init__(self, options: Options) -> None:
         super().__init__(options)
+        self.mode = _mode(options)
+        self.needs_order = self.mode.merges
+        self.needs_end = self.mode.replaces
+        self.retracts = self.mode.appends  # type: ignore[misc]  # other modes remove rows that nobody could bring back
         self._properties = catalog_properties(options)
         self._ids = TableIds(options[opt.NAMESPACE], options[opt.TABLE])
         self._keys = partition_keys(options[opt.PARTITION_KEYS] or "")
@@ -65,27 +81,46 @@ class IcebergSink(Sink):
         return {**self.__dict__, "_driver": None, "_properties": {}, "options": None}
 
     def check_schema(self, schema: TableSchema) -> None:
+        self.mode.check(schema)
+        refuse_floating_keys(schema, self.mode.key_of(schema))
         new_spec(self._keys, iceberg_schema(schema), ".".join(self._ids.of(schema)))
 
     @property
     def bound_to(self) -> Mapping[str, str]:
-        """The catalog, and the table of a sink with a single one; a committable itself names its table."""
-        return self._where if self._ids.one is None else {**self._where, opt.TABLE.key: str(self._ids)}
-
-    @property
-    def _where(self) -> Mapping[str, str]:
-        """The catalog's type, uri and warehouse, by the keys of the options."""
-        named = {key: self._properties[key] for key in ("type", "uri", "warehouse") if key in self._properties}
-        return {f"{opt.CATALOG.key}.{key}": shown(key, value) for key, value in named.items()}
+        """The catalog, what happens to rows there, and the table of a single one; a committable names its table."""
+        how = written_options(self.options, WRITE_MODE, MERGE_KEY, REPLACE_PARTITIONS, opt.UPSERT)
+        bound = {**located(self._properties), **how}
+        return bound if self._ids.one is None else {**bound, opt.TABLE.key: str(self._ids)}
 
     @property
     def save_mode(self) -> SaveMode | None:
         data, schema = self.options[opt.DATA_SAVE_MODE], self.options[opt.SCHEMA_SAVE_MODE]
         does = [data] if data != "APPEND_DATA" else []
-        target = " ".join((*self._where.values(), str(self._ids)))
+        target = " ".join((*located(self._properties).values(), str(self._ids)))
         return SaveMode(target=target, does=", ".join(does + [schema] * (schema == "RECREATE_SCHEMA")))
 
     # -- at the start ---------------------------------------------------------------------------------------------
+
+    def look(self, schemas: Sequence[TableSchema] | None) -> Sequence[str]:
+        try:
+            found = [self._looked(schema) for schema in schemas or ()] or ["the tables are known when the data is read"]
+        except SinkError:
+            raise
+        except Exception as error:
+            raise SinkError(f"the catalog or its tables cannot be read: {type(error).__name__}: {error}") from error
+        return [*found, "whether we may write there was not looked at"]
+
+    def _looked(self, schema: TableSchema) -> str:
+        from pyiceberg.exceptions import NoSuchNamespaceError, NoSuchTableError
+
+        table_id = self._ids.of(schema)
+        named = ".".join(table_id)
+        try:
+            table = self._catalog().load_table(table_id)
+        except (NoSuchTableError, NoSuchNamespaceError):
+            return f"the table {named} will be made"
+        self._refuse(schema, table, named)
+        return f"the table {named} is there and takes all {len(schema.columns)} columns"
 
     def prepare(self, context: SinkContext) -> None:
         self._driver.save_mode_left = False
@@ -100,6 +135,8 @@ class IcebergSink(Sink):
 
     def create_tables(self, schemas: Sequence[TableSchema], context: SinkContext) -> None:
         modes = self.options[opt.DATA_SAVE_MODE], self.options[opt.SCHEMA_SAVE_MODE]
+        for schema in schemas:
+            self.check_schema(schema)
         with self._driver.lock:  # the sources of a pipeline come here at the same time
             for schema in schemas:
                 table = self._at(self._ids.of(schema), context)
@@ -108,13 +145,22 @@ class IcebergSink(Sink):
                         table.apply_save_modes(*modes)
                     self._driver.emptied.add(table.id)
                 with self._errors_wrapped(context, "cannot be made ready", table):
+                    if self._driver.save_mode_left and self.mode.appends and (rows := table.rows()):
+                        found = {schema.table: f"the table {table.named}, which had {pick(rows, 'row')}"}
+                        self.adds_to = {**found, **self.adds_to}
                     self._staging = {**self._staging, table.id: self._ready(table, schema)}
 
     def _ready(self, target: TargetTable, schema: TableSchema) -> StagingTable:
         table = target.found() or self._created(target, schema)
-        sensitive = self.options[opt.CASE_SENSITIVE]
-        refuse_unfit(schema, table.schema(), target.named, case_sensitive=sensitive)
-        refuse_unwritable(table.spec(), table.schema(), target.named)
+        key = self._refuse(schema, table, target.named)
+        other = self._staging.get(target.id)
+        if other is not None and set(other.key) != set(key):
+            raise SinkError(
+                f"{target.who}: rows of several tables come into {target.named}, some by the key "
+                f"({', '.join(other.key)}) and some by ({', '.join(key)}): write one merge_key for all"
+            )
+        if self.mode.replaces:
+            self._replacing(target).collect()
         folder = epoch_folder(table, target.context, target.context.epoch)
         make_folder(table, folder)
         return StagingTable(
@@ -124,10 +170,22 @@ class IcebergSink(Sink):
             folder=folder,
             schema=table.schema().model_dump_json(),
             spec=table.spec().model_dump_json(),
-            case_sensitive=sensitive,
+            key=key,
+            case_sensitive=self.options[opt.CASE_SENSITIVE],
             properties={**table.properties, **(self.options[opt.WRITE_PROPERTIES] or {})},
             io_properties=dict(table.io.properties),
         )
+
+    def _refuse(self, schema: TableSchema, table: "Table", named: str) -> tuple[str, ...]:
+        """Return the key columns of a table; raise ``SinkError`` when it cannot take the rows in the sink's mode."""
+        sensitive = self.options[opt.CASE_SENSITIVE]
+        refuse_unfit(schema, table.schema(), named, case_sensitive=sensitive)
+        refuse_unwritable(table.spec(), table.schema(), named)
+        positions_of(self.mode.partitions, table.spec(), table.schema(), named)
+        key = key_columns(self.mode.key_of(schema), table.schema(), case_sensitive=sensitive)
+        if self.mode.merges:
+            refuse_unmergeable(schema, table, key, named, case_sensitive=sensitive)
+        return key
 
     def _created(self, target: TargetTable, schema: TableSchema) -> "Table":
         from pyiceberg.exceptions import TableAlreadyExistsError
@@ -140,6 +198,9 @@ class IcebergSink(Sink):
             )
         catalog, columns = self._catalog(), iceberg_schema(schema)
         spec = new_spec(self._keys, columns, target.named)
+        positions_of(self.mode.partitions, spec, columns, target.named)
+        if self.mode.merges:
+            refuse_split_keys(spec, columns, self.mode.key_of(schema), target.named)
         with _making:
             catalog.create_namespace_if_not_exists(target.id[:-1])
         try:
@@ -156,7 +217,7 @@ class IcebergSink(Sink):
         known = {table: staging for table, staging in tables.items() if staging is not None}
         if len(known) < len(tables):
             raise SinkError("a table was not made ready before its first row: create_tables has to be called first")
-        return IcebergWriter(known, context)
+        return MergingWriter(known, context) if self.mode.merges else IcebergWriter(known, context)
 
     # -- committing, sweeping and taking back ---------------------------------------------------------------------
 
@@ -177,6 +238,17 @@ class IcebergSink(Sink):
                 ". Nothing of it was published; restore an older checkpoint"
             ) from error
 
+    def complete(self, context: SinkContext) -> None:
+        for table in self._existing(context, "cannot be given its new rows") if self.mode.replaces else ():
+            with self._errors_wrapped(context, "cannot be given its new rows", table):
+                self._replacing(table).replace()
+
+    def clear(self, context: SinkContext) -> None:
+        super().clear(context)
+        for table in self._existing(context, "cannot be cleared") if self.mode.replaces else ():
+            with self._errors_wrapped(context, "cannot be cleared", table):
+                self._replacing(table).forget()
+
     def sweep(self, context: SinkContext, keep: frozenset[str], *, final: bool) -> int:
         removed = 0
         for table in self._existing(context, "cannot be swept"):
@@ -185,6 +257,8 @@ class IcebergSink(Sink):
         return removed
 
     def retract(self, context: SinkContext, retraction: Retraction) -> int:
+        if not self.retracts:
+            return super().retract(context, retraction)
         removed = 0
         for table in self._existing(context, "cannot take rows back"):
             with self._errors_wrapped(context, "cannot take rows back", table):
@@ -206,7 +280,11 @@ class IcebergSink(Sink):
         return self._driver.catalog(self.options[opt.CATALOG_NAME], self._properties)
 
     def _at(self, table: TableId, context: SinkContext) -> TargetTable:
-        return TargetTable(id=table, context=context, catalog=self._catalog)
+        branch = branch_of(context) if self.mode.replaces else MAIN
+        return TargetTable(id=table, context=context, catalog=self._catalog, branch=branch)
+
+    def _replacing(self, table: TargetTable) -> Replacing:
+        return Replacing(target=table, partitions=self.mode.partitions)
 
     def _existing(self, context: SinkContext, what: str) -> list[TargetTable]:
         """Return the tables that may contain rows of this sink: its single one, or all whose names match."""
@@ -253,6 +331,16 @@ class _Driver:
             if self._catalog is None:
                 self._catalog = load_catalog(name, **properties)
             return self._catalog
+
+
+def _mode(options: Options) -> WriteMode:
+    upserts = options[opt.UPSERT]
+    if upserts and options[WRITE_MODE] not in (None, "merge"):
+        raise UsageError(
+            f"option {opt.UPSERT.key!r}: it means write_mode = merge, and write_mode is {options[WRITE_MODE]}; leave "
+            "one of the two out"
+        )
+    return write_mode_of(options, default="merge" if upserts else "append")
 
 
 def _who(context: SinkContext) -> str:

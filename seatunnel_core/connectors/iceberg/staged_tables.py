@@ -4,11 +4,13 @@
 
     {"tables": [{"table": ["shop", "orders"], "uuid": "…", "after": 17, "spec": 0, "files": [["….parquet"], …]}]}
 
-A file's name is followed by the values of its partition. Before there were several tables a body was a list of names:
-``{"files": ["….parquet"]}``.
+A file's name is followed by the values of its partition. With ``write_mode = merge`` a table also has ``keys``, files
+of keys whose older rows go, ``positions``, files of places in ``files`` whose rows go, and ``by``, the columns of the
+key.
+Before there were several tables a body was a list of names: ``{"files": ["….parquet"]}``.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from attrs import field, frozen
@@ -43,13 +45,31 @@ class StagedFiles:
     files: tuple[tuple[str, Partition], ...] = field(repr=False)
     """The name and the partition of each file."""
 
+    keys: tuple[tuple[str, Partition], ...] = field(default=(), repr=False)
+    """The same of the files of keys whose older rows go."""
+
+    positions: tuple[tuple[str, Partition], ...] = field(default=(), repr=False)
+    """The same of the files that say which rows of ``files`` go, as newer ones of the unit have their keys."""
+
+    by: tuple[str, ...] = ()
+    """The columns of the key; empty when rows are only added."""
+
+    @property
+    def names(self) -> list[str]:
+        """The names of all files."""
+        return [name for name, _ in (*self.files, *self.keys, *self.positions)]
+
 
 def part_of_body(
     table: TableId, *, uuid: str, after: int, spec: int | None, files: list[tuple[str, Partition]]
 ) -> dict[str, Any]:
     """Return the part of a committable's body for one table."""
-    named = [[name, *partition] for name, partition in files]
-    return {"table": list(table), "uuid": uuid, "after": after, "spec": spec, "files": named}
+    return {"table": list(table), "uuid": uuid, "after": after, "spec": spec, "files": written_files(files)}
+
+
+def written_files(files: Iterable[tuple[str, Partition]]) -> list[list[str | None]]:
+    """Return the names and partitions of files as a committable has them."""
+    return [[name, *partition] for name, partition in files]
 
 
 def staged_files(committable: Committable, context: SinkContext, one: TableId | None) -> Iterator[StagedFiles]:
@@ -80,8 +100,15 @@ def staged_files(committable: Committable, context: SinkContext, one: TableId | 
             uuid=stored.text(part, "uuid"),
             after=stored.number(part, "after"),
             spec=None if stored.member(part, "spec") is None else stored.number(part, "spec"),
-            files=tuple(_file(each, committable, context) for each in stored.items(part, "files")),
+            files=_files(part, "files", committable, context),
+            keys=_files(part, "keys", committable, context) if "keys" in part else (),
+            positions=_files(part, "positions", committable, context) if "positions" in part else (),
+            by=tuple(stored.texts(part, "by")) if "by" in part else (),
         )
+
+
+def _files(part: Any, key: str, committable: Committable, context: SinkContext) -> tuple[tuple[str, Partition], ...]:
+    return tuple(_file(each, committable, context) for each in stored.items(part, key))
 
 
 def _file(written: Any, committable: Committable, context: SinkContext) -> tuple[str, Partition]:

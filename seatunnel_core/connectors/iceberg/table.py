@@ -9,6 +9,13 @@ from attrs import field, frozen
 from seatunnel_core.connectors.filesystems.staged_name import committable_id
 from seatunnel_core.connectors.iceberg import history
 from seatunnel_core.connectors.iceberg.catalog import without_retries
+from seatunnel_core.connectors.iceberg.merging import (
+    by_unit,
+    deleting_files,
+    refuse_clashing,
+    refuse_other_specs,
+    refuse_split_keys,
+)
 from seatunnel_core.connectors.iceberg.partitions import record
 from seatunnel_core.connectors.iceberg.staged_tables import StagedFiles
 from seatunnel_core.connectors.iceberg.staging import (
@@ -27,10 +34,13 @@ from seatunnel_core.work.retraction import Retraction
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
     from pyiceberg.manifest import DataFile
-    from pyiceberg.table import Table
+    from pyiceberg.table import Table, Transaction
 
-_TRIES = 10
+TRIES = 10
 """The number of attempts of a commit when other writers of the table commit first."""
+
+MAIN = "main"
+"""The branch that readers see."""
 
 _PARTITION = 3
 """The index of the partition in pyiceberg's ``DataFile``."""
@@ -44,6 +54,9 @@ class TargetTable:
     context: SinkContext
     catalog: "Callable[[], Catalog]" = field(repr=False)
     """Opens the catalog."""
+
+    branch: str = MAIN
+    """The branch into which rows are committed, and which must be there if it is not ``main``."""
 
     @property
     def named(self) -> str:
@@ -67,19 +80,38 @@ class TargetTable:
         table.metadata = table.metadata.model_copy(update={"properties": properties})
         return table
 
+    def rows(self) -> int:
+        """Return how many rows the table has; 0 when it is not there, or nobody has counted them, as after a merge."""
+        table = self.found()
+        snapshot = None if table is None else table.current_snapshot()
+        summary = None if snapshot is None else snapshot.summary
+        if summary is None or summary["total-delete-files"] not in (None, "0"):
+            return 0
+        return int(summary["total-records"] or 0)
+
     def require(self) -> "Table":
         """Return the current table, after checking that no newer engine has committed to it.
 
         Raises:
-            CommitError: The table does not exist, or a newer engine has committed.
+            CommitError: The table or its branch does not exist, or a newer engine has committed.
         """
         table = self.found()
         if table is None:
             raise CommitError(f"{self.who}: the table {self.named} is gone: somebody dropped or renamed it")
-        self._refuse_replaced(table)
+        self.refuse_replaced(table)
+        if self.branch != MAIN and self.branch not in table.metadata.refs:
+            raise CommitError(
+                f"{self.who}: the branch {self.branch} of the table {self.named}, in which rows were collected, is "
+                "gone: somebody removed it; begin the job anew"
+            )
         return table
 
-    def _refuse_replaced(self, table: "Table") -> None:
+    def refuse_replaced(self, table: "Table") -> None:
+        """Check that no newer engine has committed to the table.
+
+        Raises:
+            CommitError: A newer engine has committed.
+        """
         newest = history.newest_epoch(table, self.context)
         if newest > self.context.epoch:
             raise CommitError(
@@ -101,9 +133,9 @@ class TargetTable:
         table = self.found()
         if table is None:
             return
-        self._refuse_replaced(table)
+        self.refuse_replaced(table)
         own = f"{job_folder(table, self.context.job_id)}/"  # another pipeline of this job may write here too
-        every = history.live_files(table, lambda _path: True)
+        every = history.live_files(table, MAIN)
         foreign = [file for file in every if not file.file_path.startswith(own)]
         if data == "ERROR_WHEN_DATA_EXISTS" and foreign:
             raise SinkError(
@@ -130,7 +162,7 @@ class TargetTable:
         """
         from pyiceberg.exceptions import CommitFailedException
 
-        for _ in range(_TRIES):
+        for _ in range(TRIES):
             table = self.require()
             done = self._published(table, staged, again=again)
             if done and not again:
@@ -147,7 +179,7 @@ class TargetTable:
                 again = True
             else:
                 return
-        raise self._too_many_others(CommitError)
+        raise self.too_many_others(CommitError)
 
     def _published(self, table: "Table", staged: Sequence[StagedFiles], *, again: bool) -> set[str]:
         """Return the ids of the committables that are in the table.
@@ -158,13 +190,23 @@ class TargetTable:
         done = history.committed_ids(table, self.context, after) & {each.committable for each in staged}
         if again and history.is_cut(table, after):
             named = history.named_files(table, self.context.job_id, after)
-            done |= {each.committable for each in staged if named.issuperset(name for name, _ in each.files)}
+            done |= {each.committable for each in staged if named.issuperset(each.names)}
         return done
 
     def _append(self, table: "Table", staged: Sequence[StagedFiles]) -> None:
-        files: list[DataFile] = []
-        counts: Counter[str] = Counter()
+        self._refuse_moved(table, staged)
+        from seatunnel_core.connectors.iceberg.snapshots import Chain
+
+        transaction = Chain(table)
+        for unit in by_unit(staged):
+            self._add(table, transaction, unit)
+        transaction.commit_transaction()
+
+    def _refuse_moved(self, table: "Table", staged: Sequence[StagedFiles]) -> None:
         spec = table.spec()
+        for key in {each.by for each in staged if each.by}:
+            refuse_split_keys(table.spec(), table.schema(), key, self.named)
+            refuse_other_specs(table, self.named)
         for each in staged:
             if each.spec != spec.spec_id and not (each.spec is None and spec.is_unpartitioned()):
                 raise CommitError(
@@ -172,14 +214,40 @@ class TargetTable:
                     f"{spec.spec_id} ({spec}): give the table its former partitions back, go on with "
                     "this job until it has ended or was stopped, and change them then"
                 )
-            files += self._data_files(table, each)
+
+    def _add(self, table: "Table", transaction: "Transaction", staged: Sequence[StagedFiles]) -> None:
+        """Add a snapshot with files to a transaction."""
+        counts: Counter[str] = Counter()
+        for each in staged:
             counts[each.committable] += len(each.files)
-        transaction = table.transaction()
         summary = history.identity(self.context, committed=counts)
-        with transaction.update_snapshot(snapshot_properties=summary).fast_append() as append:
+        files = [file for each in staged for file in self._data_files(table, each)]
+        if not staged[0].by:
+            with transaction.update_snapshot(snapshot_properties=summary, branch=self.branch).fast_append() as append:
+                for file in files:
+                    append.append_data_file(file)
+            return
+        from seatunnel_core.connectors.iceberg.snapshots import RowDelta
+
+        deleting = [file for each in staged for file in self._deleting_files(table, each)]
+        refuse_clashing(table, staged, epoch_folder(table, self.context, staged[0].epoch), self.named)
+        with RowDelta.of(transaction, summary) as delta:
             for file in files:
-                append.append_data_file(file)
-        transaction.commit_transaction()
+                delta.append_data_file(file)
+            for file in deleting:
+                delta.append_deleting_file(file)
+
+    def _deleting_files(self, table: "Table", staged: StagedFiles) -> "list[DataFile]":
+        try:
+            return deleting_files(table, staged, epoch_folder(table, self.context, staged.epoch))
+        except FileNotFoundError as error:
+            raise self._gone(error) from error
+
+    def _gone(self, error: FileNotFoundError) -> CommitError:
+        return CommitError(
+            f"{self.who}: a data file that was staged is gone ({error}), and no snapshot of {self.named} names it: is "
+            "the table's location shared with the tasks, and did somebody remove orphan files?"
+        )
 
     def _data_files(self, table: "Table", staged: StagedFiles) -> "list[DataFile]":
         from pyiceberg.io.pyarrow import parquet_file_to_data_file
@@ -195,10 +263,7 @@ class TargetTable:
             try:
                 file = parquet_file_to_data_file(table.io, plain, f"{folder}/{name}")
             except FileNotFoundError as error:
-                raise CommitError(
-                    f"{self.who}: a data file that was staged is gone ({error}), and no snapshot of {self.named} "
-                    "names it: is the table's location shared with the tasks, and did somebody remove orphan files?"
-                ) from error
+                raise self._gone(error) from error
             file[_PARTITION] = record(partition, table.spec(), table.schema())
             file.spec_id = table.spec().spec_id
             found.append(file)
@@ -236,16 +301,13 @@ class TargetTable:
         """
         from pyiceberg.exceptions import CommitFailedException
 
-        for _ in range(_TRIES):
-            transaction = self.require().transaction()
+        for _ in range(TRIES):
             try:
-                with transaction.update_snapshot(snapshot_properties=history.identity(self.context)).fast_append():
-                    pass
-                transaction.commit_transaction()
+                add_nothing(self.require(), self.branch, history.identity(self.context))
             except CommitFailedException:
                 continue
             return
-        raise self._too_many_others(SinkError)
+        raise self.too_many_others(SinkError)
 
     def retract(self, retraction: Retraction) -> int:
         """Remove the files of retracted committables from the table in one commit, and return their number.
@@ -256,7 +318,7 @@ class TargetTable:
         table = self.found()
         if table is None:
             return 0
-        self._refuse_replaced(table)
+        self.refuse_replaced(table)
 
         def taken(committable: str) -> bool:
             source, epoch, unit = map(int, committable.split("-"))
@@ -266,7 +328,7 @@ class TargetTable:
             unit = own_file(path.rpartition("/")[2], self.context)
             return committable_id(unit) if unit is not None else ""
 
-        files = history.live_files(table, lambda path: id_of(path) != "" and taken(id_of(path)))
+        files = history.live_files(table, MAIN, lambda path: id_of(path) != "" and taken(id_of(path)))
         there = Counter(id_of(file.file_path) for file in files)
         gone = history.retracted_ids(table, self.context)
         before = history.committed_files(table, self.context).items()
@@ -280,8 +342,9 @@ class TargetTable:
         _remove(table, files, history.identity(self.context, retracted=sorted(there)))
         return len(files)
 
-    def _too_many_others(self, kind: type[SinkError]) -> SinkError:
-        error = kind(f"{self.who}: other writers of the table {self.named} came first {_TRIES} times")
+    def too_many_others(self, kind: type[SinkError]) -> SinkError:
+        """Return the error of a commit before which others came each time."""
+        error = kind(f"{self.who}: other writers of the table {self.named} came first {TRIES} times")
         error.retryable = True
         return error
 
@@ -293,6 +356,14 @@ def _known_after(table: "Table", staged: StagedFiles) -> int:
     """
     same = staged.uuid == str(table.metadata.table_uuid) and staged.after <= history.last_number(table)
     return staged.after if same else 0
+
+
+def add_nothing(table: "Table", branch: str, summary: dict[str, str]) -> None:
+    """Commit a snapshot to a branch that adds no file, and makes the branch if it is not there."""
+    transaction = table.transaction()
+    with transaction.update_snapshot(snapshot_properties=summary, branch=branch).fast_append():
+        pass
+    transaction.commit_transaction()
 
 
 def _remove(table: "Table", files: Sequence["DataFile"], summary: dict[str, str]) -> None:

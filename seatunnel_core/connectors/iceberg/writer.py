@@ -1,8 +1,8 @@
 """The writer of one attempt of one unit, which stages rows in data files of the tables, in a Spark task."""
 
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from typing import Any
 
@@ -47,6 +47,9 @@ class StagingTable:
     spec: str = field(repr=False)
     """The partition spec of the table in Iceberg's JSON."""
 
+    key: tuple[str, ...] = ()
+    """The columns by which rows are merged; empty when they are only added."""
+
     case_sensitive: bool
     properties: Mapping[str, str] = field(repr=False)
     """The properties of the table, overridden by those of the job."""
@@ -69,7 +72,7 @@ class IcebergWriter(SinkWriter):
         self._who = f"pipeline {context.pipeline_id}, sink Iceberg"
         self._unique = unique_name(context)
         self._ios: dict[TableId, Any] = {}
-        self._open: OrderedDict[tuple[TableId, Partition], _OpenFile] = OrderedDict()
+        self._open: OrderedDict[tuple[TableId, Partition], OpenFile] = OrderedDict()
         self._files: dict[TableId, list[tuple[str, Partition]]] = {}
         self._paths: list[tuple[StagingTable, str]] = []
         self._rows = self._bytes = 0
@@ -77,31 +80,39 @@ class IcebergWriter(SinkWriter):
     def write(self, batch: Batch) -> None:
         if not batch.inserts_only:
             raise RowError(
-                f"{self._who}: the table {batch.table} has updated or deleted rows, and rows are appended only; "
-                "choose those to keep with the transform FilterRowKind"
+                f"{self._who}: the table {batch.table} has updated or deleted rows, and rows are only added here; "
+                "write write_mode = merge, or choose the rows with the transform FilterRowKind"
             )
         table = self._tables[batch.table]
         rows = self._fitted(batch, table)
-        try:
-            for partition, some in _parting(table.spec, table.schema)(rows):
-                self._file(table, partition).writer.write_batch(some)
-        except (OSError, pa.ArrowException) as error:
-            raise self._failed(table, error) from error
+        with self._failing(table):
+            for partition, some in parting(table.spec, table.schema)(rows):
+                self._file(table, partition).write(some)
         self._rows += rows.num_rows
 
     def finish(self) -> Staged:
         while self._open:
             self._close(self._open.popitem(last=False)[1])
+        more = self._finished()
         for folder in {path.rpartition("/")[0] for path in map(_local, self._paths) if path is not None}:
             sync_folder(folder)
         tables = {table.id: table for table, _ in self._paths}
         parts = [
             part_of_body(
-                table.id, uuid=table.uuid, after=table.after, spec=_spec_id(table.spec), files=self._files[table.id]
+                table.id,
+                uuid=table.uuid,
+                after=table.after,
+                spec=_spec_id(table.spec),
+                files=self._files.get(table.id, []),
             )
+            | more.get(table.id, {})
             for table in tables.values()
         ]
         return Staged(body={"tables": parts}, rows=self._rows, bytes=self._bytes)
+
+    def _finished(self) -> Mapping[TableId, dict[str, Any]]:
+        """Write what is known only after the last row, and return what it adds to the part of each table."""
+        return {}
 
     def abort(self) -> None:
         for file in self._open.values():
@@ -111,19 +122,22 @@ class IcebergWriter(SinkWriter):
             with suppress(Exception):
                 self._io(table).delete(path)
 
-    def _file(self, table: StagingTable, partition: Partition) -> "_OpenFile":
+    def _file(self, table: StagingTable, partition: Partition) -> "OpenFile":
         found = self._open.get((table.id, partition))
         if found is not None:
             self._open.move_to_end((table.id, partition))
             return found
         if len(self._open) >= OPEN_FILES:
             self._close(self._open.popitem(last=False)[1])
-        name = f"{self._unique}-{len(self._paths)}.parquet"
-        path = f"{table.folder}/{name}"
-        self._files.setdefault(table.id, []).append((name, partition))
-        self._paths.append((table, path))
-        found = self._open[table.id, partition] = _OpenFile(table, path, self._io(table))
+        found = self._open[table.id, partition] = self._created(table, arrow_columns(table.schema))
+        self._files.setdefault(table.id, []).append((found.name, partition))
         return found
+
+    def _created(self, table: StagingTable, columns: pa.Schema) -> "OpenFile":
+        number = len(self._paths)
+        path = f"{table.folder}/{self._unique}-{number}.parquet"
+        self._paths.append((table, path))
+        return OpenFile(table, path, number, self._io(table), columns)
 
     def _io(self, table: StagingTable) -> Any:
         from pyiceberg.io.pyarrow import PyArrowFileIO
@@ -132,20 +146,18 @@ class IcebergWriter(SinkWriter):
             self._ios[table.id] = PyArrowFileIO(dict(table.io_properties))
         return self._ios[table.id]
 
-    def _close(self, file: "_OpenFile") -> None:
-        try:
+    def _close(self, file: "OpenFile") -> None:
+        with self._failing(file.table):
             file.close()
             path = local_path(file.table.io_properties, file.path)
             if path is not None:
                 sync_file(path)
             self._bytes += len(self._io(file.table).new_input(file.path))
-        except (OSError, pa.ArrowException) as error:
-            raise self._failed(file.table, error) from error
 
     def _fitted(self, batch: Batch, table: StagingTable) -> pa.RecordBatch:
         """Return the rows with the columns, types and field ids of the table."""
         rows, sources = batch.rows, _sources(table.schema, batch.rows.schema, table.case_sensitive)
-        columns, arrays = _arrow_columns(table.schema), []
+        columns, arrays = arrow_columns(table.schema), []
         for field_ in columns:
             index = sources.get(field_.name)
             column = pa.nulls(rows.num_rows, field_.type) if index is None else rows.column(index)
@@ -161,23 +173,44 @@ class IcebergWriter(SinkWriter):
                 raise RowError(f"{self._who}: column {field_.name!r} of {batch.table}: {error}") from error
         return pa.RecordBatch.from_arrays(arrays, schema=columns)
 
-    def _failed(self, table: StagingTable, error: Exception) -> SinkError:
-        found = SinkError(f"{self._who}: a data file in {table.folder} cannot be written: {error}")
-        found.retryable = may_pass(error)
-        return found
+    @contextmanager
+    def _failing(self, table: StagingTable) -> Iterator[None]:
+        """Turn errors of files into a ``SinkError``, with whether a retry may help."""
+        try:
+            yield
+        except (OSError, pa.ArrowException) as error:
+            found = SinkError(f"{self._who}: a data file in {table.folder} cannot be written: {error}")
+            found.retryable = may_pass(error)
+            raise found from error
 
 
-class _OpenFile:
-    def __init__(self, table: StagingTable, path: str, io: Any) -> None:
+class OpenFile:
+    """A file that is being written."""
+
+    def __init__(self, table: StagingTable, path: str, number: int, io: Any, columns: pa.Schema) -> None:
         self.table = table
         self.path = path
+        self.number = number
+        """Its place among the files of the unit."""
+
         self._stream = io.new_output(path).create(overwrite=True)
-        self.writer = pq.ParquetWriter(
-            self._stream, _arrow_columns(table.schema), **_parquet_settings(table.properties)
-        )
+        self._writer = pq.ParquetWriter(self._stream, columns, **_parquet_settings(table.properties))
+        self.rows = 0
+        """The number of rows that were written."""
+
+    @property
+    def name(self) -> str:
+        """The name in the folder of the epoch."""
+        return self.path.rpartition("/")[2]
+
+    def write(self, rows: "pa.RecordBatch | pa.Table") -> None:
+        """Add rows."""
+        self._writer.write(rows)
+        self.rows += rows.num_rows
 
     def close(self) -> None:
-        self.writer.close()
+        """Write the footer."""
+        self._writer.close()
         self._stream.close()
 
 
@@ -187,7 +220,7 @@ def _local(staged: tuple[StagingTable, str]) -> str | None:
 
 
 @lru_cache(_KEPT)
-def _arrow_columns(schema: str) -> pa.Schema:
+def arrow_columns(schema: str) -> pa.Schema:
     """Return the columns with Iceberg's field ids, by which a table finds the columns of a file."""
     from pyiceberg.schema import Schema
 
@@ -195,7 +228,8 @@ def _arrow_columns(schema: str) -> pa.Schema:
 
 
 @lru_cache(_KEPT)
-def _parting(spec: str, schema: str) -> Callable[[pa.RecordBatch], Parts]:
+def parting(spec: str, schema: str) -> Callable[[pa.RecordBatch], Parts]:
+    """Return the function that divides rows into the partitions of a table."""
     from pyiceberg.partitioning import PartitionSpec
     from pyiceberg.schema import Schema
 

@@ -1,0 +1,186 @@
+"""``write_mode = merge``: rows replace those with their keys, without any row of the table being read.
+
+A unit stages, besides its rows, the keys that came in it. Its snapshot has both, and Iceberg's readers leave out rows
+of older snapshots with these keys (equality deletes). Rows of the unit itself that a newer one of it has replaced go by
+their places in its files (position deletes). Later units have later snapshots, of one commit, so that their rows
+replace those of earlier ones.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pyarrow.types as of
+
+from seatunnel_core.connectors.iceberg.columns import column_of
+from seatunnel_core.connectors.iceberg.partitions import Partition, record
+from seatunnel_core.connectors.iceberg.staged_tables import StagedFiles
+from seatunnel_core.errors import CommitError, SinkError
+from seatunnel_core.rows.batch import TableSchema
+from seatunnel_core.rows.extent import shown
+from seatunnel_core.rows.types import type_name
+
+if TYPE_CHECKING:
+    from pyiceberg.manifest import DataFile, DataFileContent
+    from pyiceberg.partitioning import PartitionSpec
+    from pyiceberg.schema import Schema
+    from pyiceberg.table import Table
+
+# -- at the start ------------------------------------------------------------------------------------------------------
+
+
+def key_columns(key: tuple[str, ...], table: "Schema", *, case_sensitive: bool) -> tuple[str, ...]:
+    """Return the columns of the table for the columns of a key."""
+    found = (column_of(table, name, case_sensitive=case_sensitive) for name in key)
+    return tuple(field.name for field in found if field is not None)
+
+
+def refuse_unmergeable(
+    rows: TableSchema, table: "Table", key: tuple[str, ...], named: str, *, case_sensitive: bool
+) -> None:
+    """Check before any row is written that rows can be merged into a table.
+
+    Raises:
+        SinkError: The message says what of the table or of the rows forbids it.
+    """
+    schema = table.schema()
+    if table.metadata.format_version != 2:
+        raise SinkError(
+            f"the table {named} has version {table.metadata.format_version} of Iceberg's format, and rows are merged "
+            "into version 2 only; give it the property format-version = 2, or write append or replace"
+        )
+    given = {column_of(schema, name, case_sensitive=case_sensitive).name for name in rows.columns.names}
+    missing = [name for name in (field.name for field in schema.fields) if name not in given]
+    if missing:
+        raise SinkError(
+            f"the table {named} has the column {missing[0]!r}, which the rows of {rows.table} lack: a merge replaces "
+            "whole rows here, and the column would become null; give the rows that column"
+        )
+    refuse_split_keys(table.spec(), schema, key, named)
+    refuse_other_specs(table, named)
+
+
+def refuse_floating_keys(rows: TableSchema, key: tuple[str, ...]) -> None:
+    """Refuse keys that are not equal to themselves, or are written in two ways: NaN and zero.
+
+    Raises:
+        SinkError: A column of the key has such values.
+    """
+    for name in key:
+        kind = rows.columns.field(name).type
+        if of.is_floating(kind):
+            raise SinkError(
+                f"option 'merge_key': column {name!r} of {rows.table} is a {type_name(kind)}, by which Iceberg finds "
+                "no row; choose other columns, or convert it to a decimal"
+            )
+
+
+def refuse_split_keys(spec: "PartitionSpec", schema: "Schema", key: tuple[str, ...], named: str) -> None:
+    """Check that a key and its older rows are in one partition, in which alone Iceberg looks for them.
+
+    Raises:
+        SinkError: The table is partitioned by a column beside the key.
+    """
+    for field in spec.fields:
+        column = schema.find_column_name(field.source_id)
+        if column not in key:
+            raise SinkError(
+                f"the table {named} is partitioned by {field.name!r}, and {column!r} is no part of the key "
+                f"({', '.join(key)}): the older row of a key may be in another partition, where a merge does not find "
+                f"it; add {column} to merge_key, or merge into a table without that partition"
+            )
+
+
+def refuse_other_specs(table: "Table", named: str) -> None:
+    """Check that a table has no files of former partitions, in which Iceberg would find no older row.
+
+    Raises:
+        SinkError: It has.
+    """
+    spec = table.spec()
+    if spec.is_unpartitioned():
+        return
+    snapshot = table.current_snapshot()
+    for manifest in snapshot.manifests(table.io) if snapshot is not None else ():
+        if manifest.partition_spec_id != spec.spec_id and (manifest.has_added_files() or manifest.has_existing_files()):
+            raise SinkError(
+                f"the table {named} has files that were written when it was partitioned otherwise, in which a merge "
+                "finds no older row; rewrite them by its present partitions (rewrite_data_files)"
+            )
+
+
+# -- committing --------------------------------------------------------------------------------------------------------
+
+
+def by_unit(staged: Sequence[StagedFiles]) -> list[list[StagedFiles]]:
+    """Return the files that come in one snapshot: those of a unit when rows are merged, and else all."""
+    units: dict[str, list[StagedFiles]] = {}
+    for each in staged:
+        units.setdefault(each.committable if each.by else "", []).append(each)
+    return list(units.values())
+
+
+def deleting_files(table: "Table", staged: StagedFiles, folder: str) -> "list[DataFile]":
+    """Return the files of a unit that take rows away.
+
+    Raises:
+        FileNotFoundError: One of them is gone.
+    """
+    from pyiceberg.manifest import DataFileContent
+
+    fields = [table.schema().find_field(name).field_id for name in staged.by]
+    return [
+        *(_deleting(table, folder, each, DataFileContent.EQUALITY_DELETES, fields) for each in staged.keys),
+        *(_deleting(table, folder, each, DataFileContent.POSITION_DELETES, None) for each in staged.positions),
+    ]
+
+
+def _deleting(
+    table: "Table", folder: str, staged: tuple[str, Partition], content: "DataFileContent", fields: list[int] | None
+) -> "DataFile":
+    from pyiceberg.manifest import DataFile, FileFormat
+
+    name, partition = staged
+    input_ = table.io.new_input(f"{folder}/{name}")
+    with input_.open() as stream:
+        rows = pq.read_metadata(stream).num_rows
+    file = DataFile.from_args(
+        content=content,
+        file_path=f"{folder}/{name}",
+        file_format=FileFormat.PARQUET,
+        partition=record(partition, table.spec(), table.schema()),
+        record_count=rows,
+        file_size_in_bytes=len(input_),
+        equality_ids=fields,
+    )
+    file.spec_id = table.spec().spec_id
+    return file
+
+
+def refuse_clashing(table: "Table", unit: Sequence[StagedFiles], folder: str, named: str) -> None:
+    """Check that the tasks of a query, between whose rows there is no order, do not give a key twice.
+
+    Raises:
+        CommitError: They do.
+    """
+    names = [name for each in unit for name, _ in each.keys]
+    if len(unit) < 2 or not names:
+        return
+    by = list(unit[0].by)
+    keys = pa.concat_tables([_read(table, f"{folder}/{name}") for name in names])
+    counts = keys.append_column("\0one", pa.repeat(1, keys.num_rows)).group_by(by).aggregate([("\0one", "sum")])
+    twice = counts.filter(pc.greater(counts["\0one_sum"], 1))
+    if twice.num_rows:
+        key = ", ".join(f"{name} = {shown(twice[name][0])[:60]}" for name in by)
+        raise CommitError(
+            f"the key {key} comes twice from a query, whose rows have no order, so that it is not known which one "
+            f"{named} should keep; let the query give each key once, and begin the job anew"
+        )
+
+
+def _read(table: "Table", path: str) -> pa.Table:
+    with table.io.new_input(path).open() as stream:
+        found: Any = pq.read_table(stream)
+    return found

@@ -1,0 +1,162 @@
+"""Kinds of snapshots that pyiceberg does not write by itself, made of its own parts. Imports pyiceberg."""
+
+from typing import Any
+
+from pyiceberg.manifest import (
+    DataFile,
+    DataFileContent,
+    ManifestContent,
+    ManifestEntry,
+    ManifestEntryStatus,
+    ManifestFile,
+    ManifestWriterV2,
+    data_file_with_partition,
+    manifest_entry_schema_with_data_file,
+)
+from pyiceberg.schema import Schema
+from pyiceberg.table import Table, Transaction
+from pyiceberg.table.metadata import TableMetadata
+from pyiceberg.table.snapshots import Operation, Summary
+from pyiceberg.table.update import update_table_metadata
+from pyiceberg.table.update.snapshot import _FastAppendFiles, _OverwriteFiles
+from pyiceberg.typedef import TableVersion
+from pyiceberg.types import IntegerType, ListType, NestedField, StructType
+
+
+class Replacement(_OverwriteFiles):  # type: ignore[misc]  # pyiceberg is not looked into
+    """A snapshot of ``main`` in which data files go and others come."""
+
+    _deleted_data_files: set[DataFile]
+    _whole: bool
+    """Whether all data files go, and so the files of deleted rows, too."""
+
+    @classmethod
+    def of(cls, transaction: Transaction, summary: dict[str, str], *, whole: bool) -> "Replacement":
+        """Return a snapshot to which files are to be added; its ``commit`` adds it to the transaction."""
+        made = cls(
+            operation=Operation.OVERWRITE,
+            transaction=transaction,
+            io=transaction._table.io,
+            snapshot_properties=summary,
+        )
+        made._whole = whole
+        return made
+
+    def _existing_manifests(self) -> list[ManifestFile]:
+        kept: list[ManifestFile] = [] if self._whole else super()._existing_manifests()
+        return kept
+
+    def _summary(self, snapshot_properties: dict[str, str] = {}) -> Summary:  # noqa: B006 - never changed
+        data = self._deleted_data_files
+        self._deleted_data_files = data | self._dropped()
+        try:
+            return super()._summary(snapshot_properties)
+        finally:
+            self._deleted_data_files = data
+
+    def _dropped(self) -> set[DataFile]:
+        """Return the files of deleted rows that are not kept."""
+        parent = self._parent_snapshot_id
+        snapshot = self._transaction.table_metadata.snapshot_by_id(parent) if parent is not None else None
+        manifests: list[Any] = snapshot.manifests(self._io) if snapshot is not None and self._whole else []
+        entries = (entry for manifest in manifests for entry in manifest.fetch_manifest_entry(self._io))
+        return {entry.data_file for entry in entries if entry.data_file.content != DataFileContent.DATA}
+
+
+class Chain(Transaction):  # type: ignore[misc]
+    """A transaction of many snapshots: one of pyiceberg applies all its changes again each time its state is asked."""
+
+    def __init__(self, table: Table) -> None:
+        super().__init__(table)
+        self._applied = 0
+        self._state = table.metadata
+
+    @property
+    def table_metadata(self) -> TableMetadata:
+        """The state after the changes so far."""
+        if self._applied < len(self._updates):
+            self._state = update_table_metadata(self._state, self._updates[self._applied :])
+            self._applied = len(self._updates)
+        return self._state
+
+
+class RowDelta(_FastAppendFiles):  # type: ignore[misc]
+    """A snapshot of ``main`` in which files come, and rows of older snapshots go."""
+
+    _added_data_files: list[DataFile]
+    _deleting: list[DataFile]
+
+    @classmethod
+    def of(cls, transaction: Transaction, summary: dict[str, str]) -> "RowDelta":
+        """Return a snapshot to which files are to be added; its ``commit`` adds it to the transaction."""
+        made = cls(
+            operation=Operation.OVERWRITE,
+            transaction=transaction,
+            io=transaction._table.io,
+            snapshot_properties=summary,
+        )
+        made._deleting = []
+        return made
+
+    def append_deleting_file(self, file: DataFile) -> None:
+        """Add a file of keys or places whose rows go."""
+        self._deleting.append(file)
+
+    def _manifests(self) -> list[ManifestFile]:
+        return [*super()._manifests(), *([self._of_deleting()] if self._deleting else [])]
+
+    def _of_deleting(self) -> ManifestFile:
+        metadata = self._transaction.table_metadata
+        writer = _DeletingManifest(
+            metadata.spec(), metadata.schema(), self.new_manifest_output(), self._snapshot_id, self._compression
+        )
+        with writer:
+            for file in self._deleting:
+                writer.add(
+                    ManifestEntry.from_args(
+                        status=ManifestEntryStatus.ADDED,
+                        snapshot_id=self._snapshot_id,
+                        sequence_number=None,
+                        file_sequence_number=None,
+                        data_file=file,
+                    )
+                )
+        return writer.to_manifest_file()
+
+    def _summary(self, snapshot_properties: dict[str, str] = {}) -> Summary:  # noqa: B006 - never changed
+        data = self._added_data_files
+        self._added_data_files = [*data, *self._deleting]
+        try:
+            return super()._summary(snapshot_properties)
+        finally:
+            self._added_data_files = data
+
+
+class _DeletingManifest(ManifestWriterV2):  # type: ignore[misc]
+    def content(self) -> ManifestContent:
+        return ManifestContent.DELETES
+
+    @property
+    def _meta(self) -> dict[str, str]:
+        return {**super()._meta, "content": "deletes"}
+
+    def _with_partition(self, format_version: TableVersion) -> Schema:
+        """Return the schema of an entry with the ids of key columns as ``int``: Java reads no others there."""
+        found = data_file_with_partition(
+            format_version=format_version, partition_type=self._spec.partition_type(self._schema)
+        )
+        return manifest_entry_schema_with_data_file(
+            format_version=format_version, data_file=StructType(*map(_with_small_ids, found.fields))
+        )
+
+
+_EQUALITY_IDS = 135
+"""The id of the field of a manifest's entry that has the ids of key columns."""
+
+
+def _with_small_ids(field: NestedField) -> NestedField:
+    kind = field.field_type
+    if field.field_id != _EQUALITY_IDS or not isinstance(kind, ListType):
+        return field
+    ids = ListType(kind.element_id, IntegerType(), element_required=kind.element_required)
+    return NestedField(field.field_id, field.name, ids, required=field.required)
