@@ -1,0 +1,105 @@
+"""The types of rows as types of DuckDB.
+
+====================================== =============================================
+Arrow                                  DuckDB
+====================================== =============================================
+``bool``                               ``BOOLEAN``
+``int8`` … ``int64``                   ``TINYINT`` … ``BIGINT``
+``uint8`` … ``uint64``                 ``UTINYINT`` … ``UBIGINT``
+``halffloat``, ``float``, ``double``   ``FLOAT``, ``FLOAT``, ``DOUBLE``
+``decimal128(p, s)``                   ``DECIMAL(p, s)``; no more than 38 digits
+``string``, ``binary``                 ``VARCHAR``, ``BLOB``
+``date32``, ``time64[us]``             ``DATE``, ``TIME``
+``timestamp[us]``, with a zone         ``TIMESTAMP``, ``TIMESTAMP WITH TIME ZONE``
+``list``, ``fixed_size_list``          ``T[]``
+``map``, ``struct``                    ``MAP(K, V)``, ``STRUCT(…)``
+====================================== =============================================
+
+A column of a table that is there may be another one, if a value either goes into it unchanged or is refused.
+"""
+
+import re
+from collections.abc import Mapping
+
+import pyarrow as pa
+import pyarrow.types as of
+
+_PLAIN: Mapping[pa.DataType, str] = {
+    pa.bool_(): "BOOLEAN",
+    pa.int8(): "TINYINT",
+    pa.int16(): "SMALLINT",
+    pa.int32(): "INTEGER",
+    pa.int64(): "BIGINT",
+    pa.uint8(): "UTINYINT",
+    pa.uint16(): "USMALLINT",
+    pa.uint32(): "UINTEGER",
+    pa.uint64(): "UBIGINT",
+    pa.float32(): "FLOAT",
+    pa.float64(): "DOUBLE",
+    pa.string(): "VARCHAR",
+    pa.binary(): "BLOB",
+    pa.date32(): "DATE",
+    pa.time64("us"): "TIME",
+    pa.timestamp("us"): "TIMESTAMP",
+    pa.timestamp("us", "UTC"): "TIMESTAMP WITH TIME ZONE",
+}
+_ARROW = {declared: kind for kind, declared in _PLAIN.items()}
+_STORED = {pa.float16(): pa.float32(), pa.large_string(): pa.string(), pa.large_binary(): pa.binary()}
+
+
+def stored_type(kind: pa.DataType) -> pa.DataType:
+    """Return the type in which values of a type are staged.
+
+    Raises:
+        TypeError: DuckDB has no type for it; the text is the Arrow type.
+    """
+    kind = _STORED.get(kind, kind)
+    if kind in _PLAIN or of.is_decimal128(kind):
+        return kind
+    if of.is_list(kind) or of.is_large_list(kind) or of.is_fixed_size_list(kind):
+        return pa.list_(stored_type(kind.value_type))
+    if of.is_map(kind):
+        return pa.map_(stored_type(kind.key_type), stored_type(kind.item_type))
+    if of.is_struct(kind) and kind.num_fields:
+        return pa.struct([pa.field(part.name, stored_type(part.type)) for part in kind])
+    raise TypeError(str(kind))
+
+
+def declared_type(kind: pa.DataType) -> str:
+    """Return the type of DuckDB for a stored type."""
+    if kind in _PLAIN:
+        return _PLAIN[kind]
+    if of.is_decimal128(kind):
+        return f"DECIMAL({kind.precision}, {kind.scale})"
+    if of.is_list(kind):
+        return f"{declared_type(kind.value_type)}[]"
+    if of.is_map(kind):
+        return f"MAP({declared_type(kind.key_type)}, {declared_type(kind.item_type)})"
+    parts = (f"{quoted(part.name)} {declared_type(part.type)}" for part in kind)
+    return f"STRUCT({', '.join(parts)})"
+
+
+def arrow_type(declared: str) -> pa.DataType | None:
+    """Return the Arrow type of a column with single values; ``None`` for all others."""
+    decimal = re.fullmatch(r"DECIMAL\((\d+),\s*(\d+)\)", declared)
+    return pa.decimal128(int(decimal[1]), int(decimal[2])) if decimal else _ARROW.get(declared)
+
+
+def goes_into(have: pa.DataType, want: pa.DataType) -> bool:
+    """Return whether a cast from one stored type to another changes no value: it either keeps or refuses it."""
+    if have == want:
+        return True
+    exact = of.is_integer(have) or of.is_decimal(have)
+    if exact and (of.is_integer(want) or of.is_decimal(want)):
+        return True
+    return bool(of.is_floating(want) and (of.is_integer(have) or (of.is_float32(have) and of.is_float64(want))))
+
+
+def quoted(*names: str) -> str:
+    """Return the quoted identifier of a name, or of a path of several names."""
+    return ".".join('"' + name.replace('"', '""') + '"' for name in names)
+
+
+def literal(value: str) -> str:
+    """Return the SQL literal of a text."""
+    return "'" + value.replace("'", "''") + "'"

@@ -1,0 +1,158 @@
+"""The writer of one attempt of one unit, which stages rows as Parquet beside the database, in a Spark task."""
+
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.types as of
+from attrs import define
+
+from seatunnel_core.config.option import Options
+from seatunnel_core.connectors.duckdb.table import TargetTable
+from seatunnel_core.connectors.file import sink_options as of_files
+from seatunnel_core.connectors.file.formats.style import style_of
+from seatunnel_core.connectors.sink import SinkWriter, Staged, WriterContext
+from seatunnel_core.connectors.staging.target import Target, unique_name
+from seatunnel_core.errors import RowError, SinkError
+from seatunnel_core.rows.batch import Batch
+from seatunnel_core.rows.extent import shown
+from seatunnel_core.rows.kind import RowKind
+
+_STYLE = {"path": "/", "file_format_type": "parquet", "compress_codec": "zstd"}
+
+
+@define(kw_only=True)
+class _Open:
+    """The file of one table."""
+
+    target: TargetTable
+    name: str
+    output: Any
+    writer: Any
+    rows: int = 0
+
+
+class DuckDBWriter(SinkWriter):
+    """Writes one file for each table of the unit."""
+
+    def __init__(self, tables: Mapping[str, TargetTable], staging: Target, context: WriterContext) -> None:
+        """Create a writer.
+
+        Args:
+            tables: The target for each table of the rows; several may have the same.
+            staging: The folder in which files wait.
+            context: The unit and attempt that the rows belong to.
+        """
+        self._tables = tables
+        self._staging = staging
+        self._epoch = context.epoch
+        self._unique = unique_name(context)
+        self._style = style_of(Options(_STYLE, of_files.SINK_OPTIONS))
+        self._open: dict[tuple[Any, ...], _Open] = {}
+        self._bytes = 0
+        staging.require(context.epoch)
+
+    def write(self, batch: Batch) -> None:
+        target = self._tables[batch.table]
+        if not target.key and not batch.inserts_only:
+            raise RowError(
+                f"{self._staging.who}: {batch.table} has updated or deleted rows, and rows are only added here; write "
+                "write_mode = merge, or choose the rows with the transform FilterRowKind"
+            )
+        rows = self._fitted(batch, target)
+        try:
+            file = self._file(target)
+            if target.key:
+                rows = _numbered(rows, batch, file)
+            file.writer.write(rows)
+        except (OSError, pa.ArrowException) as error:
+            raise self._failed(error) from error
+        file.rows += rows.num_rows
+
+    def finish(self) -> Staged:
+        try:
+            for file in self._open.values():
+                file.writer.close()
+                self._bytes += file.output.finish().size
+            self._staging.make_durable(self._epoch)
+        except (OSError, pa.ArrowException) as error:
+            raise self._failed(error) from error
+        parts = [
+            {
+                "target": list(file.target.path),
+                "columns": file.target.columns.names,
+                "key": list(file.target.key),
+                "file": file.name,
+            }
+            for file in self._open.values()
+        ]
+        return Staged(body={"tables": parts}, rows=sum(file.rows for file in self._open.values()), bytes=self._bytes)
+
+    def abort(self) -> None:
+        for file in self._open.values():
+            with suppress(Exception):
+                file.writer.close()
+            self._staging.discard(self._epoch, file.name)
+
+    def _file(self, target: TargetTable) -> _Open:
+        which = (target.path, tuple(target.columns.names))
+        if which not in self._open:
+            name = f"{self._unique}-{len(self._open)}.parquet"
+            output = self._staging.stage(self._epoch, name, "")
+            writer = self._style.open(output.stream, target.staged)
+            self._open[which] = _Open(target=target, name=name, output=output, writer=writer)
+        return self._open[which]
+
+    def _fitted(self, batch: Batch, target: TargetTable) -> pa.RecordBatch:
+        """Return the rows with the names and types of the target's columns."""
+        by_name = dict(zip(batch.rows.schema.names, batch.rows.columns, strict=True))
+        arrays = []
+        for column, name in zip(target.columns, target.given, strict=True):
+            values = by_name[name]
+            if values.null_count and (not column.nullable or column.name in target.key):
+                why = "is part of the key" if column.name in target.key else "may not be null"
+                row = values.is_null().index(True).as_py() + 1
+                raise RowError(
+                    f"{self._staging.who}: column {name!r}, row {row} of a batch of {batch.table}: it is null, and "
+                    f"{column.name!r} of {target.named} {why}"
+                )
+            arrays.append(self._cast(values, column.type, f"column {name!r}", batch.table))
+        return pa.RecordBatch.from_arrays(arrays, schema=target.columns)
+
+    def _cast(self, values: pa.Array, kind: pa.DataType, column: str, table: str) -> pa.Array:
+        if values.type == kind:
+            return values
+        try:
+            return _exactly(values, kind)
+        except pa.ArrowException as error:
+            for number in range(len(values)):
+                with suppress(pa.ArrowException):
+                    _exactly(values.slice(number, 1), kind)
+                    continue
+                raise RowError(
+                    f"{self._staging.who}: {column}, row {number + 1} of a batch of {table}: "
+                    f"{shown(values[number])[:60]!r} does not fit into {kind}"
+                ) from error
+            raise
+
+    def _failed(self, error: Exception) -> SinkError:
+        folder = self._staging.staging(self._epoch)
+        if isinstance(error, OSError):
+            return self._staging.failed("cannot be written", error, folder)
+        return SinkError(f"{self._staging.who}: {folder}: {error}")
+
+
+def _exactly(values: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Cast values; raise an error where a value would change."""
+    if of.is_integer(values.type) and of.is_decimal(kind):
+        values = values.cast(pa.decimal128(38, min(kind.scale, 18)))  # Arrow asks for room for all of 64 bits
+    return values.cast(kind)
+
+
+def _numbered(rows: pa.RecordBatch, batch: Batch, file: _Open) -> pa.RecordBatch:
+    """Return the rows with their kinds, and their numbers in the file, by which the last row of a key is found."""
+    kinds = batch.kinds if batch.kinds is not None else pa.array([int(RowKind.INSERT)] * rows.num_rows, pa.int8())
+    numbers = pc.add(pa.array(range(rows.num_rows), pa.int64()), file.rows)
+    return pa.RecordBatch.from_arrays([*rows.columns, kinds, numbers], schema=file.target.staged)

@@ -1,0 +1,140 @@
+"""Tables of DuckDB that grow with the rows of a later job."""
+
+import logging
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from seatunnel_core.connectors.duckdb import growth
+from seatunnel_core.connectors.testing import commit, stage
+from seatunnel_core.connectors.testing.drive import place, sink_place
+from seatunnel_core.connectors.testing.killing import Killing
+from seatunnel_core.errors import SinkError
+from seatunnel_core.rows.batch import TableSchema
+from tests.connectors.duckdb.duckdb_file import asked, changed, duckdb_sink
+
+EVOLVE: dict[str, Any] = {"schema_contract": "evolve"}
+MERGE: dict[str, Any] = {"write_mode": "merge", "merge_key": "id"}
+REPLACE: dict[str, Any] = {"write_mode": "replace"}
+
+
+def run(folder: Path, job: str, options: dict[str, Any], **columns: Any) -> None:
+    rows, here = pa.RecordBatch.from_pydict(columns), place(job_id=job)
+    schema, sink = TableSchema(table="t", columns=rows.schema), duckdb_sink(folder, **options)
+    sink.prepare(sink_place(here))
+    sink.apply_save_mode(sink_place(here))
+    commit(sink, [stage(sink, schema, [rows], here)], here)
+    sink.complete(sink_place(here))
+
+
+def all_rows(folder: Path, columns: str = "*") -> list[tuple[Any, ...]]:
+    return list(asked(folder, f"SELECT {columns} FROM orders ORDER BY id"))
+
+
+@pytest.mark.parametrize("mode", [{}, MERGE, {**MERGE, "data_save_mode": "DROP_DATA"}, REPLACE])
+def test_a_new_column_is_added_and_null_in_older_rows(
+    mode: dict[str, Any], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    run(tmp_path, "one", {key: mode[key] for key in mode if key != "data_save_mode"}, id=[1], name=["a"])
+    with caplog.at_level(logging.WARNING):
+        run(tmp_path, "two", {**mode, **EVOLVE}, id=[2], name=["b"], tags=[["x"]], at=[{"lat": 1.5}])
+    old = [] if "data_save_mode" in mode or mode == REPLACE else [(1, "a", None, None)]
+    assert all_rows(tmp_path) == [*old, (2, "b", ["x"], {"lat": 1.5})]
+    assert "the table main.orders gets the column 'tags' (VARCHAR[])" in caplog.text
+    run(tmp_path, "three", {**mode, **EVOLVE}, id=[3], NAME=["c"])
+    assert all_rows(tmp_path, "id, name")[-1] == (3, "c"), "a name in another case is the same column"
+
+
+def test_nothing_grows_unless_it_is_asked_for(tmp_path: Path) -> None:
+    run(tmp_path, "one", {}, id=[1], v=[7])
+    with pytest.raises(SinkError, match=r"has no column 'age'.*have; add it, or write schema_contract = evolve"):
+        run(tmp_path, "two", {"schema_contract": {"data_type": "evolve"}}, id=[2], age=[30])
+    with pytest.raises(SinkError, match=r"fit into BIGINT .*, or write schema_contract = evolve to widen that"):
+        run(tmp_path, "two", {"schema_contract": {"columns": "evolve"}}, id=[2], v=["x"])
+    assert all_rows(tmp_path) == [(1, 7)]
+
+
+@pytest.mark.parametrize("mode", [{}, MERGE, REPLACE])
+@pytest.mark.parametrize(
+    ("first", "then", "declared", "found"),
+    [
+        (pa.array([7], pa.int32()), pa.array([2**40]), "BIGINT", [7, 2**40]),
+        (pa.array([7]), pa.array([1.5]), "DOUBLE", [7.0, 1.5]),
+        (pa.array([2**63 - 1]), pa.array(["x"]), "VARCHAR", [str(2**63 - 1), "x"]),
+        (pa.array([0.1]), pa.array(["x"]), "VARCHAR", ["0.1", "x"]),
+        (pa.array([True]), pa.array(["x"]), "VARCHAR", ["true", "x"]),
+    ],
+)
+def test_a_column_is_widened_and_keeps_its_values(
+    first: pa.Array, then: pa.Array, declared: str, found: list[Any], mode: dict[str, Any], tmp_path: Path
+) -> None:
+    run(tmp_path, "one", mode, id=[1], v=first)
+    run(tmp_path, "two", {**mode, **EVOLVE}, id=[2], v=then)
+    assert all_rows(tmp_path, "typeof(v)")[0] == (declared,)
+    assert [value for _, value in all_rows(tmp_path)] == (found[1:] if mode == REPLACE else found)
+    run(tmp_path, "three", {**mode, **EVOLVE}, id=[3], v=first)
+    assert all_rows(tmp_path)[-1] == (3, found[0]), "what is narrower goes into what is wider"
+
+
+def test_a_value_that_would_change_keeps_the_column_from_growing(tmp_path: Path) -> None:
+    run(tmp_path, "one", {}, id=[1], v=[2**53 + 1])
+    with pytest.raises(SinkError, match="whole numbers beyond 9007199254740992, which DOUBLE would change"):
+        run(tmp_path, "two", EVOLVE, id=[2], v=[1.5], more=["m"])
+    assert all_rows(tmp_path) == [(1, 2**53 + 1)], "and no column was added either"
+
+
+@pytest.mark.parametrize(
+    ("columns", "said"),
+    [
+        ({"id": [2], "v": [b"b"]}, "does not fit into BIGINT of the table main.orders; convert it before this sink$"),
+        ({"nr": [2]}, "has no column 'nr'"),
+        ({"id": ["x"]}, "column that has a UNIQUE or PRIMARY KEY constraint"),
+    ],
+)
+def test_what_cannot_grow_is_refused_and_nothing_changes(columns: dict[str, Any], said: str, tmp_path: Path) -> None:
+    changed(tmp_path, "CREATE TABLE orders (id BIGINT PRIMARY KEY, v BIGINT)", "INSERT INTO orders VALUES (1, 7)")
+    with pytest.raises(SinkError, match=said):
+        run(tmp_path, "two", {**MERGE, "merge_key": next(iter(columns)), **EVOLVE}, **columns)
+    assert all_rows(tmp_path) == [(1, 7)]
+
+
+def test_what_an_earlier_job_has_staged_goes_into_the_table_that_has_grown(tmp_path: Path) -> None:
+    here, later = place(job_id="older"), place(job_id="older", epoch=2)
+    rows = pa.RecordBatch.from_pydict({"id": [1], "v": [7]})
+    schema, older = TableSchema(table="t", columns=rows.schema), duckdb_sink(tmp_path)
+    older.prepare(sink_place(here))
+    waiting = stage(older, schema, [rows], here)
+    run(tmp_path, "newer", EVOLVE, id=[2], v=["x"], more=["m"])
+    again = duckdb_sink(tmp_path, **EVOLVE)
+    again.prepare(sink_place(later))
+    again.create_tables((schema,), sink_place(later))
+    for _ in range(2):
+        again.commit([waiting], sink_place(later), again=True)
+    assert all_rows(tmp_path) == [(1, "7", None), (2, "x", "m")]
+
+
+@pytest.mark.torture
+@pytest.mark.timeout(300)
+def test_a_kill_between_any_two_lines_costs_nothing(tmp_path: Path) -> None:
+    rows = pa.RecordBatch.from_pydict({"id": [2], "v": ["x"], "more": ["m"]})
+    schema, moment, places = TableSchema(table="t", columns=rows.schema), 1, set[str]()
+    while True:
+        folder = tmp_path / str(moment)
+        folder.mkdir()
+        run(folder, "one", {}, id=[1], v=[7])
+        here, later = place(job_id="next"), place(job_id="next", epoch=2)
+        sink = duckdb_sink(folder, **EVOLVE)
+        sink.prepare(sink_place(here))
+        with Killing([Path(growth.__file__)], moment) as killing:
+            sink.create_tables((schema,), sink_place(here))
+        again = duckdb_sink(folder, **EVOLVE)
+        again.prepare(sink_place(later))
+        commit(again, [stage(again, schema, [rows], later)], later)
+        assert all_rows(folder) == [(1, "7", None), (2, "x", "m")], killing.place
+        if killing.place is None:
+            break
+        places.add(killing.place)
+        moment += 3
+    assert len(places) >= 4
