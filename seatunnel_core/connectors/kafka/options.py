@@ -16,6 +16,7 @@ from seatunnel_core.config.option import (
     Option,
     within,
 )
+from seatunnel_core.connectors.schema_options import INFERENCE
 from seatunnel_core.connectors.tables import tables_option
 
 _NOT_PROTOBUF = "protobuf is not read or written here"
@@ -91,7 +92,10 @@ POLL = Option(
     doc="How long a task waits for the next message of its range before it fails and is tried again.",
 )
 SCHEMA_BLOCK = Option(
-    "schema", SCHEMA, doc="The columns of the messages. Without it json and text give one column, content."
+    "schema",
+    SCHEMA,
+    doc="The columns of the messages. Without it json and text give one column, content; with schema_sample those of "
+    "json are inferred.",
 )
 START = Option(
     "start_mode",
@@ -150,6 +154,7 @@ _OF_A_TABLE: tuple[Option[Any], ...] = (
     COMMIT,
     POLL,
     SCHEMA_BLOCK,
+    *INFERENCE,
     FORMAT,
     DELIMITER,
     START,

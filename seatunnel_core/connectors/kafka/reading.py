@@ -1,7 +1,7 @@
 """Read the messages of a range of offsets of one partition; the same range gives the same messages each time."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import Any
 
 from attrs import frozen
@@ -59,7 +59,7 @@ def _released(cluster: Cluster, consumer: Any, background: BackgroundErrors) -> 
         dropped[0].close()
 
 
-def messages(cluster: Cluster, wanted: Range, patience_s: float) -> Iterator[list[Any]]:
+def messages(cluster: Cluster, wanted: Range, patience_s: float) -> Generator[list[Any], None, None]:
     """Yield the messages of a range in lists, in order.
 
     Args:

@@ -16,7 +16,8 @@ from seatunnel_core.connectors.kafka.encoding import Encoder
 from seatunnel_core.connectors.kafka.publishing import Publishing, SendingEngine
 from seatunnel_core.connectors.kafka.settings import translated
 from seatunnel_core.connectors.kafka.writer import DirectWriter, StagingWriter
-from seatunnel_core.connectors.sink import Guarantee, Sink, SinkContext, SinkWriter, WriterContext
+from seatunnel_core.connectors.looking import LookingSink
+from seatunnel_core.connectors.sink import Guarantee, SinkContext, SinkWriter, WriterContext
 from seatunnel_core.connectors.staging.target import Target
 from seatunnel_core.connectors.written_options import written_options
 from seatunnel_core.errors import CommitError, ConnectorError, SinkError, UsageError
@@ -29,7 +30,7 @@ _LARGEST = 1_000_000
 """The default of librdkafka's ``message.max.bytes``."""
 
 
-class KafkaSink(Sink):
+class KafkaSink(LookingSink):
     """With ``semantics = EXACTLY_ONCE``, rows are staged in files and sent in transactions; else tasks send at once.
 
     The transactions also record which files they sent.
@@ -81,6 +82,11 @@ class KafkaSink(Sink):
         self._encoder.check(schema)
 
     # -- at the start ---------------------------------------------------------------------------------------------
+
+    def look(self, schemas: Sequence[TableSchema] | None) -> Sequence[str]:
+        self._look()
+        found = f"the brokers at {self._cluster.servers} let us in"
+        return [found, "whether we may write to the topic was not looked at"]
 
     def prepare(self, context: SinkContext) -> None:
         """Check that the brokers accept the client and that the topic exists, before any row is read."""

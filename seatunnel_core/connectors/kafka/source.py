@@ -3,7 +3,7 @@
 import logging
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from itertools import zip_longest
 from typing import Any, ClassVar
 
@@ -14,6 +14,7 @@ from seatunnel_core.connectors.kafka.changes import CHANGES
 from seatunnel_core.connectors.kafka.cluster import TASK_MODULES, Cluster
 from seatunnel_core.connectors.kafka.decoding import CONTENT, Decoder
 from seatunnel_core.connectors.kafka.reading import Range, messages
+from seatunnel_core.connectors.kafka.sampling import Sampling
 from seatunnel_core.connectors.kafka.settings import WITHOUT_EFFECT, translated
 from seatunnel_core.connectors.kafka.starting import Place, Starting
 from seatunnel_core.connectors.source import (
@@ -27,7 +28,9 @@ from seatunnel_core.connectors.source import (
 )
 from seatunnel_core.errors import ConnectorError, SourceError, UsageError
 from seatunnel_core.rows.batch import Batch, TableSchema
+from seatunnel_core.rows.inference.shape import Shape
 from seatunnel_core.rows.schema_block import described_table, table_schema
+from seatunnel_core.rows.schema_text import schema_from_text, schema_to_text
 from seatunnel_core.work.split import Split
 
 MOST_OFFSETS = 100_000
@@ -73,6 +76,7 @@ class KafkaSource(Source):
         self._cluster = Cluster(servers=options[opt.SERVERS], settings=translated(written))
         self._starting = Starting.of(options, self._cluster)
         self._decoder = _decoder(options, self._starting)
+        self._sampling = Sampling.of(options, format=self._decoder.format, declared=self._decoder.declared)
         self._schema: TableSchema = self._decoder.schema
         self.acknowledges = options[opt.COMMIT]
         self._committed: dict[Place, int] = {}
@@ -105,36 +109,66 @@ class KafkaSource(Source):
 
     def run_in(self, *, streaming: bool) -> None:
         self.bounded = not streaming
+        if streaming and self._sampling is not None:
+            raise UsageError(
+                "option 'schema_sample': a streaming job reads for ever, and its columns are declared: schema "
+                "{ fields { id = bigint } }; or write job.mode = BATCH"
+            )
 
     # -- planning -------------------------------------------------------------------------------------------------
 
-    def planned_schemas(self) -> tuple[TableSchema, ...]:
-        """Return the schema, which the options declare; query the brokers so that ``--check`` reports their errors."""
+    def planned_schemas(self) -> tuple[TableSchema, ...] | None:
+        """Return the schema that the options declare; query the brokers so that ``--check`` reports their errors."""
         self.require_input()
-        return (self._schema,)
+        return (self._schema,) if self._sampling is None else None
+
+    def planned_reading(self) -> Sequence[str]:
+        return () if self._sampling is None else (f"its columns are those of the {self._sampling.looked_at}",)
 
     def require_input(self) -> None:
         with _errors_wrapped():
             self._starting.starts(self._starting.places())
 
-    def enumerate(self, inspected: Sequence[Item], planning: Planning) -> Enumeration:
-        if self.bounded:
-            with _errors_wrapped():
-                places = self._starting.places()
-                starts, ends = self._starting.starts(places), self._starting.last(places)
-            ranges = _divided({place: (starts[place], ends[place]) for place in places}, planning)
-        else:
-            ranges = [_range(item) for item in inspected]
-        splits = tuple(
-            Split(
-                index=index,
-                weight_bytes=(each.end - each.start) * _MESSAGE_BYTES,
-                rows=each.end - each.start,
-                body={"topic": each.topic, "partition": each.partition, "start": each.start, "end": each.end},
-            )
-            for index, each in enumerate(ranges)
+    def discover(self, planning: Planning) -> Sequence[Item]:
+        """Return the partitions whose first messages tell the columns, each with the offsets that the job reads."""
+        if self._sampling is None:
+            return ()
+        return tuple(
+            {"topic": topic, "partition": partition, "start": start, "end": end}
+            for (topic, partition), (start, end) in sorted(self._bounds().items())
+            if start < end
         )
-        return Enumeration(schemas=(self._schema,), splits=splits)
+
+    def inspect(self, item: Item, planning: Planning) -> Item:
+        assert self._sampling is not None
+        with closing(messages(self._cluster, _range(item), self._patience_s)) as found:
+            return {**item, "shape": self._sampling.shape(found).body()}
+
+    def _bounds(self) -> dict[Place, tuple[int, int]]:
+        """Return where a batch job begins and ends in each partition."""
+        with _errors_wrapped():
+            places = self._starting.places()
+            starts, ends = self._starting.starts(places), self._starting.last(places)
+        return {place: (starts[place], ends[place]) for place in places}
+
+    def enumerate(self, inspected: Sequence[Item], planning: Planning) -> Enumeration:
+        if self._sampling is not None:
+            return self._of_sample(self._sampling, inspected, planning)
+        ranges = _divided(self._bounds(), planning) if self.bounded else [_range(item) for item in inspected]
+        return Enumeration(schemas=(self._schema,), splits=_splits(ranges, {}))
+
+    def _of_sample(self, sampling: Sampling, inspected: Sequence[Item], planning: Planning) -> Enumeration:
+        shape = Shape()
+        for item in inspected:
+            shape.unite(Shape.of(stored.below(item, "shape")))
+        columns = shape.columns()
+        if not columns.names:
+            _log.warning("no message of %s has a field, so there are no rows", ", ".join(self._starting.topics))
+            return Enumeration(schemas=(), splits=())
+        whole = [_range(item) for item in inspected]
+        ranges = _divided({(each.topic, each.partition): (each.start, each.end) for each in whole}, planning)
+        schemas = sampling.tables(sampling.with_columns(self._schema, columns))
+        return Enumeration(schemas=schemas, splits=_splits(ranges, {"columns": schema_to_text(columns)}))
 
     def poll(self, memory: Item, planning: Planning) -> PollResult:
         now_ms = int(time.time() * 1000)
@@ -178,8 +212,15 @@ class KafkaSource(Source):
     # -- reading --------------------------------------------------------------------------------------------------
 
     def read(self, split: Split, context: ReadContext) -> Iterator[Batch]:
-        for some in messages(self._cluster, _range(split.body), self._patience_s):
-            yield from self._decoder.batches(some, context)
+        found = messages(self._cluster, _range(split.body), self._patience_s)
+        if self._sampling is None:
+            for some in found:
+                yield from self._decoder.batches(some, context)
+            return
+        columns = schema_from_text(stored.text(split.body, "columns"))
+        schema = self._sampling.with_columns(self._schema, columns)
+        for some in found:
+            yield from self._sampling.batches(schema, some, context)
 
     def describe(self, splits: Sequence[Split]) -> Sequence[str]:
         return [str(_range(split.body)) for split in splits]
@@ -232,6 +273,19 @@ def _divided(bounds: Mapping[Place, tuple[int, int]], planning: Planning) -> lis
         for (topic, partition), (start, end) in sorted(bounds.items())
     ]
     return [each for turn in zip_longest(*pieces) for each in turn if each is not None]
+
+
+def _splits(ranges: Sequence[Range], more: Mapping[str, str]) -> tuple[Split, ...]:
+    """Return a split for each range, with ``more`` in its body."""
+    return tuple(
+        Split(
+            index=index,
+            weight_bytes=(each.end - each.start) * _MESSAGE_BYTES,
+            rows=each.end - each.start,
+            body={"topic": each.topic, "partition": each.partition, "start": each.start, "end": each.end, **more},
+        )
+        for index, each in enumerate(ranges)
+    )
 
 
 def _range(body: Item) -> Range:
