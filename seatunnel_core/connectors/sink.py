@@ -12,12 +12,24 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from attrs import field, frozen
 
 from seatunnel_core.config.option import Option, Options
+from seatunnel_core.connectors.sink_context import SinkContext, WriterContext
 from seatunnel_core.connectors.written_options import written_options
 from seatunnel_core.errors import SinkError
 from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.work.committable import Committable, added
 from seatunnel_core.work.retraction import Retraction
 from seatunnel_storage_api.renamed import renamed
+
+__all__ = [
+    "FrameSink",
+    "Guarantee",
+    "SaveMode",
+    "Sink",
+    "SinkContext",
+    "SinkWriter",
+    "Staged",
+    "WriterContext",
+]
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -34,39 +46,6 @@ class Guarantee(enum.Enum):
 
     AT_LEAST_ONCE = "at-least-once"
     """A row may appear again after a failure."""
-
-
-@frozen(kw_only=True)
-class WriterContext:
-    """One attempt of one work unit, as a writer in a task knows it.
-
-    Put every part into the names of staged and target files.
-    """
-
-    job_id: str
-    pipeline_id: int
-    sink_ordinal: int
-    source_ordinal: int
-    epoch: int
-    unit: int
-    attempt: str
-    """Our attempt and Spark's task attempt, such as ``"1-37"``: no two attempts share it."""
-
-
-@frozen(kw_only=True)
-class SinkContext:
-    """One sink of a pipeline in one epoch, as the driver knows it before any unit runs."""
-
-    job_id: str
-    pipeline_id: int
-    sink_ordinal: int
-    epoch: int
-    process: int = 0
-    """Equal for all pipelines of one process, and larger than in every earlier process of the job."""
-
-    recognised_before: Sequence[Mapping[str, str]] = field(factory=tuple, eq=False, repr=False)
-    """For ``published``: what ``recognises_by`` returned in each process of the job since its options changed, the
-    newest last; empty in other calls."""
 
 
 @frozen(kw_only=True)
@@ -158,6 +137,13 @@ class Sink(ABC):
     forgets: ClassVar[bool] = True
     """Whether ``sweep`` also forgets what it committed, so that ``keep`` has to hold all that live checkpoints name.
     ``False`` for a sink whose target records that for ever: then only what its start has restored is read."""
+
+    needs_order: bool = False
+    """Whether the order of rows decides what the target holds, as where the last row of a key counts: then units are
+    handed on in the order of their splits, whatever their source promises, and two sources are refused."""
+
+    needs_end: bool = False
+    """Whether rows are published by ``complete`` only, when all have come: then a job that never ends is refused."""
 
     task_modules: ClassVar[tuple[str, ...]] = ()
     """Top-level modules that its Spark tasks import beyond pyarrow; executors are probed for them before data moves."""
@@ -308,6 +294,16 @@ class Sink(ABC):
 
         Raises:
             CommitError: the message names the committable and the obstacle; ``retryable`` when trying again may help.
+        """
+
+    def complete(self, context: SinkContext) -> None:
+        """Publish what waits for the last row, as where the rows of a whole run replace those of the target.
+
+        Called in the driver when the sources have ended and every row is committed, before the last sweep; again by a
+        later process if it was killed before the pipeline was recorded as finished.
+
+        Raises:
+            SinkError: it cannot be done; ``retryable`` when trying again may help.
         """
 
     def sweep(self, context: SinkContext, keep: frozenset[str], *, final: bool) -> int:

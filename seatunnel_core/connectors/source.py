@@ -304,6 +304,15 @@ class ReadContext(ABC):
     def skip(self, error: Exception, rows: int = 1) -> None:
         """Count a bad row that is left out, or raise ``error`` if the job is set to ``FAIL`` (the default)."""
 
+    def leave_out(self, what: str, example: str) -> None:
+        """Count a row that is left out because the job says so, whatever ``skip`` does.
+
+        Args:
+            what: the end of a sentence that begins with the number of rows, the same for all rows of a kind.
+            example: where it is.
+        """
+        self.note(what, example)
+
     def note(self, what: str, example: str, rows: int = 1) -> None:
         """Count rows that were read only in part; each work unit reports the count to the user once.
 

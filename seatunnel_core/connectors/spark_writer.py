@@ -18,6 +18,7 @@ from attrs import evolve
 
 from seatunnel_core.config.option import BOOLEAN, ENUM, LIST, STRING, Option, Options
 from seatunnel_core.connectors import spark_reader as of_source
+from seatunnel_core.connectors.additions import AddingSink, files_in_words
 from seatunnel_core.connectors.column_options import require_columns
 from seatunnel_core.connectors.filesystems.local import absolute, local_path, named_path, sync_file
 from seatunnel_core.connectors.sink import (
@@ -78,7 +79,7 @@ _made: set[tuple[str, int, str]] = set()
 _PATTERN_SIGNS = set("{}[]*?\\")
 
 
-class SparkSink(FrameSink):
+class SparkSink(AddingSink, FrameSink):
     """Writes the rows of each checkpoint when it is complete; a commit that was broken off writes them again."""
 
     identifier: ClassVar[str] = "Spark"
@@ -200,8 +201,19 @@ class SparkSink(FrameSink):
         assert self.save_mode is not None
         target = (context.job_id, context.process, self.save_mode.target)
         if target not in _made:
+            there = self._rows_in_words(empty) if self.options[MODE] == "append" else ""
+            self.adds_to = {"": there} if there else {}
             self._write(empty, self.options[MODE])
             _made.add(target)
+
+    def _rows_in_words(self, empty: "DataFrame") -> str:
+        """Return what a local folder or a table has, for ``adds_to``; empty for nothing, or where that is not known."""
+        spark, table = empty.sparkSession, self.options[TABLE]
+        if table is not None:
+            has_rows = spark.catalog.tableExists(table) and not spark.table(table).isEmpty()
+            return f"the table {table}, which had rows" if has_rows else ""
+        files = (name for _, _, names in os.walk(self._local_target or "") for name in names)
+        return files_in_words(sum(not name.startswith((".", "_")) for name in files))
 
     def publish(
         self, spark: "SparkSession", committables: Sequence[Committable], context: SinkContext, *, again: bool

@@ -15,6 +15,7 @@ _OTHER_NAMES = {
     "jsonpath": "python-jsonpath",
     "adbc_driver_postgresql": "adbc-driver-postgresql",
     "psycopg": "'psycopg[binary]'",
+    "dlt": "'dlt>=1.31'",
 }
 """The name of a module's package for pip, where it differs and the module is not installed."""
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -108,6 +109,11 @@ def of_staging(_: Sink, folder: Path, columns: pa.Schema) -> pa.Table:
     return pa.concat_tables([pq.ParquetFile(path).read() for path in (folder / "staging").rglob("*.parquet")])
 
 
+def of_duckdb(_: Sink, folder: Path, columns: pa.Schema) -> pa.Table:
+    with duckdb.connect(folder / "shop.duckdb") as connection:
+        return connection.sql("SELECT * FROM t").to_arrow_table()
+
+
 def kafka_way(format: str) -> Way:
     options = {"bootstrap.servers": "localhost:9092", "topic": "t", "format": format}
     if format == "text":
@@ -136,6 +142,7 @@ WAYS: dict[str, Way] = {
     "Http": Way(
         "Http", {"url": "http://localhost/"}, of_answers, sends=lambda sink, batch: list(sink.bodies(batch.rows))
     ),
+    "DuckDB": Way("DuckDB", {"path": "{folder}/shop.duckdb"}, of_duckdb),
     "Iceberg": Way(
         "Iceberg",
         {"namespace": "shop", "table": "t", "iceberg.catalog.config": catalog_of(Path("{folder}"))},

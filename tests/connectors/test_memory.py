@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 import seatunnel_core as st
-from seatunnel_core.connectors.memory.held import hold
+from seatunnel_core.connectors.memory.held import hold, hold_rows
 from seatunnel_core.connectors.memory.sink import MemorySink
 from seatunnel_core.connectors.memory.source import MemorySource
 from seatunnel_core.connectors.testing import Skipped, SourceConformance, commit, options_of, plan, read, stage
@@ -296,3 +296,38 @@ def test_a_job_goes_on_with_the_same_rows_and_with_no_others(tmp_path: Path) -> 
             assert view.rows_committed == 300
             with pytest.raises(UsageError, match=r"has \d+ of the 300 rows"):
                 again.collected()
+
+
+NESTED = [
+    {"id": 1, "unitPrice": {"eur": 2}, "lines": [{"sku": "a"}, {"sku": "b"}]},
+    {"id": 2, "unitPrice": {"eur": 2.5}, "lines": []},
+    {"id": 3, "lines": [{"sku": "c", "tags": ["x", "y"]}]},
+]
+
+
+@pytest.mark.parametrize("rows_per_split", [1, 2, 100])
+def test_rows_of_python_become_child_tables(rows_per_split: int) -> None:
+    options = {"data": hold_rows(NESTED, None), "table": "orders", "nesting": "tables", "column_names": "safe"}
+    source = MemorySource(options_of(MemorySource, {**options, "rows_per_split": rows_per_split}))
+    planned = plan(source)
+    assert {each.table: each.columns.names for each in planned.schemas} == {
+        "orders": ["_row_id", "id", "unit_price__eur"],
+        "orders__lines": ["_row_id", "_parent_id", "_list_index", "sku"],
+        "orders__lines__tags": ["_row_id", "_parent_id", "_list_index", "value"],
+    }
+    rows = read(source, planned)
+    ids = {row["id"]: row["_row_id"] for row in rows if "id" in row}
+    assert len(set(ids.values())) == 3
+    lines = {row["sku"]: (row["_parent_id"], row["_list_index"]) for row in rows if "sku" in row}
+    assert lines == {"a": (ids[1], 0), "b": (ids[1], 1), "c": (ids[3], 0)}
+    assert [row["value"] for row in rows if "value" in row] == ["x", "y"]
+    assert sorted(ids.values()) == sorted(row["_row_id"] for row in read(source, plan(source)) if "id" in row), (
+        "the same when they are read again"
+    )
+
+
+def test_names_that_two_columns_would_have_are_refused() -> None:
+    with pytest.raises(UsageError, match="'nesting': of the table default two columns would be named 'a__b'"):
+        MemorySource(
+            options_of(MemorySource, {"data": hold_rows([{"a": {"b": 1}, "a__b": 2}], None), "nesting": "columns"})
+        )

@@ -1,17 +1,22 @@
-"""Rows from the Arrow PyCapsule interface, copied once so that they can be sent to tasks and cannot change.
+"""Rows of a Python program, copied once so that they can be sent to tasks and cannot change.
+
+They come as mappings, or from the Arrow PyCapsule interface.
 
 pandas, Polars, DuckDB, pyarrow and others give their tables through ``__arrow_c_stream__`` or ``__arrow_c_array__``. A
 column whose type is not among those of ``rows/types.py`` gets the nearest one that holds all its values.
 """
 
+from collections.abc import Iterable
 from contextlib import suppress
 from hashlib import sha256
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.types as of
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
+from seatunnel_core.errors import RowError
+from seatunnel_core.rows.python_rows import PythonRows
 from seatunnel_core.rows.types import type_name
 
 LARGEST = 2**30
@@ -28,6 +33,8 @@ class Held:
     digest: str
     rows: int
     columns: pa.Schema = field(repr=False)
+    read_once: bool = False
+    """Whether they came from an iterator, which nobody can read again."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _arrived, (self.stream, self.digest, self.rows)
@@ -60,6 +67,56 @@ def hold(value: Any) -> Held:
         writer.write_table(table)
     stream = sink.getvalue().to_pybytes()
     return Held(stream=stream, digest=sha256(stream).hexdigest(), rows=table.num_rows, columns=table.schema)
+
+
+def hold_rows(rows: Iterable[Any], columns: pa.Schema | None) -> Held:
+    """Return a copy of rows that are mappings from column to value, read once and to their end.
+
+    Raises:
+        RowError: A row does not fit ``columns``, or without them not with other rows; names the row and its key. Or all
+            rows are larger than ``LARGEST``, or have a column that no sink could write.
+    """
+    made = PythonRows(columns)
+    batches, size_bytes = [], 0
+    for batch in made.batches(rows):
+        batches.append(batch)
+        size_bytes += batch.nbytes
+        if size_bytes > LARGEST:
+            raise RowError(
+                f"the first {made.count:,} rows have {size_bytes:,} bytes, and {LARGEST:,} is the most: write a "
+                "function with @st.source, which tasks read in pieces"
+            )
+    found = made.columns
+    try:
+        table = pa.Table.from_batches([_of_columns(batch, found) for batch in batches], found)
+        return evolve(hold(table), read_once=iter(rows) is rows)
+    except ValueError as error:
+        raise RowError(str(error)) from error
+
+
+def _of_columns(batch: pa.RecordBatch, columns: pa.Schema) -> pa.RecordBatch:
+    """Return a batch of rows of Python with the columns of all rows, which hold all of its values."""
+    there = dict(zip(batch.schema.names, batch.columns, strict=True))
+    empty = pa.nulls(batch.num_rows)
+    arrays = [_widened(there.get(column.name, empty), column.type) for column in columns]
+    return pa.RecordBatch.from_arrays(arrays, schema=columns)
+
+
+def _widened(values: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Return values as another type that holds them: with further fields, in another order, of wider numbers."""
+    if values.type == kind:
+        return values
+    if of.is_null(values.type):
+        return pa.nulls(len(values), kind)
+    if of.is_struct(kind):
+        parts = {part.name: values.field(number) for number, part in enumerate(values.type)}
+        empty = pa.nulls(len(values))
+        arrays = [_widened(parts.get(part.name, empty), part.type) for part in kind]
+        return pa.StructArray.from_arrays(arrays, fields=list(kind), mask=values.is_null())
+    if of.is_list(kind):
+        inner = _widened(values.values, kind.value_type)
+        return pa.ListArray.from_arrays(values.offsets, inner, mask=values.is_null())
+    return values.cast(kind)
 
 
 def _table(value: Any) -> pa.Table:

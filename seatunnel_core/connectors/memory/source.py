@@ -1,4 +1,4 @@
-"""The source ``Memory``: the rows of an object in a Python program."""
+"""The source ``Memory``: rows of a Python program."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
@@ -8,9 +8,11 @@ import pyarrow as pa
 from seatunnel_core import stored
 from seatunnel_core.config.option import STRING, Option, Options, OptionType, within
 from seatunnel_core.connectors.memory.held import Held, hold
+from seatunnel_core.connectors.schema_options import COLUMN_NAMES, NESTING, nesting_of
 from seatunnel_core.connectors.source import Enumeration, Item, Planning, ReadContext, Source, table_without_name
-from seatunnel_core.errors import SourceChangedError
+from seatunnel_core.errors import SourceChangedError, UsageError
 from seatunnel_core.rows.batch import Batch, TableSchema
+from seatunnel_core.rows.nesting import row_id
 from seatunnel_core.work.split import Split
 
 ARROW: OptionType[Held] = OptionType(name="object with the Arrow PyCapsule interface", parse=hold)
@@ -22,24 +24,40 @@ ROWS = Option(
 )
 
 
+READ_ONCE = (
+    "its rows came from an iterator, which can be read only once: they were read before the job began, and each "
+    "arrives once. They are held in the memory of this process: a job that goes on in another one (restore=…) needs an "
+    "iterator of the same rows, and refuses others"
+)
+
+
 class MemorySource(Source):
     """Carries a copy of the rows to the tasks, which read pieces of it like those of a file."""
 
     identifier: ClassVar[str] = "Memory"
-    declared: ClassVar[tuple[Option[Any], ...]] = (DATA, TABLE, ROWS)
+    declared: ClassVar[tuple[Option[Any], ...]] = (DATA, TABLE, ROWS, NESTING, COLUMN_NAMES)
     waits = False
 
     def __init__(self, options: Options) -> None:
         super().__init__(options)
         self._held: Held = options[DATA]
-        self._schema = TableSchema(table=options[TABLE] or table_without_name(options), columns=self._held.columns)
+        self._nesting = nesting_of(options)
+        self._table_name = options[TABLE] or table_without_name(options)
+        try:
+            self._columns = self._nesting.identified(self._held.columns)
+            schema = TableSchema(table=self._table_name, columns=self._columns)
+            self._schemas = self._nesting.schemas(schema)
+        except ValueError as error:
+            raise UsageError(f"option 'nesting': {error}") from None
         self._table: pa.Table | None = None
+        if self._held.read_once:
+            self.remarks = (READ_ONCE,)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "options": None, "_table": None}
 
     def planned_schemas(self) -> tuple[TableSchema, ...]:
-        return (self._schema,)
+        return self._schemas
 
     def enumerate(self, inspected: Sequence[Item], planning: Planning) -> Enumeration:
         most = min(self.options[ROWS], planning.rows_per_second or self.options[ROWS])
@@ -50,7 +68,7 @@ class MemorySource(Source):
             rows = min(most, self._held.rows - first)
             body = {"first": first, "rows": rows, "digest": self._held.digest}
             splits.append(Split(index=index, weight_bytes=int(rows * row_bytes), rows=rows, body=body))
-        return Enumeration(schemas=(self._schema,), splits=tuple(splits))
+        return Enumeration(schemas=self._schemas, splits=tuple(splits))
 
     def read(self, split: Split, context: ReadContext) -> Iterator[Batch]:
         if stored.text(split.body, "digest") != self._held.digest:
@@ -62,7 +80,15 @@ class MemorySource(Source):
             self._table = pa.ipc.open_stream(self._held.stream).read_all()
         first, rows = stored.number(split.body, "first"), stored.number(split.body, "rows", least=1)
         for batch in self._table.slice(first, rows).to_batches(max_chunksize=65_536):
-            yield Batch(table=self._schema.table, rows=batch)
+            yield from self._nesting.batches(Batch(table=self._table_name, rows=self._identified(batch, first)))
+            first += batch.num_rows
+
+    def _identified(self, batch: pa.RecordBatch, first: int) -> pa.RecordBatch:
+        """Return a batch with the ids of its rows, where it has child tables; ``first`` is the number of its first."""
+        if len(self._columns) == batch.num_columns:
+            return batch
+        ids = [row_id(self._held.digest, number) for number in range(first, first + batch.num_rows)]
+        return pa.RecordBatch.from_arrays([pa.array(ids, pa.string()), *batch.columns], schema=self._columns)
 
     def describe(self, splits: Sequence[Split]) -> Sequence[str]:
         return [

@@ -95,6 +95,7 @@ class _Life:
             sink.sweep(sink_place(here), frozenset(each.id for each in self._stored), final=False)
             for unit in (unit for unit in _UNITS if unit not in self._done):
                 self._run_unit(sink, epoch, unit)
+            sink.complete(sink_place(here))
             sink.sweep(sink_place(here), frozenset(), final=True)
             self._ended = True
             sink.clear(sink_place(here))

@@ -6,7 +6,7 @@ import io
 import os
 import re
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -44,6 +44,12 @@ has the columns `id` (bigint), `name` (text) and `tags` (json).
 _OF_SINK = """
 The job says this of the sink when it starts, before any row moves. The rows have the columns `id` (bigint) and `name`
 (string), and come exactly once into the table `target`, which has the same.
+
+| mistake | line in the job | message |
+|---|---|---|
+"""
+_OF_CHECK = """
+`seatunnel --check -c job.conf` says this of the target, too, and leaves nothing there:
 
 | mistake | line in the job | message |
 |---|---|---|
@@ -111,8 +117,9 @@ def _in_postgres(server: Postgres) -> Ground:
     run("CREATE TABLE people (id bigint PRIMARY KEY, name text, tags jsonb)")
     for statement in _PLAIN:
         run(statement.replace("bytes", "bytea"))
-    for user, more in (("reader", ""), ("limited", "CONNECTION LIMIT 0")):
+    for user, more in (("reader", ""), ("writer", ""), ("limited", "CONNECTION LIMIT 0")):
         run(f"CREATE ROLE {user} LOGIN PASSWORD 'of-limited' {more}")
+    run("GRANT SELECT, INSERT ON target TO writer")
     return Ground(title="PostgreSQL", kind="postgresql", port=server.port, usual_port=5432, run=run)
 
 
@@ -173,6 +180,14 @@ def _of_sink(ground: Ground, deaf: int) -> dict[str, Change]:
     return found
 
 
+def _of_check(ground: Ground, _deaf: int) -> dict[str, Change]:
+    reader = {"user": "reader", "password": "of-limited", "table": "people"}
+    found: dict[str, Change] = {"a missing privilege to insert": reader}
+    if ground.kind == "postgresql":
+        found["one to create the tables of staged rows"] = {"user": "writer", "password": "of-limited"}
+    return found
+
+
 def page(on: list[Ground]) -> str:
     """The whole page.
 
@@ -188,6 +203,9 @@ def page(on: list[Ground]) -> str:
         text += f"\n## {ground.title}: the sink\n{_OF_SINK}"
         for what, change in _of_sink(ground, deaf).items():
             text += _row(ground, deaf, what, change, _begun(ground, change))
+        text += _OF_CHECK
+        for what, change in _of_check(ground, deaf).items():
+            text += _row(ground, deaf, what, change, _begun(ground, change, JdbcSink.look))
         for table in ("target", "narrow", "other"):
             rows = ground.run(f"SELECT count(*) FROM {table}")
             assert (rows if isinstance(rows, list) else rows.fetchall()) == [(0,)], f"rows moved into {table}"
@@ -227,16 +245,19 @@ def _checked(ground: Ground, change: Change) -> str:
         return said.getvalue().replace(f"{os.path.realpath(folder)}/", "").replace(f"{folder}/", "")
 
 
-def _begun(ground: Ground, change: Change) -> str:
-    """What the sink says when a job starts."""
+def _start(of: JdbcSink, schemas: Sequence[TableSchema]) -> None:
+    of.prepare(sink_place(place()))
+    of.create_tables(schemas, sink_place(place()))
+
+
+def _begun(ground: Ground, change: Change, do: Callable[[JdbcSink, Sequence[TableSchema]], Any] = _start) -> str:
+    """What the sink says when a job starts, or is checked."""
     forget()
     options = {**ground.options(), "generate_sink_sql": True, "is_exactly_once": True, **change}
     if options["generate_sink_sql"]:
         options = {"table": "target", **options}
     try:
-        of = JdbcSink(options_of(JdbcSink, options))
-        of.prepare(sink_place(place()))
-        of.create_tables([_SCHEMA], sink_place(place()))
+        do(JdbcSink(options_of(JdbcSink, options)), [_SCHEMA])
     except SinkError as error:
         return str(error)
     raise AssertionError(f"the sink took {change}")

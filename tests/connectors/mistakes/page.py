@@ -19,6 +19,7 @@ from seatunnel_core.cli.main import main
 from seatunnel_core.connectors.file.source import LocalFileSource
 from seatunnel_core.connectors.testing import options_of, plan, read
 from seatunnel_core.errors import SeaTunnelError
+from seatunnel_core.server.submitted_job import SubmittedJob
 
 PAGE = Path(__file__).parents[3] / "docs" / "evidence" / "mistakes.md"
 
@@ -58,9 +59,23 @@ _JOBS = {
     "an unknown type": ("id = bigint", "id = bigit"),
     "a column that is not there": ("path = out", "path = out, partition_by = [nam]"),
     "a variable that is not set": ("path = out", "path = ${target}"),
+    "one inside an address, a header or a secret": ("path = out", 'path = "file:///data/${target}/out"'),
+    "a reference to a secret where none belongs": ("path = out", 'path = "secret://vault/kv/target#path"'),
     "a brace that is missing": ("{ job.mode = BATCH }", "{ job.mode = BATCH "),
+    "a target below a file": ("path = out", "path = in/people.csv/out"),
     "a target that would be emptied": ("path = out", "path = in, data_save_mode = DROP_DATA"),
 }
+
+
+_SINK = "LocalFile { plugin_input = people, path = out, file_format_type = parquet }"
+_SECRET = 'Http { plugin_input = people, url = "https://host/rows", headers { Authorization = "Bearer ${TOKEN}" } }'
+
+_SUBMITTED: Mapping[str, tuple[tuple[str, ...], Mapping[str, str]]] = {
+    "a path that begins with no slash": ((), {}),
+    "a secret that comes with the job, by `-i TOKEN=…` or by REST": ((_SINK, _SECRET), {"TOKEN": "hunter2"}),
+    "a secret that the nodes do not have": ((_SINK, _SECRET), {}),
+}
+"""By what is wrong: changes of the good job, and the variables that come with it."""
 
 
 @frozen
@@ -129,10 +144,20 @@ def page() -> str:
         os.chdir(folder)
         try:
             jobs = [f"| {what} | {_told(folder, changes)} |" for what, changes in _JOBS.items()]
+            submitted = [f"| {what} | {_refused(*mistake)} |" for what, mistake in _SUBMITTED.items()]
             files = [f"| {bad.what} | {_read(folder, bad)} |" for bad in _FILES]
         finally:
             os.chdir(before)
     below = """```
+
+| mistake | message |
+|---|---|
+"""
+    cluster = """
+
+## In a job for a cluster
+
+`seatunnel -m cluster -c job.conf` says this, REST answers with it, and the job is not stored.
 
 | mistake | message |
 |---|---|
@@ -148,7 +173,7 @@ A task says this of the first such row, with `pipeline N, source 'NAME'` before 
 | mistake | message |
 |---|---|
 """
-    return _HEAD + _GOOD + below + "\n".join(jobs) + data + "\n".join(files) + "\n"
+    return _HEAD + _GOOD + below + "\n".join(jobs) + cluster + "\n".join(submitted) + data + "\n".join(files) + "\n"
 
 
 def _told(folder: str, changes: tuple[str, ...]) -> str:
@@ -165,6 +190,18 @@ def _told(folder: str, changes: tuple[str, ...]) -> str:
         code = main(["-c", "job.conf", "--engine-config", "seatunnel.yaml", "--check"])
     assert code == 2, said.getvalue()
     return _cell(folder, said.getvalue())
+
+
+def _refused(changes: tuple[str, ...], variables: Mapping[str, str]) -> str:
+    text = _GOOD
+    for old, new in zip(changes[::2], changes[1::2], strict=True):
+        assert old in text
+        text = text.replace("in/people.csv", "/data/people.csv").replace(old, new, 1)
+    try:
+        SubmittedJob(text, "hocon", tuple(variables.items())).accepted_name()
+    except SeaTunnelError as error:
+        return _cell("/nowhere", str(error))
+    raise AssertionError(f"accepted: {text}")
 
 
 def _read(folder: str, bad: Bad) -> str:

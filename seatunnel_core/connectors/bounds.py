@@ -1,0 +1,42 @@
+"""What lies in a window, for sources that compare the values of their cursor themselves, and not in a database."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from attrs import frozen
+
+from seatunnel_core.work.window import Cursor, Window
+
+
+@frozen(kw_only=True)
+class Bounds:
+    """The order of the values of one source."""
+
+    read: Callable[[str], Any]
+    """Returns the value of a text of a cursor; raises ``SourceError`` for a text that is none."""
+
+    start: str | None
+    """Where the first window begins, this value included; ``None``: everything."""
+
+    def is_new(self, value: Any, digest: str, after: Cursor | None) -> bool:
+        """Return whether a value lies behind a cursor and was not delivered."""
+        if after is None:
+            return self.start is None or bool(value >= self.read(self.start))
+        if after.since is None:
+            return bool(value > self.read(after.value))
+        return value >= self.read(after.since) and digest not in after.delivered
+
+    def has(self, value: Any, digest: str, window: Window) -> bool:
+        """Return whether a window has a value. What came after its planning is the next one's."""
+        upto = window.upto
+        if upto is None or upto.since is None or not self.is_new(value, digest, window.after):
+            return False
+        return value < self.read(upto.since) or digest in upto.delivered
+
+    def last(self, new: Iterable[Any], after: Cursor | None) -> Any:
+        """Return where a window ends, from its new values; ``None`` where there is nothing yet.
+
+        That is never below the cursor: if only late values came, all between them and the cursor would come again.
+        """
+        known = () if after is None else (self.read(after.value),)
+        return max((*new, *known), default=None)

@@ -1,0 +1,60 @@
+"""Which resources of dlt are right here: what has to be refused is refused before any of its rows is read."""
+
+import inspect
+from collections.abc import Iterator
+from typing import Any
+
+STATE = (
+    "keeps state in dlt, as dlt.sources.incremental and dlt.current.resource_state do, and only pipelines of dlt store "
+    "it: here it would begin anew in each job. Leave it out, and write the last value as an argument, or read by Http, "
+    "Jdbc or files with incremental"
+)
+
+
+def extract() -> Any:
+    """Return the module of dlt with its classes, which is imported where a job uses it."""
+    import dlt.extract
+
+    return dlt.extract
+
+
+def unfit(source: Any, *, made_once: bool) -> str:
+    """Return why the rows of the selected resource of a source would not be right here, or ``""``.
+
+    Args:
+        source: A ``DltSource`` of dlt with one selected resource; those from which it takes its data count, too.
+        made_once: Whether it belongs to a module, so that each reading has the same one.
+    """
+    (chosen,) = source.selected_resources.values()
+    if chosen.has_dynamic_table_name:
+        return "has a table for each row (table_name is a function); yield the rows of each table from one resource"
+    if chosen._pipe.has_parent and not chosen._pipe.is_data_bound:
+        return "is a transformer without a resource before it; bind it, as in orders | details"
+    for resource in source.resources.extracted:
+        wrong = _wrong(resource, made_once)
+        if wrong:
+            return wrong if resource is chosen else f"takes its data from {resource.name!r}, which {wrong}"
+    return ""
+
+
+def _wrong(resource: Any, made_once: bool) -> str:
+    if _is_incremental(resource):
+        return STATE
+    pipe = resource._pipe
+    begun = inspect.isgenerator(pipe.gen) and inspect.getgeneratorstate(pipe.gen) != inspect.GEN_CREATED
+    if begun or (made_once and isinstance(pipe.gen, Iterator)):
+        return "is made of a generator that runs already, and can be read once; give dlt the function that makes it"
+    if not pipe.has_parent and resource.requires_args:
+        return "needs arguments; write them in arguments { }"
+    return ""
+
+
+def _is_incremental(resource: Any) -> bool:
+    """Return whether it says ``dlt.sources.incremental``; what it does only once it runs is seen by its state."""
+    step = resource.incremental
+    if step is None:
+        return False
+    if isinstance(step, extract().Incremental) or step.incremental is not None:
+        return True
+    parameters = inspect.signature(resource).parameters.values()
+    return any(isinstance(parameter.default, extract().Incremental) for parameter in parameters)

@@ -1,0 +1,292 @@
+"""The source ``Dlt``: the rows of a resource of dlt, which runs as it is in a task, without a pipeline of dlt."""
+
+import importlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, ClassVar
+
+import pyarrow as pa
+from attrs import frozen
+
+from seatunnel_core.config.option import NESTED, OBJECT_NAME, STRING, Option, Options
+from seatunnel_core.connectors.dlt_fitness import STATE, extract, unfit
+from seatunnel_core.connectors.python_function import REPLAYABLE, SAMPLE, SCHEMA_BLOCK, PythonFunctionSource
+from seatunnel_core.connectors.schema_options import COLUMN_NAMES, NESTING
+from seatunnel_core.connectors.source_function import Row
+from seatunnel_core.errors import SourceError
+from seatunnel_core.rows.batch import TableSchema
+from seatunnel_core.rows.python_rows import AT_ONCE
+
+PLACE = Option(
+    "function",
+    OBJECT_NAME,
+    required=True,
+    doc='The resource or the source of dlt: "package.module:name", of a module that driver and tasks can import.',
+)
+ARGUMENTS = Option("arguments", NESTED, secret=True, doc="The arguments with which it is called, by their names.")
+RESOURCE = Option("resource", STRING, doc="Which resource of a source of dlt; needed where it has several.")
+
+
+class DltSource(PythonFunctionSource):
+    """Iterates over one resource in a task. A task that fails begins again, and so does the resource."""
+
+    identifier: ClassVar[str] = "Dlt"
+    declared: ClassVar[tuple[Option[Any], ...]] = (
+        PLACE,
+        ARGUMENTS,
+        RESOURCE,
+        SCHEMA_BLOCK,
+        SAMPLE,
+        NESTING,
+        COLUMN_NAMES,
+        REPLAYABLE,
+    )
+    task_modules: ClassVar[tuple[str, ...]] = ("dlt",)
+    example: ClassVar[str] = 'function = "my_package.shop:orders", arguments { page_size = 100 }, replayable = true'
+
+    def __init__(self, options: Options) -> None:
+        super().__init__(options)
+        self._has_name = self._schema is not None or bool(options.get("plugin_output"))
+        self._said: Said | None = None
+
+    def _given(self, options: Options) -> "DltRows":
+        return DltRows(place=options[PLACE], arguments=options[ARGUMENTS] or {}, resource=options[RESOURCE])
+
+    def planned_schemas(self) -> tuple[TableSchema, ...] | None:
+        """Return declared columns; look at the resource, too, so that ``--check`` tells what is wrong."""
+        self.require_input()
+        return super().planned_schemas()
+
+    def planned_reading(self) -> Sequence[str]:
+        return self._resource.remarks
+
+    def require_input(self) -> None:
+        self._said = self._function.said()
+
+    @property
+    def _resource(self) -> "Said":
+        """What the resource says of itself: looked at once, in the driver or in a task."""
+        if self._said is None:
+            self._said = self._function.said()
+        return self._said
+
+    def _table_name(self) -> str:
+        return self._table if self._has_name else self._resource.table
+
+    def _key(self, columns: pa.Schema) -> tuple[str, ...]:
+        key = self._resource.key
+        lacking = [name for name in key if name not in columns.names]
+        if lacking:
+            raise SourceError(
+                f"{self._function.place}: the primary_key of the resource has {', '.join(lacking)}, and the columns "
+                f"are {', '.join(columns.names)}; correct it, or declare schema with a primaryKey"
+            )
+        return key
+
+
+@frozen(kw_only=True)
+class Said:
+    """What a resource says of its rows before it runs."""
+
+    table: str
+    key: tuple[str, ...]
+    """The columns of ``primary_key``."""
+
+    remarks: tuple[str, ...]
+    """What it says besides, which has no effect here."""
+
+
+@frozen(kw_only=True, slots=False)
+class DltRows:
+    """A resource of dlt, which travels to tasks by its name."""
+
+    place: str
+    arguments: Mapping[str, Any]
+    resource: str | None
+
+    schema: None = None
+    """As a function with ``@st.source`` has one."""
+
+    replayable: None = None
+
+    def planned_splits(self) -> list[Any]:
+        """Return the only split."""
+        return [None]
+
+    def said(self) -> Said:
+        """Return what the resource says of its rows.
+
+        Raises:
+            SourceError: It cannot be imported or made, or is one whose rows would not be right here.
+        """
+        resource = _only(self._opened({}))
+        with self._named_errors():
+            hints = resource.compute_table_schema()
+        columns = hints.get("columns", {})
+        return Said(
+            table=hints["name"],
+            key=tuple(name for name, hint in columns.items() if hint.get("primary_key")),
+            remarks=tuple(_without_effect(hints)),
+        )
+
+    def rows(self, split: Any) -> Iterator[Row]:
+        """Yield the rows; errors of the resource name it, and keep their cause."""
+        state: dict[str, Any] = {}
+        source = self._opened(state)
+        _only(source).add_map(self._refuse_table)
+        with self._named_errors():
+            with _state_of_dlt(state):
+                items = iter(source)
+            for item in items:
+                self._refuse_state(state)
+                yield from _rows_of(item)
+        self._refuse_state(state)
+
+    def _opened(self, state: dict[str, Any]) -> Any:
+        """Return a source of dlt with the resource alone, of which nothing is extracted yet; a copy that may change.
+
+        Raises:
+            SourceError: It cannot be imported or made, or is one whose rows would not be right here.
+        """
+        found = self._imported()
+        with self._named_errors(), _state_of_dlt(state):
+            source = self._chosen(found(**self.arguments) if self._is_called(found) else found)
+            wrong = unfit(source, made_once=not isinstance(found, extract().SourceFactory))
+        if wrong:
+            raise SourceError(f"{self.place}: the resource {_only(source).name!r} {wrong}")
+        return source
+
+    def _imported(self) -> Any:
+        module, _, path = self.place.partition(":")
+        try:
+            found: Any = importlib.import_module(module)
+            for part in path.split("."):
+                found = getattr(found, part)
+        except Exception as error:
+            said = error if isinstance(error, ImportError | AttributeError) else f"{type(error).__name__}: {error}"
+            raise SourceError(f"{self.place} cannot be imported: {said}") from error
+        return found
+
+    def _is_called(self, found: Any) -> bool:
+        """Return whether it has to be called; only what dlt has decorated is, whatever else a job names."""
+        if isinstance(found, extract().DltSource):
+            if self.arguments:
+                raise SourceError(f"{self.place}: it is a source already, so it takes no arguments; leave them out")
+            return False
+        if isinstance(found, extract().DltResource):
+            return bool(self.arguments)
+        if not isinstance(found, extract().SourceFactory):
+            raise SourceError(
+                f"{self.place}: expected a resource or a source of dlt, found {type(found).__name__}; decorate a "
+                "function that makes one with @dlt.source, and give one that yields rows to the source PythonFunction"
+            )
+        return True
+
+    def _chosen(self, made: Any) -> Any:
+        """Return a source of dlt with the one resource that is meant, as a pipeline of dlt makes one."""
+        if isinstance(made, extract().DltResource):
+            if self.resource not in (None, made.name):
+                raise SourceError(
+                    f"{self.place}: it is the resource {made.name!r}, and the option resource is {self.resource!r}"
+                )
+            import dlt
+
+            return extract().DltSource(dlt.Schema(made.source_name or "dlt"), made.section, [made])
+        names = tuple(made.selected_resources)
+        if self.resource is None and len(names) == 1:
+            return made.with_resources(*names)
+        if self.resource not in made.resources:
+            said = "the option resource is missing" if self.resource is None else f"there is no {self.resource!r}"
+            raise SourceError(
+                f"{self.place}: {said}; write one of {', '.join(names)}, and a source for each that is wanted"
+            )
+        return made.with_resources(self.resource)
+
+    def _refuse_table(self, item: Any, meta: Any = None) -> Any:
+        """Return an item; refuse one that its resource sends to another table, or with other hints."""
+        if meta is not None:
+            raise SourceError(
+                f"{self.place}: it marks an item with {type(meta).__name__}, for a table or columns of its own; here a "
+                "resource has one table, so yield such items from a resource of their own"
+            )
+        return item
+
+    def _refuse_state(self, state: Mapping[str, Any]) -> None:
+        if _has_values(state):
+            raise SourceError(f"{self.place}: the resource {STATE}")
+
+    @contextmanager
+    def _named_errors(self) -> Iterator[None]:
+        """Give errors of the resource, and of dlt, the name of the resource; ours keep their words."""
+        try:
+            yield
+        except Exception as error:
+            refused = next((each for each in _causes(error) if isinstance(each, SourceError)), None)
+            if refused is not None:
+                raise refused from refused.__cause__
+            raised = _raised_by_resource(error)
+            raise SourceError(f"{self.place} failed with {type(raised).__name__}: {raised}") from raised
+
+
+def _only(source: Any) -> Any:
+    (resource,) = source.selected_resources.values()
+    return resource
+
+
+@contextmanager
+def _state_of_dlt(state: dict[str, Any]) -> Iterator[None]:
+    """Have dlt keep the state of its resources in a mapping, rather than in one that nobody sees."""
+    from dlt.common.configuration.container import Container
+    from dlt.common.pipeline import StateInjectableContext
+
+    with Container().injectable_context(StateInjectableContext(state=state)):
+        yield
+
+
+def _has_values(state: Any) -> bool:
+    """Return whether anything was put into a state; places that were only looked at are empty mappings."""
+    return any(map(_has_values, state.values())) if isinstance(state, Mapping) else True
+
+
+def _without_effect(hints: Mapping[str, Any]) -> Iterator[str]:
+    disposition = hints.get("write_disposition", "append")
+    if disposition != "append":
+        yield (
+            f"write_disposition = {disposition} of the resource has no effect: the sink's write_mode says what becomes "
+            "of rows that are there"
+        )
+    typed = [name for name, hint in hints.get("columns", {}).items() if hint.get("data_type")]
+    if typed:
+        yield (
+            f"hints of types of the resource have no effect ({', '.join(typed)}): types are those of the values, or of "
+            "schema"
+        )
+
+
+def _rows_of(item: Any) -> Iterator[Row]:
+    """Yield the rows of an item that is a mapping, or a table with the Arrow interface, such as a DataFrame."""
+    if not hasattr(item, "__arrow_c_stream__") and not isinstance(item, pa.RecordBatch):
+        yield item
+        return
+    if isinstance(item, pa.RecordBatch):
+        table = pa.Table.from_batches([item])
+    else:
+        table = pa.RecordBatchReader.from_stream(item).read_all()
+    doubled = sorted({name for name in table.column_names if table.column_names.count(name) > 1})
+    if doubled:
+        raise SourceError(f"a table that the resource yields has two columns {doubled[0]!r}; rename one of them")
+    for batch in table.to_batches(max_chunksize=AT_ONCE):
+        yield from batch.to_pylist(maps_as_pydicts="strict")
+
+
+def _raised_by_resource(error: Exception) -> BaseException:
+    """Return the error itself, without the one that dlt wraps around what code of a resource raises."""
+    from dlt.extract.exceptions import ResourceExtractionError
+
+    return (error.__cause__ or error) if isinstance(error, ResourceExtractionError) else error
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__

@@ -1,0 +1,149 @@
+"""Tables that grow with the rows that come: the contract of a sink, and the type that holds the values of two."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.types as of
+from attrs import frozen
+
+from seatunnel_core.config import json_shape
+from seatunnel_core.config.option import Option, OptionType
+from seatunnel_core.rows.inference.contract import EVOLVE, FREEZE, contract_of
+
+
+@frozen(kw_only=True)
+class TargetContract:
+    """What becomes of a table that is there when rows come that it cannot take: ``evolve`` or ``freeze``."""
+
+    columns: str = FREEZE
+    """Of a column that the table lacks: it is added, or an error."""
+
+    data_type: str = FREEZE
+    """Of a type that the column of the table does not hold: it is widened, or an error."""
+
+    @property
+    def adds(self) -> bool:
+        """Whether columns are added."""
+        return self.columns == EVOLVE
+
+    @property
+    def widens(self) -> bool:
+        """Whether types are widened."""
+        return self.data_type == EVOLVE
+
+    @classmethod
+    def of(cls, written: Any) -> "TargetContract":
+        """Return the contract that a job writes: a word for both, or a block with a word for each.
+
+        Raises:
+            ValueError: says what was expected.
+        """
+        return contract_of(cls, written, (EVOLVE, FREEZE))
+
+
+TARGET_CONTRACT = Option(
+    "schema_contract",
+    OptionType(
+        name="word or block",
+        parse=TargetContract.of,
+        nested=True,
+        keys=dict.fromkeys(("columns", "data_type")),
+        shape={"anyOf": [json_shape.BLOCK, json_shape.TEXT]},
+    ),
+    default=TargetContract(),
+    doc="What becomes of a table that is there when rows bring a column that it lacks (columns), or a type that its "
+    "column does not hold (data_type). freeze: an error before a row moves. evolve: the column is added, with null in "
+    "older rows, or widened where that changes no value, and an error where it would. One word says it for both.",
+)
+
+ADD_IT = "; add it, or write schema_contract = evolve"
+WIDEN_IT = ", or write schema_contract = evolve to widen that"
+"""What an error of a frozen table offers."""
+
+EXACT = 2**53
+"""A double holds every whole number up to this one, and down to its negative."""
+
+_RANGES: Mapping[pa.DataType, tuple[int, int]] = {
+    pa.int8(): (-(2**7), 2**7 - 1),
+    pa.int16(): (-(2**15), 2**15 - 1),
+    pa.int32(): (-(2**31), 2**31 - 1),
+    pa.int64(): (-(2**63), 2**63 - 1),
+    pa.uint8(): (0, 2**8 - 1),
+    pa.uint16(): (0, 2**16 - 1),
+    pa.uint32(): (0, 2**32 - 1),
+    pa.uint64(): (0, 2**64 - 1),
+}
+_MOST_DIGITS = 38
+_EXACT_IN_FLOAT = (pa.int8(), pa.int16(), pa.uint8(), pa.uint16())
+
+
+def wider(held: pa.DataType, come: pa.DataType) -> pa.DataType | None:
+    """Return the type that holds the values of two, ``held`` itself where it does, and ``None`` where none does.
+
+    A whole number of 64 bits and a fraction give ``double``, and a double column takes such numbers: whoever asks has
+    to refuse those that are none.
+
+    Args:
+        held: the type of a column that is there.
+        come: the type of rows.
+    """
+    if held == come or of.is_null(come):
+        return held
+    if held in _RANGES and come in _RANGES:
+        return _whole(held, come)
+    if (held in _RANGES or of.is_decimal(held)) and (come in _RANGES or of.is_decimal(come)):
+        return _decimal(held, come)
+    if of.is_floating(held) or of.is_floating(come):
+        found = _floating(held, come)
+        if found is not None:
+            return found
+    if of.is_date32(held) and of.is_timestamp(come) and come.tz is None:
+        return come
+    if of.is_timestamp(held) and held.tz is None and of.is_date32(come):
+        return held
+    if of.is_string(held):
+        return held if _has_a_text(come) or of.is_timestamp(come) or of.is_time(come) else None
+    return pa.string() if of.is_string(come) and _has_a_text(held) else None
+
+
+def _whole(held: pa.DataType, come: pa.DataType) -> pa.DataType | None:
+    low = min(_RANGES[held][0], _RANGES[come][0])
+    high = max(_RANGES[held][1], _RANGES[come][1])
+    for kind in (held, come, pa.int16(), pa.int32(), pa.int64()):
+        if _RANGES[kind][0] <= low and high <= _RANGES[kind][1]:
+            return kind
+    return None
+
+
+def _decimal(held: pa.DataType, come: pa.DataType) -> pa.DataType | None:
+    (whole, scale), (other_whole, other_scale) = _digits(held), _digits(come)
+    if other_whole <= whole and other_scale <= scale:
+        return held
+    scale = max(scale, other_scale)
+    precision = max(whole, other_whole) + scale
+    return pa.decimal128(precision, scale) if precision <= _MOST_DIGITS else None
+
+
+def _digits(kind: pa.DataType) -> tuple[int, int]:
+    """Return how many digits a type has before the point, and behind it."""
+    if kind in _RANGES:
+        return len(str(_RANGES[kind][1])), 0
+    return kind.precision - kind.scale, kind.scale
+
+
+def _floating(held: pa.DataType, come: pa.DataType) -> pa.DataType | None:
+    """Return the type for two of which one is floating; ``None`` where the other is no number of few digits."""
+    if not all(of.is_floating(kind) or kind in _RANGES for kind in (held, come)):
+        return None
+    if of.is_float64(held):
+        return held
+    small = all(of.is_float32(kind) or of.is_float16(kind) or kind in _EXACT_IN_FLOAT for kind in (held, come))
+    return pa.float32() if small else pa.float64()
+
+
+def _has_a_text(kind: pa.DataType) -> bool:
+    """Return whether there is one text for each value."""
+    return bool(
+        of.is_boolean(kind) or kind in _RANGES or of.is_decimal(kind) or of.is_floating(kind) or of.is_date32(kind)
+    )

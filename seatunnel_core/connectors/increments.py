@@ -1,0 +1,185 @@
+"""Sources that read in increments: each job reads what came since the one before.
+
+A source that can says so by deriving from ``Incremental`` and by declaring the option ``INCREMENTAL``. When a job is
+planned, the engine gives it the cursor at which the increment before ended, and stores the window that it answers with
+the job. Whoever goes on with the job reads exactly that window.
+"""
+
+import hashlib
+import json
+from abc import ABC, abstractmethod
+from base64 import urlsafe_b64encode
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any, Generic, Protocol, TypeGuard, TypeVar
+
+from attrs import frozen
+
+from seatunnel_core.config.option import BLOCK, DURATION_MS, ENUM, LIST, STRING, Option, OptionType
+from seatunnel_core.errors import SourceError
+from seatunnel_core.work.window import Cursor, Window
+
+MOST_DIGESTS = 20_000
+"""How many rows the state keeps apart by their digests, at most."""
+
+_DIGEST_BYTES = 12
+_KEYS = ("column", "start", "lag", "key", "nulls")
+_NULLS = ENUM("FAIL", "SKIP")
+
+
+@frozen(kw_only=True)
+class Increment:
+    """The block ``incremental`` of a source."""
+
+    column: str
+    start: str | None = None
+    """The first job reads from here on, this value included; ``None``: everything."""
+
+    lag: str = "0"
+    """How far behind the largest value rows may still arrive: a duration, or a number for a column of numbers."""
+
+    key: tuple[str, ...] = ()
+    """The columns that tell rows apart; empty: the primary key."""
+
+    param: str | None = None
+    """What a service calls the value from which on it answers; ``None`` where everything is asked for."""
+
+    skips_nulls: bool = False
+    """Whether rows without a value in the column are left out; otherwise they end the job before it begins."""
+
+    @property
+    def lag_ms(self) -> int:
+        """The lag as a duration, in milliseconds.
+
+        Raises:
+            SourceError: It is none.
+        """
+        try:
+            return DURATION_MS.parse(self.lag)
+        except ValueError as error:
+            raise SourceError(f"option 'incremental': lag: {error}") from error
+
+
+def _increment(value: Any, keys: Mapping[str, None]) -> Increment:
+    block = BLOCK(keys).parse(value)
+    unknown = sorted(block.keys() - keys.keys())
+    if unknown:
+        raise ValueError(f"incremental has no {unknown[0]!r}; it has {', '.join(keys)}")
+    if block.get("column") is None:
+        raise ValueError("incremental needs column, as in incremental { column = updated_at }")
+    return Increment(
+        column=STRING.parse(block["column"]),
+        start=None if block.get("start") is None else STRING.parse(block["start"]),
+        lag=STRING.parse(block.get("lag", "0")),
+        key=LIST(STRING).parse(block.get("key") or ()),
+        param=None if block.get("param") is None else STRING.parse(block["param"]),
+        skips_nulls=_NULLS.parse(block.get("nulls", "FAIL")) == "SKIP",
+    )
+
+
+def incremental_option(doc: str, *more: str) -> Option[Increment]:
+    """Return the option ``incremental`` of a source, whose block has keys besides the usual ones."""
+    keys = dict.fromkeys((*_KEYS, *more))
+    parse = partial(_increment, keys=keys)
+    block = OptionType(name="block", parse=parse, textual=True, nested=True, keys=keys, shape=BLOCK(keys).shape)
+    return Option("incremental", block, doc=doc)
+
+
+INCREMENTAL = incremental_option(
+    "Read only what came since the last job of this name: `column` grows with each row and each change of one; "
+    "`start` is where the first job begins, `lag` how much later than others a row may arrive, `key` the columns that "
+    "tell rows apart (the primary key), `nulls = SKIP` leaves rows out that have no value."
+)
+
+
+class Incremental(ABC):
+    """What a source that can read in increments has besides the methods of ``Source``."""
+
+    @property
+    @abstractmethod
+    def increment(self) -> Increment | None:
+        """What the job says of increments; ``None`` where everything is to be read."""
+
+    @abstractmethod
+    def reads(self) -> Mapping[str, str]:
+        """Return what is read, and by which column, in words: a cursor means nothing for anything else.
+
+        Raises:
+            SourceError: The source cannot be read in increments.
+        """
+
+    @abstractmethod
+    def window(self, after: Cursor | None) -> Window:
+        """Return what a job reads that begins now. Runs in the driver, before the job is claimed; reads no rows of it.
+
+        Args:
+            after: Where the increment before ended; ``None`` for the first one. It may come from ``seatunnel state
+                set``, so it is a value of the column only if the user wrote one.
+
+        Raises:
+            SourceError: The source cannot tell, or cannot tell rows apart that it has to.
+        """
+
+    @abstractmethod
+    def read_window(self, window: Window) -> None:
+        """Take the window that this job reads, fixed when it was first planned. Called before ``discover``."""
+
+
+class Increments(Protocol):
+    """What the options of a source say of its increments."""
+
+    @property
+    def increment(self) -> Increment:
+        """What the job says of them."""
+
+    @property
+    def reads(self) -> Mapping[str, str]:
+        """What a cursor of them belongs to: ``Window.reads``."""
+
+
+IncrementsT = TypeVar("IncrementsT", bound=Increments)
+
+
+class OptionIncrements(Incremental, Generic[IncrementsT]):
+    """An incremental source whose increments follow from its options alone, so that it has them from its start on."""
+
+    _increments: IncrementsT | None
+    _window: Window | None
+
+    @property
+    def increment(self) -> Increment | None:
+        return None if self._increments is None else self._increments.increment
+
+    def reads(self) -> Mapping[str, str]:
+        return self._asked_increments().reads
+
+    def read_window(self, window: Window) -> None:
+        self._window = window
+
+    def _asked_increments(self) -> IncrementsT:
+        assert self._increments is not None, "only a source that reads in increments is asked for them"
+        return self._increments
+
+
+def reads_in_increments(source: object) -> TypeGuard[Incremental]:
+    """Return whether a source can read in increments, and its job says so."""
+    return isinstance(source, Incremental) and source.increment is not None
+
+
+def digest(values: Iterable[Any]) -> str:
+    """Return the digest by which a row is recognised, from the values of its key and of its cursor column."""
+    text = json.dumps([None if value is None else str(value) for value in values])
+    return urlsafe_b64encode(hashlib.blake2b(text.encode(), digest_size=_DIGEST_BYTES).digest()).decode()
+
+
+def require_few(digests: Sequence[str] | frozenset[str], what: str) -> None:
+    """Require that the digests fit into the state.
+
+    Raises:
+        SourceError: There are too many; the message says what to write instead.
+    """
+    if len(digests) > MOST_DIGESTS:
+        raise SourceError(
+            f"{what} are more than {MOST_DIGESTS:,}, and the state has to remember each of them to deliver none twice. "
+            "Write a smaller lag, or a column with more different values, such as a time with fractions of a second"
+        )

@@ -1,0 +1,38 @@
+"""Which unit a writer stages, and which sink of which pipeline the driver means."""
+
+from collections.abc import Mapping, Sequence
+
+from attrs import field, frozen
+
+
+@frozen(kw_only=True)
+class WriterContext:
+    """One attempt of one work unit, as a writer in a task knows it.
+
+    Put every part into the names of staged and target files.
+    """
+
+    job_id: str
+    pipeline_id: int
+    sink_ordinal: int
+    source_ordinal: int
+    epoch: int
+    unit: int
+    attempt: str
+    """Our attempt and Spark's task attempt, such as ``"1-37"``: no two attempts share it."""
+
+
+@frozen(kw_only=True)
+class SinkContext:
+    """One sink of a pipeline in one epoch, as the driver knows it before any unit runs."""
+
+    job_id: str
+    pipeline_id: int
+    sink_ordinal: int
+    epoch: int
+    process: int = 0
+    """Equal for all pipelines of one process, and larger than in every earlier process of the job."""
+
+    recognised_before: Sequence[Mapping[str, str]] = field(factory=tuple, eq=False, repr=False)
+    """For ``published``: what ``recognises_by`` returned in each process of the job since its options changed, the
+    newest last; empty in other calls."""

@@ -1,0 +1,169 @@
+"""Write modes: a sink adds rows, replaces what its target has, or merges rows into it by a key.
+
+The older options ``data_save_mode`` and ``schema_save_mode`` say what happens before the first row, and keep their
+meaning; a write mode that contradicts them is refused.
+"""
+
+from typing import Any
+
+import pyarrow.types as of
+from attrs import frozen
+
+from seatunnel_core.config.option import BOOLEAN, ENUM, LIST, Option, Options
+from seatunnel_core.connectors.column_options import require_columns
+from seatunnel_core.errors import SinkError, UsageError
+from seatunnel_core.rows.batch import TableSchema
+from seatunnel_core.rows.types import type_name
+
+WRITE_MODE: Option[str] = Option(
+    "write_mode",
+    ENUM("append", "replace", "merge"),
+    doc="append adds rows. replace puts the rows of the whole run in the place of what the target has, in one step "
+    "when all have come. merge replaces the row with the same key, and removes it where a row was deleted.",
+)
+MERGE_KEY: Option[tuple[str, ...]] = Option(
+    "merge_key",
+    LIST(),
+    doc="With write_mode = merge: the columns by which a row finds the one that it replaces. Without it, the key that "
+    "the rows bring.",
+)
+REPLACE_PARTITIONS: Option[tuple[str, ...]] = Option(
+    "replace_partitions",
+    LIST(),
+    doc="With write_mode = replace: columns, such as day. Only those rows of the target are replaced whose values in "
+    "these columns come in this run.",
+)
+KEEP_HISTORY = Option(
+    "keep_history",
+    BOOLEAN,
+    default=False,
+    doc="With write_mode = merge: a row that changes or is deleted stays as a version that has ended, and the new one "
+    "is added beside it (SCD 2). Rows that come unchanged write nothing.",
+)
+HISTORY_COLUMNS: Option[tuple[str, ...]] = Option(
+    "history_columns",
+    LIST(),
+    doc="With keep_history: the names of the three columns that say from when and until when a version was valid, and "
+    "whether it still is; valid_from, valid_to and is_current without it.",
+)
+DECIDING: tuple[Option[Any], ...] = (WRITE_MODE, MERGE_KEY, KEEP_HISTORY, HISTORY_COLUMNS, REPLACE_PARTITIONS)
+"""The options that decide what becomes of rows, and so what committables mean."""
+
+_HISTORY = ("valid_from", "valid_to", "is_current")
+
+
+@frozen(kw_only=True)
+class WriteMode:
+    """What happens to the rows of a target when new ones come."""
+
+    name: str
+    """``append``, ``replace`` or ``merge``."""
+
+    key: tuple[str, ...] = ()
+    """The columns of ``merge_key``; empty for the key that the rows bring."""
+
+    partitions: tuple[str, ...] = ()
+    """The columns of ``replace_partitions``; empty when all rows are replaced."""
+
+    history: tuple[str, ...] = ()
+    """The columns since when and until when a version of a row was valid, and whether it is; empty: versions go."""
+
+    @property
+    def appends(self) -> bool:
+        """Whether rows are only added."""
+        return self.name == "append"
+
+    @property
+    def merges(self) -> bool:
+        """Whether a row replaces the one with its key."""
+        return self.name == "merge"
+
+    @property
+    def replaces(self) -> bool:
+        """Whether the rows of the run replace those of the target when all have come."""
+        return self.name == "replace"
+
+    def key_of(self, schema: TableSchema) -> tuple[str, ...]:
+        """Return the key columns by which rows of a table are merged; empty for other modes."""
+        return (self.key or schema.primary_key or schema.unique_key) if self.merges else ()
+
+    def check(self, schema: TableSchema) -> None:
+        """Refuse a table that lacks a column of the key or of the partitions.
+
+        Raises:
+            SinkError: The message names the option, the column and the columns that there are.
+        """
+        require_columns(REPLACE_PARTITIONS.key, self.partitions, schema)
+        if not self.merges:
+            return
+        key = self.key_of(schema)
+        if not key:
+            raise SinkError(
+                f"option 'write_mode': the rows of {schema.table} bring no key by which they could be merged; write "
+                f"merge_key = [{schema.columns.names[0] if schema.columns.names else 'id'}], or the columns that are it"
+            )
+        require_columns(MERGE_KEY.key, key, schema)
+        for name in key:
+            kind = schema.columns.field(name).type
+            if of.is_nested(kind) or of.is_null(kind):
+                raise SinkError(
+                    f"option 'merge_key': column {name!r} of {schema.table} is a {type_name(kind)}, by which no row is "
+                    "found; choose columns with single values"
+                )
+        taken = {name.lower() for name in self.history}.intersection(map(str.lower, schema.columns.names))
+        if taken:
+            raise SinkError(
+                f"option 'keep_history': the rows of {schema.table} have a column {min(taken)!r} already; name others "
+                "in history_columns, or rename it before this sink"
+            )
+
+
+def write_mode_of(options: Options, *, default: str = "append") -> WriteMode:
+    """Return the write mode in the options of a sink.
+
+    Raises:
+        UsageError: Options contradict each other; the message says which one to leave out.
+    """
+    name = options[WRITE_MODE] or default
+    for option, wanted in ((MERGE_KEY, "merge"), (KEEP_HISTORY, "merge"), (REPLACE_PARTITIONS, "replace")):
+        if options.get(option.key) and name != wanted:
+            raise UsageError(
+                f"option {option.key!r}: it belongs to write_mode = {wanted}, and write_mode is {name}; write "
+                f"write_mode = {wanted}, or leave {option.key} out"
+            )
+    if name == "replace":
+        _refuse_early(options)
+    return WriteMode(
+        name=name,
+        key=tuple(options.get(MERGE_KEY.key) or ()),
+        partitions=tuple(options.get(REPLACE_PARTITIONS.key) or ()),
+        history=_history(options),
+    )
+
+
+def _history(options: Options) -> tuple[str, ...]:
+    """Return the names of the columns of history; none where no history is kept."""
+    named = tuple(options.get(HISTORY_COLUMNS.key) or ())
+    if not options.get(KEEP_HISTORY.key):
+        if named:
+            raise UsageError("option 'history_columns': it belongs to keep_history = true; write that, or leave it out")
+        return ()
+    if named and len({name.lower() for name in named}) != len(_HISTORY):
+        raise UsageError(
+            f"option 'history_columns': expected three names, as [{', '.join(_HISTORY)}], found {', '.join(named)}"
+        )
+    return named or _HISTORY
+
+
+def _refuse_early(options: Options) -> None:
+    """Refuse save modes beside ``replace`` that act on the target before the first row."""
+    early: dict[str, tuple[Any, ...]] = {
+        "data_save_mode": ("DROP_DATA", "CUSTOM_PROCESSING", "ERROR_WHEN_DATA_EXISTS"),
+        "schema_save_mode": ("RECREATE_SCHEMA",),
+    }
+    for key, acting in early.items():
+        if options.get(key) in acting:
+            raise UsageError(
+                f"option {key!r}: {options[key]} acts before the first row, and write_mode = replace keeps what is "
+                f"there until the last one has come; leave {key} or write_mode out"
+            )
