@@ -3,7 +3,7 @@
 Nothing is started, except Spark for a job whose columns only Spark knows: it is asked about frames without rows.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -13,8 +13,9 @@ from seatunnel_core.config.engine import EngineConfig, StorageConfig
 from seatunnel_core.config.env import CHECKPOINT_INTERVAL, STREAMING
 from seatunnel_core.config.option import Options
 from seatunnel_core.config.problem import Problems
+from seatunnel_core.connectors.looking import LookingSink
 from seatunnel_core.connectors.source import FrameSource, Planning
-from seatunnel_core.errors import JobError, SinkError, SourceError, TransformError
+from seatunnel_core.errors import ConnectorError, JobError, SinkError, SourceError, TransformError
 from seatunnel_core.planning.guarantee import weakest
 from seatunnel_core.planning.plan import PlannedJob, PlannedPipeline, PlannedTransform, Schemas
 from seatunnel_core.planning.programs import SEVERAL_INPUTS, joins, refuse_across, roots
@@ -69,20 +70,27 @@ def _asks_spark(pipeline: PlannedPipeline) -> bool:
 
 
 def check_report(
-    job: PlannedJob, engine: EngineConfig, *, master: str | None = None, spark: "SparkPlane | None" = None
+    job: PlannedJob,
+    engine: EngineConfig,
+    *,
+    master: str | None = None,
+    spark: "SparkPlane | None" = None,
+    verbose: bool = False,
 ) -> str:
-    """Return what a check prints: the configuration in force, the pipelines, and the warnings, as plain text.
+    """Return what a check prints: the pipelines, the configuration in force, and the warnings, as plain text.
 
-    Each pipeline is shown with its schemas and its guarantee.
+    Each pipeline is shown with its schemas, its guarantee, and what its targets look like.
 
     Args:
         job: Planned with ``look``.
         engine: Supplies the options that the job does not set.
         master: Where Spark runs, instead of the job's own ``spark.master``.
         spark: From ``spark_to_ask``; without it, what only Spark knows is not shown.
+        verbose: Whether options at their defaults are shown.
 
     Raises:
-        JobError: A transform or a sink does not fit the schema that reaches it, or a source finds what it cannot read.
+        JobError: A transform or a sink does not fit the schema that reaches it, a source finds what it cannot read, or
+            a target refuses us or cannot take the columns.
         StorageConfigurationError: A secret of the checkpoint storage is not where its configuration says, or its keys
             do not go together.
         UnknownStorageError, StoragePluginError: The checkpoint storage is not installed, or its plugin is broken.
@@ -98,23 +106,55 @@ def check_report(
         _inspect(job)
     scopes: dict[str, str] = {}
     schemas = _all_schemas(job, spark, scopes)
-    lines = [f"engine file: {engine.file or 'none, built-in defaults'}"]
-    lines += _block("engine", _settings(engine.options))
-    lines += _block("checkpoint.storage", _storage(job.storage))
-    lines += _block(f"job {job.name!r}", _settings(job.env))
+    looks = {} if elsewhere else _looks(job, schemas)
+    lines: list[str] = []
+    for pipeline in job.pipelines:
+        lines += _block(f"pipeline {pipeline.id}", _pipeline(pipeline, schemas, scopes, elsewhere, looks))
+    lines += _closing(job, engine)
+    lines += _in_force(job, engine, verbose=verbose)
+    return "\n".join([*lines, *_warnings(job)])
+
+
+def _in_force(job: PlannedJob, engine: EngineConfig, *, verbose: bool) -> list[str]:
+    """Return the options of the job, Spark, the checkpoint storage and the engine."""
+    lines = _block(f"job {job.name!r}", _settings(job.env, verbose=verbose))
     if job.spark_options:
         lines += _block("spark", (f"{key} = {shown(key, value)}" for key, value in sorted(job.spark_options.items())))
-    for pipeline in job.pipelines:
-        lines += _block(f"pipeline {pipeline.id}", _pipeline(pipeline, schemas, scopes, elsewhere))
-    return "\n".join([*lines, *_closing(job, engine)])
+    lines += _block("checkpoint.storage", _storage(job.storage))
+    lines.append(f"engine file: {engine.file or 'none, built-in defaults'}")
+    lines += _block("engine", _settings(engine.options, verbose=verbose))
+    return lines if verbose else [*lines, "options at their defaults are left out; --verbose shows them"]
+
+
+def _looks(job: PlannedJob, schemas: Mapping[str, Schemas]) -> Mapping[str, Sequence[str]]:
+    """Return what the sinks see of their targets, by the name of the sink; report what a start would fail with."""
+    found: dict[str, Sequence[str]] = {}
+    problems = Problems()
+    for sink in (sink for pipeline in job.pipelines for sink in pipeline.sinks):
+        if not isinstance(sink.sink, LookingSink):
+            if sink.sink.bound_to:  # it has a target, then
+                found[sink.name] = ["its target was not looked at"]
+            continue
+        arriving = [schemas[name] for name in sink.inputs]
+        known = None if None in arriving else distinct_tables(sink.name, (each or () for each in arriving))
+        try:
+            found[sink.name] = sink.sink.look(known)
+        except ConnectorError as error:
+            problems.error(f"the sink {sink.name!r} cannot write to its target: {error}")
+    problems.raise_errors(JobError)
+    return found
 
 
 def _closing(job: PlannedJob, engine: EngineConfig) -> list[str]:
-    """Return the lines about checkpoints and the end of the job, and its warnings."""
+    """Return the lines about checkpoints and the end of the job."""
     lines = [_checkpoints(job, engine)]
     if not job.bounded:
         lines.append("the job never ends by itself: stop it with Ctrl-C or seatunnel -can, and go on with seatunnel -r")
-    lines += [f"warning: {warning}" for warning in job.warnings]
+    return lines
+
+
+def _warnings(job: PlannedJob) -> list[str]:
+    lines = [f"warning: {warning}" for warning in job.warnings]
     if job.storage.type == _DEPRECATED:
         lines.append(f"warning: {_instead_of_localfile(job.storage)}")
     return lines
@@ -263,14 +303,16 @@ def _scope(
 
 
 def _block(title: str, lines: Iterator[str]) -> list[str]:
-    return [title, *(f"  {line}" for line in lines)]
+    """Return a title and the lines below it; nothing without lines."""
+    below = [f"  {line}" for line in lines]
+    return [title, *below] if below else []
 
 
-def _settings(options: Options) -> Iterator[str]:
-    """Yield each option that has a value, and whether that is the default."""
+def _settings(options: Options, *, verbose: bool) -> Iterator[str]:
+    """Yield each option that was set, and if ``verbose`` each that has a default."""
     for option in options.declared:
         value = options[option]
-        if value is None:
+        if value is None or not (verbose or options.is_set(option)):
             continue
         shown = HIDDEN if option.secret else _text(value)
         unit = f" {option.unit}" if option.unit else ""
@@ -303,7 +345,11 @@ def _instead_of_localfile(storage: StorageConfig) -> str:
 
 
 def _pipeline(
-    pipeline: PlannedPipeline, schemas: Mapping[str, Schemas], scopes: Mapping[str, str], elsewhere: str
+    pipeline: PlannedPipeline,
+    schemas: Mapping[str, Schemas],
+    scopes: Mapping[str, str],
+    elsewhere: str,
+    looks: Mapping[str, Sequence[str]],
 ) -> Iterator[str]:
     for source in pipeline.sources:
         yield f"source {source.name} ({source.source.identifier}), parallelism {source.parallelism}"
@@ -316,6 +362,7 @@ def _pipeline(
             yield f"  {scopes[transform.name]}"
     for sink in pipeline.sinks:
         yield f"sink {sink.name} ({sink.sink.identifier}) <- {', '.join(sink.inputs)}"
+        yield from (f"  {sentence}" for sentence in looks.get(sink.name, ()))
     held = weakest(pipeline)
     if not pipeline.bounded:
         endless = [source.name for source in pipeline.sources if not source.source.bounded]

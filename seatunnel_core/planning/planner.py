@@ -36,7 +36,8 @@ from seatunnel_core.planning.plan import (
     Plugin,
     Schemas,
 )
-from seatunnel_core.planning.save_modes import refuse_mixed_modes
+from seatunnel_core.planning.save_modes import refuse_lost_increments, refuse_mixed_modes
+from seatunnel_core.planning.write_modes import refuse_unfit_modes
 from seatunnel_core.registry.not_yet import PLANNED_OPTIONS
 from seatunnel_core.spark.bad_rows import OnBadRow
 from seatunnel_core.spark.starting.settings import SparkSettings, runs_on_this_machine
@@ -121,6 +122,8 @@ def plan_job(
     refuse_lost_input(pipelines, problems)
     refuse_endless_input(pipelines, problems)
     refuse_mixed_modes(pipelines, problems)
+    refuse_lost_increments(pipelines, problems)
+    refuse_unfit_modes(pipelines, problems)
     problems.raise_errors(JobError)
     return PlannedJob(
         name=name or raw.env[JOB_NAME],

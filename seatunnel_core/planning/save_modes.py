@@ -5,7 +5,10 @@ from collections.abc import Callable, Mapping
 from seatunnel_core.checkpoint.state.vertex_state import VertexStates
 from seatunnel_core.config.job_file import Kind
 from seatunnel_core.config.problem import Problems
+from seatunnel_core.connectors.increments import reads_in_increments
+from seatunnel_core.connectors.write_mode import WRITE_MODE
 from seatunnel_core.job.manifest import Manifest
+from seatunnel_core.planning.guarantee import upstream
 from seatunnel_core.planning.plan import PlannedJob, PlannedPipeline, PlannedSink
 
 
@@ -27,6 +30,32 @@ def refuse_mixed_modes(pipelines: tuple[PlannedPipeline, ...], problems: Problem
                 f"{others.does or 'APPEND_DATA'} and {mode.does or 'APPEND_DATA'}: what it had is dealt with once, "
                 "before either of them writes, so say the same in both (data_save_mode, schema_save_mode)"
             )
+
+
+def refuse_lost_increments(pipelines: tuple[PlannedPipeline, ...], problems: Problems) -> None:
+    """Report sinks that remove what earlier jobs have written, where a source reads only what came since those."""
+    for pipeline in pipelines:
+        for sink in pipeline.sinks:
+            removes = _removes(sink)
+            behind = upstream(pipeline, sink)
+            sources = [
+                each.name for each in pipeline.sources if each.name in behind and reads_in_increments(each.source)
+            ]
+            if removes and sources:
+                problems.error(
+                    f"the sink {sink.name!r} removes the rows of earlier jobs ({removes}), and its source "
+                    f"{sources[0]!r} reads only what came since those (incremental): the last increment would be all "
+                    "that is left. Leave out one of the two"
+                )
+
+
+def _removes(sink: PlannedSink) -> str:
+    """Return the words of the options that remove all rows, or partitions; empty where they stay."""
+    mode = sink.sink.save_mode
+    does = "" if mode is None else mode.does
+    if "DROP_DATA" in does or "RECREATE_SCHEMA" in does or "overwrite" in does.lower():
+        return does
+    return "write_mode = replace" if sink.sink.options.get(WRITE_MODE.key) == "replace" else ""
 
 
 def acted_before(

@@ -17,6 +17,7 @@ from seatunnel_core.config import env as env_options
 from seatunnel_core.config.engine import EngineConfig
 from seatunnel_core.config.option import Option, Options
 from seatunnel_core.connectors.task_modules import needed
+from seatunnel_core.planning.guarantee import upstream
 from seatunnel_core.planning.plan import (
     PlannedJob,
     PlannedPipeline,
@@ -88,7 +89,7 @@ def topology_of(pipeline: PlannedPipeline) -> Topology:
                 name=source.name,
                 ordinal=source.ordinal,
                 bounded=source.source.bounded,
-                ordered=source.source.ordered,
+                ordered=is_ordered(pipeline, source),
                 sinks=tuple(sink.name for sink in pipeline.sinks if source.name in feeds[sink.name]),
                 parallelism=source.parallelism,
                 units_per_slot=_units_per_slot(pipeline, source),
@@ -104,6 +105,12 @@ def topology_of(pipeline: PlannedPipeline) -> Topology:
     )
 
 
+def is_ordered(pipeline: PlannedPipeline, source: PlannedSource) -> bool:
+    """Return whether units of a source are handed on in the order of its splits: it asks for it, or a sink does."""
+    asked = any(sink.sink.needs_order and source.name in upstream(pipeline, sink) for sink in pipeline.sinks)
+    return source.source.ordered or asked
+
+
 UNITS_PER_SLOT = 8
 """How many units of a bounded source are given to Spark for each parallel reader, to share tasks: a task of one unit
 waits as long for the disk and for the next task as it takes to read a quarter of the unit."""
@@ -114,7 +121,7 @@ def _units_per_slot(pipeline: PlannedPipeline, source: PlannedSource) -> int:
 
     It is one where order matters or rows are waited for, and where Spark itself reads: there nothing shares a task.
     """
-    together = source.source.bounded and not source.source.ordered and not pipeline.on_frames
+    together = source.source.bounded and not is_ordered(pipeline, source) and not pipeline.on_frames
     return UNITS_PER_SLOT if together else 1
 
 

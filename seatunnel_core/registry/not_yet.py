@@ -102,7 +102,7 @@ _ALL: tuple[NotYet, ...] = (
         planned=True,
         kinds=_SOURCE,
     ),
-    *_connectors("Iceberg", "reading tables of Iceberg", kinds=_SOURCE, spark="iceberg"),
+    *_connectors("DuckDB", "a source of its own", kinds=_SOURCE, instead='use Jdbc with url = "jdbc:duckdb:/path"'),
     *_connectors("Hudi", "a table format", spark="hudi"),
     *_connectors("Paimon", "a table format", spark="paimon"),
     *_connectors("Hive HiveJdbc", "a warehouse"),
@@ -118,9 +118,7 @@ _ALL: tuple[NotYet, ...] = (
     *_connectors("Redis", _DATABASE, spark="org.apache.spark.sql.redis"),
     *_connectors("Snowflake", _DATABASE, spark="snowflake"),
     *_connectors("BigQuery", _DATABASE, spark="bigquery"),
-    *_connectors(
-        "Phoenix Databend Druid DuckDB Easysearch InfluxDB IoTDB IoTDBv2 Maxcompute Milvus OceanBase", _DATABASE
-    ),
+    *_connectors("Phoenix Databend Druid Easysearch InfluxDB IoTDB IoTDBv2 Maxcompute Milvus OceanBase", _DATABASE),
     *_connectors("OpenMldb Qdrant Tablestore TDengine TiDB Typesense Aerospike Fluss Greenplum Cloudberry", _DATABASE),
     *_connectors("AmazonDynamoDB GoogleFirestore HugeGraph Lance NebulaGraph Pegasus Vertica Access", _DATABASE),
     *_connectors("GoogleBigtable Firebase", _DATABASE),
@@ -141,7 +139,9 @@ _ALL: tuple[NotYet, ...] = (
     *_connectors(
         "FakeSourceStream", "an older name", kinds=_SOURCE, instead="use FakeSource with job.mode = STREAMING"
     ),
-    *_connectors("PythonSource Python", "a script beside the engine", kinds=_SOURCE, instead=_OWN.removeprefix("or ")),
+    *_connectors(
+        "PythonSource Python", "a script beside the engine", kinds=_SOURCE, instead="use PythonFunction, for a function"
+    ),
     *_connectors("BlackHole", "a sink for nothing", kinds=_SINK, instead="use Console with log.print.data = false"),
     _transform("DynamicCompile", "Java or Groovy in a job file", "write the function in Python, with Python { … }"),
     _transform("Calcite", "another dialect of SQL", "use Sql { … }, or SparkSql { … }"),

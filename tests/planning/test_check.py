@@ -34,19 +34,19 @@ sink {
 """
 
 
-def report(text: str = JOB, file: Path | None = None) -> str:
+def report(text: str = JOB, file: Path | None = None, *, verbose: bool = True) -> str:
     engine = load_engine(file, environment={"HOME": "/home/me"}, folder=Path("/nowhere"))
-    return check_report(plan_job(raw(text), Plugins(), engine, look=True), engine)
+    return check_report(plan_job(raw(text), Plugins(), engine, look=True), engine, verbose=verbose)
 
 
 def test_it_says_which_engine_file_was_used(tmp_path: Path) -> None:
-    assert report().startswith("engine file: none, built-in defaults\n")
+    assert "\nengine file: none, built-in defaults\n" in report()
     file = tmp_path / "seatunnel.yaml"
     file.write_text(
         "seatunnel: {engine: {checkpoint: {timeout: 5000, storage: {plugin-config: {fs.s3a.secret.key: hush}}}}}"
     )
     shown = report(file=file)
-    assert shown.startswith(f"engine file: {file}\n")
+    assert f"\nengine file: {file}\n" in shown
     assert "  checkpoint.timeout = 5000 ms\n" in shown
     assert "  checkpoint.interval = 300000 ms  (default)\n" in shown
     assert "  type = localfile\n" in shown
@@ -62,13 +62,24 @@ def test_it_shows_the_job_and_its_pipelines() -> None:
         "  plugin-config.namespace = /home/me/.local/state/seatunnel/checkpoint/\n",
         "pipeline 1\n  source a (LocalFile), parallelism 1\n    people: id bigint, name string\n"
         "  transform c (Keep) <- a\n    people: id bigint\n  sink Console-sink-c (Console) <- c\n"
+        "    its target was not looked at\n"
         "  guarantee: at-least-once, because the sink 'Console-sink-c' (Console) cannot take rows back\n",
         "pipeline 2\n  source b (LocalFile), parallelism 1\n    schema: known when the data is read\n"
         "  transform d (Keep) <- b\n    schema: known when the data is read\n"
-        "  sink LocalFile-sink-d (LocalFile) <- d\n  guarantee: exactly-once\n",
+        "  sink LocalFile-sink-d (LocalFile) <- d\n"
+        "    its target was not looked at\n  guarantee: exactly-once\n",
         "checkpoints: every 1000 ms",
     ):
         assert line in shown
+
+
+def test_the_plan_comes_first_and_defaults_when_asked_for() -> None:
+    """Forty options at their defaults stood before the plan."""
+    shown = report(verbose=False)
+    assert shown.startswith("pipeline 1\n")
+    assert "(default)" not in shown
+    assert shown.index("guarantee:") < shown.index("checkpoints: every") < shown.index("checkpoint.interval = 1000 ms")
+    assert shown.endswith("options at their defaults are left out; --verbose shows them")
 
 
 def test_it_shows_no_secret_inside_a_value() -> None:

@@ -1,0 +1,56 @@
+"""Which write modes a pipeline can keep: some need an order of the rows, some an end, and all a target of their own."""
+
+from seatunnel_core.config.problem import Problems
+from seatunnel_core.planning.guarantee import upstream
+from seatunnel_core.planning.plan import PlannedPipeline, PlannedSink
+
+
+def refuse_unfit_modes(pipelines: tuple[PlannedPipeline, ...], problems: Problems) -> None:
+    """Report sinks whose write mode would leave to chance what the target holds."""
+    at: dict[str, PlannedSink] = {}
+    for pipeline in pipelines:
+        for sink in pipeline.sinks:
+            if not (sink.sink.needs_order or sink.sink.needs_end):
+                continue
+            _refuse_pipeline(pipeline, sink, problems)
+            _refuse_others(pipelines, sink, problems)
+            mode = sink.sink.save_mode
+            other = at.setdefault(mode.target, sink) if mode is not None else sink
+            if mode is not None and other is not sink:
+                problems.error(
+                    f"the sinks {other.name!r} and {sink.name!r} write into one target, {mode.target}, and what it "
+                    "holds in the end would depend on which of them came last: merge or replace with one sink only"
+                )
+
+
+def _refuse_others(pipelines: tuple[PlannedPipeline, ...], sink: PlannedSink, problems: Problems) -> None:
+    """Report sinks that add to what another one replaces, or write into a folder below it."""
+    mode = sink.sink.save_mode
+    if mode is None or not sink.sink.needs_end:
+        return
+    for other in (each for pipeline in pipelines for each in pipeline.sinks):
+        others = other.sink.save_mode
+        if others is None:
+            continue
+        adds = others.target == mode.target and not (other.sink.needs_order or other.sink.needs_end)
+        if adds or others.target.startswith(f"{mode.target}/"):
+            problems.error(
+                f"the sink {sink.name!r} replaces what {mode.target} holds when its last row has come, and the sink "
+                f"{other.name!r} writes into {others.target}: its rows would be lost. Give it a target elsewhere"
+            )
+
+
+def _refuse_pipeline(pipeline: PlannedPipeline, sink: PlannedSink, problems: Problems) -> None:
+    if sink.sink.needs_end and not pipeline.bounded:
+        problems.error(
+            f"the sink {sink.name!r} has write_mode = replace, which acts when the last row has come, and its pipeline "
+            "never ends: write merge or append, or read from a source that ends"
+        )
+    reaching = upstream(pipeline, sink)
+    sources = [source.name for source in pipeline.sources if source.name in reaching]
+    if sink.sink.needs_order and len(sources) > 1:
+        problems.error(
+            f"the sink {sink.name!r} merges rows, of which the last one of a key counts, and its rows come from the "
+            f"sources {', '.join(map(repr, sources))}, between which there is no order: read them in one source "
+            "(tables_configs), or in jobs that follow each other"
+        )
