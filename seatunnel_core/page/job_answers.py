@@ -11,6 +11,7 @@ from seatunnel_core.planning.plan import PlannedJob, PlannedPipeline
 from seatunnel_core.reporting.metrics import JobMetrics, PipelineMetrics
 from seatunnel_core.reporting.open_metrics import totals
 from seatunnel_core.reporting.pipeline_record import measured_record
+from seatunnel_core.reporting.rest_text import env_in_texts
 
 _STATES = {"running": "RUNNING", "finished": "FINISHED", "failed": "FAILED", "canceled": "CANCELED"}
 """SeaTunnel's names for the state of a job."""
@@ -66,11 +67,7 @@ def _listed(jobs: Sequence[Any], query: Mapping[str, str]) -> Any:
 
 def job_info(job: PlannedJob, measured: JobMetrics) -> dict[str, Any]:
     """Return the job as REST describes one that runs."""
-    env = {
-        option.key: str(job.env[option])
-        for option in job.env.declared
-        if job.env.is_set(option) and not option.secret and job.env[option] is not None
-    }
+    env = env_in_texts(job.env)
     return {
         "jobId": measured.job_id,
         "jobName": measured.name,

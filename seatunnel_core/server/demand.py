@@ -19,6 +19,9 @@ class Demand:
     slots: int = 2
     """As SeaTunnel counts them: each source takes one to be planned, and one for each of its parallel readers."""
 
+    readers: tuple[int, ...] = ()
+    """How many read each source at once, in the order of the sources; empty where that is not known."""
+
     tags: Mapping[str, str] = field(factory=dict)
     """The attributes that its member must have."""
 
@@ -33,8 +36,10 @@ def demand_of(job: SubmittedJob) -> Demand:
         raw = job.read()
     except SeaTunnelError:  # it was accepted by a version that could
         return Demand()
+    readers = tuple(_parallelism(raw, block) for block in raw.blocks if block.kind is Kind.SOURCE)
     return Demand(
-        slots=sum(1 + _parallelism(raw, block) for block in raw.blocks if block.kind is Kind.SOURCE),
+        slots=sum(1 + each for each in readers),
+        readers=readers,
         tags=dict(raw.env[TAG_FILTER] or {}),
         own_host=bool(raw.spark_options) or raw.env[ISOLATION] == "process",
     )

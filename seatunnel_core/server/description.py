@@ -7,12 +7,13 @@ from typing import Any
 from attrs import field, frozen
 
 from seatunnel_core.config.document import Block, Items, Scalar
-from seatunnel_core.config.job_file import Kind, RawBlock, RawJob
+from seatunnel_core.config.job_file import Kind, RawBlock
 from seatunnel_core.config.problem import Problems
 from seatunnel_core.errors import SeaTunnelError
 from seatunnel_core.job.graph import Graph, Vertex, build_graph
 from seatunnel_core.job.node import INPUT, NAME, OUTPUT, Node
 from seatunnel_core.job.pipeline import connected
+from seatunnel_core.reporting.rest_text import env_in_texts
 from seatunnel_core.server.submitted_job import SubmittedJob
 
 MOST_VERTICES = 300
@@ -42,7 +43,7 @@ def describe(job: SubmittedJob) -> Description:
     problems = Problems()
     graph = build_graph([_node(block) for block in raw.blocks], problems, complete=False)
     return Description(
-        env=_env(raw),
+        env=env_in_texts(raw.env),
         edges={} if problems.errors else _edges(graph),  # such a job fails when it is planned, and says why
         vertices=tuple(_vertices(graph)),
     )
@@ -53,14 +54,6 @@ def shown_at_end(described: Description, pipelines: Sequence[Mapping[str, Any]])
     kept = described if len(described.vertices) <= MOST_VERTICES else Description()
     block = {"edges": kept.edges, "vertices": kept.vertices, "pipelines": list(pipelines)}
     return json.dumps(block, separators=(",", ":"))
-
-
-def _env(raw: RawJob) -> dict[str, str]:
-    return {
-        option.key: text_of(raw.env[option])
-        for option in raw.env.declared
-        if raw.env.is_set(option) and not option.secret and raw.env[option] is not None
-    }
 
 
 def _node(block: RawBlock) -> Node:
@@ -114,10 +107,3 @@ def _tables(graph: Graph, vertex: Vertex) -> list[str]:
     """Return the tables of a source or a sink, by the names under which rows leave the source, or what it takes."""
     givers = {Kind.SOURCE: (vertex,), Kind.SINK: tuple(graph.vertices[each] for each in vertex.inputs)}
     return [each.node.output or each.name for each in givers.get(vertex.node.kind, ())]
-
-
-def text_of(value: Any) -> str:
-    """Return a value as SeaTunnel's REST writes it: as a text."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import gc
 import logging
 import signal
 import socket
@@ -87,6 +88,8 @@ async def _serve(
     logs = asyncio.create_task(LogFiles(config.logs, config.history_s).watch())
     try:
         await loop.run_in_executor(None, _join, config, store, joining)
+        gc.collect()
+        gc.freeze()  # all that is here lives as long as the process: do not look for garbage among it
         on_ready(address)
         await agent.run()
     finally:

@@ -10,6 +10,7 @@ from seatunnel_core.config.file import parse
 from seatunnel_core.config.job_file import RawJob, read_job
 from seatunnel_core.config.problem import Problems
 from seatunnel_core.config.variables import Variables
+from seatunnel_core.planning.variable_uses import refuse_secrets
 from seatunnel_core.server.state.records import JobRecord
 
 FORMATS = {"json": "job.json", "hocon": "job.conf", "yaml": "job.yaml", "sql": "job.sql"}
@@ -41,7 +42,8 @@ class SubmittedJob:
         """
         problems = Problems()
         name = FORMATS[self.format]
-        raw = read_job(parse(self.text, name, Variables(dict(self.variables)), problems), name, problems)
+        variables = Variables(dict(self.variables), of_node=True)
+        raw = read_job(parse(self.text, name, variables, problems), name, problems)
         problems.raise_errors()
         return raw
 
@@ -49,10 +51,11 @@ class SubmittedJob:
         """Return the name that the job gives itself, if a cluster can take it.
 
         Raises:
-            ConfigError: it cannot be read, or has paths that each node would take for another file; the message lists
-                all of them.
+            ConfigError: it cannot be read, has paths that each node would take for another file, or came with the
+                values of secrets, which would be stored; the message lists all of them.
         """
         raw, problems = self.read(), Problems()
+        refuse_secrets(self.text, FORMATS[self.format], dict(self.variables), problems)
         require_absolute_paths(raw, problems)
         problems.raise_errors()
         return str(raw.env[JOB_NAME])

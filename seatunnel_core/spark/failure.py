@@ -13,10 +13,12 @@ from seatunnel_core.work.failure import Failure, FailureKind
 from seatunnel_core.work.split import Split
 from seatunnel_storage_api.errors import CheckpointStorageError, StorageUnavailableError
 
-_PLACE_IS_WRONG = frozenset(
+_LASTING = frozenset(
     {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG, errno.ELOOP}
+    | {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 )
-"""Error numbers after which trying again cannot help. All others, a full disk among them, may go away by themselves."""
+"""Error numbers that stay until somebody does something: a missing right, a wrong place, a full disk. All others may
+pass by themselves."""
 
 
 MOST_PIECES = 5
@@ -77,7 +79,7 @@ def kind_of(error: BaseException) -> FailureKind:
     if isinstance(error, SeaTunnelError):
         return _kind_of_ours(error)
     if isinstance(error, OSError):
-        return FailureKind.USAGE if error.errno in _PLACE_IS_WRONG else FailureKind.TRANSIENT
+        return FailureKind.USAGE if error.errno in _LASTING else FailureKind.TRANSIENT
     if isinstance(error, MemoryError):
         return FailureKind.TRANSIENT
     if isinstance(error, pa.ArrowException | UnicodeError):

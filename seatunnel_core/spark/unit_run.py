@@ -2,6 +2,7 @@
 
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -48,13 +49,7 @@ def shown(staged: Mapping[str, Staged]) -> dict[str, tuple[str, ...]]:
 class UnitRun(ReadContext):
     """The state of one attempt: the consumers of each node, the open writers, and what was counted."""
 
-    def __init__(
-        self,
-        program: Program,
-        attempt: UnitAttempt,
-        task_attempt: int,
-        reads: str | None = None,
-    ) -> None:
+    def __init__(self, program: Program, attempt: UnitAttempt, task_attempt: int, reads: str | None = None) -> None:
         self.rows_read = 0
         self.rows_skipped = 0
         self.bytes_read = 0
@@ -83,6 +78,7 @@ class UnitRun(ReadContext):
         self._busy_ms = 0.0
         self._failure: Failure | None = None
         self._writers: dict[str, SinkWriter] = {}
+        self._table_rows: dict[str, Counter[str]] = {}  # by sink, where there are several tables
         self._consumers: dict[str, list[Step | Target]] = {}
         nodes: tuple[Step | Target, ...] = (*program.steps, *program.targets)
         for node in nodes:
@@ -93,6 +89,10 @@ class UnitRun(ReadContext):
         if not self.reader.skip_bad_rows:
             raise error
         self.rows_skipped += rows
+
+    def leave_out(self, what: str, example: str) -> None:
+        self.rows_skipped += 1
+        self.note(what, example)
 
     def note(self, what: str, example: str, rows: int = 1) -> None:
         noted = self._notes.setdefault((self.at, what), [0, example])
@@ -164,6 +164,7 @@ class UnitRun(ReadContext):
         writer = self._writers.get(target.name)
         if writer is None:
             writer = self._writers[target.name] = writer_of(target.sink, target.schemas, self._context(target))
+        left_out = self.rows_skipped
         try:
             writer.write(batch)
         except RowError:
@@ -171,6 +172,9 @@ class UnitRun(ReadContext):
                 raise
             for refused in write_around(writer, batch, nulls=target.on_bad_row is OnBadRow.NULL):
                 self._refused(target, refused, as_read=as_read)
+        if len(target.schemas) > 1:
+            written = batch.rows.num_rows - (self.rows_skipped - left_out)
+            self._table_rows.setdefault(target.name, Counter())[batch.table] += written
 
     def _refused(self, target: Target, refused: Refused, *, as_read: bool) -> None:
         if target.on_bad_row is OnBadRow.FAIL:
@@ -254,7 +258,9 @@ class UnitRun(ReadContext):
         self._splits, self._rows = self.unit.splits, (0, 0)
         for name, writer in self._writers.items():
             self.at = f"sink {name!r}"
-            staged[name] = writer.finish()
+            one = writer.finish()
+            counted = None if one.table_rows else self._table_rows.get(name)
+            staged[name] = evolve(one, table_rows=dict(counted)) if counted else one
         return staged
 
     def abort(self) -> None:

@@ -85,7 +85,7 @@ class Served:
 @pytest.fixture
 def planned(tmp_path: Path) -> PlannedJob:
     file = tmp_path / "job.conf"
-    env = "job.name = nightly, job.mode = BATCH, checkpoint.interval = 1000"
+    env = "job.name = nightly, job.mode = BATCH, checkpoint.retain-after-job-cancelled = true"
     file.write_text(job(env, [fake_source("a", rows=1)], [parquet_sink("a", tmp_path / "out")]))
     return plan_job(load_job(file, Variables({})), lookup, load_engine(engine_file(tmp_path)))
 
@@ -112,6 +112,7 @@ def test_the_page_and_what_it_asks_for(served: Served) -> None:
     assert found["jobDag"]["pipelineEdges"] == {"1": [{"inputVertexId": 1, "targetVertexId": 2}]}
     assert [each["vertexName"] for each in found["jobDag"]["vertexInfoMap"]] == ["FakeSource", "LocalFile"]
     assert found["envOptions"]["job.mode"] == "BATCH"
+    assert found["envOptions"]["checkpoint.retain-after-job-cancelled"] == "true"
     assert found["pipelines"][0]["rows"] == 7
     jsonschema.validate(found, dict(JOB))
     assert [each["jobId"] for each in served.value("/running-jobs")] == ["job-1"]

@@ -42,7 +42,7 @@ def two_nodes(
             file = folder / "config/seatunnel.yaml"
             user, password = LOGIN
             keys = f"enable-basic-auth: true, basic-auth-username: {user}, basic-auth-password: {password}"
-            keys += f", viewer-username: {VIEWER[0]}, viewer-password: {VIEWER[1]}"
+            keys += f", users: [{{username: {VIEWER[0]}, password: {VIEWER[1]}, permissions: [look]}}]"
             file.write_text(f"{file.read_text()}    http: {{{keys}}}\n")
         found = []
         for node in nodes:

@@ -23,6 +23,7 @@ from seatunnel_core.server.rest.application import application
 from seatunnel_core.server.state.records import JobRecord
 from seatunnel_core.server.submitted_job import SubmittedJob
 from seatunnel_core.server.transport.http_config import HttpConfig
+from tests.server.rest.asked import answered
 from tests.server.state.stores import local_store
 
 JOB = json.dumps(
@@ -64,33 +65,14 @@ def ask(
     *,
     signed: bool = False,
     host: str = "127.0.0.1:8080",
-    **headers: str,
+    **headers: Any,
 ) -> tuple[int, Any, dict[str, str]]:
     """Ask the application as a server would."""
     path, _, query = target.partition("?")
-    scope = {
-        "type": "http",
-        "method": method,
-        "path": path,
-        "raw_path": path.encode(),
-        "query_string": query.encode(),
-        "root_path": "",
-        "scheme": "http",
-        "server": ("node", 80),
-        "headers": [(b"host", host.encode()), *((name.encode(), value.encode()) for name, value in headers.items())],
-    }
-    sent: list[dict[str, Any]] = []
-
-    async def receive() -> dict[str, Any]:
-        return {"type": "http.request", "body": body.encode(), "more_body": False}
-
-    async def send(message: dict[str, Any]) -> None:
-        sent.append(message)
-
-    asyncio.run(application(agent, signed=signed)(scope, receive, send))
-    found = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
-    text = b"".join(message.get("body", b"") for message in sent[1:])
-    return sent[0]["status"], json.loads(text), found
+    status, found, content = answered(
+        agent, path, method=method, query=query, body=body.encode(), signed=signed, host=host, **headers
+    )
+    return status, json.loads(content), found
 
 
 def test_an_accepted_job_is_durable_and_shown_in_the_shapes_of_seatunnel(tmp_path: Path) -> None:

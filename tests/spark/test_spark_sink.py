@@ -17,6 +17,7 @@ from pyspark import cloudpickle
 from pyspark.sql import SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceWriter, WriterCommitMessage
 
+from seatunnel_core.connectors.additions import additions
 from seatunnel_core.connectors.sink import SinkContext
 from seatunnel_core.connectors.spark_writer import SparkSink
 from seatunnel_core.connectors.testing import SinkConformance, options_of
@@ -211,11 +212,21 @@ def test_a_data_source_in_python_is_written(plane: SparkPlane, tmp_path: Path) -
     assert len(staged(tmp_path / "staging")) == 1, "what was not written waits"
 
 
+def begun(made: OnPlane, job: str) -> OnPlane:
+    """Whose target is made, at the first start of a job."""
+    started(made, job_id=job).create_tables((SCHEMA,), sink_place(place(job_id=job)))
+    return made
+
+
 def test_a_table_of_sparks_catalog_is_written(plane: SparkPlane, tmp_path: Path) -> None:
-    made = started(sink(tmp_path, path=None, table="people_of_spark_sink", options={"path": f"{tmp_path}/out"}))
+    values = {"path": None, "table": "people_of_spark_sink", "options": {"path": f"{tmp_path}/out"}}
+    made = begun(sink(tmp_path, **values), "job")
     commit(made, [stage(made, SCHEMA, [numbered(0, 3)], place())], place())
     spark = SparkSession.builder.getOrCreate()
     assert spark.table("people_of_spark_sink").count() == 3
+    assert additions(made, 3, {}) == ()
+    later = begun(sink(tmp_path, **values), "job2")
+    assert additions(later, 3, {}) == ("3 rows added to the table people_of_spark_sink, which had rows",)
     spark.sql("DROP TABLE people_of_spark_sink")
 
 
@@ -232,6 +243,9 @@ def test_the_mode_counts_once_and_partitions_are_made(plane: SparkPlane, tmp_pat
     other.create_tables((SCHEMA,), sink_place(place(job_id="job2", epoch=3)))
     assert ids(tmp_path / "out") == [10, 11, 20, 21]
     assert {path.name for path in (tmp_path / "out").glob("name=*")} == {f"name=name {n}" for n in (10, 11, 20, 21)}
+    assert additions(made, 4, {}) == ()
+    later = begun(sink(tmp_path, partition_by="name"), "job3")
+    assert additions(later, 4, {}) == ("4 rows added to 4 files that were there",)
 
 
 def test_files_of_other_columns_are_written_apart(plane: SparkPlane, tmp_path: Path) -> None:

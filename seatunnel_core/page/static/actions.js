@@ -10,36 +10,41 @@ const DEEDS = {
     title: "Take a savepoint",
     words: "It takes a savepoint, which nobody prunes, and goes on.",
     path: "/savepoint",
+    needs: ["savepoint"],
     done: (answer) => `The savepoint ${answer.name} is complete.`,
   },
   stop: {
     title: "Stop",
     words: "It takes a last checkpoint and ends. When it is restored, it goes on there.",
     path: "/stop-job",
+    needs: ["stop"],
   },
   savepoint: {
     title: "Stop with a savepoint",
     words: "It takes a savepoint, which nobody prunes, and ends. When it is restored, it goes on there.",
     path: "/stop-job",
     more: { isStopWithSavePoint: true },
+    needs: ["stop", "savepoint"],
   },
   force: {
     title: "Stop at once",
     words: "It ends without a last checkpoint. When it is restored, what was read since the one before is read again.",
     path: "/stop-job",
     more: { force: true },
+    needs: ["stop"],
   },
 };
 
 const ENDS = ["FINISHED", "FAILED", "CANCELED", "SAVEPOINT_DONE"];
 
-export function Actions({ job, again }) {
+export function Actions({ job, again, may }) {
   const [asked, setAsked] = useState(null);
   if (job.jobStatus === "FINISHED") return null;
   if (ENDS.includes(job.jobStatus)) {
+    if (!may("submit", "restore")) return null;
     return html`<div class="actions"><a class="button" href=${`${to("submit")}?restore=${encodeURIComponent(job.jobId)}`}>Restore…</a></div>`;
   }
-  return html`<div class="actions">${Object.entries(DEEDS).map(([name, deed]) => html`
+  return html`<div class="actions">${Object.entries(DEEDS).filter(([, deed]) => may(...deed.needs)).map(([name, deed]) => html`
       <button type="button" class=${name === "force" ? "danger" : ""} onClick=${() => setAsked(name)}>${deed.title}</button>`)}</div>
     ${asked && html`<${Confirm} job=${job} deed=${DEEDS[asked]} onClose=${() => setAsked(null)} again=${again} />`}`;
 }

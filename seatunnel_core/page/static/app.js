@@ -19,8 +19,9 @@ function Page() {
   const single = overview.value?.singleJob;
   const nodes = usePolled(overview.value && !single ? "/system-monitoring-information" : null, 5_000);
   const granted = usePolled(overview.value && !single ? "/permissions" : null, 0);
-  const mayChange = Boolean(single) || (granted.value?.permissions.includes("change") ?? Boolean(granted.error));
-  const places = PLACES.filter(([name]) => mayChange || name !== "submit");
+  const may = (...deeds) => Boolean(single)
+    || (granted.value ? deeds.every((deed) => granted.value.permissions.includes(deed)) : Boolean(granted.error));
+  const places = PLACES.filter(([name]) => name !== "submit" || may("submit") || may("check"));
   const place = route.parts[0] ?? "";
   const View = VIEWS[place] ?? NoView;
   useEffect(() => {
@@ -38,7 +39,7 @@ function Page() {
       <${Theme} />
     </header>
     <${Trouble} overview=${overview} nodes=${nodes.value} />
-    <main id="main" tabindex="-1"><${View} key=${place + (route.parts[1] ?? "")} route=${route} overview=${overview} nodes=${nodes} mayChange=${mayChange} /></main>`;
+    <main id="main" tabindex="-1"><${View} key=${place + (route.parts[1] ?? "")} route=${route} overview=${overview} nodes=${nodes} may=${may} /></main>`;
 }
 
 function skip(event) {

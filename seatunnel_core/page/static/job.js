@@ -12,7 +12,7 @@ import { between, bytes, number, NONE, perSecond, plural, short } from "./words.
 
 const TABS = [["", "Pipelines"], ["checkpoints", "Checkpoints"], ["log", "Log"], ["options", "Options"]];
 
-export function Job({ route, mayChange }) {
+export function Job({ route, may }) {
   const id = route.parts[1] ?? "";
   const tab = route.parts[2] ?? "";
   const found = usePolled(`/job-info/${encodeURIComponent(id)}`, 2_000);
@@ -29,7 +29,7 @@ export function Job({ route, mayChange }) {
     return html`<h1>Job ${id}</h1><p>The cluster knows no job of this id: it never had it, or its history has expired.</p>
       <p><a href=${to("jobs")}>To all jobs</a></p>`;
   }
-  return html`<${Head} job=${job} again=${found.again} mayChange=${mayChange} />
+  return html`<${Head} job=${job} again=${found.again} may=${may} />
     ${job.errorMsg && html`<section class="error" aria-label="Error"><h2>Why it failed</h2><pre class="text" tabindex="0"><${Said} text=${job.errorMsg} /></pre>
       ${codesOf(job).map((code) => html`<p>More: <${Help} name=${code} /></p>`)}</section>`}
     ${job.pendingReason && html`<section class="hint"><b>Waits:</b> <${Said} text=${job.pendingReason} /></section>`}
@@ -46,7 +46,7 @@ export function Job({ route, mayChange }) {
 const codesOf = (job) => [...new Set((job.pipelines ?? []).map((each) => each.code))]
   .filter((code) => code && !job.errorMsg.includes(`seatunnel help ${code}`));
 
-function Head({ job, again, mayChange }) {
+function Head({ job, again, may }) {
   const facts = [
     job.createTime && `submitted ${job.createTime}`,
     job.finishTime && `ended ${job.finishTime}, took ${between(job.createTime, job.finishTime)}`,
@@ -56,7 +56,7 @@ function Head({ job, again, mayChange }) {
   ].filter(Boolean);
   return html`<div class="headed"><div><h1>${job.jobName || job.jobId} <${Pill} state=${job.jobStatus} /></h1>
     <p class="quiet"><code>${job.jobId}</code> · ${facts.join(" · ")}</p></div>
-    ${mayChange && html`<${Actions} job=${job} again=${again} />`}</div>`;
+    <${Actions} job=${job} again=${again} may=${may} /></div>`;
 }
 
 function Figures({ job }) {

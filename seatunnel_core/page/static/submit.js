@@ -25,7 +25,7 @@ sink {
 }
 `;
 
-export function Submit({ route }) {
+export function Submit({ route, may }) {
   const restored = route.query.get("restore") ?? "";
   const [job, setJob] = useState({ text: restored ? "" : EXAMPLE, format: "hocon", name: "", id: restored, restores: Boolean(restored) });
   const [result, setResult] = useState({});
@@ -59,12 +59,12 @@ export function Submit({ route }) {
           ${Object.entries(FORMATS).map(([name, title]) => html`<option value=${name} selected=${name === job.format}>${title}</option>`)}</select></label>
         <label>Name<input value=${job.name} placeholder="as in the file" onInput=${(event) => change({ name: event.target.value })} /></label>
         <label>Id<input value=${job.id} placeholder="a new one" required=${job.restores} onInput=${(event) => change({ id: event.target.value })} /></label>
-        <label class="choice"><input type="checkbox" checked=${job.restores} onChange=${(event) => change({ restores: event.target.checked })} /> go on with the job of this id</label>
+        <label class="choice" hidden=${!may("restore")}><input type="checkbox" checked=${job.restores} onChange=${(event) => change({ restores: event.target.checked })} /> go on with the job of this id</label>
       </div>
       <label class="editor">The job<textarea spellcheck=${false} rows="18" required value=${job.text} onInput=${(event) => change({ text: event.target.value })}></textarea></label>
       <div class="actions">
-        <button type="button" disabled=${result.busy} onClick=${(event) => send(event, "check")}>Check</button>
-        <button class="first" disabled=${result.busy}>${restored ? "Restore" : "Submit"}</button>
+        ${may("check") && html`<button type="button" disabled=${result.busy} onClick=${(event) => send(event, "check")}>Check</button>`}
+        ${may("submit") && html`<button class="first" disabled=${result.busy}>${restored ? "Restore" : "Submit"}</button>`}
         ${result.busy && html`<span class="quiet" role="status">${result.busy === "check" ? "Checking…" : "Submitting…"}</span>`}
       </div>
     </form>

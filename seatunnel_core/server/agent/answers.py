@@ -7,8 +7,9 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
+from seatunnel_core.reporting.rest_text import text_of
 from seatunnel_core.server.agent.table_figures import by_table
-from seatunnel_core.server.description import Description, text_of
+from seatunnel_core.server.description import Description
 from seatunnel_core.server.scheduling.placing import Slots
 from seatunnel_core.server.state.cluster_state import History
 from seatunnel_core.server.state.records import EndedJob, JobRecord, JobState
@@ -105,6 +106,11 @@ def ended_job(job: EndedJob, *, with_pipelines: bool = False) -> dict[str, Any]:
         "attempts": job.attempts,
         **({"pipelines": pipelines} if with_pipelines else {}),
     }
+
+
+def ended_pipelines(job: EndedJob) -> list[dict[str, Any]]:
+    """Return how the pipelines of a job stood when it ended, as ``measured_record`` wrote them, and nothing runs."""
+    return [{**each, "checkpoints": {**each.get("checkpoints", {}), "pending": 0}} for each in _shown(job)[1]]
 
 
 def _shown(job: EndedJob) -> tuple[Description, list[Any]]:

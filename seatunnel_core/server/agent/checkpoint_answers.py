@@ -3,6 +3,7 @@
 Pure functions of records: the inspector's of stored pipelines, and ``RecentCheckpoint``.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -14,7 +15,9 @@ MOST_HISTORY = 32
 """So many checkpoints of a pipeline are shown in the overview, as SeaTunnel does."""
 
 
-def merged(stored: Sequence[Block], recent: Mapping[str, Sequence[Block]]) -> dict[int, list[dict[str, Any]]]:
+def merged(
+    stored: Sequence[Block], shown: Sequence[Block], recent: Mapping[str, Sequence[Block]]
+) -> dict[int, list[dict[str, Any]]]:
     """Return the checkpoints by the number of their pipeline, the newest first; each is there once."""
     found: dict[int, dict[tuple[int, int], dict[str, Any]]] = {}
     for pipeline in stored:
@@ -26,6 +29,11 @@ def merged(stored: Sequence[Block], recent: Mapping[str, Sequence[Block]]) -> di
         for each in told:
             key = each["epoch"], each["checkpoint_id"]
             own[key] = {**_told(each), **_kept(own.get(key))}
+    for pipeline in shown:
+        told = pipeline.get("checkpoints", {})
+        last = found.get(pipeline["id"], {}).get((told.get("epoch", 0), pipeline.get("checkpoint") or 0))
+        if last is not None and last["durationMillis"] is None:
+            last.update(_measured(last, pipeline, told))
     return {number: sorted(own.values(), key=_moment, reverse=True) for number, own in found.items()}
 
 
@@ -72,38 +80,58 @@ def _kept(stored: Block | None) -> dict[str, Any]:
     return {} if stored is None else {key: stored[key] for key in ("checkpointType", "stateSize", "stored", "live")}
 
 
+def _measured(last: Block, pipeline: Block, told: Block) -> dict[str, Any]:
+    """Return how long the last checkpoint of a pipeline took, if that is what was measured last.
+
+    A pipeline that was started again may have measured one of an earlier epoch.
+    """
+    if not told.get("completed") or pipeline.get("restarts") or last["completedTimestamp"] is None:
+        return {}
+    took = told["acknowledge_ms"] + told["store_ms"]
+    return {"durationMillis": took, "triggerTimestamp": last["completedTimestamp"] - took}
+
+
 def _type(value: str) -> str:
     return f"{value.upper().replace('-', '_')}_TYPE"
 
 
 def overview(
-    stored: Sequence[Block], live: Sequence[Block], recent: Mapping[str, Sequence[Block]]
+    stored: Sequence[Block], shown: Sequence[Block], recent: Mapping[str, Sequence[Block]]
 ) -> list[dict[str, Any]]:
     """Return the pipelines of a job.
 
     Args:
         stored: pipelines as the storage has them.
-        live: as the running job shows them, as ``measured_record`` writes them; none of one that does not run.
+        shown: as the running job shows them, or as they stood when it ended, as ``measured_record`` writes them.
         recent: the last checkpoints of the running job, by pipeline.
     """
-    by_number, running = {each["pipeline"]: each for each in stored}, {each["id"]: each for each in live}
-    checkpoints = merged(stored, recent)
+    by_number, running = {each["pipeline"]: each for each in stored}, {each["id"]: each for each in shown}
+    checkpoints = merged(stored, shown, recent)
     return [
-        _pipeline(number, by_number.get(number, {}), running.get(number, {}), checkpoints.get(number, []))
+        _pipeline(
+            number,
+            by_number.get(number, {}),
+            running.get(number, {}),
+            checkpoints.get(number, []),
+            Counter(each["status"] for each in recent.get(str(number), ())),
+        )
         for number in sorted({*by_number, *running, *checkpoints})
     ]
 
 
-def _pipeline(number: int, stored: Block, live: Block, checkpoints: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def _pipeline(
+    number: int, stored: Block, live: Block, checkpoints: Sequence[dict[str, Any]], recent: Counter[str]
+) -> dict[str, Any]:
     completed = [each for each in checkpoints if each["status"] == COMPLETED]
     told, count = live.get("checkpoints", {}), sum(each["stored"] for each in completed)
+    # Counts are measured once a second: what the job itself tells of now may be more.
     return {
         "pipelineId": number,
         "title": stored.get("title") or live.get("name", ""),
         "counts": {
-            "triggered": told.get("triggered", count),
-            "completed": told.get("completed", count),
-            "failed": told.get("failed", 0),
+            "triggered": max(told.get("triggered", count), recent.total()),
+            "completed": max(told.get("completed", count), recent[COMPLETED]),
+            "failed": max(told.get("failed", 0), recent[FAILED]),
             "inProgress": told.get("pending", 0),
             "restored": live.get("restores", 0),
         },
@@ -118,12 +146,19 @@ def _pipeline(number: int, stored: Block, live: Block, checkpoints: Sequence[dic
 
 
 def history(
-    stored: Sequence[Block], recent: Mapping[str, Sequence[Block]], *, pipeline: int, status: str, limit: int
+    stored: Sequence[Block],
+    shown: Sequence[Block],
+    recent: Mapping[str, Sequence[Block]],
+    *,
+    pipeline: int,
+    status: str,
+    limit: int,
 ) -> list[dict[str, Any]]:
     """Return checkpoints of all pipelines, the newest first.
 
     Args:
         stored: pipelines as the storage has them.
+        shown: as in ``overview``.
         recent: the last checkpoints of the running job, by pipeline.
         pipeline: only those of this one; 0: of all.
         status: only those that ended so; empty: all.
@@ -131,7 +166,7 @@ def history(
     """
     found: list[dict[str, Any]] = [
         {"pipelineId": number, "checkpoint": each}
-        for number, checkpoints in merged(stored, recent).items()
+        for number, checkpoints in merged(stored, shown, recent).items()
         if pipeline in (0, number)
         for each in checkpoints
         if status in ("", each["status"])

@@ -42,6 +42,11 @@ from seatunnel_core.server.submitted_job import SubmittedJob
 logger = logging.getLogger("seatunnel.cluster")
 
 SCHEDULE_S = 0.1
+"""The time between two decisions without news, in which other members may be due to be asked."""
+
+ALONE_S = 0.25
+"""The same without other members: all that is new wakes the dispatcher, and the limits of jobs are seconds."""
+
 EXPIRE_EVERY_S = 60.0
 
 
@@ -79,7 +84,7 @@ class Dispatcher:
         self._peers = peers
         self._members: Members | None = None
         self._ages = Ages()
-        self._read: dict[str, tuple[SubmittedJob, Demand, Description]] = {}
+        self._read: dict[str, tuple[JobRecord, Demand, Description]] = {}
         """By job: what it asks for, and what its text says. Each is read once, since beats wait for it."""
 
         self._news = asyncio.Event()
@@ -109,10 +114,15 @@ class Dispatcher:
                     with contextlib.suppress(ClusterError):  # said where the tenure was lost
                         await self._leadership.change(state.expire, wall_clock())
                 with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(None if state is None else SCHEDULE_S):  # who begins to lead wakes it
+                    async with asyncio.timeout(
+                        None if state is None else self._pause_s()
+                    ):  # who begins to lead wakes it
                         await self._news.wait()
         finally:
             await self._forget_members()
+
+    def _pause_s(self) -> float:
+        return SCHEDULE_S if len(self._leadership.members()) > 1 else ALONE_S
 
     async def _forget_members(self) -> None:
         members, self._members, self.view, self.reasons = self._members, None, None, {}
@@ -142,10 +152,12 @@ class Dispatcher:
         """Read the jobs that are new, and forget those that are no more."""
         found = {}
         for job_id, record in jobs.items():
-            job, before = SubmittedJob.of(record), self._read.get(job_id)
-            if before is None or before[0] != job:
-                before = job, demand_of(job), describe(job)
-            found[job_id] = before
+            before = self._read.get(job_id)
+            if before is not None and _has_the_text_of(record, before[0]):
+                found[job_id] = record, *before[1:]
+            else:
+                job = SubmittedJob.of(record)
+                found[job_id] = record, demand_of(job), describe(job)
         self._read = found
 
     def _view_of(self, state: ClusterState, members: Members) -> View:
@@ -193,12 +205,18 @@ class Dispatcher:
 
     def description(self, job: JobRecord) -> Description:
         """Return what the text of a job says of it."""
-        found, now = self._read.get(job.job_id), SubmittedJob.of(job)
-        return found[2] if found is not None and found[0] == now else describe(now)  # it was submitted a moment ago
+        found = self._read.get(job.job_id)
+        if found is not None and _has_the_text_of(job, found[0]):
+            return found[2]
+        return describe(SubmittedJob.of(job))  # it was submitted a moment ago
 
     def hosted(self, job: JobRecord) -> HostedJob | None:
         """Return a job as its host reported it last, or ``None``."""
         return None if self._members is None else self._members.hosted(job)
+
+
+def _has_the_text_of(record: JobRecord, other: JobRecord) -> bool:
+    return record is other or SubmittedJob.of(record) == SubmittedJob.of(other)
 
 
 def encoded(order: Order) -> Mapping[str, Any]:

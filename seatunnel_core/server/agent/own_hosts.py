@@ -44,6 +44,9 @@ class _Watched:
     process: HostProcess
     thread: ThreadPoolExecutor = field(factory=lambda: ThreadPoolExecutor(1, "host"))
     status: HostStatus | None = None
+    doubt: str = ""
+    """Why it has to be replaced; empty while it is well."""
+
     restarts: Restarts = field(factory=Restarts)
 
     async def ask(self, function: Callable[..., Value], *arguments: Any) -> Value:
@@ -180,10 +183,10 @@ class OwnHosts:
         while True:
             if name == SHARED:
                 await self._supervise()
-            doubt = await host.ask(self._spark.doubt, host.status)
-            if doubt:
+            if host.doubt:
+                reason, host.doubt = host.doubt, ""
                 host.process.on_end(host.process.boot)
-                await self._kill(host, doubt)
+                await self._kill(host, reason)
             if not host.process.pid:
                 if name != SHARED:
                     if self._hosts.get(name) is host:
@@ -210,11 +213,16 @@ class OwnHosts:
 
     async def _refresh(self, host: _Watched) -> None:
         before, pid = host.status, host.process.pid
-        host.status = await host.ask(host.process.status, max(self._term, self._seen_term()))
+        host.status, host.doubt = await host.ask(self._looked_at, host.process, max(self._term, self._seen_term()))
         if host.status is not None and host.status.ready:
             host.restarts.ready()
         if (host.status, host.process.pid) != (before, pid):
             self._on_news()
+
+    def _looked_at(self, process: HostProcess, term: int) -> tuple[HostStatus | None, str]:
+        """Return how a host stands, and why it has to be replaced; in one call, for each wakes a thread."""
+        status = process.status(term)
+        return status, self._spark.doubt(status)
 
     # -- orders -----------------------------------------------------------------------------------------------------
 

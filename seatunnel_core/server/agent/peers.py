@@ -3,6 +3,7 @@
 import asyncio
 import enum
 import json
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -65,6 +66,9 @@ class Peers:
     def __init__(self, config: NodeConfig) -> None:
         self._config = config
         self._clients: dict[tuple[str, Line], ClusterClient] = {}
+        self._idle: dict[str, deque[ClusterClient]] = {}
+        """By member: clients that forwarded a request and know what to sign it with. Each has one request at a time."""
+
         self._asking = ThreadPoolExecutor(32, "peer")
         self._forwarding = ThreadPoolExecutor(8, "forward")
         self._reading = ThreadPoolExecutor(8, "read")
@@ -91,10 +95,20 @@ class Peers:
         Raises:
             SeaTunnelError: it cannot be reached.
         """
-        exchange = self._client(member, 60.0).exchange
         return await asyncio.get_running_loop().run_in_executor(
-            self._forwarding, exchange, method, target, body, content_type
+            self._forwarding, self._forwarded, member, method, target, body, content_type
         )
+
+    def _forwarded(self, member: str, method: str, target: str, body: bytes, content_type: str) -> Answer:
+        idle = self._idle.setdefault(member, deque())
+        try:
+            client = idle.pop()
+        except IndexError:
+            client = self._client(member, 60.0)
+        try:
+            return client.exchange(method, target, body, content_type)
+        finally:
+            idle.append(client)
 
     async def read(self, member: str, target: str, body: bytes) -> Answer:
         """Return a member's answer to a POST of what people want to see, which waits for nothing else.

@@ -1,14 +1,20 @@
 """Why jobs wait, and what slots there are, in the shapes of SeaTunnel's REST. Pure functions of what a leader knows."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from seatunnel_core.clock import wall_clock
+from seatunnel_core.config.job_file import Kind
 from seatunnel_core.server.agent.answers import moment
 from seatunnel_core.server.demand import Demand
+from seatunnel_core.server.description import Description
 from seatunnel_core.server.scheduling.placing import Slots, slots_of
 from seatunnel_core.server.scheduling.view import View
 from seatunnel_core.server.state.records import SHARED, JobRecord
+
+MOST_DIAGNOSED = 100
+"""So many slots of a pipeline are listed one by one; the numbers beside them are those of all."""
 
 
 def pending_jobs(
@@ -56,6 +62,9 @@ def _pending(view: View | None, job: JobRecord, reason: str, at: Any) -> dict[st
     now, demand = wall_clock(), _demand(view, job)
     counted = view is not None and slots_of(view, demand.tags).total > 0
     holders = [] if view is None or not counted else [other.job_id for other in view.jobs.values() if other.host]
+    failure = {"failureReason": "WAITING" if reason else "NOT_CHECKED", "failureMessage": reason}
+    pipelines = [] if view is None else list(_pipelines(view, job, failure))
+    lacking = [each for pipeline in pipelines for each in pipeline["taskGroupDiagnostics"]]
     return {
         "jobId": job.job_id,
         "jobName": job.name,
@@ -67,13 +76,51 @@ def _pending(view: View | None, job: JobRecord, reason: str, at: Any) -> dict[st
         "totalTaskGroups": demand.slots,
         "allocatedTaskGroups": 0,
         "lackingTaskGroups": demand.slots,
-        "failureReason": "WAITING" if reason else "NOT_CHECKED",
-        "failureMessage": reason,
+        **failure,
         "tagFilter": dict(demand.tags),
         "blockingJobIds": holders if reason else [],
-        "pipelines": [],
-        "lackingTaskGroupDiagnostics": [],
+        "pipelines": pipelines,
+        "lackingTaskGroupDiagnostics": lacking,
     }
+
+
+def _pipelines(view: View, job: JobRecord, failure: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+    """Yield the pipelines of a job that waits, with its slots. A job gets all of them at once, so none has one yet."""
+    described = view.descriptions.get(job.job_id, Description())
+    sources = [each for each in described.vertices if each["type"] == Kind.SOURCE.value]
+    readers = {each["vertexId"]: count for each, count in zip(sources, view.demand(job.job_id).readers, strict=False)}
+    names = {each["vertexId"]: each["vertexName"] for each in sources}
+    for number, edges in described.edges.items():
+        read = sorted({edge["inputVertexId"] for edge in edges} & set(readers))
+        slots = sum(1 + readers[each] for each in read)
+        titles = islice(
+            (title for each in read for title in _titles(number, names[each], readers[each])), MOST_DIAGNOSED
+        )
+        where = {"jobId": job.job_id, "pipelineId": int(number)}
+        yield {
+            "pipelineId": int(number),
+            "pipelineName": f"Job {job.name}, Pipeline: [({number}/{len(described.edges)})]",
+            "totalTaskGroups": slots,
+            "allocatedTaskGroups": 0,
+            "lackingTaskGroups": slots,
+            "taskGroupDiagnostics": [
+                {
+                    "taskGroupLocation": {**where, "taskGroupId": group},
+                    "taskFullName": title,
+                    "allocated": False,
+                    **failure,
+                }
+                for group, title in enumerate(titles, 1)
+            ],
+        }
+
+
+def _titles(pipeline: str, source: str, readers: int) -> Iterator[str]:
+    """Yield what the slots of a source are for: it is planned in one, and read in the others."""
+    named = f"pipeline-{pipeline} [{source}]"
+    yield f"{named}-SplitEnumerator (1/1)"
+    for reader in range(1, readers + 1):
+        yield f"{named}-SourceTask ({reader}/{readers})"
 
 
 def _snapshot(view: View | None) -> dict[str, Any]:

@@ -39,7 +39,7 @@ def check(request: Any) -> dict[str, Any]:
 def _checked(request: Any, problems: Problems) -> dict[str, Any]:
     name, engine_file = FORMATS[stored.text(request, "format")], stored.text(request, "engine_file")
     engine = load_engine(Path(engine_file) if engine_file else None)
-    raw = read_job(parse(stored.text(request, "text"), name, Variables(), problems), name, problems)
+    raw = read_job(parse(stored.text(request, "text"), name, Variables(of_node=True), problems), name, problems)
     problems.raise_errors()
     require_absolute_paths(raw, problems)
     problems.raise_errors()

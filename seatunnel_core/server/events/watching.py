@@ -1,7 +1,8 @@
 """What happens to jobs, as their leader sees it: another state, a checkpoint that completed, one that failed.
 
 The leader compares what it knows now with what it knew before: a state that lasted less than ``LOOK_S`` may be left
-out, never an end. When another node begins to lead, it begins to compare: an event of that moment may be left out.
+out, never an end. What a leader has told is not stored. So one that begins to lead tells again what became of jobs
+shortly before: an event may come twice, and then says so.
 """
 
 import asyncio
@@ -18,6 +19,13 @@ if TYPE_CHECKING:
 
 LOOK_S = 0.5
 
+AGAIN_S = 60.0
+"""What happened so long before the end of a leader is told again by the next one: the address had time to take the
+rest."""
+
+_OWN_S = 2.0
+"""What is younger when a leader looks first may be its own doing, and so says nothing of the end of the one before."""
+
 
 @frozen(kw_only=True)
 class Known:
@@ -26,6 +34,9 @@ class Known:
     name: str
     state: str
     error: str = ""
+    since: float = 0.0
+    """When the state began, in seconds since 1970, as the leader of that time recorded it."""
+
     checkpoints: Mapping[int, tuple[int | None, int]] | None = None
     """By pipeline: the last one that completed, and how many have failed; ``None`` where no host tells it."""
 
@@ -39,6 +50,19 @@ def events_between(before: Mapping[str, Known], now: Mapping[str, Known], create
             more = {"errorMsg": job.error} if job.error else {}
             yield {**told, "eventType": "JOB_STATUS", "jobStatus": job.state, **more}
         yield from _of_checkpoints(told, was, job)
+
+
+def surely_told(found: Mapping[str, Known], now: float) -> dict[str, Known]:
+    """Return what an earlier leader has told, of what a new one finds when it looks first.
+
+    The youngest record that is not its own tells when the earlier one was still there, however long nobody led since.
+
+    Args:
+        found: what is known of all jobs.
+        now: seconds since 1970.
+    """
+    last = max((job.since for job in found.values() if job.since < now - _OWN_S), default=0.0)
+    return {job_id: job for job_id, job in found.items() if job.since < last - AGAIN_S}
 
 
 def _of_checkpoints(told: Mapping[str, Any], was: Known | None, job: Known) -> Iterator[dict[str, Any]]:
@@ -68,10 +92,11 @@ class EventWatch:
         """Look again and again, until cancelled."""
         before: dict[str, Known] | None = None
         while True:
-            now = self._known()
-            if before is not None and now is not None:
-                for event in events_between(before, now, int(wall_clock() * 1000)):
-                    self._reports.put(event)
+            now, at = self._known(), wall_clock()
+            if now is not None:
+                more = {} if before is not None else {"repeated": True}
+                for event in events_between(surely_told(now, at) if before is None else before, now, int(at * 1000)):
+                    self._reports.put({**event, **more})
             before = now
             await asyncio.sleep(LOOK_S)
 
@@ -82,7 +107,7 @@ class EventWatch:
             return None
         found = state.snapshot()
         known = {
-            job_id: Known(name=job.name, state=job.state.value, error=job.error)
+            job_id: Known(name=job.name, state=job.state.value, error=job.error, since=job.ended_at)
             for job_id, job in found.history.items()
         }
         for job_id, job in found.jobs.items():
@@ -90,6 +115,7 @@ class EventWatch:
             known[job_id] = Known(
                 name=job.name,
                 state=users.state_of(job).value,
+                since=job.since,
                 checkpoints={
                     each["id"]: (each.get("checkpoint"), each.get("checkpoints_failed", 0)) for each in pipelines
                 }

@@ -12,6 +12,7 @@ import socketserver
 import sys
 import threading
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -24,12 +25,14 @@ from seatunnel_core.control.server import LONGEST_REQUEST, PATIENCE_S, answer
 from seatunnel_core.errors import SeaTunnelError
 from seatunnel_core.reporting.spans import send_spans
 from seatunnel_core.server.host.host import Host
+from seatunnel_core.server.host.java_watch import JavaWatch
 from seatunnel_core.server.host.job_logs import JobLogs
 from seatunnel_core.server.host.job_thread import JobThread
 from seatunnel_core.server.host.protocol import host_socket
 from seatunnel_core.server.host.warm_spark import WarmSpark, host_settings
 from seatunnel_core.server.state.records import JobRecord, Wanted
 from seatunnel_core.server.submitted_job import SubmittedJob
+from seatunnel_core.spark.java_figures import JavaFigures
 from seatunnel_core.spark.plane import SparkPlane
 from seatunnel_core.spark.starting.settings import SparkSettings
 
@@ -37,6 +40,10 @@ LONGEST_ORDER = 512 * LONGEST_REQUEST
 """32 MiB: an order carries a whole job."""
 
 _CLEAN_STOP_S = 20.0
+_STARTING_S = 0.25
+_WARM_S = 1.0
+"""Between two looks at Spark, before and behind its start: each asks the JVM."""
+
 
 logger = logging.getLogger("seatunnel.cluster")
 
@@ -83,6 +90,8 @@ def main() -> int:
     engine = _with_dynamic_slots(load_engine(values.engine_config))
     plane = SparkPlane(_spark_settings(values))
     spark = WarmSpark(plane, values.slots)
+    java = cache(lambda: JavaFigures(plane.context))
+    watch = JavaWatch(lambda: java().read(), {"address": values.address, "host": values.name or "shared"})
     host = Host(
         lambda record: JobThread(record, engine, plane),
         pid=os.getpid(),
@@ -90,6 +99,7 @@ def main() -> int:
         boot=values.boot,
         offered=values.offered,
         forget_log=logs.forget,
+        look_at_java=watch.look,
     )
     signal.signal(signal.SIGTERM, lambda *_: host.leaving.set())
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -162,7 +172,7 @@ def _follow(host: Host, spark: WarmSpark, orphan_after_s: float) -> None:
 
     A host whose Spark is gone ends at once: its jobs go on in another one.
     """
-    while not host.leaving.wait(0.25):
+    while not host.leaving.wait(_WARM_S if host.spark.slots else _STARTING_S):
         if spark.failure or spark.is_gone():
             logger.error("this host ends, and its jobs go on in another one: %s", spark.failure or "Spark is gone")
             os._exit(1)

@@ -50,6 +50,7 @@ class Host:
         boot: by which it differs from every other process of that name.
         offered: how many slots its jobs may hold; 0 when slots are dynamic.
         forget_log: called with the id of a job that is forgotten.
+        look_at_java: returns the id of the JVM's process, 0 where it is not known, and its figures.
         clock: monotonic seconds.
     """
 
@@ -62,6 +63,7 @@ class Host:
         boot: str,
         offered: int,
         forget_log: Callable[[str], None] = lambda _: None,
+        look_at_java: Callable[[], tuple[int, Sequence[Sample]]] = lambda: (0, ()),
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._pid = pid
@@ -70,6 +72,7 @@ class Host:
         self._offered = offered
         self._make_job = make_job
         self._forget_log = forget_log
+        self._look_at_java = look_at_java
         self._clock = clock
         self._changing = threading.RLock()
         self._jobs: dict[str, RunningJob] = {}
@@ -185,7 +188,10 @@ class Host:
     def _figures(self, _request: Mapping[str, Any]) -> Any:
         with self._changing:
             jobs = tuple(self._jobs.values())
-        return {"samples": [sample.record() for job in jobs for sample in job.samples()]}
+        java, of_java = self._look_at_java()
+        samples = [*of_java, *(sample for job in jobs for sample in job.samples())]
+        processes = {"host": self._pid} | ({"java": java} if java else {})
+        return {"host": self._name, "processes": processes, "samples": [sample.record() for sample in samples]}
 
     def stop_all(self, how: Wanted, patience_s: float) -> bool:
         """Stop all jobs and return whether all have ended within ``patience_s``."""

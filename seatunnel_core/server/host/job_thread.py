@@ -37,7 +37,11 @@ _AGAIN_S = (0.5, 1.0, 2.0, 4.0, 8.0)
 """Between two tries to claim a job whose storage does not answer; the last one is repeated."""
 
 MEASURE_S = 1.0
-"""A job is measured once in so long, however often it is asked for: agents ask all the time."""
+"""A job is measured once in so long, however often it is asked for: agents ask all the time.
+
+All jobs of a host are measured in the same moment, so that what it reports changes once in so long, and not whenever
+one of them was measured.
+"""
 
 MOST_SHOWN = 100
 """A job with more pipelines is shown by its sums alone: reports go to the leader four times a second."""
@@ -63,7 +67,10 @@ class JobThread:
         self._measured: JobMetrics | None = None
         self._metrics: dict[str, float] = {}
         self._pipelines: tuple[dict[str, Any], ...] = ()
-        self._measured_at = 0.0
+        self._measured_in = 0
+        self._shown: tuple[tuple[Any, ...], HostedJob] | None = None
+        """What the last status was made of, and the status itself: most that ask find nothing new."""
+
         self._thread = threading.Thread(target=self._work, name=f"job {record.job_id}", daemon=True)
 
     def start(self) -> None:
@@ -77,21 +84,27 @@ class JobThread:
 
     def status(self) -> HostedJob:
         """Return how the job stands."""
-        run, end, now = self._run, self._end, time.monotonic()
-        if end is None and run is not None and now - self._measured_at >= MEASURE_S:
-            self._measured_at = now
+        run, end, turn = self._run, self._end, int(time.monotonic() / MEASURE_S)
+        if end is None and run is not None and turn != self._measured_in:
+            self._measured_in = turn
             self._measure(run)
-        return HostedJob(
-            job_id=self.record.job_id,
-            attempt=self.record.attempt,
-            name=self.record.name,
-            state=end or self._running_state(run),
-            error=self._error,
-            fenced=self._fenced,
-            claimed=self._claimed,
-            metrics=self._metrics,
-            pipelines=self._pipelines,
-        )
+        state, error, fenced, claimed = end or self._running_state(run), self._error, self._fenced, self._claimed
+        standing = state, error, fenced, claimed, self._measured_in
+        shown = self._shown
+        if shown is None or shown[0] != standing:
+            hosted = HostedJob(
+                job_id=self.record.job_id,
+                attempt=self.record.attempt,
+                name=self.record.name,
+                state=state,
+                error=error,
+                fenced=fenced,
+                claimed=claimed,
+                metrics=self._metrics,
+                pipelines=self._pipelines,
+            )
+            shown = self._shown = standing, hosted
+        return shown[1]
 
     def samples(self) -> list[Sample]:
         """Return what was measured last, of each pipeline; nothing of a job with very many, or that has ended."""

@@ -9,7 +9,8 @@
     {"do": "stop", "term": 7, "job_id": "1", "how": "cancel"}   {"answer": {}}
     {"do": "forget", "term": 7, "job_id": "1"}                  {"answer": {}}
     {"do": "leave", "term": 7}                                  {"answer": {}}
-    {"do": "figures"}                                           {"answer": {"samples": [["SinkWriteCount", …], …]}}
+    {"do": "figures"}                                           {"answer": {"host": "", "processes": {"host": …},
+                                                                            "samples": [["SinkWriteCount", …], …]}}
     {"do": "log-level", "name": "seatunnel", "level": "DEBUG"}  {"answer": {"before": "INFO"}}
     {"do": "threads"}                                           {"answer": {"pid": …, "threads": [{…}, …]}}
 
@@ -21,6 +22,7 @@ import hashlib
 import os
 import re
 from collections.abc import Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +62,7 @@ class HostedJob:
 
     def record(self) -> dict[str, Any]:
         """Return the job as JSON values."""
-        return {**asdict(self), "state": self.state.value}
+        return {**asdict(self, recurse=False), "state": self.state.value}  # all below the state is JSON already
 
     @classmethod
     def from_record(cls, block: Any) -> "HostedJob":
@@ -106,9 +108,13 @@ class HostStatus:
     executors: int = 0
     """How many it has there."""
 
+    @cached_property
+    def _by_id(self) -> Mapping[str, HostedJob]:
+        return {job.job_id: job for job in self.jobs}
+
     def job(self, job_id: str) -> HostedJob | None:
         """Return a job of the host, or ``None``."""
-        return next((job for job in self.jobs if job.job_id == job_id), None)
+        return self._by_id.get(job_id)
 
     def record(self) -> dict[str, Any]:
         """Return the status as JSON values."""

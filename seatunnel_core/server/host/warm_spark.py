@@ -1,5 +1,6 @@
 """The Spark of a host: started beside everything else, kept warm, and followed as executors come and go."""
 
+import gc
 import logging
 import os
 import threading
@@ -133,6 +134,8 @@ class WarmSpark:
             self._plane.start()
             self._warm = self._plane.executors()
             self._plane.warm()
+            gc.collect()
+            gc.freeze()  # all that is here lives as long as the process: do not look for garbage among it
             self._started = True
         except PlatformError as error:
             self.failure = str(error)

@@ -1,6 +1,7 @@
 """The figures of a node: of the cluster as far as it knows it, and of the jobs that its hosts run."""
 
 import asyncio
+import os
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -11,6 +12,8 @@ from seatunnel_core.clock import wall_clock
 from seatunnel_core.errors import StoredValueError
 from seatunnel_core.reporting.open_metrics import FAMILIES, Family, Sample
 from seatunnel_core.server.host.protocol import HostedJob
+from seatunnel_core.server.metrics.java import OF_JAVA
+from seatunnel_core.server.metrics.processes import OF_PROCESSES, Process, samples_of
 from seatunnel_core.server.state.records import JobState
 
 if TYPE_CHECKING:
@@ -60,7 +63,7 @@ OF_NODES: tuple[Family, ...] = (
 )
 """What nodes have beside the families of ``open_metrics``."""
 
-ALL_FAMILIES = (*FAMILIES, *OF_NODES)
+ALL_FAMILIES = (*FAMILIES, *OF_NODES, *OF_JAVA, *OF_PROCESSES)
 
 
 class Figures:
@@ -80,19 +83,28 @@ class Figures:
         """Return the samples of all families; they may be ``FRESH_S`` old."""
         async with self._asking:
             if time.monotonic() - self._found_at >= FRESH_S:
-                of_hosts = await self._of_hosts()
-                self._found = (*self._of_cluster(), *self._of_jobs(), *of_hosts)
+                of_hosts, processes = await self._of_hosts()
+                of_processes = await asyncio.to_thread(self._of_processes, processes)
+                self._found = (*self._of_cluster(), *self._of_jobs(), *of_hosts, *of_processes)
                 self._found_at = time.monotonic()
             return self._found
 
-    async def _of_hosts(self) -> list[Sample]:
+    async def _of_hosts(self) -> tuple[list[Sample], list[Process]]:
+        """Return what hosts measure, and the processes that they name."""
         found: list[Sample] = []
+        processes: list[Process] = []
         for answer in await self._agent.ask_hosts({"do": "figures"}):
             try:
                 found += [Sample.from_record(each) for each in stored.items(answer, "samples")]
+                host, pids = stored.text(answer, "host") or "shared", stored.below(answer, "processes")
+                processes += [Process(kind=kind, host=host, pid=stored.number(pids, kind)) for kind in pids]
             except StoredValueError:  # a host of another version, which an earlier agent left
                 continue
-        return found
+        return found, processes
+
+    def _of_processes(self, of_hosts: Iterable[Process]) -> list[Sample]:
+        own, labels = Process(kind="agent", host="", pid=os.getpid()), {"address": self._agent.address}
+        return [sample for each in (own, *of_hosts) for sample in samples_of(each, labels)]
 
     def _of_cluster(self) -> Iterator[Sample]:
         known = self._agent.describe()
@@ -150,19 +162,18 @@ def by_family(samples: Iterable[Sample]) -> Mapping[str, list[Sample]]:
 
 
 def page(samples: Iterable[Sample], cluster: str, *, open_metrics: bool) -> bytes:
-    """Return samples, and those of this process, as a page.
+    """Return samples as a page.
 
     Args:
         samples: of the node.
         cluster: its name, a label of all of them.
         open_metrics: whether the page is OpenMetrics, and not Prometheus' older text.
     """
-    from prometheus_client import CollectorRegistry, ProcessCollector
+    from prometheus_client import CollectorRegistry
     from prometheus_client.exposition import generate_latest
     from prometheus_client.openmetrics import exposition
 
     registry = CollectorRegistry()
-    ProcessCollector(registry=registry)
     registry.register(_Collector(samples, cluster))
     written: Callable[[CollectorRegistry], bytes] = exposition.generate_latest if open_metrics else generate_latest
     return written(registry)

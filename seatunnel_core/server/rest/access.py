@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 from attrs import frozen
 
+from seatunnel_core.config.http_options import Permission
 from seatunnel_core.control.signing import AUTHORIZATION
 from seatunnel_core.server.agent.agent import Agent
 from seatunnel_core.server.rest.route import Request
@@ -71,10 +72,6 @@ def refusal(agent: Agent, request: Request, *, signed: bool, door: Door = LOCAL)
     return "without http.enable-basic-auth only requests of this machine are let in"
 
 
-SAFE = ("GET", "HEAD")
-"""The methods that change nothing."""
-
-
 @frozen(kw_only=True)
 class User:
     """Who asks."""
@@ -82,8 +79,7 @@ class User:
     name: str = ""
     """Empty where nobody is asked for a name."""
 
-    changes: bool = True
-    """Whether he may do more than look."""
+    permissions: frozenset[Permission] = frozenset(Permission)
 
 
 def user_of(agent: Agent, request: Request) -> User:
@@ -93,15 +89,12 @@ def user_of(agent: Agent, request: Request) -> User:
 
 def _user(agent: Agent, request: Request) -> User | None:
     """Return the user whose name and password a request has; all are compared in any case."""
-    known = (User(name=login[0], changes=changes) for login, changes in _logins(agent))
-    right = [_is_logged_in(login, request.headers) for login, _ in _logins(agent)]
-    return next((user for user, is_he in zip(known, right, strict=True) if is_he), None)
-
-
-def _logins(agent: Agent) -> list[tuple[tuple[str, str], bool]]:
-    """Return names with passwords, and whether their users may change anything."""
     http = agent.config.http
-    return [(login, changes) for login, changes in ((http.login, True), (http.viewer, False)) if login is not None]
+    known = {} if http.login is None else {http.login: User(name=http.login[0])}
+    for each in http.users:
+        known[each.name, each.password] = User(name=each.name, permissions=each.permissions)
+    right = [_is_logged_in(login, request.headers) for login in known]
+    return next((user for user, is_he in zip(known.values(), right, strict=True) if is_he), None)
 
 
 def target_of(request: Request) -> str:

@@ -5,11 +5,12 @@ Starlette is imported when an application is made, so that nothing else of the e
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from attrs import evolve
 
+from seatunnel_core.config.http_options import Permission
 from seatunnel_core.control.signing import AUTHORIZATION, BOOT
 from seatunnel_core.errors import SeaTunnelError, StoredValueError, UsageError
 from seatunnel_core.server.agent.agent import Agent
@@ -32,7 +33,7 @@ from seatunnel_core.server.rest import (
     submitting,
     threads,
 )
-from seatunnel_core.server.rest.access import Door
+from seatunnel_core.server.rest.access import Door, User
 from seatunnel_core.server.rest.openapi import openapi_route
 from seatunnel_core.server.rest.route import Handler, Request, Route, encoded
 from seatunnel_storage_api.errors import CheckpointStorageError, InvalidIdError
@@ -119,7 +120,10 @@ def _endpoint(agent: Agent, route: Route, *, signed: bool, door: Door) -> Callab
         from starlette.responses import Response
 
         try:
-            body = await _received(agent, request, signed=signed, door=door)
+            by_signature = signed and access.is_signed(request)
+            body = await _received(agent, request, by_signature=by_signature, signed=signed, door=door)
+            if not by_signature:
+                _require_allowed(access.user_of(agent, request), route.needs(request, body))
             if route.to_leader and agent.state is None:
                 target = access.target_of(request).removeprefix(door.prefix)
                 status, forwarded, kind = await forwarding.forwarded(agent, request, target, body)
@@ -159,22 +163,30 @@ class _RefusedError(RequestError):
         self.headers = headers
 
 
-async def _received(agent: Agent, request: Request, *, signed: bool, door: Door) -> bytes:
+def _require_allowed(user: User, needed: Collection[Permission]) -> None:
+    """Refuse what a user may not do.
+
+    Raises:
+        RequestError: a permission is missing.
+    """
+    missing = sorted(each.value for each in set(needed) - user.permissions)
+    if missing:
+        raise RequestError(f"this user may not do that: it needs {', '.join(missing)}", status=403, reason="forbidden")
+
+
+async def _received(agent: Agent, request: Request, *, by_signature: bool, signed: bool, door: Door) -> bytes:
     """Return the body of a request that is let in; a stranger's is not received.
 
     Raises:
         _RefusedError: it is not let in.
-        RequestError: v1 is off; the user may only look; or the body is too large, or does not arrive in time.
+        RequestError: v1 is off; or the body is too large, or does not arrive in time.
     """
-    by_signature = signed and access.is_signed(request)
     if signed and not by_signature and not agent.config.serves_v1:
         raise RequestError(f"v1 of REST is off: {V1_OPTION} in hazelcast.yaml switches it on", status=404)
     headers = {BOOT: agent.doorkeeper.boot} if by_signature else {"WWW-Authenticate": _REALM}
     refused = access.refusal(agent, request, signed=by_signature, door=door)
     if refused is not None:
         raise _RefusedError(refused, headers)
-    if not by_signature and request.method not in access.SAFE and not access.user_of(agent, request).changes:
-        raise RequestError("this user may look at everything, and change nothing", status=403, reason="forbidden")
     body = await _body(request)
     if by_signature and not agent.doorkeeper.owns(request.headers, body):
         raise _RefusedError("the body is another one than was signed", headers)

@@ -2,10 +2,11 @@
 
 from typing import Any
 
-from seatunnel_core.server.agent import checkpoint_answers
+from seatunnel_core.config.http_options import Permission
+from seatunnel_core.server.agent import answers, checkpoint_answers
 from seatunnel_core.server.agent.agent import Agent
 from seatunnel_core.server.errors import RequestError
-from seatunnel_core.server.rest.route import Body, Parameter, Request, Route, json_block, number
+from seatunnel_core.server.rest.route import Body, Parameter, Request, Route, json_block, needing, number
 from seatunnel_core.server.rest.shapes import FLAG, TEXT, WHOLE, WHOLE_OR_NULL, block, by_name, either, items, nullable
 from seatunnel_core.server.rest.submitting import job_id_of
 from seatunnel_storage_api.layout import require_job_id
@@ -14,6 +15,8 @@ from seatunnel_storage_api.layout import require_job_id
 async def _told(agent: Agent, job_id: str) -> tuple[list[Any], dict[str, list[Any]], list[Any]]:
     """Return what the storage has of a job, what the running job tells of its last checkpoints, and how it stands.
 
+    One that has ended stands as it did then.
+
     Raises:
         RequestError: nobody knows the job, or its storage does not answer.
     """
@@ -21,18 +24,19 @@ async def _told(agent: Agent, job_id: str) -> tuple[list[Any], dict[str, list[An
     require_job_id(job_id)
     job = state.job(job_id)
     stored = await agent.storage.pipelines(job_id, job)
-    if stored is None and job is None and state.ended(job_id) is None:
+    ended = state.ended(job_id)
+    if stored is None and job is None and ended is None:
         raise RequestError(f"there is no job {job_id} here, and none in the checkpoint storage", status=404)
     if job is None:
-        return stored or [], {}, []
+        return stored or [], {}, [] if ended is None else answers.ended_pipelines(ended)
     recent = await agent.running.checkpoints(job.host, job_id) if job.host else {}
     return stored or [], recent, agent.users.pipelines_of(job)
 
 
 async def _overview(agent: Agent, request: Request, _body: bytes) -> Any:
     job_id = str(request.path_params["job_id"])
-    stored, recent, live = await _told(agent, job_id)
-    pipelines = checkpoint_answers.overview(stored, live, recent)
+    stored, recent, shown = await _told(agent, job_id)
+    pipelines = checkpoint_answers.overview(stored, shown, recent)
     return {"jobId": job_id, "updatedAt": agent.storage.now_ms(), "pipelines": pipelines}
 
 
@@ -40,8 +44,8 @@ async def _history(agent: Agent, request: Request, _body: bytes) -> Any:
     limit = number(request, "limit", 20, least=1, most=10_000)
     pipeline = number(request, "pipelineId", 0, least=0, most=10**9)
     status = request.query_params.get("status", "").upper()
-    stored, recent, _ = await _told(agent, str(request.path_params["job_id"]))
-    return checkpoint_answers.history(stored, recent, pipeline=pipeline, status=status, limit=limit)
+    stored, recent, shown = await _told(agent, str(request.path_params["job_id"]))
+    return checkpoint_answers.history(stored, shown, recent, pipeline=pipeline, status=status, limit=limit)
 
 
 async def _savepoint(agent: Agent, _request: Request, body: bytes) -> Any:
@@ -93,6 +97,7 @@ ROUTES = (
         "/savepoint",
         _savepoint,
         summary="Take a savepoint of a job that goes on. The answer comes when it is complete.",
+        needs=needing(Permission.SAVEPOINT),
         bodies=(Body(block({"jobId": either(TEXT, WHOLE)}, {"name": TEXT})),),
         answer=block({"jobId": TEXT, "name": TEXT, "pipelines": by_name(TEXT)}),
     ),

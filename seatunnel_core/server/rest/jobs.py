@@ -86,6 +86,25 @@ _WORKER = block(
     {"address": TEXT, "tags": by_name(TEXT), "totalSlots": WHOLE, "freeSlots": WHOLE, "dynamicSlot": FLAG,
      "runningJobIds": items(TEXT)}
 )  # fmt: skip
+_WAITING_SLOT = block(
+    {
+        "taskGroupLocation": block({"jobId": TEXT, "pipelineId": WHOLE, "taskGroupId": WHOLE}),
+        "taskFullName": TEXT,
+        "allocated": FLAG,
+        "failureReason": TEXT,
+        "failureMessage": TEXT,
+    }
+)
+_WAITING_PIPELINE = block(
+    {
+        "pipelineId": WHOLE,
+        "pipelineName": TEXT,
+        "totalTaskGroups": WHOLE,
+        "allocatedTaskGroups": WHOLE,
+        "lackingTaskGroups": WHOLE,
+        "taskGroupDiagnostics": items(_WAITING_SLOT),
+    }
+)
 _PENDING = block(
     {
         "queueSummary": block(
@@ -113,8 +132,8 @@ _PENDING = block(
                     "failureMessage": TEXT,
                     "tagFilter": by_name(TEXT),
                     "blockingJobIds": items(TEXT),
-                    "pipelines": items({}),
-                    "lackingTaskGroupDiagnostics": items({}),
+                    "pipelines": items(_WAITING_PIPELINE),
+                    "lackingTaskGroupDiagnostics": items(_WAITING_SLOT),
                 }
             )
         ),

@@ -6,11 +6,12 @@ import logging
 from typing import Any
 
 from seatunnel_core import stored
+from seatunnel_core.config.http_options import Permission
 from seatunnel_core.errors import SeaTunnelError, StoredValueError, UsageError
 from seatunnel_core.server import log_levels
 from seatunnel_core.server.agent.agent import Agent
 from seatunnel_core.server.errors import RequestError
-from seatunnel_core.server.rest.route import Parameter, Request, Route
+from seatunnel_core.server.rest.route import Parameter, Request, Route, needing
 from seatunnel_core.server.rest.shapes import ANY, by_name
 
 LEVELS = "/internal/v1/log-levels"
@@ -118,8 +119,8 @@ ROUTES = (
         parameters=(_SCOPE,),
         answer=_ANSWER,
     ),
-    Route("POST", "/loggers", _unnamed, to_leader=False),
-    Route("DELETE", "/loggers", _unnamed, to_leader=False),
+    Route("POST", "/loggers", _unnamed, to_leader=False, needs=needing(Permission.OPERATE)),
+    Route("DELETE", "/loggers", _unnamed, to_leader=False, needs=needing(Permission.OPERATE)),
     Route(
         "GET",
         "/loggers/{name}",
@@ -135,6 +136,7 @@ ROUTES = (
         _change,
         to_leader=False,
         summary="Set the level of a logger, until its process ends.",
+        needs=needing(Permission.OPERATE),
         parameters=(_SCOPE, Parameter("level", 'Such as `DEBUG`; or the body is `{"level": "DEBUG"}`.')),
         answer=_ANSWER,
     ),
@@ -144,6 +146,7 @@ ROUTES = (
         _reset,
         to_leader=False,
         summary="Give a logger its level of before.",
+        needs=needing(Permission.OPERATE),
         parameters=(_SCOPE,),
         answer=_ANSWER,
     ),

@@ -22,8 +22,8 @@ def _page(*, open_metrics: bool) -> Handler:
 
         if not agent.config.serves_metrics:
             raise RequestError(f"metrics are not served: set {OPTION}: true in seatunnel.yaml", status=404)
-        found = await agent.figures.samples()
         try:
+            found = await agent.figures.samples()
             body = await asyncio.to_thread(page, found, agent.config.cluster, open_metrics=open_metrics)
         except ImportError as error:
             raise PlatformError(f"metrics need more ({error}): pip install 'seatunnel-core[cluster]'") from error

@@ -4,13 +4,14 @@ import asyncio
 from typing import Any
 
 from seatunnel_core import stored
+from seatunnel_core.config.http_options import Permission
 from seatunnel_core.errors import SeaTunnelError, StoredValueError
+from seatunnel_core.reporting.rest_text import text_of
 from seatunnel_core.server.agent import answers
 from seatunnel_core.server.agent.agent import Agent
 from seatunnel_core.server.agent.peers import Line
-from seatunnel_core.server.description import text_of
 from seatunnel_core.server.rest.forwarding import FORWARDED
-from seatunnel_core.server.rest.route import Body, Parameter, Request, Route, json_block
+from seatunnel_core.server.rest.route import Body, Parameter, Request, Route, json_block, needing
 from seatunnel_core.server.rest.shapes import FLAG, TEXT, WHOLE, block, by_name, items
 
 TAGS_WERE_SET = {"status": "success", "message": "update node tags done."}
@@ -121,6 +122,7 @@ ROUTES = (
         _update_tags,
         to_leader=False,
         summary="Set the tags of the node that is asked; an empty block clears them.",
+        needs=needing(Permission.OPERATE),
         bodies=(Body(by_name({})),),
         answer=block({"status": {"const": "success"}, "message": TEXT}),
     ),

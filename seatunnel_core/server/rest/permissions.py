@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from seatunnel_core.config.http_options import Permission
 from seatunnel_core.server.agent.agent import Agent
 from seatunnel_core.server.rest import access
 from seatunnel_core.server.rest.route import Request, Route
@@ -10,7 +11,7 @@ from seatunnel_core.server.rest.shapes import TEXT, block, items
 
 async def _permissions(agent: Agent, request: Request, _body: bytes) -> Any:
     user = access.user_of(agent, request)
-    return {"user": user.name, "permissions": ["look", "change"] if user.changes else ["look"]}
+    return {"user": user.name, "permissions": [each.value for each in Permission if each in user.permissions]}
 
 
 ROUTES = (
@@ -19,7 +20,8 @@ ROUTES = (
         "/permissions",
         _permissions,
         to_leader=False,
-        summary="What the user who asks may do: `look` is every GET, `change` all others.",
+        summary="Who asks, and what he may do.",
+        needs=lambda _request, _body: (),
         answer=block({"user": TEXT, "permissions": items(TEXT)}),
     ),
 )

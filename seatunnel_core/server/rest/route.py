@@ -1,11 +1,12 @@
 """A route: a method and a path, who answers them, whether the leader has to, and what is documented of it."""
 
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import Any
 
 from attrs import frozen
 
+from seatunnel_core.config.http_options import Permission
 from seatunnel_core.server.agent.agent import Agent
 from seatunnel_core.server.errors import RequestError
 from seatunnel_core.server.rest.shapes import ANY, TEXT, Shape
@@ -40,6 +41,24 @@ class Body:
     doc: str = ""
 
 
+Needs = Callable[[Request, bytes], Collection[Permission]]
+"""From a request and its body to what its user has to be allowed.
+
+Raises:
+    RequestError: the body is none.
+"""
+
+
+def looking(_request: Request, _body: bytes) -> Collection[Permission]:
+    """Need no more than who looks."""
+    return (Permission.LOOK,)
+
+
+def needing(permission: Permission) -> Needs:
+    """Return what needs a permission, whatever is asked."""
+    return lambda _request, _body: (permission,)
+
+
 @frozen
 class Route:
     """What a node answers.
@@ -55,6 +74,7 @@ class Route:
         answer: the shape of the answer.
         kind: the kind of its content.
         other_kinds: what its content may be besides, which has no shape.
+        needs: what the user who asks has to be allowed.
     """
 
     method: str
@@ -67,6 +87,7 @@ class Route:
     answer: Shape = ANY
     kind: str = "application/json"
     other_kinds: tuple[str, ...] = ()
+    needs: Needs = looking
 
 
 def encoded(value: Any) -> bytes:

@@ -8,6 +8,7 @@ from pathlib import Path
 from attrs import field, frozen
 
 from seatunnel_core.config import http_options
+from seatunnel_core.config.http_options import Permission
 from seatunnel_core.config.option import Options
 from seatunnel_core.control.signing import SECRET_FILE
 from seatunnel_core.errors import UsageError
@@ -26,6 +27,15 @@ class KeyStore:
     password: str | None = field(default=None, repr=False)
     key_password: str | None = field(default=None, repr=False)
     """Of the key in it; ``None``: that of the store."""
+
+
+@frozen(kw_only=True)
+class User:
+    """Who may use REST, beside the user who may do everything."""
+
+    name: str
+    password: str = field(repr=False)
+    permissions: frozenset[Permission]
 
 
 @frozen(kw_only=True)
@@ -48,8 +58,8 @@ class HttpConfig:
     login: tuple[str, str] | None = field(default=None, repr=False)
     """User and password; ``None``: nobody is asked for them."""
 
-    viewer: tuple[str, str] | None = field(default=None, repr=False)
-    """User and password of who may see everything and change nothing; ``None``: there is nobody of that kind."""
+    users: tuple[User, ...] = ()
+    """Who may use it, beside the one of ``login``."""
 
     is_open: bool = False
     """Whether who comes from another machine is let in though nobody asks him who he is: the operator said so."""
@@ -82,7 +92,7 @@ def http_config(options: Options, *, has_secret: bool, port: int | None = None) 
         port_count=int(options[http_options.PORT_RANGE]) if options[http_options.ENABLE_DYNAMIC_PORT] else 1,
         context_path=_context_path(str(options[http_options.CONTEXT_PATH] or "")),
         login=_login(options, has_secret=has_secret),
-        viewer=_viewer(options),
+        users=_users(options),
         is_open=bool(options[http_options.ALLOW_UNAUTHENTICATED]),
         key_store=_key_store(options),
         trust_store=_trust_store(options),
@@ -141,22 +151,27 @@ def _login(options: Options, *, has_secret: bool) -> tuple[str, str] | None:
     return user, password
 
 
-def _viewer(options: Options) -> tuple[str, str] | None:
-    """Return who may look and change nothing.
+def _users(options: Options) -> tuple[User, ...]:
+    """Return the further users.
 
     Raises:
-        UsageError: half of it is missing, or is that of the other user; or nobody is asked who he is.
+        UsageError: one has an empty name or password, or the name of another one; or nobody is asked who he is.
     """
-    user, password = options[http_options.VIEWER_USERNAME], options[http_options.VIEWER_PASSWORD]
-    if not user and not password:
-        return None
-    if not options[http_options.ENABLE_BASIC_AUTH]:
-        raise UsageError("http.viewer-username is of use where users are asked: set http.enable-basic-auth")
-    if not user or not password:
-        raise UsageError("http.viewer-username and http.viewer-password go together: set both")
-    if ":" in user or user == (options[http_options.BASIC_AUTH_USERNAME] or "admin"):
-        raise UsageError("http.viewer-username has a colon, or is http.basic-auth-username: write another name")
-    return user, password
+    entries = options[http_options.USERS]
+    if entries and not options[http_options.ENABLE_BASIC_AUTH]:
+        raise UsageError("http.users are asked for passwords by http.enable-basic-auth: set it")
+    names = {options[http_options.BASIC_AUTH_USERNAME] or "admin"}
+    found = []
+    for number, entry in enumerate(entries, 1):
+        name, password = str(entry[http_options.USER_NAME]), str(entry[http_options.USER_PASSWORD])
+        if not name or not password:
+            raise UsageError(f"the username or the password of entry {number} of http.users is empty")
+        if ":" in name or name in names:
+            raise UsageError(f"the username of entry {number} of http.users has a colon, or is another user's")
+        names.add(name)
+        permissions = frozenset(map(Permission, entry[http_options.USER_PERMISSIONS]))
+        found.append(User(name=name, password=password, permissions=permissions))
+    return tuple(found)
 
 
 def _key_store(options: Options) -> KeyStore | None:

@@ -7,9 +7,11 @@ is encrypted with a password that is made for it.
 
 import contextlib
 import os
+import re
 import secrets
 import shutil
 import ssl
+import stat
 import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -20,6 +22,9 @@ from seatunnel_core.errors import PlatformError, UsageError
 from seatunnel_core.server.transport.http_config import HttpConfig, KeyStore
 
 _PEM = b"-----BEGIN "
+_PLAIN_KEY = re.compile(rb"-----BEGIN (?!ENCRYPTED)[A-Z ]*PRIVATE KEY-----\r?\n(?!Proc-Type: 4,ENCRYPTED)")
+"""The first lines of a key that no password protects, in one of the formats that PEM has for keys."""
+
 _JAVA = (b"\xfe\xed\xfe\xed", b"\xce\xce\xce\xce")
 """The first bytes of the formats JKS and JCEKS."""
 
@@ -30,7 +35,8 @@ def server_context(config: HttpConfig) -> ssl.SSLContext:
     """Return the TLS of a node's https port.
 
     Raises:
-        UsageError: a store cannot be read, has not what it is to have, or its password is another one.
+        UsageError: a store cannot be read, has not what it is to have, or its password is another one; or others may
+            read a key that no password protects.
         PlatformError: what reads a store of its format is not installed.
     """
     assert config.key_store is not None, "https is not enabled without one"
@@ -52,15 +58,35 @@ def _take_key(context: ssl.SSLContext, store: KeyStore) -> None:
     content = _read("http.key-store-path", store)
     password = store.key_password or store.password or ""
     if _PEM in content:
-        pem = content
+        pem, is_plain = content, _PLAIN_KEY.search(content) is not None
     else:
+        is_plain = not store.password and not content.startswith(_JAVA)
         pem, password = _identity(store, _pkcs12("http.key-store-path", store, content)), ""
+    if is_plain:
+        _require_private(store)
     try:
         with _in_memory(pem) as path:
             context.load_cert_chain(path, password=password.encode)  # without one OpenSSL would ask the terminal
     except ssl.SSLError as error:
         reason = "its key and its certificate do not belong together, one of them is missing, or the password is wrong"
         raise _wrong("http.key-store-path", store, reason) from error
+
+
+def _require_private(store: KeyStore) -> None:
+    """Refuse a key that others may read: whoever has it can pretend to be this node.
+
+    Its group may read a file that belongs to root, as distributions and Kubernetes hand keys to services.
+
+    Raises:
+        UsageError: others may read or write the file.
+    """
+    found = store.path.stat()
+    shared = stat.S_IRGRP if found.st_uid == 0 else 0
+    if stat.S_IMODE(found.st_mode) & (stat.S_IRWXG | stat.S_IRWXO) & ~shared:
+        raise UsageError(
+            f"http.key-store-path: others may read the key in {store.path}, which no password protects: "
+            f"chmod 600 {store.path}, or 640 where it belongs to root and only its group is to read it"
+        )
 
 
 def _authorities(store: KeyStore) -> str:

@@ -1,5 +1,6 @@
 """The ports of a node, and the servers behind them."""
 
+import asyncio
 import contextlib
 import logging
 import socket
@@ -76,6 +77,11 @@ def rest_ports(config: HttpConfig) -> Iterator[tuple[Port, ...]]:
         yield tuple(found)
 
 
+def _is_fault(record: logging.LogRecord) -> bool:
+    """Return whether a record of ``uvicorn`` is one: a node that stops cancels what it still answers."""
+    return record.exc_info is None or not isinstance(record.exc_info[1], asyncio.CancelledError)
+
+
 def http_server(application: Any, tls: ssl.SSLContext | None = None) -> Any:
     """Return a server of ``uvicorn``, which serves a socket that listens."""
     import uvicorn
@@ -96,4 +102,5 @@ def http_server(application: Any, tls: ssl.SSLContext | None = None) -> Any:
     )
     config.load()
     config.ssl = tls
+    logging.getLogger("uvicorn.error").addFilter(_is_fault)
     return uvicorn.Server(config)

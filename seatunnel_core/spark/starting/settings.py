@@ -19,9 +19,10 @@ TASK_FAILURES = 4
 """How often Spark tries a task; ``local[N]`` alone would give it one attempt."""
 
 
-_QUICK_FLAGS = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmn16m")
+_QUICK_FLAGS = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmn16m", "-Xms64m")
 """Flags for a JVM that moves no rows: less compiling, no collector threads, and a first garbage collection after 100 MB
-less of garbage."""
+less of garbage. Without the last one the first heap is a 64th of the machine's memory, and fills up before anything of
+its older part is collected."""
 
 
 @frozen(kw_only=True)

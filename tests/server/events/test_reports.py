@@ -1,5 +1,6 @@
 """Events are told in their order, without holding anybody up, and not lost while nobody takes them."""
 
+import asyncio
 import json
 import threading
 import time
@@ -8,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from attrs import evolve
 
 from seatunnel_core.errors import ConfigError
 from seatunnel_core.server.events import reports, watching
 from seatunnel_core.server.events.reports import EventReports, http_post
-from seatunnel_core.server.events.watching import EventWatch, Known, events_between
+from seatunnel_core.server.events.watching import EventWatch, Known, events_between, surely_told
 from tests.server.nodes import until
 from tests.server.test_rest import JOB, ask, config_of, leading
 
@@ -120,12 +122,15 @@ def test_what_happened_between_two_looks() -> None:
 
 
 def test_a_leader_tells_what_its_jobs_become(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Not what they were when it began to lead."""
-    import asyncio
-
+    """And again what they had become when the leader before it may have ended without telling it."""
     monkeypatch.setattr(watching, "LOOK_S", 0.01)
     agent = leading(tmp_path, config_of(tmp_path))
-    ask(agent, "POST", "/submit-job?jobId=1&jobName=old", JOB)
+    state = agent.require_state()
+    ask(agent, "POST", "/submit-job?jobId=1&jobName=one", JOB)
+    record = state.job("1")
+    assert record is not None
+    state.put(evolve(record, job_id="0", name="old", since=record.since - 2 * watching.AGAIN_S))
+    state.put(evolve(record, job_id="1", name="one", since=record.since - 2 * watching._OWN_S))
     queue = EventReports(lambda _: None)
     put: list[Any] = []
     monkeypatch.setattr(queue, "put", put.append)
@@ -133,18 +138,28 @@ def test_a_leader_tells_what_its_jobs_become(tmp_path: Path, monkeypatch: pytest
     async def play() -> None:
         watch = asyncio.create_task(EventWatch(agent, queue).run())
         await asyncio.sleep(0.05)
-        assert put == []
-        record = agent.require_state().job("1")
-        assert record is not None
-        from attrs import evolve
-
-        agent.require_state().put(evolve(record, job_id="2", name="new"))
+        state.put(evolve(record, job_id="2", name="new"))
         await asyncio.sleep(0.05)
         watch.cancel()
 
     asyncio.run(play())
     queue.close()
-    assert [(each["jobId"], each["jobName"], each["jobStatus"]) for each in put] == [("2", "new", "PENDING")]
+    told = [(each["jobId"], each["jobName"], each["jobStatus"], each.get("repeated")) for each in put]
+    assert told == [("1", "one", "PENDING", True), ("2", "new", "PENDING", None)]
+
+
+def test_an_end_that_the_leader_before_may_not_have_told_is_told_again() -> None:
+    """However long nobody led since, and whatever the new leader has recorded by then."""
+    found = {
+        "long ago": Known(name="", state="FINISHED", since=1_000.0),
+        "before": Known(name="", state="FAILED", since=5_000.0),
+        "last": Known(name="", state="RUNNING", since=5_000.0 + watching.AGAIN_S),
+        "own": Known(name="", state="SCHEDULED", since=9_999.0),
+    }
+    assert set(surely_told(found, now=10_000.0)) == {"long ago"}
+    told = {each["jobId"] for each in events_between(surely_told(found, 10_000.0), found, 1)}
+    assert told == {"before", "last", "own"}
+    assert surely_told({}, now=10_000.0) == {}
 
 
 @pytest.mark.parametrize("url", ["ftp://a/", "file:///etc/passwd", "nowhere", ""])

@@ -46,7 +46,10 @@ def host(jobs: list[Job]) -> Host:
         jobs.append(Job(record))
         return jobs[-1]
 
-    return Host(make, pid=42, name="", boot="b", offered=0, clock=lambda: 100.0)
+    def look_at_java() -> tuple[int, list[Sample]]:
+        return 43, [Sample("jvm_threads_current", "", {}, 7)]
+
+    return Host(make, pid=42, name="", boot="b", offered=0, look_at_java=look_at_java, clock=lambda: 100.0)
 
 
 def ask(host: Host, **request: Any) -> Any:
@@ -136,7 +139,9 @@ def test_stop_and_leave(host: Host, jobs: list[Job]) -> None:
 
 
 def test_figures_are_those_of_all_jobs_of_any_term(host: Host, jobs: list[Job]) -> None:
-    assert ask(host, do="figures") == {"samples": []}
+    processes = {"host": 42, "java": 43}
+    java = ["jvm_threads_current", "", {}, 7]
+    assert ask(host, do="figures") == {"host": "", "processes": processes, "samples": [java]}
     ask(host, **order(term=7))
     assert len(jobs) == 1
-    assert ask(host, do="figures") == {"samples": [["SinkWriteCount", "_total", {"job_id": "1"}, 5]]}
+    assert ask(host, do="figures")["samples"] == [java, ["SinkWriteCount", "_total", {"job_id": "1"}, 5]]

@@ -38,7 +38,7 @@ def test_short_jobs_leave_a_node_as_it_was(
     after = short_jobs.settled(node)
     for kind, held in after.items():
         figure(f"{kind} after {warm} jobs: {before[kind]}; after {jobs} more: {held}")
-    for kind, more in (("agent", 4 + jobs / 150), ("host", 6 + jobs / 150), ("Python", 8), ("JVM", 250)):
+    for kind, more in (("agent", 4 + jobs / 150), ("host", 6 + jobs / 150), ("Python", 8), ("JVM", 120)):
         assert after[kind].resident - before[kind].resident < more * MIB, kind
     assert_no_more(before, after)
     state = (node.cluster.folder / "checkpoints/cluster").rglob("*")

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import time
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families 
 from prometheus_client.parser import text_string_to_metric_families as families
 
 from seatunnel_core.reporting.metrics import JobMetrics, PipelineMetrics
-from seatunnel_core.reporting.open_metrics import FAMILIES, samples
+from seatunnel_core.reporting.open_metrics import FAMILIES, Sample, samples
 from seatunnel_core.server.agent.agent import Agent
 from seatunnel_core.server.host.protocol import HostedJob, HostStatus
 from seatunnel_core.server.member_report import HostReport, MemberReport
@@ -40,7 +41,10 @@ def agent(tmp_path: Path) -> Agent:
         asked.append(request)
         pipeline = PipelineMetrics(id=1, name=NAME, phase="running")
         measured = JobMetrics(job_id="7", name=NAME, started_at=1.0, state="running", pipelines=(pipeline,))
-        return [{"samples": [json.loads(json.dumps(each.record())) for each in samples(measured)]}, {"older": 1}]
+        java = Sample("jvm_memory_bytes_used", "", {"address": "a", "host": "shared", "area": "heap"}, 9)
+        told = [json.loads(json.dumps(each.record())) for each in (java, *samples(measured))]
+        processes = {"host": os.getpid(), "java": 0}  # of the second one nothing can be told
+        return [{"host": "", "processes": processes, "samples": told}, {"older": 1}]
 
     found.ask_hosts = ask_hosts  # type: ignore[method-assign]
     found.asked = asked  # type: ignore[attr-defined]
@@ -66,7 +70,12 @@ def test_both_formats_have_what_seatunnel_calls_its_metrics(agent: Agent) -> Non
         )
         assert found["node_count"].samples[0].value == 1
         assert found["node_state"].samples[0].labels["address"] == agent.address
-        assert found["process_start_time_seconds"].samples[0].value > 1e9
+        started = {each.labels["process"]: each for each in found["process_start_time_seconds"].samples}
+        assert set(started) == {"agent", "host"}
+        assert started["host"].value > 1e9
+        assert started["host"].labels | {"host": "shared", "cluster": "seatunnel"} == started["host"].labels
+        (used,) = found["jvm_memory_bytes_used"].samples
+        assert (used.value, used.labels["cluster"], used.labels["area"]) == (9, "seatunnel", "heap")
         rows = [each for each in found["seatunnel_job_rows"].samples if each.labels["step"] == "read"]
         assert [(each.name, each.value, each.labels["job_name"]) for each in rows] == [
             ("seatunnel_job_rows_total", 5.0, NAME)

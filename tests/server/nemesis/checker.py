@@ -74,9 +74,8 @@ def _judge_job(ground: Ground, clients: Clients, work: Work, verdict: Verdict) -
         if not any(reason in error for reason in STATED):
             verdict.problems.append(f"{said}: nothing was played that it may fail of")
     verdict.problems += [f"{said}: {problem}" for problem in ends_of(history.of(work.job_id, "look", "resume"))]
-    verdict.problems += [
-        f"{said}: {problem}" for problem in stops(history.of(work.job_id, work.fate), work, state, error)
-    ]
+    told = of_last_life(history.of(work.job_id, work.fate, "resume"))
+    verdict.problems += [f"{said}: {problem}" for problem in stops(told, work, state, error)]
     whole = state == "FINISHED" or (work.streaming and state in STOPPED and TAKEN_BACK not in error)
     for target in work.targets:
         judge_rows(ground, target, state, said, verdict, whole=whole)
@@ -109,6 +108,13 @@ def ends_of(calls: list[Call]) -> Iterator[str]:
             if end and call.said != end:
                 yield f"it had ended as {end}, and was {call.said or 'unknown'} later"
             end = call.said if call.said in ENDS else end
+
+
+def of_last_life(calls: list[Call]) -> list[Call]:
+    """Return the calls behind the last resume that was acknowledged: a stop ends one life of a job."""
+    calls = sorted(calls, key=lambda call: call.began)
+    resumes = [number for number, call in enumerate(calls) if call.what == "resume" and call.acknowledged]
+    return calls[resumes[-1] + 1 :] if resumes else calls
 
 
 def stops(stops: list[Call], work: Work, state: str, error: str) -> Iterator[str]:

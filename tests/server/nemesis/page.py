@@ -46,7 +46,8 @@ again, and it then has to finish. Not played: a Spark cluster of others.
 What it has found, each with a test since: two masters that started in the same moment refused each other; a job failed
 for good when its storage did not answer in the moment in which it began; a full disk, met when it was opened, was taken
 for a wrong folder; a Spark that was killed while it started was logged as a bug; a job failed whose nodes were killed
-six times in a row, and one whose storage was read-only for a moment; a driver had PostgreSQL warn of each unit of rows.
+six times in a row, and one whose storage was read-only for a moment; a driver had PostgreSQL warn of each unit of rows;
+a node that was stopped while it waited for the leader's answer logged a traceback.
 
 A batch takes at most 20 minutes, its seed draws the cluster, the jobs, the faults and the moments, and kinds that
 were played least come first: the state file (`STATE=…`) knows them. Half of the time two things are broken together.

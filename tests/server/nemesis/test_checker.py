@@ -7,7 +7,7 @@ import pytest
 from attrs import evolve
 
 from tests.server.nemesis import checker
-from tests.server.nemesis.checker import Verdict, ends_of, judge, judge_rows, led_twice, stops
+from tests.server.nemesis.checker import Verdict, ends_of, judge, judge_rows, led_twice, of_last_life, stops
 from tests.server.nemesis.clients import Clients
 from tests.server.nemesis.ground import PLANS, Ground
 from tests.server.nemesis.history import Call, History
@@ -98,6 +98,14 @@ def test_a_stop_that_was_forgotten(tmp_path: Path) -> None:
     assert list(stops([], evolve(work, fate="run"), "CANCELED", "")) != []
     assert list(stops([], evolve(work, streaming=True), "FINISHED", "")) != []
     assert list(stops([call("savepoint", at=1, status=0)], work, "FINISHED", "")) == []
+
+
+def test_a_stop_counts_for_the_life_in_which_it_was_asked_for() -> None:
+    first, resumed, second = call("savepoint", at=1), call("resume", "taken", at=2), call("savepoint", at=3)
+    assert of_last_life([first]) == [first]
+    assert of_last_life([first, resumed]) == []
+    assert of_last_life([first, resumed, second]) == [second]
+    assert of_last_life([first, evolve(resumed, status=0)]) != []
 
 
 def test_two_that_lead_in_one_term() -> None:

@@ -46,7 +46,7 @@ SHOWN_BY = {
     "/loggers/{name}": "test_a_level_is_changed_and_reset",
     "/metrics": "test_both_formats_have_what_seatunnel_calls_its_metrics",
     "/openmetrics": "test_both_formats_have_what_seatunnel_calls_its_metrics",
-    "/permissions": "test_a_viewer_sees_everything_and_changes_nothing",
+    "/permissions": "test_a_user_may_do_what_he_is_allowed",
     "/openapi.json": "test_the_interface_is_described",
 }
 """By path: the test that shows it."""

@@ -1,6 +1,5 @@
 """Who is let in, by which port: users by v2 and v1, members and clients by signatures, and nobody's web page."""
 
-import asyncio
 import base64
 import json
 import tempfile
@@ -10,11 +9,14 @@ from typing import Any
 import pytest
 from attrs import evolve
 
+from seatunnel_core.config.http_options import Permission
 from seatunnel_core.control.signing import BOOT, Secret
 from seatunnel_core.server.agent.agent import Agent
 from seatunnel_core.server.rest.access import Door
-from seatunnel_core.server.rest.application import application
-from seatunnel_core.server.transport.http_config import HttpConfig
+from seatunnel_core.server.rest.application import USER_ROUTES
+from seatunnel_core.server.rest.route import looking
+from seatunnel_core.server.transport.http_config import HttpConfig, User
+from tests.server.rest.asked import answered
 from tests.server.test_rest import config_of, leading
 
 HERE, AWAY = ("127.0.0.1", 4711), ("192.0.2.7", 4711)
@@ -29,39 +31,10 @@ def agent_of(folder: Path, **http: Any) -> Agent:
 
 
 def status_of(
-    agent: Agent,
-    path: str,
-    *,
-    client: tuple[str, int] | None = AWAY,
-    signed: bool = False,
-    door: Door,
-    method: str = "GET",
-    **headers: str,
+    agent: Agent, path: str, *, door: Door, client: tuple[str, int] | None = AWAY, **more: Any
 ) -> tuple[int, dict[str, str], bytes]:
     """Ask as a client at an address would, and return status, headers and body."""
-    sent: list[dict[str, Any]] = []
-    scope = {
-        "type": "http",
-        "method": method,
-        "path": path,
-        "raw_path": path.encode(),
-        "query_string": b"",
-        "root_path": "",
-        "scheme": "http",
-        "server": ("node", 80),
-        "client": client,
-        "headers": [(b"host", b"192.0.2.1:8080"), *((key.encode(), text.encode()) for key, text in headers.items())],
-    }
-
-    async def receive() -> dict[str, Any]:
-        return {"type": "http.request", "body": b"", "more_body": False}
-
-    async def send(message: dict[str, Any]) -> None:
-        sent.append(message)
-
-    asyncio.run(application(agent, signed=signed, door=door)(scope, receive, send))
-    found = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
-    return sent[0]["status"], found, b"".join(message.get("body", b"") for message in sent[1:])
+    return answered(agent, path, door=door, client=client, host="192.0.2.1:8080", **more)
 
 
 ANYWHERE = Door(local=False)
@@ -94,21 +67,71 @@ def test_the_password_is_asked_for_on_all_ports(tmp_path: Path) -> None:
     assert status_of(agent, "/overview", signed=True, door=ANYWHERE, authorization=HUNTER)[0] == 401
 
 
-def test_a_viewer_sees_everything_and_changes_nothing(tmp_path: Path) -> None:
-    agent = agent_of(tmp_path, login=("admin", "hunter2"), viewer=("eve", "looks"))
-    eve = "Basic " + base64.b64encode(b"eve:looks").decode()
-    for who, permissions in ((HUNTER, ["look", "change"]), (eve, ["look"])):
+EVE = "Basic " + base64.b64encode(b"eve:looks").decode()
+
+
+def test_a_user_may_do_what_he_is_allowed(tmp_path: Path) -> None:
+    eve = User(name="eve", password="looks", permissions=frozenset({Permission.LOOK, Permission.STOP}))
+    agent = agent_of(tmp_path, login=("admin", "hunter2"), users=(eve,))
+    for who, permissions in ((HUNTER, [each.value for each in Permission]), (EVE, ["look", "stop"])):
         status, _, body = status_of(agent, "/permissions", door=ANYWHERE, authorization=who)
         assert (status, json.loads(body)["permissions"]) == (200, permissions)
     for path, signed in (("", False), ("/hazelcast/rest/maps", True)):
-        asked = {"door": ANYWHERE, "signed": signed, "authorization": eve}
+        asked = {"door": ANYWHERE, "signed": signed, "authorization": EVE}
         assert status_of(agent, f"{path}/running-jobs", **asked)[0] == 200  # type: ignore[arg-type]
-        for method, what in (("POST", "submit-job"), ("POST", "check"), ("POST", "stop-job"), ("DELETE", "loggers/x")):
+        stopped = status_of(agent, f"{path}/stop-job", method="POST", body=b'{"jobId": "1"}', **asked)  # type: ignore[arg-type]
+        assert stopped[0] != 403
+        for method, what in (("POST", "submit-job"), ("POST", "check"), ("DELETE", "loggers/x")):
             status, _, body = status_of(agent, f"{path}/{what}", method=method, **asked)  # type: ignore[arg-type]
             assert (status, json.loads(body)["code"]) == (403, "forbidden")
     for wrong in (b"eve:hunter2", b"admin:looks", b"eve:"):
         authorization = "Basic " + base64.b64encode(wrong).decode()
         assert status_of(agent, "/overview", door=ANYWHERE, authorization=authorization)[0] == 401
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "needed"),
+    [
+        ("GET", "/running-jobs", "", "look"),
+        ("POST", "/check", "{}", "check"),
+        ("POST", "/encrypt-config", "{}", "check"),
+        ("POST", "/submit-job", "{}", "submit"),
+        ("POST", "/submit-job?isStartWithSavePoint=true&jobId=1", "{}", "restore submit"),
+        ("POST", "/submit-job/upload?isStartWithSavePoint=true", "", "restore submit"),
+        ("POST", "/submit-jobs", "[{}]", "submit"),
+        ("POST", "/submit-jobs", '[{}, {"params": {"isStartWithSavePoint": true, "jobId": 1}}]', "restore submit"),
+        ("POST", "/stop-job", '{"jobId": 1}', "stop"),
+        ("POST", "/stop-job", '{"jobId": 1, "isStopWithSavePoint": "true"}', "savepoint stop"),
+        ("POST", "/stop-jobs", '[{"jobId": 1}, {"jobId": 2, "isStopWithSavePoint": true}]', "savepoint stop"),
+        ("POST", "/savepoint", '{"jobId": 1}', "savepoint"),
+        ("POST", "/update-tags", "{}", "operate"),
+        ("POST", "/loggers/seatunnel.x?level=INFO", "", "operate"),
+        ("DELETE", "/loggers/seatunnel.x", "", "operate"),
+    ],
+)
+def test_each_deed_has_its_permission(tmp_path: Path, method: str, path: str, body: str, needed: str) -> None:
+    path, _, query = path.partition("?")
+    permissions = frozenset(map(Permission, needed.split()))
+    for missing in permissions:
+        users = (User(name="eve", password="looks", permissions=frozenset(Permission) - {missing}),)
+        agent = agent_of(tmp_path, login=("admin", "hunter2"), users=users)
+        status, _, answer = status_of(
+            agent, path, method=method, query=query, body=body.encode(), door=ANYWHERE, authorization=EVE
+        )
+        assert (status, json.loads(answer)["message"]) == (
+            403,
+            f"this user may not do that: it needs {missing.value}",
+        )
+    users = (User(name="eve", password="looks", permissions=permissions),)
+    agent = agent_of(tmp_path, login=("admin", "hunter2"), users=users)
+    asked = {"query": query, "body": body.encode(), "door": ANYWHERE, "authorization": EVE}
+    assert status_of(agent, path, method=method, **asked)[0] != 403  # type: ignore[arg-type]
+
+
+def test_whatever_is_no_get_needs_more_than_to_look() -> None:
+    changing = [route for route in USER_ROUTES if route.method != "GET"]
+    assert len(changing) > 10
+    assert not [route.path for route in changing if route.needs is looking]
 
 
 def test_v1_is_served_where_it_is_switched_on(tmp_path: Path) -> None:

@@ -50,23 +50,40 @@ def test_a_job_is_submitted_as_a_file(tmp_path: Path) -> None:
     assert ask(agent, "POST", "/submit-job/upload", JOB)[0] == 400
 
 
+def upload_with(agent: Agent, number: int, job: str, variables: str) -> tuple[int, Any]:
+    """Submit a job as a file, with values for its variables."""
+    field = f'--B\r\nContent-Disposition: form-data; name="variables"\r\n\r\n{variables}\r\n'
+    file = f'--B\r\nContent-Disposition: form-data; name="config_file"; filename="a.conf"\r\n\r\n{job}\r\n--B--\r\n'
+    kind: Any = {"content-type": "multipart/form-data; boundary=B"}
+    return ask(agent, "POST", f"/submit-job/upload?jobId={number}", field + file, **kind)[:2]
+
+
 def test_an_upload_may_have_values_for_the_variables_of_its_job(tmp_path: Path) -> None:
     """In the form, as addresses are logged on their way."""
     agent = leading(tmp_path, config_of(tmp_path))
     job = HOCON.replace("uploaded", "${name}")
-
-    def submitted(number: int, variables: str) -> tuple[int, Any]:
-        field = f'--B\r\nContent-Disposition: form-data; name="variables"\r\n\r\n{variables}\r\n'
-        file = f'--B\r\nContent-Disposition: form-data; name="config_file"; filename="a.conf"\r\n\r\n{job}\r\n--B--\r\n'
-        kind: Any = {"content-type": "multipart/form-data; boundary=B"}
-        return ask(agent, "POST", f"/submit-job/upload?jobId={number}", field + file, **kind)[:2]
-
-    assert submitted(1, '{"name": "hunter2 }"}') == (200, {"jobId": "1", "jobName": "hunter2 }"})
+    found = upload_with(agent, 1, job, '{"name": "hunter2 }"}')
+    assert found == (200, {"jobId": "1", "jobName": "hunter2 }"})
     for number, wrong in enumerate(('{"name": 1}', "[]", "{", '["a"]', '{"name": "\\ud800"}', '{"name": {}}'), 2):
-        status, answer = submitted(number, wrong)
+        status, answer = upload_with(agent, number, job, wrong)
         assert (status, answer["code"]) == (400, "invalid_form"), answer
         assert '{"day": "2026-01-31"}' in answer["message"]
     assert set(local_store(tmp_path).read()) == {"job/1"}
+
+
+def test_a_value_that_is_used_as_a_secret_is_refused_and_not_stored(tmp_path: Path) -> None:
+    """It was kept in clear in the record of the job, for everybody who may read the storage of the cluster."""
+    agent = leading(tmp_path, config_of(tmp_path))
+    job = """source { Http { plugin_output = f, url = "http://h/x", headers { Authorization = "Bearer ${TOKEN}" } } }
+      sink { Console { plugin_input = f } }"""
+    status, answer = upload_with(agent, 1, job, '{"TOKEN": "hunter2"}')
+    assert (status, answer["code"]) == (400, "config_error")
+    assert "${TOKEN} is used in the secret source.Http.headers.Authorization" in answer["message"]
+    assert "hunter2" not in json.dumps(answer)
+    status, answer = upload_with(agent, 2, job, "{}")
+    assert status == 400
+    assert "${TOKEN} is not set. Set TOKEN in the environment of the nodes" in answer["message"]
+    assert local_store(tmp_path).read() == {}
 
 
 def test_a_job_that_was_never_claimed_may_be_restored_and_one_that_may_have_been_is_marked_otherwise(

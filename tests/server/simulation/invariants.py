@@ -138,7 +138,8 @@ class EachEndsOnce(Invariant):
         excused = "hosts in a row" in ended.error and (asked.kind == "poison" or killed >= MOST_DEATHS)
         if ended.state is JobState.FAILED and not excused:
             raise ViolationError(f"the job {ended.job_id} ({asked.kind}) failed: {ended.error}")
-        if ended.state is JobState.CANCELED and ended.job_id not in world.cancelled_at:
+        unbegun = ended.attempts == 0 and ended.job_id in world.savepoints_wanted  # there is nothing to save
+        if ended.state is JobState.CANCELED and not unbegun and ended.job_id not in world.cancelled_at:
             raise ViolationError(f"the job {ended.job_id} was cancelled, and no wish for that is recorded: {ended}")
         if ended.state is JobState.SAVEPOINT_DONE and Wanted.SAVEPOINT not in asked.attempted:
             raise ViolationError(f"the job {ended.job_id} was savepointed, and nobody asked for that")
@@ -249,7 +250,8 @@ class NothingGrows(Invariant):
     MOST_BYTES = 46_000
     """Beside the jobs, each of which is one more thing."""
 
-    BYTES_OF_JOB = 1_000
+    BYTES_OF_JOB = 2_400
+    """600 for the record of one that has ended, with its plan, in the snapshots of four terms that follow fast."""
 
     def each_second(self, world: "World") -> None:
         things, size = world.shared.size()

@@ -103,6 +103,7 @@ class World:
         self.ends: dict[str, list[EndedJob]] = {}
         self.unfenced_ends: set[str] = set()
         self.cancelled_at: dict[str, float] = {}
+        self.savepoints_wanted: set[str] = set()
         self.hosts: dict[int, Process] = {}
         self.killed_with: Counter[str] = Counter()
         self.calm_since: float | None = None
@@ -326,6 +327,8 @@ class World:
             self.records[record.job_id] = record
             if record.wanted in (Wanted.CANCEL, Wanted.CANCEL_AT_ONCE):
                 self.cancelled_at.setdefault(record.job_id, self.now)
+            elif record.wanted is Wanted.SAVEPOINT:
+                self.savepoints_wanted.add(record.job_id)
             if earlier is not None and record.attempt > earlier.attempt:
                 self.counts["attempts"] += 1
                 dead = (each.boot for each in self.hosts.values() if not each.alive)

@@ -29,7 +29,8 @@ class Identity:
         return b"".join(each.public_bytes(form.Encoding.PEM) for each in (self.certificate, *self.chain))
 
     def write_pem(self, path: Path, password: str | None = None) -> Path:
-        """Write key and certificates, and return the path."""
+        """Write key and certificates into a file that others may not read, and return the path."""
+        path.touch(0o600)
         path.write_bytes(self.key_pem(password) + self.certificates_pem())
         return path
 

@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from seatunnel_core.errors import UsageError
+from seatunnel_core.config.http_options import Permission
+from seatunnel_core.errors import SeaTunnelError, UsageError
 from seatunnel_core.server.agent.node_config import node_config
-from seatunnel_core.server.transport.http_config import HttpConfig
+from seatunnel_core.server.transport.http_config import HttpConfig, User
 
 
 def told(folder: Path, keys: str, *, port: int | None = None, secret: bool = True) -> HttpConfig:
@@ -109,19 +110,24 @@ def test_a_password_needs_a_secret_on_the_member_port(tmp_path: Path) -> None:
         told(tmp_path, LOGIN, secret=False)
 
 
-VIEWER = "viewer-username: eve, viewer-password: looks"
+USERS = "users: [{username: eve, password: looks, permissions: [look, stop]}]"
 
 
-def test_a_second_user_may_look(tmp_path: Path) -> None:
-    found = told(tmp_path, f"enable-http: true, {LOGIN}, {VIEWER}")
-    assert found.viewer == ("eve", "looks")
+def test_further_users_have_permissions(tmp_path: Path) -> None:
+    found = told(tmp_path, f"enable-http: true, {LOGIN}, {USERS}")
+    permissions = frozenset({Permission.LOOK, Permission.STOP})
+    assert found.users == (User(name="eve", password="looks", permissions=permissions),)
     assert "looks" not in repr(found)
     for keys, said in (
-        (VIEWER, "enable-basic-auth"),
-        (f"{LOGIN}, viewer-username: eve", "go together"),
-        (f"{LOGIN}, viewer-password: looks", "go together"),
-        (f"{LOGIN}, viewer-username: admin, viewer-password: looks", "another name"),
-        (f"{LOGIN}, viewer-username: 'e:ve', viewer-password: looks", "another name"),
+        (USERS, "enable-basic-auth"),
+        (f"{LOGIN}, users: [{{username: eve, permissions: [look]}}]", "needs the option 'password'"),
+        (f"{LOGIN}, users: [{{username: eve, password: looks}}]", "needs the option 'permissions'"),
+        (f"{LOGIN}, users: [{{password: looks, permissions: [look]}}]", "needs the option 'username'"),
+        (f"{LOGIN}, {USERS.replace('looks', chr(39) * 2)}", "is empty"),
+        (f"{LOGIN}, {USERS.replace('eve', 'admin')}", "another user"),
+        (f"{LOGIN}, {USERS.replace('eve', chr(39) + 'e:ve' + chr(39))}", "colon"),
     ):
-        with pytest.raises(UsageError, match=said):
+        with pytest.raises(SeaTunnelError, match=said):
             told(tmp_path, f"enable-http: true, {keys}")
+    with pytest.raises(SeaTunnelError, match="look, check"):
+        told(tmp_path, f"enable-http: true, {LOGIN}, {USERS.replace('stop', 'dance')}")

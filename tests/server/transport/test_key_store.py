@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.serialization import pkcs12
 
 from seatunnel_core.errors import UsageError
 from seatunnel_core.server.transport.http_config import HttpConfig, KeyStore
@@ -125,6 +127,7 @@ def test_a_store_that_is_not_usable_is_named_with_the_option(tmp_path: Path) -> 
     node = NODE.write_pem(tmp_path / "locked.pem", "pass")
     (tmp_path / "no-key.pem").write_bytes(NODE.certificates_pem())
     (tmp_path / "other.pem").write_bytes(ROOT.key_pem() + NODE.certificates_pem())
+    (tmp_path / "other.pem").chmod(0o600)
     (tmp_path / "text.p12").write_text("what is this")
     for path, password, reason in (
         (node, "wrong-one", "the password is wrong"),
@@ -144,3 +147,38 @@ def test_a_store_that_is_not_usable_is_named_with_the_option(tmp_path: Path) -> 
     empty.write_bytes(NODE.key_pem())
     with pytest.raises(UsageError, match=r"http\.trust-store-path"):
         context(KeyStore(path=node, password="pass"), KeyStore(path=empty))
+
+
+TAKEN = {0o600: True, 0o640: os.geteuid() == 0, 0o660: False, 0o604: False, 0o644: False}
+"""By the rights of a file: whether a node takes the key in it; its group may read one that belongs to root."""
+
+
+@pytest.mark.parametrize("mode", TAKEN)
+def test_a_key_that_others_may_read_is_refused(tmp_path: Path, mode: int) -> None:
+    plain = KeyStore(path=NODE.write_pem(tmp_path / "plain.pem"))
+    older = KeyStore(path=tmp_path / "older.pem")
+    form = serialization.PrivateFormat.TraditionalOpenSSL
+    key = NODE.key.private_bytes(serialization.Encoding.PEM, form, serialization.NoEncryption())
+    older.path.write_bytes(NODE.certificates_pem() + key)
+    unlocked = KeyStore(path=tmp_path / "unlocked.p12")
+    unlocked.path.write_bytes(
+        pkcs12.serialize_key_and_certificates(b"n", NODE.key, NODE.certificate, None, serialization.NoEncryption())
+    )
+    for store in (plain, older, unlocked):
+        store.path.chmod(mode)
+        if TAKEN[mode]:
+            context(store)
+            continue
+        with pytest.raises(UsageError, match=f"others may read the key in .*: chmod 600 {store.path}"):
+            context(store)
+
+
+def test_a_key_with_a_password_may_lie_where_others_read_it(tmp_path: Path) -> None:
+    locked = KeyStore(path=NODE.write_pem(tmp_path / "locked.pem", "pass"), password="pass")
+    older = KeyStore(path=tmp_path / "older.pem", password="pass")
+    form, cipher = serialization.PrivateFormat.TraditionalOpenSSL, serialization.BestAvailableEncryption(b"pass")
+    older.path.write_bytes(NODE.key.private_bytes(serialization.Encoding.PEM, form, cipher) + NODE.certificates_pem())
+    store = KeyStore(path=NODE.write_pkcs12(tmp_path / "node.p12", "pass"), password="pass")
+    for each in (locked, older, store):
+        each.path.chmod(0o644)
+        context(each)

@@ -1,0 +1,114 @@
+"""Requests of users on their way to the leader: signed at the first try, and none waits for another one."""
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+from attrs import evolve
+
+from seatunnel_core.control.signing import BOOT, Doorkeeper, Secret
+from seatunnel_core.server.agent.peers import Peers
+from tests.server.agent.test_agent_parts import config
+
+SECRET = Secret(b"s" * 64)
+
+
+class Member(ThreadingHTTPServer):
+    """A member that lets in who knows the secret, and holds up a request for ``/slow``."""
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.keeper = Doorkeeper(SECRET, "test")
+        self.answers: list[int] = []
+        self.carried_out: list[bytes] = []
+        self.is_slow = threading.Event()
+        self.goes_on = threading.Event()
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: Member
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["content-length"]))
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        keeper = self.server.keeper
+        status = 401 if keeper.refusal(headers, "POST", self.path) else 200
+        self.server.answers.append(status)
+        if status == 200:
+            self.server.carried_out.append(body)
+            if self.path == "/slow":
+                self.server.is_slow.set()
+                self.server.goes_on.wait(20)
+        self.send_response(status)
+        for name, value in {**keeper.answered(headers, status, body), BOOT: keeper.boot}.items():
+            self.send_header(name, value)
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def member() -> Iterator[Member]:
+    with Member() as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        yield server
+        server.goes_on.set()
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture
+def peers(tmp_path: Path) -> Iterator[Peers]:
+    found = Peers(evolve(config(tmp_path), secret=SECRET))
+    yield found
+    found.close()
+
+
+async def forwarded(peers: Peers, member: Member, body: bytes, target: str = "/fast") -> bytes:
+    address = f"127.0.0.1:{member.server_address[1]}"
+    return (await peers.forward(address, "POST", target, body, "text/plain")).body
+
+
+def test_a_request_is_signed_as_the_one_before_it(member: Member, peers: Peers) -> None:
+    async def play() -> None:
+        for number in range(20):
+            assert await forwarded(peers, member, b"%d" % number) == b"%d" % number
+
+    asyncio.run(play())
+    assert member.answers == [401, *[200] * 20]
+
+
+def test_a_member_that_was_started_again_is_asked_again_and_carries_each_out_once(member: Member, peers: Peers) -> None:
+    async def play() -> None:
+        assert await forwarded(peers, member, b"1") == b"1"
+        member.keeper = Doorkeeper(SECRET, "test")
+        assert await forwarded(peers, member, b"2") == b"2"
+
+    asyncio.run(play())
+    assert member.answers == [401, 200, 401, 200]
+    assert member.carried_out == [b"1", b"2"]
+
+
+def test_no_request_waits_for_another_one(member: Member, peers: Peers) -> None:
+    async def play() -> None:
+        slow = asyncio.create_task(forwarded(peers, member, b"slow", "/slow"))
+        await asyncio.to_thread(member.is_slow.wait, 20)
+        for number in range(3):
+            assert await forwarded(peers, member, b"%d" % number) == b"%d" % number
+        assert not slow.done()
+        member.goes_on.set()
+        assert await slow == b"slow"
+        await asyncio.gather(*(forwarded(peers, member, b"%d" % number) for number in range(50)))
+
+    asyncio.run(play())
+    assert member.answers.count(401) <= 8
+    assert len(member.carried_out) == 54
