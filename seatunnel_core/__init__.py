@@ -2,10 +2,11 @@
 
 ``import seatunnel_core as st`` offers what an application needs: ``st.Job`` builds and runs a job, ``st.JobHandle`` is
 one that runs, ``st.JobReport`` what became of it, ``st.SeaTunnelError`` the root of everything that it raises. Each is
-imported when it is first used, so that importing the package costs nothing.
+imported when it is first used, so that importing the package costs nothing; ``dir(st)`` has all names from the start.
 """
 
 import logging
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -13,9 +14,12 @@ from seatunnel_core.moved import keep_moved_modules
 
 if TYPE_CHECKING:
     from seatunnel_core.application.handle import JobHandle
-    from seatunnel_core.application.job import Job, Rows
+    from seatunnel_core.application.job import Job
+    from seatunnel_core.application.rows import Rows
+    from seatunnel_core.connectors.source_function import source
     from seatunnel_core.errors import ConfigError, JobFailedError, SeaTunnelError, UsageError
     from seatunnel_core.reporting.report import JobOutcome, JobProgress, JobReport, PipelineView
+    from seatunnel_core.transforms.row_function import transform
 
 __all__ = [
     "ConfigError",
@@ -29,11 +33,13 @@ __all__ = [
     "Rows",
     "SeaTunnelError",
     "UsageError",
+    "source",
+    "transform",
 ]
 
 _HOMES = {
     "Job": "application.job",
-    "Rows": "application.job",
+    "Rows": "application.rows",
     "JobHandle": "application.handle",
     "JobOutcome": "reporting.report",
     "JobProgress": "reporting.report",
@@ -43,14 +49,23 @@ _HOMES = {
     "JobFailedError": "errors",
     "SeaTunnelError": "errors",
     "UsageError": "errors",
+    "source": "connectors.source_function",
+    "transform": "transforms.row_function",
 }
 
 logging.getLogger("seatunnel").addHandler(logging.NullHandler())
 keep_moved_modules()
 
 
-def __getattr__(name: str) -> Any:
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{home}"), name)
+def __dir__() -> list[str]:
+    return sorted((*__all__, *(name for name in globals() if name.startswith("__"))))
+
+
+if not TYPE_CHECKING:  # a checker would take any name for one of ours
+
+    def __getattr__(name: str) -> Any:
+        home = _HOMES.get(name)
+        if home is None:
+            # With name and object, Python itself says which name was probably meant.
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name, obj=sys.modules[__name__])
+        return getattr(import_module(f"{__name__}.{home}"), name)

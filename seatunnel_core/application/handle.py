@@ -3,7 +3,9 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Self, TypeVar
 
+from seatunnel_core.application import notebook
 from seatunnel_core.claiming.handover import ForeignSavepoint
+from seatunnel_core.claiming.increments import job_to_go_on_with
 from seatunnel_core.claiming.job_id import new_job_id
 from seatunnel_core.config.engine import EngineConfig
 from seatunnel_core.config.job_file import RawJob
@@ -11,9 +13,10 @@ from seatunnel_core.errors import JobFailedError, UsageError
 from seatunnel_core.job.restoring import Restore
 from seatunnel_core.job.savepoint import JobSavepoint
 from seatunnel_core.registry import lookup
+from seatunnel_core.reporting import html
 from seatunnel_core.reporting.metrics import JobMetrics
 from seatunnel_core.reporting.open_metrics import own_page
-from seatunnel_core.reporting.report import JobOutcome, JobReport
+from seatunnel_core.reporting.report import JobOutcome, JobReport, sums
 from seatunnel_core.runtime.job_run import JobRun
 from seatunnel_storage_api.state import CheckpointInfo
 
@@ -23,6 +26,9 @@ if TYPE_CHECKING:
     from seatunnel_core.connectors.memory.sink import MemorySink
 
 T = TypeVar("T")
+
+SHOWN_EVERY_S = 0.5
+"""Seconds between two pictures of a job's progress."""
 
 
 class JobHandle:
@@ -43,6 +49,9 @@ class JobHandle:
         master: str | None,
     ) -> "JobHandle":
         """Claim the job and start it; raise as ``Job.submit`` does."""
+        if job_id is None and begin_with is None:
+            job_id = job_to_go_on_with(raw, engine, None)
+            restore = None if job_id is None else Restore()
         job_run = JobRun(
             raw,
             engine,
@@ -59,6 +68,14 @@ class JobHandle:
             raise
         return cls(job_run)
 
+    def __repr__(self) -> str:
+        metrics = self.metrics()
+        return f"<JobHandle {metrics.name!r} ({self.job_id}) {metrics.state}: {sums(metrics.pipelines)}>"
+
+    def _repr_html_(self) -> str:
+        report = self._run.wait(0)
+        return html.metrics_html(self.metrics()) if report is None else html.report_html(report)
+
     @property
     def job_id(self) -> str:
         """The job's id, for ``submit(restore=…)`` and ``seatunnel -r``."""
@@ -68,19 +85,25 @@ class JobHandle:
         """Return the report, or ``None`` if the job has not ended within ``timeout`` seconds."""
         return self._run.wait(timeout)
 
-    def result(self) -> JobReport:
+    def result(self, *, progress: bool = False) -> JobReport:
         """Wait for the end and return the report; an interrupt meanwhile stops the job after a last checkpoint.
+
+        Args:
+            progress: Whether a notebook shows how the job stands, in place. Elsewhere nothing is shown.
 
         Raises:
             JobFailedError: A pipeline failed; the message names each with its error.
             KeyboardInterrupt: After an interrupt, once the job has stopped.
         """
+        output = notebook.Output(wanted=progress)
         try:
-            report = self._run.wait()
+            while (report := self._run.wait(SHOWN_EVERY_S)) is None:
+                output.show(self)
         except KeyboardInterrupt:
             self.cancel()
+            output.show(self)
             raise
-        assert report is not None, "a wait without a timeout ends with a report"
+        output.show(html.InShort(report))
         if report.outcome is JobOutcome.FAILED:
             raise JobFailedError(_what_failed(report))
         return report

@@ -11,23 +11,23 @@
     report = job.run()
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from seatunnel_core.application import outline
 from seatunnel_core.application.handle import JobHandle
+from seatunnel_core.application.rows import Options, Rows
 from seatunnel_core.claiming.handover import ForeignSavepoint
 from seatunnel_core.config.engine import load_engine
 from seatunnel_core.config.job_file import Kind, job_from_code
-from seatunnel_core.errors import UsageError
+from seatunnel_core.connectors.source_function import SourceFunction
+from seatunnel_core.errors import RowError, UsageError
 from seatunnel_core.job.restoring import ChosenCheckpoint, Restore, SavepointName
 from seatunnel_core.reporting.report import JobReport
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import DataFrame
-
-Options = Mapping[str, Any]
 
 
 class Job:
@@ -40,11 +40,19 @@ class Job:
         self._nodes: list[tuple[Kind, str, dict[str, Any]]] = []
         self._names: set[str] = set()
 
-    def source(self, identifier: str, options: Options | None = None, /, *, name: str = "", **more: Any) -> "Rows":
+    def __repr__(self) -> str:
+        return f"<Job {self.name!r}: {outline.in_short(self._nodes)}>"
+
+    def _repr_html_(self) -> str:
+        return outline.as_html(f"Job {self.name}: {outline.in_short(self._nodes)}", self._nodes)
+
+    def source(
+        self, identifier: str | SourceFunction[...], options: Options | None = None, /, *, name: str = "", **more: Any
+    ) -> "Rows":
         """Add a source, and return its rows.
 
         Args:
-            identifier: The plugin's name, as in job files: ``"LocalFile"``.
+            identifier: The plugin's name, as in job files: ``"LocalFile"``. Or a function with ``@st.source``.
             options: Its options by name, for names that are no Python identifiers, such as ``{"row.num": 10}``.
             name: The node's name in messages and checkpoints; generated if it is empty. Give names to the nodes of a
                 job that is to be restored after nodes were added or removed.
@@ -53,7 +61,16 @@ class Job:
         Raises:
             UsageError: Another node of the job has this name.
         """
-        return self._add(Kind.SOURCE, identifier, {**(options or {}), **more}, name, ())
+        given = {**(options or {}), **more}
+        if isinstance(identifier, str):
+            return self._add(Kind.SOURCE, identifier, given, name, ())
+        if not isinstance(identifier, SourceFunction):
+            raise UsageError(
+                f"a source is the name of a plugin, or a function with @st.source; found {identifier!r}. Rows that are "
+                "there already go to from_rows, and tables to from_arrow"
+            )
+        free = "" if identifier.name in self._names else identifier.name
+        return self._add(Kind.SOURCE, "PythonFunction", {**given, "function": identifier}, name or free, ())
 
     def from_arrow(self, data: Any, *, name: str = "", **more: Any) -> "Rows":
         """Add the rows of an object with the Arrow PyCapsule interface as a source, and return them.
@@ -77,6 +94,53 @@ class Job:
             raise UsageError(f"from_arrow: {error}") from error
         return self.source("Memory", {"data": held}, name=name, **more)
 
+    def from_rows(
+        self,
+        rows: Iterable[Mapping[str, Any]],
+        *,
+        schema: "Mapping[str, Any] | pa.Schema | None" = None,
+        name: str = "",
+        **more: Any,
+    ) -> "Rows":
+        """Add rows of Python as a source, and return them: a list or an iterator of mappings from column to value.
+
+        They are read now, to their end and once, and are held in memory: 1 GiB at most. So each row arrives once at a
+        sink that is exactly-once, although an iterator can be read only once; the job then warns that only an iterator
+        of the same rows can resume it in another process.
+
+        Without a schema the types of the values decide, of all rows and in whatever order they come: each column needs
+        one Python type, or ``int`` beside ``float``, where ``None`` and an absent key are null. No value is changed.
+        ``nesting="tables"`` makes child tables of lists, as in files of JSON.
+
+        Args:
+            rows: The rows.
+            schema: The columns, ``{"city": "string", "inhabitants": "bigint"}`` by the names of types in job files, or
+                a ``pyarrow.Schema``.
+            name: The node's name, as in ``source``.
+            **more: Further options of the source ``Memory``.
+
+        Raises:
+            UsageError: A value fits no column, or not with those of other rows: the message names row and key. Or the
+                rows are no mappings, have no columns, or more than 1 GiB.
+        """
+        from seatunnel_core.connectors.memory.held import hold_rows
+        from seatunnel_core.rows.schema_block import table_schema, written_in_python
+
+        if hasattr(rows, "__arrow_c_stream__") or not isinstance(rows, Iterable):
+            hint = "use from_arrow" if hasattr(rows, "__arrow_c_stream__") else "give a list or an iterator of mappings"
+            raise UsageError(f"from_rows: found a {type(rows).__name__}; {hint}")
+        try:
+            declared = None if schema is None else table_schema(written_in_python(schema))
+        except ValueError as error:
+            raise UsageError(f"from_rows: {error}") from error
+        if declared is not None and (declared.primary_key or declared.constraint_keys or declared.comment):
+            raise UsageError("from_rows: a schema has columns only here, without keys and comments")
+        try:
+            held = hold_rows(rows, declared and declared.columns)
+        except RowError as error:
+            raise UsageError(f"from_rows: {error}") from error
+        return self.source("Memory", {"data": held}, name=name, **more)
+
     def _add(self, kind: Kind, identifier: str, options: dict[str, Any], name: str, inputs: Sequence["Rows"]) -> "Rows":
         name = name or self._free_name(kind, identifier)
         if name in self._names:
@@ -96,20 +160,62 @@ class Job:
         number = 1 + sum(1 for other, _, _ in self._nodes if other is kind)
         return f"{identifier}-{kind.value}-{number}"
 
-    def run(self, **how: Any) -> JobReport:
+    def run(
+        self,
+        *,
+        job_id: str | None = None,
+        restore: str | None = None,
+        checkpoint: str | Sequence[str] = (),
+        savepoint: str | None = None,
+        from_savepoint: str | None = None,
+        from_storage: str | None = None,
+        retract: bool = False,
+        accept_duplicates: bool = False,
+        allow_non_restored_state: bool = False,
+        take_over: bool = False,
+        master: str | None = None,
+        engine_config: Path | str | None = None,
+        progress: bool = True,
+    ) -> JobReport:
         """Run the job to its end and return its report.
 
         An interrupt (Ctrl-C, or the stop button of a notebook) stops it after a last checkpoint.
 
         Args:
-            **how: The arguments of ``submit``, whose errors are raised too.
+            job_id: This and what follows are the arguments of ``submit``, whose errors are raised too.
+            restore: As in ``submit``.
+            checkpoint: As in ``submit``.
+            savepoint: As in ``submit``.
+            from_savepoint: As in ``submit``.
+            from_storage: As in ``submit``.
+            retract: As in ``submit``.
+            accept_duplicates: As in ``submit``.
+            allow_non_restored_state: As in ``submit``.
+            take_over: As in ``submit``.
+            master: As in ``submit``.
+            engine_config: As in ``submit``.
+            progress: Whether a notebook shows how the job stands, in place. Elsewhere nothing is shown.
 
         Raises:
             JobFailedError: A pipeline failed; the others ran to their end.
             KeyboardInterrupt: After an interrupt, once the job has stopped.
         """
-        with self.submit(**how) as handle:
-            return handle.result()
+        handle = self.submit(
+            job_id=job_id,
+            restore=restore,
+            checkpoint=checkpoint,
+            savepoint=savepoint,
+            from_savepoint=from_savepoint,
+            from_storage=from_storage,
+            retract=retract,
+            accept_duplicates=accept_duplicates,
+            allow_non_restored_state=allow_non_restored_state,
+            take_over=take_over,
+            master=master,
+            engine_config=engine_config,
+        )
+        with handle:
+            return handle.result(progress=progress)
 
     def submit(
         self,
@@ -200,58 +306,3 @@ def _begin_with(
         accept_duplicates=asked.accept_duplicates,
         allow_non_restored_state=asked.allow_non_restored_state,
     )
-
-
-class Rows:
-    """The output of a source or a transform, to which further nodes are added."""
-
-    def __init__(self, job: Job, name: str) -> None:
-        self.job = job
-        self.name = name
-
-    def transform(self, identifier: str, options: Options | None = None, /, *, name: str = "", **more: Any) -> "Rows":
-        """Add a transform of these rows and return its output; the arguments are those of ``Job.source``."""
-        return self.job._add(Kind.TRANSFORM, identifier, {**(options or {}), **more}, name, (self,))
-
-    def map_batches(
-        self, function: "Callable[[pa.RecordBatch], pa.RecordBatch]", *, name: str = "", **options: Any
-    ) -> "Rows":
-        """Add a Python function from an Arrow record batch to another one, and return its output.
-
-        It runs in Spark tasks and must return the same rows however the input is divided into batches.
-        """
-        return self.transform("Python", {"function": function}, name=name, **options)
-
-    def map_frame(
-        self, function: "Callable[..., DataFrame]", /, *others: "Rows", name: str = "", **options: Any
-    ) -> "Rows":
-        """Add a Python function from a Spark DataFrame, or from several, to another one, and return its output.
-
-        Spark's plan decides what the frame holds: the rows of a work unit if the plan works row by row, otherwise all
-        rows of the sources, in one query, which a streaming job refuses. ``scope="unit"`` or ``scope="all"`` decides
-        instead, and is required for a function that asks for rows while it plans.
-        """
-        return self._transformed("DataFrame", {"function": function, **options}, name, others)
-
-    def sql(self, query: str, /, *others: "Rows", name: str = "", **options: Any) -> "Rows":
-        """Add a query of Spark SQL over these rows and ``others``, each a view of its node's name; return its output.
-
-        A query that combines rows runs once over all rows of the sources, as in ``map_frame``.
-        """
-        return self._transformed("SparkSql", {"query": query, **options}, name, others)
-
-    def _transformed(self, identifier: str, options: Options, name: str, others: Sequence["Rows"]) -> "Rows":
-        return self.job._add(Kind.TRANSFORM, identifier, dict(options), name, (self, *others))
-
-    def collect(self, *others: "Rows", name: str = "", **options: Any) -> None:
-        """Add a sink that keeps the rows in this process for ``JobHandle.collected``.
-
-        It keeps 16 MB at most, unless the option ``limit`` has another value.
-        """
-        self.sink("Memory", options, *others, name=name)
-
-    def sink(
-        self, identifier: str, options: Options | None = None, /, *others: "Rows", name: str = "", **more: Any
-    ) -> None:
-        """Add a sink of these rows, and of ``others`` if there are any; the arguments are those of ``Job.source``."""
-        self.job._add(Kind.SINK, identifier, {**(options or {}), **more}, name, (self, *others))

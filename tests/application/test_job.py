@@ -1,5 +1,6 @@
 """Jobs from Python: built, run, stopped, resumed and refused."""
 
+import json
 import re
 import subprocess
 import sys
@@ -45,6 +46,7 @@ def rows_in(folder: Path) -> list[dict[str, Any]]:
 
 
 @pytest.mark.spark
+@pytest.mark.xdist_group("jobs of Python")
 def test_job_runs_and_reports(tmp_path: Path, engine: Path) -> None:
     job, out = cities_job(tmp_path)
     with job.submit(engine_config=engine, master="local[2]", job_id="first") as handle:
@@ -81,48 +83,49 @@ def assert_metrics_are_what_lies_there(handle: st.JobHandle, read: Path, out: Pa
 
 
 @pytest.mark.spark
-def test_finished_job_moves_nothing_when_it_is_restored(tmp_path: Path, engine: Path) -> None:
-    job, out = cities_job(tmp_path)
-    job.run(engine_config=engine, master="local[2]", job_id="first")
-    report = job.run(engine_config=engine, restore="first")
-    assert report.ended_before
-    assert report.pipelines[0].rows_committed == 3
-    assert len(rows_in(out)) == 3
+@pytest.mark.xdist_group("jobs of Python")
+@pytest.mark.usefixtures("one_spark_for_all")
+class TestOnASession:
+    """That of the application, so that Spark starts once; the job before this has one of its own."""
 
+    def test_finished_job_moves_nothing_when_it_is_restored(self, tmp_path: Path, engine: Path) -> None:
+        job, out = cities_job(tmp_path)
+        job.run(engine_config=engine, job_id="first")
+        report = job.run(engine_config=engine, restore="first")
+        assert report.ended_before
+        assert report.pipelines[0].rows_committed == 3
+        assert len(rows_in(out)) == 3
 
-@pytest.mark.spark
-def test_stopped_job_goes_on_where_it_was(tmp_path: Path, engine: Path) -> None:
-    def job() -> st.Job:
-        slow = st.Job("slow", {"checkpoint.interval": 60_000, "parallelism": 1})
-        rows = slow.source(
-            "FakeSource",
-            {"row.num": 400, "split.num": 8, "split.read-interval": 300},
-            name="numbers",
-            schema={"fields": {"number": "bigint", "word": "string"}},
-        )
-        rows.sink("LocalFile", name="out", path=str(tmp_path / "out"), file_format_type="parquet")
-        return slow
+    def test_stopped_job_goes_on_where_it_was(self, tmp_path: Path, engine: Path) -> None:
+        def job() -> st.Job:
+            slow = st.Job("slow", {"checkpoint.interval": 60_000, "parallelism": 1})
+            rows = slow.source(
+                "FakeSource",
+                {"row.num": 400, "split.num": 8, "split.read-interval": 300},
+                name="numbers",
+                schema={"fields": {"number": "bigint", "word": "string"}},
+            )
+            rows.sink("LocalFile", name="out", path=str(tmp_path / "out"), file_format_type="parquet")
+            return slow
 
-    with job().submit(engine_config=engine, master="local[2]", job_id="slow") as handle:
-        assert handle.wait(timeout=0.1) is None
-        while not handle.checkpoints():
-            handle.wait(timeout=0.05)
-        report = handle.cancel()
-    assert report is not None
-    assert report.outcome is st.JobOutcome.STOPPED
-    report = job().run(engine_config=engine, restore="slow", master="local[2]")
-    assert report.outcome is st.JobOutcome.FINISHED
-    assert len(rows_in(tmp_path / "out")) == 400
+        with job().submit(engine_config=engine, job_id="slow") as handle:
+            assert handle.wait(timeout=0.1) is None
+            while not handle.checkpoints():
+                handle.wait(timeout=0.05)
+            report = handle.cancel()
+        assert report is not None
+        assert report.outcome is st.JobOutcome.STOPPED
+        report = job().run(engine_config=engine, restore="slow")
+        assert report.outcome is st.JobOutcome.FINISHED
+        assert len(rows_in(tmp_path / "out")) == 400
 
-
-@pytest.mark.spark
-def test_failed_pipeline_is_named_with_file_line_and_column(tmp_path: Path, engine: Path) -> None:
-    job, out = cities_job(tmp_path)
-    (tmp_path / "cities.csv").write_text(CITIES + "Atlantis,Ocean,many\n")
-    with pytest.raises(st.JobFailedError, match=r"pipeline 1 .*cities\.csv.*line 5.*inhabitants") as caught:
-        job.run(engine_config=engine, master="local[2]")
-    assert "Traceback" not in str(caught.value)
-    assert rows_in(out) == []
+    def test_failed_pipeline_is_named_with_file_line_and_column(self, tmp_path: Path, engine: Path) -> None:
+        job, out = cities_job(tmp_path)
+        (tmp_path / "cities.csv").write_text(CITIES + "Atlantis,Ocean,many\n")
+        with pytest.raises(st.JobFailedError, match=r"pipeline 1 .*cities\.csv.*line 5.*inhabitants") as caught:
+            job.run(engine_config=engine)
+        assert "Traceback" not in str(caught.value)
+        assert rows_in(out) == []
 
 
 def test_unknown_id_cannot_be_restored(tmp_path: Path, engine: Path) -> None:
@@ -158,6 +161,7 @@ def test_wrong_option_is_found_before_anything_starts(tmp_path: Path, engine: Pa
     assert not (tmp_path / "checkpoints").exists()
 
 
+@pytest.mark.torture
 @pytest.mark.spark
 def test_the_page_about_it_runs(tmp_path: Path) -> None:
     (tmp_path / "cities.csv").write_text(CITIES)
@@ -170,6 +174,35 @@ def test_the_page_about_it_runs(tmp_path: Path) -> None:
 def test_tables_in_memory_go_through_spark_and_back_as_the_page_says(tmp_path: Path) -> None:
     small = [{"city": "BERNE", "inhabitants": 134_794}, {"city": "GABORONE", "inhabitants": 246_325}]
     assert run_page("memory", tmp_path) == str(small)
+
+
+@pytest.mark.torture
+@pytest.mark.spark
+def test_rows_of_python_go_through_spark_as_the_page_says(tmp_path: Path) -> None:
+    assert run_page("rows", tmp_path) == "2"
+    (written,) = (tmp_path / "output" / "rows").glob("*.json")
+    assert sorted(map(json.loads, written.read_text().splitlines()), key=str) == [
+        {"city": "Berne", "inhabitants": 134794},
+        {"city": "Lima", "inhabitants": None},
+    ]
+
+
+@pytest.mark.torture
+@pytest.mark.spark
+def test_a_function_is_a_source_as_the_page_says(tmp_path: Path) -> None:
+    assert run_page("source", tmp_path) == "6"
+    lines = [line for file in (tmp_path / "output" / "sales").glob("*.json") for line in file.read_text().splitlines()]
+    assert sorted((row["month"], row["number"]) for row in map(json.loads, lines)) == [
+        (f"2024-0{month}", number) for month in (1, 2, 3) for number in (10, 11)
+    ]
+
+
+@pytest.mark.torture
+@pytest.mark.spark
+def test_a_function_is_a_transform_as_the_page_says(tmp_path: Path) -> None:
+    assert run_page("transform", tmp_path) == "1"
+    (written,) = (tmp_path / "output" / "sizes").glob("*.json")
+    assert json.loads(written.read_text()) == {"city": "Berne", "size": "small"}
 
 
 def run_page(block: str, folder: Path) -> str:

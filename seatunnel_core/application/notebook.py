@@ -1,0 +1,43 @@
+"""What a notebook shows while a job runs: one output below the cell, which IPython's display handle updates in place.
+
+Jupyter, JupyterLab, VS Code and nbconvert understand it without a widget. The thread that runs the cell updates it,
+because an output of another thread may land below another cell.
+"""
+
+import sys
+from typing import Any, Protocol
+
+
+class Shown(Protocol):
+    """An object with a form for notebooks and one for the rest."""
+
+    def _repr_html_(self) -> str: ...
+
+
+class Output:
+    """The place below the cell that runs. In a program that is no notebook it shows nothing."""
+
+    def __init__(self, *, wanted: bool) -> None:
+        self._wanted = wanted and _in_notebook()
+        self._handle: Any = None
+        self._last: dict[str, str] = {}
+
+    def show(self, shown: Shown) -> None:
+        """Show an object as it is now, in the place of what was shown before."""
+        if not self._wanted:
+            return
+        content = {"text/html": shown._repr_html_(), "text/plain": repr(shown)}
+        if self._handle is None:
+            from IPython.display import display
+
+            self._handle = display(content, raw=True, display_id=True)
+        elif content != self._last:
+            self._handle.update(content, raw=True)
+        self._last = content
+
+
+def _in_notebook() -> bool:
+    """Return whether this code runs in a kernel, which alone can show HTML; IPython is not imported to learn it."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    return hasattr(shell, "kernel")

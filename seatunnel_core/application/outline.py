@@ -1,0 +1,38 @@
+"""The outline of a job that is built in code: its nodes without their options, some of which are secret."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from seatunnel_core.config.job_file import Kind
+from seatunnel_core.quantity import pick
+from seatunnel_core.reporting.html import section, table
+
+Node = tuple[Kind, str, Mapping[str, Any]]
+"""Kind, plugin and options of a node; among these ``name`` and ``plugin_input``."""
+
+
+def in_short(nodes: Iterable[Node]) -> str:
+    """Return how many nodes there are of each kind: ``1 source, 2 sinks``."""
+    kinds = [kind for kind, _, _ in nodes]
+    return ", ".join(pick(kinds.count(kind), kind.value) for kind in Kind if kind in kinds) or "no nodes yet"
+
+
+def as_html(title: str, nodes: Sequence[Node]) -> str:
+    """Return the nodes as a table, in the order in which they were added."""
+    rows = [
+        (kind.value, str(options["name"]), plugin, ", ".join(options.get("plugin_input", ())))
+        for kind, plugin, options in nodes
+    ]
+    return section(title, table(("node", "name", "plugin", "rows of"), rows, numbers_from=4))
+
+
+def leading_to(name: str, nodes: Sequence[Node]) -> list[Node]:
+    """Return the node of this name behind those whose rows it takes, and whose rows these take."""
+    wanted = {name}
+    found: list[Node] = []
+    for node in reversed(nodes):  # a node is added behind those that it takes rows of
+        options = node[2]
+        if options["name"] in wanted:
+            wanted.update(options.get("plugin_input", ()))
+            found.append(node)
+    return found[::-1]
