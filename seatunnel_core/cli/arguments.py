@@ -46,6 +46,9 @@ class RunArguments(Command):
     """``local[*]``, ``local[N]`` or ``spark://…``; ``None`` leaves it to ``spark.master`` in the job's ``env``."""
 
     check: bool
+    verbose: bool
+    """Whether ``check`` shows the options at their defaults, too."""
+
     background: bool
     """Whether the job is left to a process of its own."""
 
@@ -149,6 +152,7 @@ def _of_job_file(values: argparse.Namespace, restoring: RestoreArguments, typed:
         restoring=restoring,
         master=values.master,
         check=values.check,
+        verbose=values.verbose,
         background=getattr(values, "async"),
         ui=values.ui,
         begun_to=values.begun_to,
@@ -198,13 +202,13 @@ def _empty_parser() -> Parser:
                 "seatunnel plugins",
                 "seatunnel help [NAME]",
                 "seatunnel checkpoints VERB",
+                "seatunnel state VERB",
             )
         ),
         description="Moves data exactly once, on Spark. Kill it at any time; the command that it prints first goes on.",
         epilog=f"other commands:\n{commands}\n\n"
         "exit code: 0 done, 1 failed, 2 wrong usage or configuration, 130 stopped\n"
         "Ctrl-C stops after a last checkpoint; a second Ctrl-C stops at once.",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
 
@@ -239,6 +243,7 @@ def _add_instead(parser: Parser) -> None:
         "--dry-run",
         help="look at the files and the sources, print the plan and the guarantees, move no row",
     )
+    parser.add_argument("--verbose", action="store_true", help="with --check: also show the options at their defaults")
     flag("--encrypt", help="print the job file with its secrets encrypted, as shade.identifier in its env says")
     flag("--decrypt", help="print the job file with its secrets in the clear")
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from seatunnel_core.claiming.job_id import new_job_id
+from seatunnel_core.cli.job_files import begun_before_this, read_job
 from seatunnel_core.cli.resume import program, resume_command
 from seatunnel_core.spark.starting.log_folder import log_folder
 
@@ -21,13 +22,14 @@ def run_in_background(arguments: "RunArguments") -> int:
     The job's output goes to a file. If the job ends before it has begun, the output is printed and the job's exit code
     returned.
     """
-    job_id = arguments.restore or arguments.set_job_id or new_job_id()
+    begun_before = begun_before_this(arguments, read_job(arguments))
+    job_id = arguments.restore or arguments.set_job_id or begun_before or new_job_id()
     output = log_folder(os.environ) / f"{job_id}.out"
     output.parent.mkdir(parents=True, exist_ok=True)
     reads, writes = os.pipe()
     with open(reads, "rb") as begun:
         try:
-            job = _start(_command(arguments, job_id, begun_to=writes), output, keep=writes)
+            job = _start(_command(arguments, job_id, begun_before, begun_to=writes), output, keep=writes)
         finally:
             os.close(writes)
         try:
@@ -45,9 +47,10 @@ def run_in_background(arguments: "RunArguments") -> int:
     return 0
 
 
-def _command(arguments: "RunArguments", job_id: str, *, begun_to: int) -> list[str]:
+def _command(arguments: "RunArguments", job_id: str, begun_before: str | None, *, begun_to: int) -> list[str]:
     typed = [argument for argument in arguments.typed if argument != "--async"]
-    named = [] if arguments.restore or arguments.set_job_id else ["--set-job-id", job_id]
+    how = "--set-job-id" if begun_before is None else "-r"
+    named = [] if arguments.restore or arguments.set_job_id else [how, job_id]
     return [*program(), *typed, *named, "--begun-to", str(begun_to)]
 
 

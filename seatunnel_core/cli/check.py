@@ -1,11 +1,14 @@
 """``seatunnel --check``: shows what a job would do, without importing what only a running job needs."""
 
+import os
 from typing import TYPE_CHECKING
 
 from seatunnel_core.cli.job_files import read_job
 from seatunnel_core.planning.check import check_report, spark_to_ask
 from seatunnel_core.planning.planner import plan_job
 from seatunnel_core.registry import lookup
+from seatunnel_core.spark.starting.java import find_java
+from seatunnel_core.spark.starting.settings import cache_folder
 
 if TYPE_CHECKING:
     from seatunnel_core.cli.arguments import RunArguments
@@ -19,7 +22,10 @@ def check(arguments: "RunArguments") -> int:
         PlatformError: Spark is needed to find out columns, and does not start.
     """
     request = read_job(arguments)
+    java = find_java(os.environ, cache_folder(os.environ))
     job = plan_job(request.raw, lookup, request.engine, name=arguments.name, master=arguments.master, look=True)
     with spark_to_ask(job, master=arguments.master) as spark:
-        print(check_report(job, request.engine, master=arguments.master, spark=spark))
+        report = check_report(job, request.engine, master=arguments.master, spark=spark, verbose=arguments.verbose)
+    print(report)
+    print(f"Java {java.version}: {java.home}")
     return 0

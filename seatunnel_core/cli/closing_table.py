@@ -4,11 +4,13 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from seatunnel_core.cli.restore_arguments import with_flags
+from seatunnel_core.cli.terminal.pipeline_table import NARROWEST
 from seatunnel_core.quantity import count, duration, pick
 from seatunnel_core.reporting.report import JobOutcome, JobReport, PipelineView
+from seatunnel_core.reporting.shown_pipelines import shown_pipelines
 
-MOST_LINES = 50
-"""Pipelines that are shown one by one; the failed ones always are."""
+MOST_TABLES = 20
+"""Tables of a pipeline that are shown one by one, the largest first."""
 
 SHORTEST_NAME = 12
 """Characters that a pipeline's name keeps, however narrow the terminal is."""
@@ -35,10 +37,11 @@ def closing_table(report: JobReport, resume_command: str, *, width: int | None =
     lines = [
         "",
         f"Job {report.job_id} ({report.name}) {_WORDS[report.outcome]}",
-        f"  {when} {_moment(report.started_at)}, ended {_moment(report.ended_at)}, took {took}",
+        *_times(when, report, took, narrow=width is not None and width < NARROWEST),
         "",
         *_table(report.pipelines, width),
     ]
+    lines += _told(report.pipelines)
     if report.resumed:
         lines += ["", "Rows are those of the whole job; time, checkpoints and restarts are those of this run."]
     if report.ended_before:
@@ -63,6 +66,24 @@ def closing_table(report: JobReport, resume_command: str, *, width: int | None =
     return "\n".join(lines)
 
 
+def _times(when: str, report: JobReport, took: str, *, narrow: bool) -> list[str]:
+    parts = [f"{when} {_moment(report.started_at)}", f"ended {_moment(report.ended_at)}", f"took {took}"]
+    return [f"  {part}" for part in parts] if narrow else [f"  {', '.join(parts)}"]
+
+
+def _told(pipelines: Sequence[PipelineView]) -> list[str]:
+    """Return the rows of each table, and to what rows were added, of the pipelines that have such lines."""
+    lines = []
+    for view in pipelines:
+        whose = "" if len(pipelines) == 1 else f"pipeline {view.id}: "
+        shown = sorted(view.table_rows.items(), key=lambda each: (-each[1], each[0]))[:MOST_TABLES]
+        lines += [f"  {whose}{table}: {pick(rows, 'row')} committed" for table, rows in shown]
+        if len(view.table_rows) > MOST_TABLES:
+            lines.append(f"  {whose}… and {count(len(view.table_rows) - MOST_TABLES)} more tables")
+        lines += [f"  {whose}{sentence}" for sentence in view.added]
+    return ["", *lines] if lines else []
+
+
 def _repeated(pipelines: Sequence[PipelineView]) -> list[str]:
     """Return lines about rows that were written and discarded, which no other figure contains."""
     units = sum(view.units_repeated for view in pipelines)
@@ -79,7 +100,9 @@ def _moment(seconds: float) -> str:
 
 
 def _table(pipelines: Sequence[PipelineView], width: int | None) -> list[str]:
-    shown = _shown(pipelines)
+    if width is not None and width < NARROWEST:
+        return [line for view in shown_pipelines(pipelines) for line in _in_lines(view)]
+    shown = shown_pipelines(pipelines)
     rows = [_HEADINGS, *(_cells(f"{view.id} {view.name}", view.phase, [view]) for view in shown)]
     if len(shown) < len(pipelines):
         rows.append((f"… and {count(len(pipelines) - len(shown))} more", *[""] * (len(_HEADINGS) - 1)))
@@ -94,12 +117,16 @@ def _table(pipelines: Sequence[PipelineView], width: int | None) -> list[str]:
     return ["  " + _aligned(row, widths).rstrip() for row in rows]
 
 
-def _shown(pipelines: Sequence[PipelineView]) -> list[PipelineView]:
-    if len(pipelines) <= MOST_LINES:
-        return list(pipelines)
-    failed = [view for view in pipelines if view.failure]
-    others = [view for view in pipelines if not view.failure]
-    return sorted([*failed, *others[: max(0, MOST_LINES - len(failed))]], key=lambda view: view.id)
+def _in_lines(view: PipelineView) -> list[str]:
+    """Return the same of one pipeline without columns, for a terminal that has no room for them."""
+    skipped = f", {count(view.rows_skipped)} skipped" if view.rows_skipped else ""
+    restarts = f", {pick(view.restarts, 'restart')}" if view.restarts else ""
+    return [
+        f"{view.id} {view.name}",
+        f"  {view.phase}, {count(view.rows_read)} read{skipped}",
+        f"  {count(view.rows_written)} written, {count(view.rows_committed)} committed",
+        f"  {pick(view.checkpoints_completed, 'checkpoint')}{restarts}",
+    ]
 
 
 def _cells(name: str, state: str, views: Sequence[PipelineView]) -> tuple[str, ...]:

@@ -3,7 +3,6 @@
 import contextlib
 import json
 import os
-import re
 import signal
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,6 +25,7 @@ from seatunnel_core.control.cluster_jobs import format_of
 from seatunnel_core.control.node_client import NoLeaderError
 from seatunnel_core.control.signing import SECRET_FILE, read_secret
 from seatunnel_core.errors import PlatformError, StoredValueError, UsageError
+from seatunnel_core.planning.variable_uses import Use, refuse_secrets, uses
 
 if TYPE_CHECKING:
     from seatunnel_core.cli.cluster_arguments import ClusterArguments
@@ -41,8 +41,6 @@ LEADERLESS_S = 20.0
 """So long a client waits for a cluster that can be reached to have a leader: longer than an election takes."""
 
 EXIT_CODES = {"FINISHED": 0, "FAILED": 1, "CANCELED": STOPPED, "SAVEPOINT_DONE": STOPPED}
-
-_PLACEHOLDER = re.compile(r"\$\{\??([A-Za-z_][A-Za-z0-9_]*)")
 
 
 @frozen(kw_only=True)
@@ -148,7 +146,7 @@ def _submit(client: ClusterClient, arguments: "ClusterArguments") -> int:
         "name": arguments.name or "",
         "text": text,
         "format": format_of(arguments.config.name),
-        "variables": {**_own_variables(text), **arguments.variables},
+        "variables": _variables(text, str(arguments.config), arguments.variables),
         "restore": arguments.restore is not None,
     }
     print(f"Start submit job, job id: {job_id}, with plugin jar []", flush=True)
@@ -192,9 +190,31 @@ def _ask_patiently(client: ClusterClient, request: Mapping[str, Any]) -> Any:
             time.sleep(POLL_S)
 
 
-def _own_variables(text: str) -> dict[str, str]:
-    """Return the variables of a job that this machine's environment has: a node has another one."""
-    return {name: os.environ[name] for name in _PLACEHOLDER.findall(text) if name in os.environ}
+def _variables(
+    text: str, name: str, given: Mapping[str, str], environment: Mapping[str, str] = os.environ
+) -> dict[str, str]:
+    """Return the variables that go with a job: those of ``-i``, and those of this machine's environment that it uses.
+
+    A node has another environment. Secrets stay here, as the cluster stores what comes with a job.
+
+    Raises:
+        ConfigError: ``-i`` gives a secret.
+    """
+    problems = Problems()
+    refuse_secrets(text, name, given, problems)
+    problems.raise_errors()
+    sent: dict[str, str] = dict(given)
+    kept: dict[str, Use] = {}
+    for use in uses(text, name, given, environment):
+        if use.is_secret:
+            kept.setdefault(use.name, use)
+        elif use.name not in given:
+            sent[use.name] = environment[use.name]
+    for variable, use in kept.items():
+        sent.pop(variable, None)
+        where = f"{use.position}: ${{{variable}}}"
+        print(f"{where} stays here, as {use.keys} is a secret: nodes take their own", flush=True)
+    return sent
 
 
 def _wait(client: ClusterClient, job_id: str, *, expected: str = "FINISHED") -> int:

@@ -4,9 +4,10 @@ A new subcommand is a module with a class derived from ``Command`` and a ``Subco
 """
 
 import argparse
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from attrs import frozen
 
@@ -36,8 +37,35 @@ class Command(ABC):
         """
 
 
+class HelpText(argparse.HelpFormatter):
+    """Keeps the lines of a text, and wraps those that are wider than the terminal below where they began.
+
+    In a line of two columns that is the second one, as far as half of the width is left for it.
+    """
+
+    def start_section(self, heading: str | None) -> None:
+        """Begin a section, whose heading is wrapped, too."""
+        super().start_section(heading and "\n".join(_wrapped(heading, self._width - 1, "")))
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        return "\n".join(part for line in text.splitlines() for part in _wrapped(line, width, indent))
+
+
+def _wrapped(line: str, width: int, indent: str) -> list[str]:
+    import textwrap
+
+    columns = re.match(r"\s*(?:\S+ )*\S+ {2,}(?=\S)|\s*", line)
+    assert columns is not None
+    place = len(columns[0]) if len(columns[0]) <= width // 2 else len(line) - len(line.lstrip()) + 4
+    hanging = indent + " " * place
+    return textwrap.wrap(line, width, initial_indent=indent, subsequent_indent=hanging, break_on_hyphens=False) or [""]
+
+
 class Parser(argparse.ArgumentParser):
     """A parser that raises ``UsageError`` instead of ending the process, so that one place decides on exit codes."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **{"formatter_class": HelpText, **options})
 
     def error(self, message: str) -> NoReturn:
         """Raise ``UsageError`` with the message, as a sentence."""

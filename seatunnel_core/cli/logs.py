@@ -11,6 +11,12 @@ from typing import Any
 ROOT = "seatunnel"
 """Everything that we log is under this logger; libraries' own loggers stay as they are."""
 
+REACHING = frozenset(
+    {"urllib3", "requests", "botocore", "boto3", "s3transfer", "fsspec", "oss2", "azure", "google", "hdfs", "hvac"}
+    | {"paramiko", "pyiceberg", "sqlalchemy", "asyncmy", "psycopg", "confluent_kafka", "kazoo", "asyncio", "pyspark"}
+)
+"""Libraries that reach services and stores, by the names of their loggers."""
+
 CONTEXT = ("job", "pipeline", "checkpoint", "code")
 """The attributes of a record that name its origin, and the code of the error that it reports."""
 
@@ -59,10 +65,23 @@ class WritingHandler(logging.Handler):
 
 
 @contextmanager
-def logs_sent_to(write: Callable[[str], None], *, level: str, format: str) -> Iterator[None]:
+def logs_sent_to(
+    write: Callable[[str], None],
+    *,
+    level: str,
+    format: str,
+    wanted: Callable[[logging.LogRecord], bool] = lambda _: True,
+) -> Iterator[None]:
     """Send log records to ``write``, and nowhere else, while the context is open.
 
-    The warnings of libraries are sent too, except for those of Spark's connection, which the engine reports itself.
+    What libraries warn of is sent too. Those by which we reach services and stores repeat what the engine reports
+    itself: their lines are for programs, and for who asks for more than warnings, except those of Spark's connection.
+
+    Args:
+        write: Takes each formatted record.
+        level: The least level of our records.
+        format: ``json``, or text.
+        wanted: Whether a record of ours is sent.
     """
     logger, root = logging.getLogger(ROOT), logging.getLogger()
     before = logger.handlers, logger.propagate, logger.level
@@ -70,7 +89,10 @@ def logs_sent_to(write: Callable[[str], None], *, level: str, format: str) -> It
     for each in (handler, of_libraries):
         each.setFormatter(JsonFormatter() if format == "json" else TextFormatter())
     of_libraries.setLevel(logging.WARNING)
+    detailed = format == "json" or level.upper() in ("DEBUG", "INFO")
     of_libraries.addFilter(lambda record: "py4j" not in record.pathname)
+    of_libraries.addFilter(lambda record: detailed or record.name.partition(".")[0] not in REACHING)
+    handler.addFilter(wanted)
     logger.handlers, logger.propagate = [handler], False
     logger.setLevel(level)
     root.addHandler(of_libraries)  # py4j logs to the root logger, which without a handler prints tracebacks

@@ -19,6 +19,7 @@ from collections.abc import Sequence
 from seatunnel_core.cli.arguments import parse
 from seatunnel_core.cli.command import DONE, FAILED, STOPPED, WRONG_USAGE
 from seatunnel_core.cli.restore_arguments import with_flags
+from seatunnel_core.cli.terminal.cursor import show_cursor
 from seatunnel_core.errors import SeaTunnelError, UsageError
 
 _GARBAGE = (20_000, 20, 20)
@@ -35,6 +36,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):  # not every terminal has every letter, and no file name is only text
         sys.stdout.reconfigure(errors="backslashreplace")
     code = DONE
+    show_cursor()
     if argv is None:
         gc.set_threshold(*_GARBAGE)
     try:

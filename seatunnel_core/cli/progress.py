@@ -2,30 +2,31 @@
 
 import sys
 import time
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
 from seatunnel_core.cli.closing_table import closing_table
+from seatunnel_core.cli.terminal.pipeline_table import (
+    ENDED,
+    PipelineTable,
+    RateMeter,
+    checkpoint,
+    splits,
+    state,
+    summary,
+)
+from seatunnel_core.cli.terminal.text import in_colour, wrapped
 from seatunnel_core.errors import StoredValueError
-from seatunnel_core.quantity import count, duration, pick, rate, size
+from seatunnel_core.quantity import count, rate, size
 from seatunnel_core.reporting.pipeline_record import pipeline_view
 from seatunnel_core.reporting.report import JobProgress, JobReport, PipelineView
 
 if TYPE_CHECKING:
-    from rich.console import Console, RenderableType
+    from rich.console import Console
 
 LINES_OF_THEIR_OWN = 10
 """The largest number of pipelines with a plain line each; more are summed up in one."""
-
-NARROW = 110
-"""Columns of a terminal below which the table leaves out what matters least."""
-
-_COLUMNS = ("state", "splits", "rows", "bytes", "rows/s", "checkpoint")
-_WIDE_ONLY = ("splits", "bytes")
-
-_ENDED = ("finished", "stopped", "failed", "fenced")
 
 
 class Display(Protocol):
@@ -42,25 +43,6 @@ class Display(Protocol):
 
     def close(self) -> None:
         """Release the screen, with its content as it is."""
-
-
-class RateMeter:
-    """Rows per second of each pipeline over the last few seconds."""
-
-    def __init__(self, *, window_s: float = 5.0, clock: Callable[[], float] = time.monotonic) -> None:
-        self._window_s = window_s
-        self._clock = clock
-        self._samples: dict[int, deque[tuple[float, int]]] = {}
-
-    def rows_per_second(self, view: PipelineView) -> float:
-        """Take a sample and return the rate; 0 until there are two samples at different times."""
-        now = self._clock()
-        samples = self._samples.setdefault(view.id, deque())
-        samples.append((now, view.rows_read))
-        while len(samples) > 2 and samples[0][0] < now - self._window_s:
-            samples.popleft()
-        (first_time, first_rows), (last_time, last_rows) = samples[0], samples[-1]
-        return max(0.0, (last_rows - first_rows) / (last_time - first_time)) if last_time > first_time else 0.0
 
 
 class PlainDisplay(Display):
@@ -83,7 +65,7 @@ class PlainDisplay(Display):
         rates = {view.id: self._rates.rows_per_second(view) for view in progress.pipelines}
         many = len(progress.pipelines) > LINES_OF_THEIR_OWN
         for view in progress.pipelines:
-            news = "" if many and view.phase in _ENDED else _news(view)
+            news = "" if many and view.phase in ENDED else _news(view)
             if news != self._last_news.get(view.id, ""):
                 self._last_news[view.id] = news
                 if news:
@@ -91,12 +73,12 @@ class PlainDisplay(Display):
         if self._clock() < self._next:
             return
         self._next = self._clock() + self._interval_s
-        running = [view for view in progress.pipelines if view.phase not in _ENDED]
+        running = [view for view in progress.pipelines if view.phase not in ENDED]
         if len(running) <= LINES_OF_THEIR_OWN:
             for view in running:
                 self._write(f"{view.name}: {', '.join(_parts(view, rates[view.id]))}")
         else:
-            self._write(_summary(progress.pipelines, sum(rates.values())))
+            self._write(summary(progress.pipelines, sum(rates.values())))
 
     def say(self, text: str) -> None:
         self._write(text)
@@ -124,7 +106,7 @@ class TerminalDisplay(Display):
         self._live.update(self._table.of(progress.pipelines), refresh=True)
 
     def say(self, text: str) -> None:
-        self._console.print(text, markup=False, soft_wrap=True)
+        self._console.print(in_colour(wrapped(text, self._console.width)), soft_wrap=True)
 
     def conclude(self, report: JobReport, resume_command: str) -> None:
         self.close()
@@ -134,103 +116,22 @@ class TerminalDisplay(Display):
         self._live.stop()
 
 
-class PipelineTable:
-    """The table of pipelines on a terminal."""
-
-    def __init__(self, console: "Console") -> None:
-        self._console = console
-        self._rates = RateMeter()
-
-    def of(self, pipelines: Sequence[PipelineView]) -> "RenderableType":
-        """Return how they stand now, as high and as wide as the terminal is."""
-        from rich.table import Table
-        from rich.text import Text
-
-        rates = {view.id: self._rates.rows_per_second(view) for view in pipelines}
-        room = max(1, self._console.height - 5)
-        shown = sorted(pipelines, key=lambda view: (_urgency(view), view.id))[:room]
-        narrow = self._console.width < NARROW
-        table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold", expand=narrow)
-        table.add_column("pipeline", overflow="ellipsis", no_wrap=True, ratio=1)
-        headings = [heading for heading in _COLUMNS if not (narrow and heading in _WIDE_ONLY)]
-        for heading in headings:
-            left = heading in ("state", "checkpoint")
-            table.add_column(heading, justify="left" if left else "right", no_wrap=True)
-        for view in sorted(shown, key=lambda view: view.id):
-            cells: dict[str, str | Text] = {
-                "state": Text(_state(view), style=_STYLES.get(_urgency(view), "")),
-                "splits": _splits(view),
-                "rows": count(view.rows_read),
-                "bytes": size(view.bytes_read),
-                "rows/s": count(round(rates[view.id])) if view.phase not in _ENDED else "",
-                "checkpoint": _checkpoint(view),
-            }
-            table.add_row(Text(view.name), *(cells[heading] for heading in headings))
-        if len(shown) < len(pipelines):
-            table.caption = _summary(pipelines, sum(rates.values()))
-            table.caption_justify = "left"
-        return table
-
-
-_STYLES = {0: "red", 1: "yellow", 3: "green"}
-
-
-def _urgency(view: PipelineView) -> int:
-    """Return a rank that puts first the pipelines that a user wants to see first."""
-    if view.failure:
-        return 0
-    if view.degraded:
-        return 1
-    return 3 if view.phase in _ENDED else 2
-
-
-def _state(view: PipelineView) -> str:
-    return "DEGRADED" if view.degraded and view.phase not in _ENDED else view.phase
-
-
 def _news(view: PipelineView) -> str:
     """Return an event that deserves a line at once, or ``""``."""
-    if view.phase in _ENDED:
+    if view.phase in ENDED:
         return f"{view.phase}, {count(view.rows_committed)} rows committed"
     return f"DEGRADED: {view.degraded}" if view.degraded else ""
 
 
-def _splits(view: PipelineView) -> str:
-    if not view.bounded:
-        return count(view.splits_done)
-    total = "?" if view.splits_total is None else count(view.splits_total)
-    return f"{count(view.splits_done)}/{total}"
-
-
-def _checkpoint(view: PipelineView) -> str:
-    if view.last_checkpoint_id is None:
-        return "none yet"
-    if view.last_checkpoint_age_ms is None or view.phase in _ENDED:
-        return f"{view.last_checkpoint_id}"
-    return f"{view.last_checkpoint_id}, {duration(view.last_checkpoint_age_ms / 1000)} ago"
-
-
 def _parts(view: PipelineView, rows_per_second: float) -> list[str]:
     return [
-        _state(view),
+        state(view),
         f"{count(view.rows_read)} rows",
         size(view.bytes_read),
         rate(rows_per_second),
-        f"splits {_splits(view)}",
-        f"checkpoint {_checkpoint(view)}",
+        f"splits {splits(view)}",
+        f"checkpoint {checkpoint(view)}",
     ]
-
-
-def _summary(pipelines: Sequence[PipelineView], rows_per_second: float) -> str:
-    states: dict[str, int] = {}
-    for view in pipelines:
-        states[_state(view)] = states.get(_state(view), 0) + 1
-    parts = [f"{count(number)} {state}" for state, number in sorted(states.items())]
-    rows = sum(view.rows_read for view in pipelines)
-    read = size(sum(view.bytes_read for view in pipelines))
-    return (
-        f"{pick(len(pipelines), 'pipeline')}: {', '.join(parts)}; {count(rows)} rows, {read}, {rate(rows_per_second)}"
-    )
 
 
 LINE_EVERY_S = 10.0

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from seatunnel_core.claiming.handover import ForeignSavepoint
 from seatunnel_core.claiming.job_id import new_job_id
-from seatunnel_core.cli.job_files import Request, read_job
+from seatunnel_core.cli.job_files import Request, begun_before_this, read_job
 from seatunnel_core.cli.progress import Display
 from seatunnel_core.cli.resume import resume_command
 from seatunnel_core.cli.screen import screen
@@ -18,7 +18,9 @@ from seatunnel_core.job.restoring import ChosenCheckpoint, Restore, SavepointNam
 from seatunnel_core.registry import lookup
 from seatunnel_core.reporting.report import JobOutcome, JobReport
 from seatunnel_core.runtime.job_run import JobRun
+from seatunnel_core.spark.starting.java import find_java
 from seatunnel_core.spark.starting.session import archive_classes
+from seatunnel_core.spark.starting.settings import cache_folder
 
 if TYPE_CHECKING:
     from seatunnel_core.cli.arguments import RunArguments
@@ -33,6 +35,7 @@ def run(arguments: "RunArguments", *, last: bool = False) -> int:
         SeaTunnelError: The job could not start.
     """
     request = read_job(arguments)
+    find_java(os.environ, cache_folder(os.environ))  # before the job leaves anything that waits to be gone on with
     interval_s = request.engine.options[PRINT_JOB_METRICS]
     with (
         counted_interrupts(last=last) as interrupts,
@@ -47,9 +50,12 @@ def run(arguments: "RunArguments", *, last: bool = False) -> int:
 def _run_and_watch(
     arguments: "RunArguments", request: Request, display: Display, interrupts: Interrupts, *, last: bool
 ) -> JobReport:
-    job_id = arguments.restore or arguments.set_job_id or new_job_id()
+    begun_before = begun_before_this(arguments, request)
+    job_id = arguments.restore or arguments.set_job_id or begun_before or new_job_id()
     resume = resume_command(arguments.typed, job_id)
     name = arguments.name or request.raw.env[JOB_NAME]
+    if begun_before is not None:
+        display.say(f"The last job of this name, {job_id}, has not ended. This goes on with it.")
 
     def begun() -> None:
         if arguments.begun_to is not None:
@@ -59,7 +65,8 @@ def _run_and_watch(
             f"  {resume}"
         )
 
-    job_run = _job_run(arguments, request, job_id, on_begun=begun)
+    restore = Restore() if begun_before is not None else _restore(arguments)
+    job_run = _job_run(arguments, request, job_id, restore, on_begun=begun)
     try:
         job_run.start()
         for sentence in job_run.notes:
@@ -67,7 +74,7 @@ def _run_and_watch(
         for warning in _warnings(job_run):
             display.say(f"warning: {warning}")
         with _page(job_run, display) if arguments.ui else contextlib.nullcontext():
-            report = watch(job_run, display, interrupts, restored=arguments.restore is not None)
+            report = watch(job_run, display, interrupts, restored=restore is not None)
         interrupts.exit_code = EXIT_CODES[report.outcome]
         display.conclude(report, resume)  # before Spark is stopped, which takes a second
     finally:
@@ -76,13 +83,15 @@ def _run_and_watch(
     return report
 
 
-def _job_run(arguments: "RunArguments", request: Request, job_id: str, on_begun: Callable[[], None]) -> JobRun:
+def _job_run(
+    arguments: "RunArguments", request: Request, job_id: str, restore: Restore | None, on_begun: Callable[[], None]
+) -> JobRun:
     return JobRun(
         request.raw,
         request.engine,
         registry=lookup,
         job_id=job_id,
-        restore=_restore(arguments),
+        restore=restore,
         begin_with=_begin_with(arguments),
         master=arguments.master,
         name=arguments.name,

@@ -18,6 +18,7 @@ from seatunnel_core.cli.logs import logs_sent_to
 from seatunnel_core.cli.output import give_up_output
 from seatunnel_core.cli.progress import Display, PlainDisplay, TerminalDisplay
 from seatunnel_core.quantity import count
+from seatunnel_core.reporting.notices import PIPELINE_LOG
 from seatunnel_core.reporting.report import JobOutcome, JobProgress, JobReport, PipelineView
 
 LOG = logging.getLogger("seatunnel.run")
@@ -59,11 +60,17 @@ class Screen:
         self.say = say
         self._display = display
         self._backlog = backlog
+        self._pipelines = 0
 
     def show(self, progress: JobProgress) -> None:
         """Write the waiting messages, then show the newest state."""
+        self._pipelines = len(progress.pipelines)
         self._backlog.flush()
         self._display.show(progress)
+
+    def says_it_now(self, record: logging.LogRecord) -> bool:
+        """Return whether to write a record: not why the only pipeline failed, which the closing table says at once."""
+        return not (self._pipelines == 1 and record.name == PIPELINE_LOG and record.levelno == logging.ERROR)
 
     def conclude(self, report: JobReport, resume_command: str) -> None:
         """Write the waiting messages, then show how the job ended."""
@@ -125,7 +132,8 @@ def screen(*, interval_s: float, log_level: str, log_format: str) -> Iterator[Sc
         display = TerminalDisplay() if sys.stdout.isatty() else PlainDisplay(write, interval_s=interval_s)
         backlog = Backlog(display.say)
         shown = Screen(display, backlog, say=backlog)
-    with logs_sent_to(backlog, level=log_level, format=log_format):
+    wanted = (lambda _: True) if log_format == "json" else shown.says_it_now
+    with logs_sent_to(backlog, level=log_level, format=log_format, wanted=wanted):
         try:
             yield shown
         finally:

@@ -2,16 +2,17 @@
 
 import threading
 import time
-from collections import Counter, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable
+from typing import Any
 
-from attrs import asdict, evolve, fields_dict
+from attrs import fields_dict
 
 from seatunnel_core.checkpoint import commands
 from seatunnel_core.checkpoint.commands import AbortKind
-from seatunnel_core.checkpoint.progress import PipelineProgress
+from seatunnel_core.checkpoint.progress import Moved, PipelineProgress
 from seatunnel_core.clock import now_ms
-from seatunnel_core.reporting.metrics import Durations, Moved, PipelineMetrics
+from seatunnel_core.reporting.metrics import Durations, PipelineMetrics, VertexMetrics
 from seatunnel_core.reporting.recent_checkpoints import RecentCheckpoints
 from seatunnel_core.reporting.report import PipelineView
 from seatunnel_core.work.failure import Failure
@@ -23,6 +24,8 @@ SAMPLES = 12
 """How many samples are kept: with one every ``SAMPLE_S``, a rate is that of the last minute."""
 
 _MOVED = tuple(fields_dict(Moved))
+_VIEWED = tuple(fields_dict(PipelineView))
+_RATES = ("rows_read", "bytes_read", "rows_written", "bytes_written")
 
 
 class Flow:
@@ -34,7 +37,7 @@ class Flow:
         self._moved = Moved()
         self._samples: deque[tuple[float, Moved]] = deque(maxlen=SAMPLES)
 
-    def seen(self, progress: PipelineProgress) -> Moved:
+    def seen(self, progress: PipelineProgress | Moved) -> Moved:
         """Return what has moved so far.
 
         A pipeline that starts again goes back to its last checkpoint: until it has read again what it had read, nothing
@@ -45,7 +48,7 @@ class Flow:
             self._moved = Moved(**{name: max(getattr(had, name), getattr(progress, name)) for name in _MOVED})
             return self._moved
 
-    def sample(self, progress: PipelineProgress) -> None:
+    def sample(self, progress: PipelineProgress | Moved) -> None:
         """Record what has moved so far. The first sample is taken when the restored state is known."""
         self._samples.append((self._clock(), self.seen(progress)))
 
@@ -63,12 +66,31 @@ class Flow:
         grown: int = getattr(self._moved, name) - getattr(had, name)
         return round(grown / seconds, 3) if seconds > 0 else 0.0
 
+    def measured(self, progress: PipelineProgress | Moved) -> dict[str, Any]:
+        """Return what has moved so far, and how fast of late, by the names of the fields of metrics."""
+        moved = self.seen(progress)
+        rates = {f"{name}_per_second": self.per_second(name) for name in _RATES}
+        return {**{name: getattr(moved, name) for name in _MOVED}, **rates}
+
+
+def vertices(progress: PipelineProgress) -> dict[str, Moved]:
+    """Return what each source has moved where there are several, and each sink where there are several."""
+    return {
+        name: moved
+        for of_kind in (progress.by_source, progress.by_sink)
+        if len(of_kind) > 1
+        for name, moved in of_kind.items()
+    }
+
 
 class Figures:
     """Counters of one pipeline. The loop's thread writes; any may read, for each figure is replaced as a whole."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self.flow = Flow(clock)
+        self._flow = Flow(clock)
+        self._flows: defaultdict[str, Flow] = defaultdict(lambda: Flow(clock))
+        """Of ``vertices``."""
+
         self.checkpoints_completed = 0
         self._triggered = 0
         self._aborted: Counter[AbortKind] = Counter()
@@ -87,6 +109,17 @@ class Figures:
     def checkpoints_failed(self) -> int:
         """How many checkpoints went wrong; subsumed ones, and those that ended with the pipeline, did not."""
         return sum(number for kind, number in dict(self._aborted).items() if kind.is_failure)
+
+    def sample(self, progress: PipelineProgress) -> None:
+        """Record what has moved so far, as ``Flow.sample``."""
+        self._flow.sample(progress)
+        for name, moved in vertices(progress).items():
+            self._flows[name].sample(moved)
+
+    def rest(self) -> None:
+        """Record that nothing has moved since the last sample."""
+        for flow in (self._flow, *tuple(self._flows.values())):
+            flow.rest()
 
     def epoch_started(self, notice: commands.EpochStarted) -> None:
         """Count a start that goes on from a stored checkpoint; its restore point is durable now."""
@@ -131,37 +164,32 @@ class Figures:
         ``progress`` is that of the newest epoch; without it only what this object counts is added.
         """
         aborted = dict(self._aborted)
-        age_ms = None if self._completed_ms is None else now_ms() - self._completed_ms
-        metrics = PipelineMetrics(
-            **{name: getattr(view, name) for name in fields_dict(PipelineView)},
-            checkpoints_triggered=self._triggered,
-            checkpoints_expired=aborted.get(AbortKind.EXPIRED, 0),
-            checkpoints_subsumed=aborted.get(AbortKind.SUBSUMED, 0),
-            checkpoints_aborted={kind.value: number for kind, number in aborted.items()},
-            checkpoint_acknowledge=self._acknowledge,
-            checkpoint_store=self._store,
-            checkpoint_commit=self._commit,
-            checkpoint_bytes=self._bytes,
-            checkpoint_bytes_total=self._bytes_total,
-            restores=self._restores,
-            failures=dict(self._failures),
-        )
-        metrics = evolve(metrics, last_checkpoint_age_ms=age_ms)
-        return metrics if progress is None else self._with_progress(metrics, progress)
+        figures: dict[str, Any] = {name: getattr(view, name) for name in _VIEWED}
+        figures |= {
+            "last_checkpoint_age_ms": None if self._completed_ms is None else now_ms() - self._completed_ms,
+            "checkpoints_triggered": self._triggered,
+            "checkpoints_expired": aborted.get(AbortKind.EXPIRED, 0),
+            "checkpoints_subsumed": aborted.get(AbortKind.SUBSUMED, 0),
+            "checkpoints_aborted": {kind.value: number for kind, number in aborted.items()},
+            "checkpoint_acknowledge": self._acknowledge,
+            "checkpoint_store": self._store,
+            "checkpoint_commit": self._commit,
+            "checkpoint_bytes": self._bytes,
+            "checkpoint_bytes_total": self._bytes_total,
+            "restores": self._restores,
+            "failures": dict(self._failures),
+        }
+        return PipelineMetrics(**figures | ({} if progress is None else self._moving(progress)))
 
-    def _with_progress(self, metrics: PipelineMetrics, progress: PipelineProgress) -> PipelineMetrics:
-        moved = self.flow.seen(progress)
-        per_second = self.flow.per_second
-        return evolve(
-            metrics,
-            **asdict(moved),
-            epoch=progress.epoch,
-            rows_read_per_second=per_second("rows_read"),
-            bytes_read_per_second=per_second("bytes_read"),
-            rows_written_per_second=per_second("rows_written"),
-            bytes_written_per_second=per_second("bytes_written"),
-            units_in_flight=progress.units_in_flight,
-            units_running=progress.units_running,
-            uncommitted=progress.uncommitted,
-            checkpoints_pending=progress.pending,
-        )
+    def _moving(self, progress: PipelineProgress) -> dict[str, Any]:
+        return {
+            **self._flow.measured(progress),
+            "vertices": {
+                name: VertexMetrics(**self._flows[name].measured(moved)) for name, moved in vertices(progress).items()
+            },
+            "epoch": progress.epoch,
+            "units_in_flight": progress.units_in_flight,
+            "units_running": progress.units_running,
+            "uncommitted": progress.uncommitted,
+            "checkpoints_pending": progress.pending,
+        }

@@ -4,7 +4,9 @@ from collections.abc import Mapping
 
 from attrs import field, frozen
 
-from seatunnel_core.reporting.report import JobOutcome, PipelineView
+from seatunnel_core.checkpoint.progress import Moved
+from seatunnel_core.reporting import html
+from seatunnel_core.reporting.report import JobOutcome, PipelineView, sums
 
 STATES = {JobOutcome.FINISHED: "finished", JobOutcome.FAILED: "failed", JobOutcome.STOPPED: "canceled"}
 """How SeaTunnel calls the state of a job that has ended."""
@@ -30,19 +32,16 @@ class Durations:
 
 
 @frozen(kw_only=True)
-class Moved:
-    """Rows and bytes, at one moment."""
+class VertexMetrics(Moved):
+    """What a source or a sink has moved, and how fast: rates as those of ``PipelineMetrics``."""
 
-    rows_read: int = 0
-    bytes_read: int = 0
-    rows_written: int = 0
-    bytes_written: int = 0
-    rows_committed: int = 0
-    bytes_committed: int = 0
-    rows_skipped: int = 0
+    rows_read_per_second: float = 0.0
+    bytes_read_per_second: float = 0.0
+    rows_written_per_second: float = 0.0
+    bytes_written_per_second: float = 0.0
 
 
-@frozen(kw_only=True)
+@frozen(kw_only=True, repr=False)
 class PipelineMetrics(PipelineView):
     """All of ``PipelineView``, and what is measured beside it.
 
@@ -95,11 +94,14 @@ class PipelineMetrics(PipelineView):
     restores: int = 0
     """Starts that had a stored checkpoint to go on from, restarts included."""
 
+    vertices: Mapping[str, VertexMetrics] = field(factory=dict)
+    """Its sources by their names where there are several, and its sinks where there are several."""
+
     failures: Mapping[str, int] = field(factory=dict)
     """How often the pipeline failed, whether it started again or not, by the kind of failure."""
 
 
-@frozen(kw_only=True)
+@frozen(kw_only=True, repr=False)
 class JobMetrics:
     """A job, now or at its end."""
 
@@ -112,3 +114,9 @@ class JobMetrics:
     """``running``, or how it ended: ``finished``, ``failed`` or ``canceled``."""
 
     pipelines: tuple[PipelineMetrics, ...]
+
+    def __repr__(self) -> str:
+        return f"<JobMetrics {self.name!r} ({self.job_id}) {self.state}: {sums(self.pipelines)}>"
+
+    def _repr_html_(self) -> str:
+        return html.metrics_html(self)

@@ -8,6 +8,9 @@ from seatunnel_core.checkpoint import commands
 from seatunnel_core.reporting.counters import Figures
 from seatunnel_core.reporting.spans import record_span
 
+PIPELINE_LOG = "seatunnel.pipeline"
+"""The logger of what happens to pipelines."""
+
 
 class PipelineLog(logging.LoggerAdapter[logging.Logger]):
     """A log whose records have the attributes ``job``, ``pipeline`` and ``checkpoint``.
@@ -17,7 +20,7 @@ class PipelineLog(logging.LoggerAdapter[logging.Logger]):
 
     def __init__(self, job_id: str, pipeline_id: int) -> None:
         fixed = {"job": job_id, "pipeline": pipeline_id, "checkpoint": None}
-        super().__init__(logging.getLogger("seatunnel.pipeline"), fixed)
+        super().__init__(logging.getLogger(PIPELINE_LOG), fixed)
 
     def process(self, msg: Any, kwargs: MutableMapping[str, Any]) -> tuple[Any, MutableMapping[str, Any]]:
         """Return the message, with these attributes beside those of the call."""

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from seatunnel_core import stored
-from seatunnel_core.reporting.metrics import PipelineMetrics
+from seatunnel_core.reporting.metrics import PipelineMetrics, VertexMetrics
 from seatunnel_core.reporting.report import PipelineView
 
 
@@ -30,13 +30,8 @@ def measured_record(view: PipelineMetrics) -> dict[str, Any]:
     """Return the same with what is measured beside it, for pages. Rates change until a minute after the last row."""
     return {
         **pipeline_record(view),
-        "written": view.rows_written,
-        "skipped": view.rows_skipped,
-        "rows_per_second": round(view.rows_read_per_second, 1),
-        "bytes_per_second": round(view.bytes_read_per_second),
-        "bytes_written": view.bytes_written,
-        "rows_written_per_second": round(view.rows_written_per_second, 1),
-        "bytes_written_per_second": round(view.bytes_written_per_second),
+        **_moved(view),
+        "vertices": {name: _moved(vertex) for name, vertex in view.vertices.items()},
         "in_flight": view.units_in_flight,
         "running": view.units_running,
         "uncommitted": view.uncommitted,
@@ -56,6 +51,22 @@ def measured_record(view: PipelineMetrics) -> dict[str, Any]:
             "commit_ms": view.checkpoint_commit.last_ms,
             "longest_ms": view.checkpoint_acknowledge.longest_ms,
         },
+    }
+
+
+def _moved(view: PipelineMetrics | VertexMetrics) -> dict[str, Any]:
+    return {
+        "rows": view.rows_read,
+        "bytes": view.bytes_read,
+        "rows_per_second": round(view.rows_read_per_second, 1),
+        "bytes_per_second": round(view.bytes_read_per_second),
+        "written": view.rows_written,
+        "bytes_written": view.bytes_written,
+        "rows_written_per_second": round(view.rows_written_per_second, 1),
+        "bytes_written_per_second": round(view.bytes_written_per_second),
+        "committed": view.rows_committed,
+        "bytes_committed": view.bytes_committed,
+        "skipped": view.rows_skipped,
     }
 
 

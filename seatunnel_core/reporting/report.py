@@ -1,14 +1,19 @@
 """What a running job shows and a finished one reports: plain values, for terminal, API and closing table."""
 
 import enum
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from attrs import NOTHING, asdict, fields, frozen
+from attrs import NOTHING, asdict, field, fields, frozen
 
 from seatunnel_core import stored
 from seatunnel_core.errors import JobError, StoredValueError
+from seatunnel_core.quantity import count, duration, pick
+from seatunnel_core.reporting import html
+
+SHORT_FAILURE = 100
+"""Characters of a failure in the ``repr`` of what failed."""
 
 
 class JobOutcome(enum.Enum):
@@ -24,7 +29,7 @@ class JobOutcome(enum.Enum):
     """At least one pipeline failed; the others went on to their end and stay committed."""
 
 
-@frozen(kw_only=True)
+@frozen(kw_only=True, repr=False)
 class PipelineView:
     """One pipeline at one moment.
 
@@ -72,8 +77,18 @@ class PipelineView:
     code: str = ""
     """The code of that error, for ``seatunnel help CODE``; empty when it is no error of ours."""
 
+    added: tuple[str, ...] = ()
+    """Sentences about rows that came beside what was in a target before the job."""
 
-@frozen(kw_only=True)
+    table_rows: Mapping[str, int] = field(factory=dict)
+    """The committed rows of each table, of all sinks together; empty for pipelines of a single table."""
+
+    def __repr__(self) -> str:
+        figures = f"{pick(self.rows_read, 'row')} read, {count(self.rows_committed)} committed"
+        return f"<{type(self).__name__} {self.id} {self.name!r} {self.phase}: {figures}{_in_short(self.failure)}>"
+
+
+@frozen(kw_only=True, repr=False)
 class JobProgress:
     """A running job at one moment."""
 
@@ -81,8 +96,14 @@ class JobProgress:
     name: str
     pipelines: tuple[PipelineView, ...]
 
+    def __repr__(self) -> str:
+        return f"<JobProgress {self.name!r} ({self.job_id}): {sums(self.pipelines)}>"
 
-@frozen(kw_only=True)
+    def _repr_html_(self) -> str:
+        return html.progress_html(self)
+
+
+@frozen(kw_only=True, repr=False)
 class JobReport:
     """The closing table, as data."""
 
@@ -110,6 +131,19 @@ class JobReport:
 
     ended_before: bool = False
     """Whether the job had ended in an earlier process, so that this one moved no row."""
+
+    @property
+    def in_words(self) -> str:
+        """How it ended, and what its pipelines have moved together."""
+        took = duration(self.ended_at - self.started_at)
+        return f"{self.outcome.value} in {took}: {sums(self.pipelines)}"
+
+    def __repr__(self) -> str:
+        failure = self.failure or next((view.failure for view in self.pipelines if view.failure), "")
+        return f"<JobReport {self.name!r} ({self.job_id}) {self.in_words}{_in_short(failure)}>"
+
+    def _repr_html_(self) -> str:
+        return html.report_html(self)
 
     def record(self) -> dict[str, Any]:
         """Return the part that the job's manifest keeps; JSON values only."""
@@ -142,8 +176,34 @@ class JobReport:
             raise JobError(f"what is stored as the closing table of job {job_id} is not one: {error}") from error
 
 
+def sums(pipelines: Sequence[PipelineView]) -> str:
+    """Return what pipelines have moved together: ``2 pipelines, 10 rows read, 8 committed``."""
+    read, committed = (sum(getattr(view, figure) for view in pipelines) for figure in ("rows_read", "rows_committed"))
+    return f"{pick(len(pipelines), 'pipeline')}, {pick(read, 'row')} read, {count(committed)} committed"
+
+
+def _in_short(failure: str) -> str:
+    """Return the beginning of a failure for a ``repr``, or nothing."""
+    if not failure:
+        return ""
+    first = failure.splitlines()[0]
+    return f"; failed: {first[:SHORT_FAILURE] + '…' if len(first) > SHORT_FAILURE else first!r}"
+
+
 def _number_or_none(record: Mapping[str, Any], key: str) -> int | None:
     return None if stored.member(record, key) is None else stored.number(record, key)
+
+
+def _texts(record: Mapping[str, Any], key: str) -> tuple[str, ...]:
+    found = stored.items(record, key)
+    if not all(isinstance(each, str) for each in found):
+        raise StoredValueError(f"{key!r} is not a list of texts")
+    return tuple(found)
+
+
+def _numbers(record: Mapping[str, Any], key: str) -> dict[str, int]:
+    block = stored.below(record, key)
+    return {name: stored.number(block, name) for name in block}
 
 
 _READERS: Mapping[Any, Callable[[Mapping[str, Any], str], Any]] = {
@@ -151,6 +211,8 @@ _READERS: Mapping[Any, Callable[[Mapping[str, Any], str], Any]] = {
     int: stored.number,
     str: stored.text,
     int | None: _number_or_none,
+    tuple[str, ...]: _texts,
+    Mapping[str, int]: _numbers,
 }
 
 

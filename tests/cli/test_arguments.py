@@ -5,10 +5,12 @@ from pathlib import Path
 import pytest
 
 from seatunnel_core.cli.arguments import ShadeArguments, parse
+from seatunnel_core.cli.checkpoints.arguments import parse_checkpoints
 from seatunnel_core.cli.control_arguments import ControlArguments
 from seatunnel_core.cli.control_verb import ControlVerb
 from seatunnel_core.cli.help.arguments import PluginsArguments
 from seatunnel_core.cli.init_arguments import InitArguments
+from seatunnel_core.cli.subcommands import SUBCOMMANDS
 from seatunnel_core.errors import UsageError
 from tests.cli.typed import refusal, typed
 
@@ -183,6 +185,29 @@ def test_help_and_version_end_with_0(argv: list[str], says: str, capsys: pytest.
         parse(argv, version="1")
     assert left.value.code == 0
     assert says in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "argv", [[], ["checkpoints"], ["checkpoints", "copy"], ["state"], ["init"], ["help"], ["plugins"]], ids=" ".join
+)
+def test_help_fits_a_terminal_of_40_columns(
+    argv: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The description, the other commands and the examples stood in lines of any width."""
+    monkeypatch.setenv("COLUMNS", "40")
+    with pytest.raises(SystemExit):
+        parse_checkpoints([*argv[1:], "--help"]) if "checkpoints" in argv else parse([*argv, "--help"], version="1")
+    lines = capsys.readouterr().out.splitlines()
+    one_word = ("usage: ", "       ", "  -")  # commands to be copied, and the flags of one option
+    assert [line for line in lines if len(line) > 40 and not line.startswith(one_word)] == []
+
+
+def test_every_subcommand_stands_in_the_usage_lines(capsys: pytest.CaptureFixture[str]) -> None:
+    """``seatunnel state`` did not."""
+    with pytest.raises(SystemExit):
+        parse(["--help"], version="1")
+    usage = capsys.readouterr().out.partition("\n\n")[0]
+    assert [name for name in SUBCOMMANDS if f"seatunnel {name}" not in usage] == []
 
 
 def test_a_job_file_alone_is_answered_with_the_option_for_it(tmp_path: Path) -> None:

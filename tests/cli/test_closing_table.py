@@ -4,8 +4,9 @@ from pathlib import Path
 
 from attrs import evolve
 
-from seatunnel_core.cli.closing_table import MOST_LINES, closing_table
+from seatunnel_core.cli.closing_table import closing_table
 from seatunnel_core.reporting.report import JobOutcome, JobReport, PipelineView
+from seatunnel_core.reporting.shown_pipelines import MOST_LINES
 
 FLIGHTS = PipelineView(
     id=1, name="flights", phase="finished", rows_read=336_780, rows_written=336_778, rows_committed=336_776,
@@ -48,6 +49,35 @@ def test_a_narrow_terminal_cuts_the_names_only() -> None:
     row = next(line for line in lines if "1 flights" in line)
     assert row.split()[-6:] == ["finished", "336,780", "336,778", "336,776", "2", "14"]
     assert "…" in row
+
+
+def test_rows_that_were_added_and_rows_of_tables_are_told() -> None:
+    added = evolve(FLIGHTS, added=("6 rows added to 1 file that was there",), table_rows={"a": 1, "b": 5})
+    lines = table(evolve(REPORT, pipelines=(added,))).splitlines()
+    assert lines[-3:] == ["  b: 5 rows committed", "  a: 1 row committed", "  6 rows added to 1 file that was there"]
+    several = table(evolve(REPORT, pipelines=(added, evolve(FLIGHTS, id=2))))
+    assert "  pipeline 1: 6 rows added to 1 file that was there" in several
+    many = evolve(FLIGHTS, table_rows={f"t{number:02}": 1 for number in range(25)})
+    assert "  … and 5 more tables" in table(evolve(REPORT, pipelines=(many,)))
+
+
+def test_what_was_stored_is_read_back() -> None:
+    added = evolve(FLIGHTS, added=("6 rows",), table_rows={"a": 1, "b": 5})
+    report = evolve(REPORT, pipelines=(added,))
+    assert JobReport.from_record("42", report.record()).pipelines == (added,)
+
+
+def test_forty_columns_keep_the_name_and_each_figure() -> None:
+    """The row of a pipeline was broken in the middle of its figures, and its name was cut to twelve letters."""
+    named = evolve(FLIGHTS, name="flights -> LocalFile-sink-flights")
+    lines = closing_table(evolve(REPORT, pipelines=(named,)), RESUME, width=40).splitlines()
+    assert max(map(len, lines)) <= 40
+    assert lines[-4:] == [
+        "1 flights -> LocalFile-sink-flights",
+        "  finished, 336,780 read, 2 skipped",
+        "  336,778 written, 336,776 committed",
+        "  14 checkpoints, 1 restart",
+    ]
 
 
 def test_of_a_resumed_job_it_is_said_what_is_of_this_run() -> None:

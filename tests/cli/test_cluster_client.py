@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from seatunnel_core.cli.cluster_arguments import asks_cluster, parse_cluster
-from seatunnel_core.cli.cluster_client import client_place
+from seatunnel_core.cli.cluster_client import _variables, client_place
 from seatunnel_core.cli.main import main
-from seatunnel_core.errors import UsageError
+from seatunnel_core.errors import ConfigError, UsageError
 
 
 @pytest.mark.parametrize(
@@ -83,3 +83,23 @@ def test_a_cluster_that_cannot_be_reached_is_an_error_and_no_local_run(
     said = capsys.readouterr()
     assert "Mode: cluster 'seatunnel' at 127.0.0.1:1" in said.out
     assert "the cluster 'seatunnel' cannot be reached: 127.0.0.1:1:" in said.err
+
+
+def test_secrets_of_the_clients_environment_stay_there(capsys: pytest.CaptureFixture[str]) -> None:
+    text = """env { job.name = ${NAME} }\nsource { Http { url = "http://${HOST}/x?token=${TOKEN}" } }"""
+    environment = {"NAME": "mine", "HOST": "h", "TOKEN": "hunter2", "OTHER": "x"}
+    assert _variables(text, "job.conf", {"NAME": "given"}, environment) == {"NAME": "given", "HOST": "h"}
+    said = capsys.readouterr().out
+    assert "${TOKEN} stays here, as source.Http.url is a secret: nodes take their own" in said
+    assert "hunter2" not in said
+
+
+def test_a_secret_on_the_command_line_is_refused_before_it_is_sent() -> None:
+    with pytest.raises(ConfigError, match=r"\$\{PW\} is used in the secret sink.Jdbc.password") as refused:
+        _variables("sink { Jdbc { password = ${PW} } }", "job.conf", {"PW": "hunter2"}, {})
+    assert "hunter2" not in str(refused.value)
+
+
+def test_what_the_file_itself_defines_is_not_taken_from_the_environment() -> None:
+    """It was, on a cluster only: the environment's value went along as if ``-i`` had given it."""
+    assert _variables("day = 1, env { job.name = ${day} }", "job.conf", {}, {"day": "2"}) == {}

@@ -6,7 +6,8 @@ from typing import Any
 
 from rich.console import Console
 
-from seatunnel_core.cli.progress import JobProgressLine, PipelineTable
+from seatunnel_core.cli.progress import JobProgressLine
+from seatunnel_core.cli.terminal.pipeline_table import PipelineTable
 from seatunnel_core.reporting.pipeline_record import pipeline_record
 from seatunnel_core.reporting.report import PipelineView
 

@@ -8,7 +8,9 @@ import pytest
 from attrs import evolve
 from rich.console import Console
 
-from seatunnel_core.cli.progress import PlainDisplay, RateMeter, TerminalDisplay
+from seatunnel_core.cli.progress import PlainDisplay, TerminalDisplay
+from seatunnel_core.cli.terminal.pipeline_table import RateMeter
+from seatunnel_core.cli.terminal.text import in_colour, wrapped
 from seatunnel_core.reporting.report import JobProgress, PipelineView
 
 
@@ -38,6 +40,18 @@ class TestRateMeter:
         assert meter.rows_per_second(view(rows_read=1_000_200)) == 100
         clock.now += 10
         assert meter.rows_per_second(view(rows_read=1_000_200)) == 0
+
+    def test_the_time_that_is_left_follows_from_the_splits(self) -> None:
+        clock = Clock()
+        meter = RateMeter(clock=clock)
+        assert meter.seconds_left(view(splits_done=1)) is None
+        for _ in range(3):
+            meter.rows_per_second(view(splits_done=1))
+            assert meter.seconds_left(view(splits_done=1)) is None  # nothing has been done since
+            clock.now += 2
+        meter.rows_per_second(view(splits_done=4))
+        assert meter.seconds_left(view(splits_done=4)) == 12
+        assert meter.seconds_left(view(splits_done=4, bounded=False, splits_total=None)) is None
 
     def test_a_restart_never_shows_a_negative_rate(self) -> None:
         clock = Clock()
@@ -145,5 +159,27 @@ class TestTerminalDisplay:
         assert "336,776,123" in shown
         assert shown.endswith("115, 0.8 s ago")
 
+    def test_how_much_is_done_and_left_is_shown(self) -> None:
+        assert "running 30 %" in self.screen(view(splits_done=3))
+        assert "%" not in self.screen(view(splits_done=3, splits_total=None))
+
+    def test_forty_columns_keep_the_names(self) -> None:
+        """The name of a pipeline had no column left, and the figures were cut."""
+        named = view(name="flights -> LocalFile-sink-flights", rows_read=336_776, splits_done=5)
+        lines = [line.rstrip() for line in self.screen(named, width=40).splitlines()]
+        assert any(line.endswith("flights -> LocalFile-sink-flights") for line in lines)
+        assert any("running 50 %, 336,776 rows" in line for line in lines)
+
     def test_names_are_no_markup(self) -> None:
         assert "[bold]x" in self.screen(view(1, name="[bold]x"))
+
+
+def test_failures_and_additions_have_colours() -> None:
+    text = in_colour("Job 1 (a) FAILED\n  1 x  failed  0\n  6 rows added to 1 file that was there\nJob 2 (b) finished")
+    assert {str(span.style) for span in text.spans} == {"red", "yellow", "green"}
+    assert not in_colour("a job that finished or failed").spans
+
+
+def test_lines_are_broken_between_words_and_commands_are_not() -> None:
+    text = "  a word and another one\n  seatunnel -c job.conf -r 42\nshort"
+    assert wrapped(text, 14) == "  a word and\n  another one\n  seatunnel -c job.conf -r 42\nshort"

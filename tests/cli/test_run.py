@@ -189,6 +189,19 @@ def test_a_refusal_of_the_runtime_is_wrong_usage(job: str, capsys: pytest.Captur
     assert PlayedJob.last.calls == ["close"]
 
 
+def test_without_java_nothing_begins_and_it_is_said_once(
+    job: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The job began, failed, said so twice, and waited in the storage to be gone on with."""
+    monkeypatch.setenv("JAVA_HOME", "/no/java")
+    before = getattr(PlayedJob, "last", None)
+    assert main(["-c", job]) == 1
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.count("JAVA_HOME (/no/java) cannot be started") == 1
+    assert getattr(PlayedJob, "last", None) is before
+
+
 def test_json_lines_and_nothing_else(job: str, capsys: pytest.CaptureFixture[str]) -> None:
     PlayedJob.report = evolve(REPORT, outcome=JobOutcome.FAILED, pipelines=(evolve(VIEW, failure="no such file"),))
     assert main(["-c", job, "--set-job-id", "42", "--log-format", "json"]) == 1

@@ -7,7 +7,7 @@ from attrs import evolve
 
 from seatunnel_core.checkpoint import commands
 from seatunnel_core.checkpoint.commands import AbortKind
-from seatunnel_core.checkpoint.progress import PipelineProgress
+from seatunnel_core.checkpoint.progress import Moved, PipelineProgress
 from seatunnel_core.checkpoint.transitions import Phase
 from seatunnel_core.reporting.counters import SAMPLE_S, SAMPLES, Figures, Flow
 from seatunnel_core.reporting.metrics import Durations, PipelineMetrics
@@ -147,6 +147,26 @@ def test_all_epochs_are_counted_together() -> None:
     assert (metrics.checkpoint_bytes, metrics.checkpoint_bytes_total) == (300, 1_000)
     assert (metrics.restores, metrics.failures) == (1, {"transient": 1})
     assert metrics.last_checkpoint_age_ms is not None
+
+
+def test_sources_and_sinks_have_their_own_figures_where_there_are_several() -> None:
+    clock = Clock()
+    figures = Figures(clock)
+    sinks = {"out": Moved(rows_written=10, bytes_written=20, rows_committed=4), "copy": Moved(rows_written=1)}
+    first = progress(by_source={"in": Moved(rows_read=9)}, by_sink=sinks)
+    figures.sample(first)
+    clock.now += 2
+    later = evolve(first, by_sink={**sinks, "out": Moved(rows_written=30, bytes_written=20, rows_committed=8)})
+    found = figures.metrics(VIEW, later).vertices
+    assert set(found) == {"out", "copy"}, "what the only source has read is what the pipeline has read"
+    assert (found["out"].rows_written, found["out"].rows_committed) == (30, 8)
+    assert (found["out"].rows_written_per_second, found["out"].bytes_written_per_second) == (10, 0)
+    again = figures.metrics(VIEW, first).vertices["out"]
+    assert again.rows_written == 30, "it goes back to its checkpoint, and its figures do not"
+    clock.now += SAMPLE_S * SAMPLES
+    for _ in range(SAMPLES):
+        figures.rest()
+    assert figures.metrics(VIEW, later).vertices["out"].rows_written_per_second == 0
 
 
 def test_only_what_went_wrong_is_a_failure() -> None:

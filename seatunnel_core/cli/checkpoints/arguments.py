@@ -79,7 +79,6 @@ def parse_checkpoints(argv: Sequence[str]) -> CheckpointsArguments:
         usage="seatunnel checkpoints VERB [options]",
         description=f"Looks into checkpoint storages and after them. Needs no Spark and no running job.\n\n{lines}",
         epilog=_STORAGES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
     parser.add_argument("verb", metavar="VERB", choices=VERBS, help="one of these; each has its own --help")
@@ -108,7 +107,6 @@ def _verb_parser(verb: str) -> Parser:
         prog=f"seatunnel checkpoints {verb}",
         description=f"{VERBS[verb].capitalize()}.",
         epilog=f"example:\n  {_EXAMPLES[verb]}\n\n{_STORAGES}",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
     _OWN.get(verb, _jobs)(parser)

@@ -73,7 +73,7 @@ class Ended:
 
     report: JobReport
 
-    def wait(self) -> JobReport:
+    def wait(self, _timeout: float) -> JobReport:
         return self.report
 
 

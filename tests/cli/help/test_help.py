@@ -91,6 +91,9 @@ def my_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None
     """The one that examples name; gone afterwards, because other tests have a package of this name, too."""
     (tmp_path / "my_package").mkdir()
     (tmp_path / "my_package" / "cleaning.py").write_text("enrich = trim = lambda rows: rows\n")
+    (tmp_path / "my_package" / "sales.py").write_text("rows = lambda: [{'id': 1}]\n")
+    shop = "import dlt\n\n\n@dlt.resource\ndef orders(page_size=1):\n    yield {'id': 1}\n"
+    (tmp_path / "my_package" / "shop.py").write_text(shop)
     monkeypatch.syspath_prepend(str(tmp_path))
     yield
     for name in [name for name in sys.modules if name.startswith("my_package")]:

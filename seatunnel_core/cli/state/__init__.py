@@ -1,0 +1,1 @@
+"""``seatunnel state``: the states of jobs that read in increments."""

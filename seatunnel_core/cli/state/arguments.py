@@ -1,0 +1,67 @@
+"""The arguments of ``seatunnel state``."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from attrs import frozen
+
+from seatunnel_core.cli.command import Parser
+from seatunnel_core.errors import UsageError
+
+_VERBS = """\
+  show [NAME]                 how far the sources of each name were read, and by which job
+  set NAME [SOURCE] VALUE     the next job reads what lies behind this value
+  reset NAME                  the next job reads everything again
+
+NAME is state.name of the job, or job.name. SOURCE may be left out where the job has one."""
+
+
+@frozen(kw_only=True)
+class StateArguments:
+    """The arguments of ``seatunnel state VERB …``."""
+
+    verb: str
+    name: str | None = None
+    """The name of the state; ``None``: all of them."""
+
+    source: str | None = None
+    """``None``: the only one."""
+
+    value: str = ""
+    storage: str | None = None
+    """As the inspector takes it; ``None``: the one that a job would use."""
+
+    engine_config: Path | None = None
+    json: bool = False
+
+
+def parse_state(parser: Parser, argv: Sequence[str]) -> StateArguments:
+    """Parse the arguments of ``seatunnel state``.
+
+    Raises:
+        UsageError: An argument is missing or unknown.
+        SystemExit: With code 0, after ``--help`` printed its text.
+    """
+    parser.usage = "seatunnel state VERB [NAME] [options]"
+    parser.epilog = _VERBS
+    parser.add_argument("verb", metavar="VERB", choices=("show", "set", "reset"), help="one of those below")
+    parser.add_argument("words", metavar="NAME", nargs="*", help="what the verb is about; see below")
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--engine-config", metavar="FILE", type=Path, help="the engine's file that names the storage")
+    which.add_argument("--storage", metavar="STORAGE", help="the storage, as seatunnel checkpoints takes it")
+    parser.add_argument("--json", action="store_true", help="show: for programs; the keys are documented and stay")
+    values = parser.parse_args(argv)
+    words, verb = values.words, values.verb
+    least, most = {"show": (0, 1), "set": (2, 3), "reset": (1, 1)}[verb]
+    if not least <= len(words) <= most:
+        line = next(line.strip() for line in _VERBS.splitlines() if line.strip().startswith(verb))
+        raise UsageError(f"Expected: seatunnel state {line.split('  ')[0]}. See: seatunnel state --help")
+    return StateArguments(
+        verb=verb,
+        name=words[0] if words else None,
+        source=words[1] if len(words) == 3 else None,
+        value=words[-1] if verb == "set" else "",
+        storage=values.storage,
+        engine_config=values.engine_config,
+        json=values.json,
+    )

@@ -1,0 +1,1 @@
+"""What only a terminal has: a table that is redrawn in place, colours and a cursor."""

@@ -1,0 +1,13 @@
+"""The terminal's cursor, which the table of a running job hides."""
+
+import os
+import sys
+
+_SHOW = "\x1b[?25h"
+
+
+def show_cursor() -> None:
+    """Show the cursor of this terminal: a command that was killed with ``kill -9`` had no time to do it."""
+    if sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb":
+        sys.stdout.write(_SHOW)
+        sys.stdout.flush()

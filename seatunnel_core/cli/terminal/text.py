@@ -1,0 +1,41 @@
+"""How messages and the closing table look on a terminal: colours, unless NO_COLOR is set, and lines that fit."""
+
+import re
+import textwrap
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+_COLOURS = (
+    (r"^ERROR|^Job .* FAILED$|^The job failed:.*|^[\d,]+ pipelines? failed:$|  failed(?=  )", "red"),
+    (r"^WARNING|^[\d,]+ warnings?:$|^warning:| added to .*", "yellow"),
+    (r"^Job .* finished$|  finished(?=  )", "green"),
+)
+
+
+def in_colour(text: str) -> "Text":
+    """Return a message or a closing table with colours for what went wrong and what went well."""
+    from rich.text import Text
+
+    shown = Text(text)
+    for pattern, style in _COLOURS:
+        for found in re.finditer(pattern, text, re.MULTILINE):
+            shown.stylize(style, *found.span())
+    return shown
+
+
+def wrapped(text: str, width: int) -> str:
+    """Return a text with long lines broken between words; a command that resumes a job stays on one, to be copied."""
+    return "\n".join(
+        line
+        if len(line) <= width or " -r " in line
+        else textwrap.fill(
+            line,
+            width,
+            subsequent_indent=" " * (len(line) - len(line.lstrip())),
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+        for line in text.split("\n")
+    )
