@@ -28,6 +28,9 @@ A traceback reaches a user only for an exception outside these trees: a bug of o
 Each class has a ``code``, which ``seatunnel help CODE`` explains with what its docstring says.
 """
 
+from pathlib import Path
+from traceback import extract_tb, format_exception_only, format_list
+
 from seatunnel_storage_api.errors import code_of
 
 _HOMES = (__name__, "seatunnel_core.checkpoint.errors")
@@ -60,6 +63,13 @@ class SeaTunnelError(Exception):
         super().__init_subclass__()
         if cls.__module__ in _HOMES:
             cls.code = code_of(cls)
+
+    def _render_traceback_(self) -> list[str]:
+        """Return what IPython and notebooks show: the caller's lines and the message, without what lies between."""
+        between = (str(Path(__file__).parent), "/IPython/core/")
+        frames = extract_tb(self.__traceback__)
+        callers = [frame for frame in frames if not any(part in frame.filename for part in between)]
+        return "".join([*format_list(callers), *format_exception_only(self)]).splitlines()
 
 
 class UsageError(SeaTunnelError):

@@ -29,6 +29,11 @@ def parse(encoded: bytes) -> Any:
         raise StoredValueError(f"not JSON: {type(error).__name__}: {error}") from error
 
 
+def written(content: Block) -> bytes:
+    """Return JSON that a person can read; equal contents give equal bytes."""
+    return json.dumps(content, sort_keys=True, indent=1).encode()
+
+
 def member(block: Any, key: str) -> Any:
     """Return the value of ``key``, of any type."""
     if not isinstance(block, Mapping):
@@ -37,6 +42,13 @@ def member(block: Any, key: str) -> Any:
         return block[key]
     except KeyError:
         raise StoredValueError(f"{key!r} is missing") from None
+
+
+def has(block: Any, key: str) -> bool:
+    """Return whether a block has a value for ``key``."""
+    if not isinstance(block, Mapping):
+        raise StoredValueError(f"expected a block, found {_shown(block)}")
+    return key in block
 
 
 def number(block: Any, key: str, *, least: int = 0, most: int = MOST) -> int:

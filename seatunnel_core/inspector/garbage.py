@@ -19,6 +19,7 @@ from attrs import define, field, frozen
 from seatunnel_core.checkpoint.errors import StateFormatError
 from seatunnel_core.checkpoint.state import codec
 from seatunnel_core.checkpoint.state.vertex_state import VertexStates
+from seatunnel_core.connectors.filesystems.staged_name import STAGING
 from seatunnel_core.errors import UsageError
 from seatunnel_core.inspector.content import attachments_of, loaded
 from seatunnel_core.inspector.staged import StagedFile, staged, targets_of
@@ -221,6 +222,8 @@ class _Search:
             return False
         if job is None or job.state is JobState.ENDED:
             return True
+        if file.is_committed:
+            return False
         needs = self._needs.get(file.job_id)
         pipeline = job.pipelines.get(file.pipeline)
         if needs is None or pipeline is None or file.epoch >= pipeline.listing.highest_epoch:
@@ -322,8 +325,10 @@ def _remove_staged(file: StagedFile) -> str:
             os.unlink(file.path)
             return ""
         folder = Path(file.path)
-        for each in (folder, *folder.parents[:3]):
+        for each in (folder, *folder.parents):
             os.rmdir(each)
+            if each.name == STAGING:
+                break
     except FileNotFoundError:
         return ""
     except OSError as error:

@@ -4,10 +4,19 @@ import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from seatunnel_core.config.job_file import Kind
-from seatunnel_core.connectors.filesystems.staged_name import FENCE, PROBE, SAVE_MODE, STAGING, committable_id, owner
+from seatunnel_core.connectors.filesystems.staged_name import (
+    FENCE,
+    PROBE,
+    REPLACED,
+    REPLACING,
+    SAVE_MODE,
+    STAGING,
+    committable_id,
+    owner,
+)
 from seatunnel_core.inspector.survey import JobSurvey
 
 
@@ -16,7 +25,7 @@ class StagedFile:
     """One file or empty folder that a sink has staged.
 
     It lies below ``<target>/.seatunnel/<job>/<pipeline>/<epoch>/``, or below the fence of a save mode of that epoch,
-    which holds what the save mode removes.
+    which holds what the save mode removes, or below ``<target>/.seatunnel/<job>/replacing/``.
     """
 
     path: str
@@ -31,6 +40,9 @@ class StagedFile:
     is_folder: bool = False
     is_foreign: bool = False
     """Whether its name is none that a sink gives."""
+
+    is_committed: bool = False
+    """Whether its rows are committed, and wait to replace others: the job needs them whatever its checkpoints name."""
 
 
 def targets_of(jobs: Iterable[JobSurvey]) -> tuple[str, ...]:
@@ -57,14 +69,21 @@ def staged(target: str) -> Iterator[StagedFile]:
             for epoch_folder in _numbered(pipeline_folder):
                 yield from _epoch(epoch_folder, job_folder.name, int(pipeline_folder.name), int(epoch_folder.name))
         for fence in _folders(job_folder / SAVE_MODE):
-            yield from _fence(fence, job_folder.name)
+            if found := FENCE.fullmatch(fence.name):
+                yield from _all_below(fence, job_folder.name, int(found["pipeline"]), int(found["epoch"]))
+        if (job_folder / REPLACING).is_dir():
+            yield from _replacing(job_folder / REPLACING, job_folder.name)
 
 
-def _fence(folder: Path, job_id: str) -> Iterator[StagedFile]:
-    """Yield everything that a save mode has moved there and not removed yet, folders after their content."""
-    found = FENCE.fullmatch(folder.name)
-    if found is None:
-        return
+def _replacing(folder: Path, job_id: str) -> Iterator[StagedFile]:
+    """Yield everything that waits to replace something, or was replaced by it and is not removed yet."""
+    for each in _all_below(folder, job_id, 0, 0):
+        found = REPLACED.match(os.path.relpath(each.path, folder))
+        yield evolve(each, pipeline=int(found["pipeline"]) if found else 0, is_committed=True)
+
+
+def _all_below(folder: Path, job_id: str, pipeline: int, epoch: int) -> Iterator[StagedFile]:
+    """Yield everything in a folder, and it, folders after their content."""
     for where, folders, names in os.walk(folder, topdown=False):
         links = [name for name in folders if os.path.islink(os.path.join(where, name))]
         for path in (*(os.path.join(where, name) for name in (*names, *links)), where):
@@ -72,8 +91,8 @@ def _fence(folder: Path, job_id: str) -> Iterator[StagedFile]:
             yield StagedFile(
                 path=path,
                 job_id=job_id,
-                pipeline=int(found["pipeline"]),
-                epoch=int(found["epoch"]),
+                pipeline=pipeline,
+                epoch=epoch,
                 size_bytes=0 if path == where else status.st_size,
                 modified_at=status.st_mtime,
                 committable=None,

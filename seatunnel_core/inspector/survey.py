@@ -12,6 +12,7 @@ from attrs import field, frozen
 
 from seatunnel_core.config.job_file import Kind
 from seatunnel_core.errors import JobError, UsageError
+from seatunnel_core.job.increment_state import PREFIX
 from seatunnel_core.job.manifest import Manifest, Seat
 from seatunnel_storage_api import lineage
 from seatunnel_storage_api.errors import (
@@ -196,7 +197,7 @@ def survey(storage: CheckpointStorage, *, deleted: bool = False) -> tuple[JobSur
     """
     by_job: dict[str, list[Holding]] = {}
     for holding in inventory_of(storage).holdings():
-        if holding.job_id is not None:
+        if holding.job_id is not None and not holding.job_id.startswith(PREFIX):
             by_job.setdefault(holding.job_id, []).append(holding)
     jobs = {job_id: held for job_id, held in by_job.items() if deleted or _is_job(held)}
     return tuple(_survey(storage, job_id, held) for job_id, held in sorted(jobs.items()))

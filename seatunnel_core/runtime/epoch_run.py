@@ -314,9 +314,9 @@ class EpochRun:
         How fast they move follows from where they stood a while ago, so no row has to be counted for it.
         """
         if self._heard:
-            self._figures.flow.sample(self.progress())
+            self._figures.sample(self.progress())
         else:
-            self._figures.flow.rest()
+            self._figures.rest()
         self._heard = False
         self._sampling = self._shared.loop.call_later(SAMPLE_S, self._sample)
 

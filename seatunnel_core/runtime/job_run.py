@@ -12,6 +12,7 @@ from pathlib import Path
 from seatunnel_core.claiming.alone import require_alone
 from seatunnel_core.claiming.claim import Claim, claim_again, claim_new
 from seatunnel_core.claiming.handover import ForeignSavepoint, claim_with_savepoint
+from seatunnel_core.claiming.increments import IncrementalRun, note_end
 from seatunnel_core.clock import wall_clock
 from seatunnel_core.config.engine import EngineConfig, override_storage
 from seatunnel_core.config.job_file import RawJob
@@ -128,19 +129,25 @@ class JobRun:
         resolved(config.plugin_config)  # of keys without effect too: a missing secret is reported, as by --check
         self._storage = open_storage(config.type, config.effective)
         self.storage_title = title(self._storage)
+        increments = IncrementalRun(self._storage, self.job_id, self._raw, self._name)
         if self._restore is not None and not self._restore.take_over:
             require_alone(self._storage, self.job_id)
 
         def planned(manifest: Manifest | None) -> PlannedJob:
-            job = plan if plan is not None else self._plan(manifest)
+            job = increments.planned(plan if plan is not None else self._plan(manifest), manifest)
             self._slots = self._slots or SLOTS.reserve(job, self.job_id, self._engine.options)
             return job  # a job that finds no slot is refused before it is claimed, and leaves nothing behind
 
         claim = self._claim(planned)
         if isinstance(claim, JobReport):
+            note_end(self._storage, self.job_id)  # the process that recorded the end may have been killed before
             self._end(claim)
             return
-        self.job, self.version, self.notes = claim.job, claim.version, claim.notes
+        increments.begin()
+        self.job, self.version, self.notes = claim.job, claim.version, (*claim.notes, *increments.notes)
+        self._work(claim, self._storage)
+
+    def _work(self, claim: Claim, storage: CheckpointStorage) -> None:
         settings = spark_settings(
             claim.job, master=self._master, jvm_options=self._jvm_options, log_file=self._log_file
         )
@@ -148,7 +155,7 @@ class JobRun:
             job_id=self.job_id,
             claim=claim,
             engine=self._engine,
-            storage=self._storage,
+            storage=storage,
             plane=self._plane or SparkPlane(settings),
             owns_plane=self._plane is None,
             on_begun=self._on_begun,

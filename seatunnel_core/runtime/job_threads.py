@@ -9,6 +9,7 @@ from pathlib import Path
 
 from seatunnel_core.checkpoint.commands import Outcome
 from seatunnel_core.claiming.claim import Claim
+from seatunnel_core.claiming.increments import note_end
 from seatunnel_core.clock import wall_clock
 from seatunnel_core.config.engine import EngineConfig
 from seatunnel_core.config.engine_options import PRINT_EXECUTION_INFO, THREAD_SHARE_MODE
@@ -201,6 +202,8 @@ class JobThreads:
                 return
             self._manifest.write(lambda manifest: manifest.closed(report.record()))
             self._recorded = True
+            if self._manifest.manifest.windows:
+                note_end(self._storage, self._job_id)
             self._call(self._clear, report)
         except Exception as error:
             self._break(error)

@@ -217,9 +217,11 @@ class PipelineIO:
     def sweep(self, epoch: int, keep: frozenset[str], *, final: bool) -> int:
         """Remove staged data that ``keep`` does not name, and return how many outputs are gone (R9).
 
-        Sinks that forget what they committed also keep what older live checkpoints name; while one of those cannot be
-        read, nothing of these sinks is swept.
+        After the last commit, sinks first publish what waited for it. Sinks that forget what they committed also keep
+        what older live checkpoints name; while one of those cannot be read, nothing of these sinks is swept.
         """
+        for sink in self.planned.sinks if final else ():
+            sink.sink.complete(self._context(sink, epoch))
         sinks = [sink for sink in self.planned.sinks if final or not _forgets(sink.sink)]
         removed = sum(sink.sink.sweep(self._context(sink, epoch), keep, final=final) for sink in sinks)
         forgetting = [sink for sink in self.planned.sinks if sink not in sinks]
@@ -252,8 +254,8 @@ class PipelineIO:
 
     def conclude(self, progress: PipelineProgress) -> None:
         """Let each sink check the number of its committed rows."""
-        for sink_name, rows in progress.rows_committed_by_sink.items():
-            self.planned.sink(sink_name).sink.conclude(rows, progress.table_rows_by_sink[sink_name])
+        for sink_name, moved in progress.by_sink.items():
+            self.planned.sink(sink_name).sink.conclude(moved.rows_committed, progress.table_rows_by_sink[sink_name])
 
     def clear(self, epoch: int) -> None:
         """Remove what was staged late and what sinks no longer need, after the job is recorded as ended."""

@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+from collections import Counter
 from collections.abc import Callable
 from functools import partial
 from typing import Protocol
@@ -14,7 +15,9 @@ from seatunnel_core.checkpoint.pipeline import PipelineProtocol
 from seatunnel_core.checkpoint.progress import PipelineProgress
 from seatunnel_core.checkpoint.transitions import Phase
 from seatunnel_core.clock import now_ms
+from seatunnel_core.connectors.additions import additions
 from seatunnel_core.errors import SeaTunnelError
+from seatunnel_core.planning.plan import PlannedPipeline
 from seatunnel_core.reporting.counters import Figures
 from seatunnel_core.reporting.metrics import PipelineMetrics
 from seatunnel_core.reporting.notices import PipelineLog
@@ -30,6 +33,21 @@ from seatunnel_storage_api.errors import StaleEpochError
 from seatunnel_storage_api.state import CheckpointRef
 
 _FINISHING = (Phase.FINISHING, Phase.CLEANING, Phase.ENDED)
+
+
+def _added(planned: PlannedPipeline, progress: PipelineProgress) -> tuple[str, ...]:
+    rows = {name: moved.rows_committed for name, moved in progress.by_sink.items()}
+    table_rows = progress.table_rows_by_sink
+    told = (additions(each.sink, rows.get(each.name, 0), table_rows.get(each.name, {})) for each in planned.sinks)
+    return tuple(sentence for sentences in told for sentence in sentences)
+
+
+def _together(progress: PipelineProgress) -> dict[str, int]:
+    """Return the committed rows of each table over all sinks; nothing when there is a single table."""
+    found: Counter[str] = Counter()
+    for table_rows in progress.table_rows_by_sink.values():
+        found.update(table_rows)
+    return dict(found) if len(found) > 1 else {}
 
 
 class PipelineOwner(Protocol):
@@ -224,6 +242,8 @@ class PipelineRun:
             checkpoints_completed=self._figures.checkpoints_completed,
             checkpoints_failed=self._figures.checkpoints_failed,
             degraded=progress.degraded,
+            added=_added(planned, progress),
+            table_rows=_together(progress),
         )
         return view, progress.last_completed_ms
 
