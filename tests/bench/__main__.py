@@ -35,14 +35,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     data.mkdir(parents=True, exist_ok=True)
     for left in data.glob("run-*"):
         shutil.rmtree(left)
-    machine = _machine()
-    print(f"{machine['processors']} processors {machine['model']}; load before: {machine['load']}; medians of ", end="")
+    here = machine()
+    print(f"{here['processors']} processors {here['model']}; load before: {here['load']}; medians of ", end="")
     print(f"{arguments.rounds} rounds, (smallest to largest)", flush=True)
     bench = Bench(data, arguments.rounds)
     for name in arguments.cases or [name for name in CASES if arguments.full or name not in FULL_ONLY]:
         title, play = CASES[name]
         bench.case(name, title, play)
-        _keep(arguments.json, {"machine": machine, "rounds": arguments.rounds, "cases": bench.recorded})
+        _keep(arguments.json, {"machine": here, "rounds": arguments.rounds, "cases": bench.recorded})
     return 0
 
 
@@ -52,7 +52,8 @@ def _keep(file: Path, said: dict[str, Any]) -> None:
     file.write_text(json.dumps(said, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
-def _machine() -> dict[str, Any]:
+def machine() -> dict[str, Any]:
+    """Return what a reader has to know about this machine."""
     model = ""
     if os.path.exists("/proc/cpuinfo"):
         lines = Path("/proc/cpuinfo").read_text().splitlines()

@@ -24,6 +24,9 @@ THREADS = 2
 FILES_OF_ONE = 12
 """Into so many files our job writes a table that lies in one file."""
 
+DLT = "dlt[filesystem,parquet,duckdb,sql-database,postgres]>=1.31"
+DLT_VENV = "venv-of-dlt"
+
 SEATUNNEL = "SEATUNNEL_PEER_HOME"
 """Of the environment: an installation of SeaTunnel that is measured, too."""
 
@@ -112,10 +115,10 @@ def _sql_type(kind: str) -> str:
 
 def python_of_dlt(data: Path) -> Path:
     """In a virtual environment of its own: dlt wants other versions of what we need, too."""
-    python = data / "dlt-venv" / "bin" / "python"
+    python = data / DLT_VENV / "bin" / "python"
     if not python.exists():
         subprocess.run([sys.executable, "-m", "venv", str(python.parents[1])], check=True)
-        command = [str(python), "-m", "pip", "install", "--quiet", "dlt[filesystem,parquet]>=1.31", "attrs"]
+        command = [str(python), "-m", "pip", "install", "--quiet", DLT, "psycopg[binary]", "attrs"]
         subprocess.run(command, check=True)
     return python
 

@@ -52,14 +52,14 @@ LINEITEM_PARQUET_BYTES = 113_000_000
 _SCALE = "0.5"
 
 
-def lineitem(folder: Path, *, files: int) -> Path:
+def lineitem(folder: Path, *, files: int, scale: str = _SCALE) -> Path:
     """A folder that holds the table as so many CSV files, each with a header; made if it is not there."""
-    found = folder / f"lineitem-{files}"
+    found = folder / (f"lineitem-{files}" if scale == _SCALE else f"lineitem-{files}-of-{scale}")
     if found.exists():
         return found
     draft = folder / f"draft-{os.getpid()}"
     parts = ["--parts", str(files)] if files > 1 else []
-    command = [_generator(), "csv", "-s", _SCALE, "--tables", "lineitem", "--output-dir", str(draft), *parts]
+    command = [_generator(), "csv", "-s", scale, "--tables", "lineitem", "--output-dir", str(draft), *parts]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     (draft / "lineitem" if parts else draft).rename(found)
     shutil.rmtree(draft, ignore_errors=True)
