@@ -19,10 +19,14 @@ from attrs import frozen
 
 import seatunnel_core as st
 from seatunnel_core.application.handle import JobHandle
-from seatunnel_core.application.job import Rows
+from seatunnel_core.application.rows import Rows
 from seatunnel_core.connectors.jdbc.pool import forget
 from seatunnel_core.registry import lookup
+from seatunnel_core.rows.kind import RowKind
+from tests.connectors.duckdb.duckdb_file import FILE, asked
 from tests.connectors.iceberg.iceberg_tables import catalog_of, table_in
+from tests.connectors.iceberg.test_iceberg_merging import MERGE, batch
+from tests.connectors.iceberg.test_iceberg_merging import run as merged
 from tests.connectors.test_remote_jobs import PLACES
 from tests.runtime.command import column, engine_file, staged
 from tests.runtime.ground import ALL, ROWS, committed, ground_in, kill, until
@@ -69,6 +73,14 @@ def _memory(job: st.Job, _folder: Path, _parallelism: int) -> Rows:
     return job.from_arrow(pa.table({"id": pa.array(ALL, pa.int64())}), name="in", rows_per_split=20)
 
 
+def _function(job: st.Job, _folder: Path, _parallelism: int) -> Rows:
+    @st.source(splits=list(range(5)), schema={"id": "bigint"}, replayable=True)
+    def numbers(split: int) -> Iterator[dict[str, int]]:
+        yield from ({"id": each} for each in ALL[split::5])
+
+    return job.source(numbers, name="in")
+
+
 def _table(job: st.Job, folder: Path, _parallelism: int) -> Rows:
     with closing(sqlite3.connect(folder / "in.db")) as database:
         database.execute("CREATE TABLE IF NOT EXISTS numbers (id INTEGER PRIMARY KEY)")
@@ -84,12 +96,24 @@ def _pages(job: st.Job, folder: Path, _parallelism: int) -> Rows:
     return job.source("Http", {**options, "pageing": {"total_page_size": ROWS // 25, "batch_size": 25}}, name="in")
 
 
+def _snapshot(job: st.Job, folder: Path, _parallelism: int) -> Rows:
+    options = {"iceberg.catalog.config": catalog_of(folder / "in"), "namespace": "shop", "table": "orders"}
+    if not (folder / "in").exists():  # each unit is a file, and each even number is merged a second time
+        (folder / "in").mkdir()
+        merged(folder / "in", *([batch(*((each, "mo", 0) for each in ALL[part::20]))] for part in range(20)), **MERGE)
+        twice = batch(*((each, "tu", 1) for each in ALL[::2]), (ROWS + 1, "tu", 1))
+        merged(folder / "in", [twice], [batch((ROWS + 1, "tu", 0), kinds=[RowKind.DELETE])], job="next", **MERGE)
+    return job.source("Iceberg", {**options, "read_columns": ["id"]}, name="in")
+
+
 SOURCES: Mapping[str, Callable[[st.Job, Path, int], Rows]] = {
     "FakeSource": _fake,
     "Http": _pages,
+    "Iceberg": _snapshot,
     "Jdbc": _table,
     "LocalFile": _files,
     "Memory": _memory,
+    "PythonFunction": _function,
 }
 WITH_SPARK = ("Spark",)
 """Sources and sinks whose jobs need Spark itself."""
@@ -103,6 +127,9 @@ SERVICES = {
 BEHIND_SERVERS = (*PLACES, "Kafka")
 """Sources and sinks whose jobs need a server: ``test_remote_jobs.py`` and ``test_kafka_job.py`` kill, restore and
 divide those."""
+
+OF_OTHERS = ("Dlt",)
+"""Sources of what other packages give: ``test_dlt_page.py`` kills and restores a job. It has one split."""
 
 
 # -- sinks: what each has in the end -------------------------------------------------------------------------------
@@ -133,6 +160,11 @@ def _ids_in_database(played: Played) -> list[int]:
         ).fetchall()
         assert staged_tables == []
         return [number for (number,) in database.execute("SELECT id FROM numbers ORDER BY id")]
+
+
+def _ids_in_duckdb(played: Played) -> list[int]:
+    assert not list((played.folder / ".seatunnel").rglob("*.parquet"))
+    return sorted(number for (number,) in asked(played.folder, "SELECT id FROM orders"))
 
 
 def _ids_printed(played: Played) -> list[int]:
@@ -194,6 +226,7 @@ def _in_database(folder: Path) -> dict[str, Any]:
 SINKS: Mapping[str, tuple[Callable[[Path], dict[str, Any]], Callable[[Played], list[int]]]] = {
     "Assert": (lambda _folder: _rules(), _ids_asserted),
     "Console": (lambda _folder: {"rows_per_unit": 10_000}, _ids_printed),
+    "DuckDB": (lambda folder: {"path": f"{folder}/{FILE}", "table": "orders"}, _ids_in_duckdb),
     "Http": (_at_service, _ids_received),
     "Iceberg": (_in_iceberg, _ids_in_iceberg),
     "Jdbc": (_in_database, _ids_in_database),
@@ -254,7 +287,7 @@ def test_each_source_and_each_sink_is_among_them() -> None:
     shipped = [plugin for plugin in lookup.plugins() if plugin.distribution == "seatunnel-core"]
     sources, sinks = ([each.identifier for each in shipped if each.kind == kind] for kind in ("source", "sink"))
     elsewhere = {*WITH_SPARK, *BEHIND_SERVERS}
-    assert sorted(sources) == sorted({*SOURCES, *elsewhere, *SERVICES["source"]})
+    assert sorted(sources) == sorted({*SOURCES, *OF_OTHERS, *elsewhere, *SERVICES["source"]})
     assert sorted(sinks) == sorted({*SINKS, *elsewhere, *SERVICES["sink"]})
     table = DOCS.read_text("utf-8").partition("## Each source and each sink")[2].partition("\n## ")[0]
     named = re.findall(r"^\| (source|sink) `(\w+)` \|", table, re.MULTILINE)

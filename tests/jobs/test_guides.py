@@ -49,24 +49,35 @@ def test_tables_are_copied_to_a_database_to_files_and_back(tmp_path: Path) -> No
 
 
 @pytest.mark.torture
-def test_rows_of_an_interval_are_loaded_and_then_what_is_newer(tmp_path: Path) -> None:
+def test_new_rows_are_loaded_each_night(tmp_path: Path) -> None:
     save(DATABASES, tmp_path)
     save(LOADS, tmp_path)
     type_in("python shop.py", tmp_path)
-    first, second, newer = [
-        line for each in of_page(LOADS, "shell") for line in each.text.splitlines() if "new" in line
-    ]
+    night, choices = [each.text for each in of_page(LOADS, "shell") if "new-orders" in each.text]
     days = "SELECT min(date(ordered_at)), max(date(ordered_at)), count(*) FROM orders"
-    type_in(first, tmp_path)
-    assert rows(tmp_path / "warehouse.db", days) == [("2026-01-01", "2026-01-15", 505)]
-    type_in(second, tmp_path)
-    assert rows(tmp_path / "warehouse.db", days) == [("2026-01-01", "2026-01-30", 1000)]
+    assert "2026-01-30 12:00:00  2026-01-30 11:55:00" in type_in(night, tmp_path)
+    assert rows(tmp_path / "warehouse.db", days) == [("2026-01-10", "2026-01-30", 694)]
     with closing(sqlite3.connect(tmp_path / "shop.db")) as shop, shop:
         shop.execute("INSERT INTO orders VALUES (1000, 1, 1.5, '2026-02-01 12:00:00')")
+        shop.execute("INSERT INTO orders VALUES (1001, 1, 1.5, '2026-01-30 11:56:00')")
         shop.execute("UPDATE orders SET price = 7, ordered_at = '2026-02-02 12:00:00' WHERE id = 3")
-    assert "finished" in type_in(newer, tmp_path)
-    assert rows(tmp_path / "warehouse.db", days) == [("2026-01-01", "2026-02-02", 1001)]
+    assert "3 rows committed" in type_in(night.splitlines()[0], tmp_path)
+    assert rows(tmp_path / "warehouse.db", days) == [("2026-01-10", "2026-02-02", 697)]
     assert rows(tmp_path / "warehouse.db", "SELECT price FROM orders WHERE id = 3") == [(7.0,)]
+    set_back, reset = choices.splitlines()
+    type_in(set_back, tmp_path)
+    assert "366 rows committed" in type_in(night.splitlines()[0], tmp_path)
+    assert "reads everything" in type_in(reset, tmp_path)
+
+
+@pytest.mark.torture
+def test_new_files_are_loaded_each_night(tmp_path: Path) -> None:
+    save(LOADS, tmp_path)
+    (nights,) = [each.text for each in of_page(LOADS, "shell") if "new-files" in each.text]
+    said = type_in(nights, tmp_path)
+    assert said.count("finished, 1 rows committed") == 2, said
+    lines = [line for file in (tmp_path / "new-files").glob("*.json") for line in file.read_text().splitlines()]
+    assert sorted(lines) == ['{"id":4,"name":"four"}', '{"id":5,"name":"five"}']
 
 
 @pytest.mark.torture

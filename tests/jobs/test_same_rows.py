@@ -178,7 +178,8 @@ def test_same_rows_and_types_however_the_work_is_cut(tmp_path: Path) -> None:
 
 
 @pytest.mark.fuzz
+@pytest.mark.torture
 @pytest.mark.parametrize("seed", range(1, 2 + DRAWN))
 def test_same_rows_and_types_in_a_drawn_shape(tmp_path: Path, seed: int) -> None:
-    """`make test` draws one, `make fuzz` many."""
+    """`make fuzz` draws many. `make test` cuts the work within one task: ``tests/spark/test_task.py``."""
     check(tmp_path, a_written_table(tmp_path, seed), drawn(seed))

@@ -9,7 +9,9 @@ from typing import Any
 import pyarrow as pa
 from attrs import frozen
 
+from tests.connectors.iceberg.iceberg_reading import visible_rows
 from tests.torture.databases.tables import Table, differing
+from tests.torture.databases.write_modes import MODES, expected, keeps_versions, tables_by_mode, yesterday
 from tests.torture.job import Target, files_below
 
 _SINK = """
@@ -59,7 +61,10 @@ class IcebergTarget(Target):
                 found = database.execute(question, (self.folder.name,)).fetchone()
             except sqlite3.OperationalError:  # no tables yet, or a process is writing just now
                 return set()
-        return set(_named(found[0])) if found else set()
+        return set(self._named(found[0])) if found else set()
+
+    def _named(self, metadata: str) -> frozenset[str]:
+        return _named(metadata)
 
     def free(self) -> bool:
         """A process that is put to sleep in the midst of a commit keeps SQLite's file locked. Nobody could go on then
@@ -112,3 +117,47 @@ def iceberg_targets(out: Path, tables: tuple[Table, ...]) -> list[Target]:
                 row = pa.Table.from_pylist([{"tailnum": "N00000"}], schema=table.columns)
                 _table(target, table.columns).append(row)
     return targets
+
+
+@frozen(kw_only=True)
+class IcebergModes(IcebergTarget):
+    """One table that is merged into or replaced."""
+
+    def _named(self, metadata: str) -> frozenset[str]:
+        """Of all snapshots: rows that are to replace others are collected in those of a branch."""
+        from pyiceberg.table import StaticTable
+
+        table = StaticTable.from_metadata(metadata)
+        manifests = {each.manifest_path: each for shot in table.snapshots() for each in shot.manifests(table.io)}
+        return frozenset(name for each in manifests.values() for name in _files_of(table.io, each))
+
+    def differences(self) -> str:
+        rows = [{name: row[name] for name in self.table.columns.names} for row in visible_rows(_table(self))]
+        return differing(self.table, pa.Table.from_pylist(rows, self.table.columns))
+
+
+_FILES: dict[str, frozenset[str]] = {}
+"""What manifests name, which never change."""
+
+
+def _files_of(io: Any, manifest: Any) -> frozenset[str]:
+    if manifest.manifest_path not in _FILES:
+        entries = manifest.fetch_manifest_entry(io)
+        paths = (entry.data_file.file_path for entry in entries)
+        _FILES[manifest.manifest_path] = frozenset(Path(path).name for path in paths if "/seatunnel/" in path)
+    return _FILES[manifest.manifest_path]
+
+
+def iceberg_modes_targets(out: Path, tables: tuple[Table, ...]) -> list[Target]:
+    """A table for each write mode, with rows of yesterday."""
+    shop = out / "shop"
+    shop.mkdir(parents=True)
+    made: list[Target] = []
+    for name, table in ((name, table) for name, table in tables_by_mode(tables) if not keeps_versions(name)):
+        more = MODES[name].replace(", is_exactly_once = true", "")
+        target = IcebergModes(table=expected(name, table), folder=shop / name, more=more)
+        made.append(target)
+        old = yesterday(name, table)
+        if old.num_rows:
+            _table(target, table.columns).append(old)
+    return made

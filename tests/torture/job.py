@@ -51,7 +51,8 @@ _SQL = """
 """
 
 BEHIND_SERVERS = ("postgres", "mariadb", "s3", "versitygw", "hdfs", "kafka")
-SINKS = ("file", "iceberg", *BEHIND_SERVERS)
+MERGING = ("duckdb", "iceberg-modes", "postgres-modes", "mariadb-modes")
+SINKS = ("file", "iceberg", *MERGING, *BEHIND_SERVERS)
 """Where a tortured job may write; otherwise, names of file formats with commas between them."""
 
 _SINK = """
@@ -195,7 +196,7 @@ def make_job(
 
     folder.mkdir(parents=True)
     targets = _targets_of(sink, folder / "out", tables)
-    read = [table for table in tables if any(target.table is table for target in targets)]
+    read = [table for table in tables if any(target.table.name == table.name for target in targets)]
     sources = (
         _SOURCE.format(name=table.name, path=table.path, split_size=split_size, reading=table.reading())
         for table in read
@@ -215,7 +216,8 @@ def _targets_of(sink: str, out: Path, tables: Sequence[Table]) -> Sequence[Targe
     """What a kind of sinks writes of each table."""
     from tests.torture.databases.mariadb import mariadb_targets
     from tests.torture.databases.postgres import postgres_targets
-    from tests.torture.iceberg import iceberg_targets
+    from tests.torture.databases.write_modes import duckdb_targets, mariadb_modes_targets, postgres_modes_targets
+    from tests.torture.iceberg import iceberg_modes_targets, iceberg_targets
     from tests.torture.kafka import kafka_targets
     from tests.torture.remote import SERVERS, remote_targets
 
@@ -225,6 +227,10 @@ def _targets_of(sink: str, out: Path, tables: Sequence[Table]) -> Sequence[Targe
         "postgres": postgres_targets,
         "mariadb": mariadb_targets,
         "kafka": kafka_targets,
+        "duckdb": duckdb_targets,
+        "iceberg-modes": iceberg_modes_targets,
+        "postgres-modes": postgres_modes_targets,
+        "mariadb-modes": mariadb_modes_targets,
     }
     known |= {name: partial(remote_targets, name) for name in SERVERS}
     make_targets = known.get(sink) or partial(in_formats, sink.split(","))

@@ -57,10 +57,14 @@ class Stop:
 
 def install(stop: Stop, sink: str) -> None:
     """Put the stop into the place where the call is made."""
-    if sink == "iceberg" and stop.call in ("rename", "commit", "unlink"):
+    if sink in ("iceberg", "iceberg-modes") and stop.call in ("rename", "commit", "unlink"):
         install_in_iceberg(stop)
-    elif sink in ("postgres", "mariadb") and stop.call in ("rename", "commit", "unlink"):
-        install_in_databases(stop)
+    elif sink in ("postgres", "mariadb", "duckdb", "postgres-modes", "mariadb-modes") and stop.call in (
+        "rename",
+        "commit",
+        "unlink",
+    ):
+        install_in_databases(stop, sink)
     elif sink in ("s3", "versitygw", "hdfs") and stop.call in ("rename", "unlink"):
         install_behind_servers(stop, sink)
     elif sink == "kafka" and stop.call in ("rename", "commit"):
@@ -90,18 +94,27 @@ def install_in_iceberg(stop: Stop) -> None:
     setattr(owner, name, commit)
 
 
-def install_in_databases(stop: Stop) -> None:
-    """The move of a staged table stands for the rename of a file, and a sweep for the removal of one."""
+def install_in_databases(stop: Stop, sink: str) -> None:
+    """The move of what is staged stands for the rename of a file, and a sweep for the removal of one."""
+    from seatunnel_core.connectors.duckdb.publishing import Publishing as InFile
+    from seatunnel_core.connectors.duckdb.sink import DuckDBSink
     from seatunnel_core.connectors.jdbc.publishing import Publishing
     from seatunnel_core.connectors.jdbc.sink import JdbcSink
 
     if stop.call == "unlink":
         os.unlink = stop.watch(os.unlink, 0)
-    owner, name, path = {
+    calls: dict[str, tuple[type, str, str]] = {
         "rename": (Publishing, "_move", "/out/"),
         "commit": (JdbcSink, "commit", "/out/"),
         "unlink": (Publishing, "sweep", "/.seatunnel/"),
-    }[stop.call]
+    }
+    if sink == "duckdb":
+        calls = {
+            "rename": (InFile, "_take_in", "/out/"),
+            "commit": (DuckDBSink, "commit", "/out/"),
+            "unlink": (InFile, "forget", "/.seatunnel/"),
+        }
+    owner, name, path = calls[stop.call]
     watched, original = stop.watch(lambda _path, run: run(), 0), getattr(owner, name)
 
     def stopping(self: Any, *arguments: Any, **options: Any) -> Any:
@@ -180,7 +193,7 @@ def main() -> int:
     if os.environ.pop("TORTURE_PLAIN_RENAME", ""):
         from seatunnel_core.connectors.filesystems import rename
 
-        rename._system_call = lambda: None  # type: ignore[assignment]
+        rename._system_call = lambda *_: None  # type: ignore[assignment]
     from seatunnel_core.cli.main import main as seatunnel
 
     return seatunnel()

@@ -1,15 +1,22 @@
 """Which runs a campaign consists of, before any of them is played."""
 
+import importlib
+import os
 import random
 from collections import Counter
 from pathlib import Path
+from signal import SIGSTOP
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from attrs import evolve
 
 from tests.torture.campaign import MORE_KILLS, plan
-from tests.torture.job import TorturedJob
+from tests.torture.job import SINKS, TorturedJob
+from tests.torture.moments import TARGET
 from tests.torture.run import Run, Step
+from tests.torture.stops import Stop, install
 
 JOB = TorturedJob(folder=Path("/nowhere"), job_id="planned", targets=(), state=Path("/nowhere/state"))
 
@@ -50,6 +57,32 @@ def test_for_file_formats_more_drivers_are_killed_while_rows_flow() -> None:
         victims, more = (Counter(step.victim for step in steps) for steps in (few, many))
         assert more == victims + Counter(driver=MORE_KILLS)
         assert many[-1].victim == few[-1].victim, "what comes behind a killed worker is never played"
+
+
+COMMITTING = {
+    "file": "file.sink:FileSink",
+    "orc,text": "file.sink:FileSink",
+    **dict.fromkeys(("s3", "versitygw", "hdfs"), "file.sink:FileSink"),
+    **dict.fromkeys(("iceberg", "iceberg-modes"), "iceberg.sink:IcebergSink"),
+    **dict.fromkeys(("postgres", "postgres-modes", "mariadb", "mariadb-modes"), "jdbc.sink:JdbcSink"),
+    "duckdb": "duckdb.sink:DuckDBSink",
+    "kafka": "kafka.sink:KafkaSink",
+}
+
+
+@pytest.mark.parametrize("sink", [*SINKS, "orc,text"])
+def test_a_stop_in_a_commit_is_where_the_sink_commits(sink: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of some sinks were put into another one, and were never reached."""
+    module, _, name = COMMITTING[sink].partition(":")
+    kind: Any = getattr(importlib.import_module(f"seatunnel_core.connectors.{module}"), name)
+    committed: list[Any] = []
+    stopped: list[int] = []
+    monkeypatch.setattr(kind, "commit", lambda self, *arguments, **options: committed.append(arguments))
+    monkeypatch.setattr(os, "kill", lambda pid, signal: stopped.append(signal))
+    install(Stop("commit", TARGET, 1, "before"), sink)
+    kind.commit(SimpleNamespace(root="/job/out/table"), [], None, again=False)
+    assert committed
+    assert stopped == [SIGSTOP]
 
 
 class Ended:

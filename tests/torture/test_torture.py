@@ -1,4 +1,7 @@
-"""Killed and resumed until done: a few runs in every test run, as many as one likes with ``make torture RUNS=…``."""
+"""Killed and resumed until done, as often as one likes with ``make torture RUNS=…``.
+
+What `make test` has of it runs in one process: ``tests/claiming/test_restored_jobs.py`` and the matrix beside it.
+"""
 
 import os
 import sys
@@ -28,8 +31,8 @@ def killed_often_enough_while_rows_moved(runs: Sequence[Run]) -> None:
     assert mid_flight >= wanted, "too few kills between the first staged unit and the last commit"
 
 
+@pytest.mark.torture
 @pytest.mark.timeout(300)
-@pytest.mark.xdist_group("torture")
 def test_a_killed_job_is_resumed_to_every_row_once() -> None:
     """It is killed while it publishes, without the system's rename, and again while it is being restored."""
     (run,) = torture((4,), seed=SEED, rows=ROWS, at_once=1)
@@ -63,6 +66,14 @@ def test_many_killed_jobs_append_every_row_once_to_iceberg() -> None:
     runs = torture(range(RUNS), seed=SEED, rows=ROWS, at_once=2, sink="iceberg")
     assert not [run.line() for run in runs if run.fault]
     killed_often_enough_while_rows_moved(runs)
+
+
+@pytest.mark.torture
+@pytest.mark.timeout(600)
+def test_a_killed_job_merges_and_replaces_every_row_once() -> None:
+    """The short form of ``make torture-modes``: tables of DuckDB with rows of yesterday, merged into and replaced."""
+    (run,) = torture((2,), seed=SEED, rows=ROWS // 2, at_once=1, sink="duckdb")
+    assert not run.fault
 
 
 @pytest.mark.torture

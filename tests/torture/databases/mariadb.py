@@ -17,7 +17,7 @@ from tests.torture.databases.database import DatabaseTarget, targets_in
 from tests.torture.databases.tables import Table
 from tests.torture.job import Target
 
-_TYPES = {
+TYPES = {
     pa.int32(): "int",
     pa.int64(): "bigint",
     pa.float64(): "double",
@@ -94,7 +94,7 @@ def mariadb_targets(out: Path, tables: Sequence[Table]) -> list[Target]:
     with closing(server().connect(database)) as connection, connection.cursor() as cursor:
         for table in tables:
             if table.name == "planes":
-                columns = ", ".join(f"`{column.name}` {_TYPES[column.type]}" for column in table.columns)
+                columns = ", ".join(f"`{column.name}` {TYPES[column.type]}" for column in table.columns)
                 cursor.execute(f"CREATE TABLE planes ({columns})")
                 cursor.execute("INSERT INTO planes (tailnum) VALUES ('N00000')")
     return targets
