@@ -1,4 +1,7 @@
-"""Runs Dags of the folder ``dags`` as ``Dag.test`` does, in one process, with a real database and real templates."""
+"""Runs Dags of the folder ``dags`` as ``Dag.test`` does, in one process, with a real database and real templates.
+
+It runs triggers itself, or leaves them to a process of the triggerer, as the scheduler does.
+"""
 
 import asyncio
 import json
@@ -10,6 +13,7 @@ from typing import Any
 
 RESULTS = os.fdopen(os.dup(1), "w")
 os.dup2(2, 1)  # what Airflow prints goes into the log
+RUN_TASK = import_module("airflow.sdk.definitions.dag")._run_task
 
 
 def import_string(name: str) -> Any:
@@ -20,10 +24,21 @@ def import_string(name: str) -> Any:
 def played(asked: dict[str, Any]) -> dict[str, Any]:
     module = import_module(asked.get("module", "copying"))  # from Airflow's folder of Dags
     (dag,) = (each for each in vars(module).values() if getattr(each, "dag_id", "") == asked["dag"] and each.task_ids)
+    leave_triggers(leave=asked.get("triggerer", False))
     moment = datetime.fromisoformat(asked["when"])
     run = dag.test(run_after=moment, logical_date=moment, run_conf=asked.get("conf"))
     (task,) = run.get_task_instances()
     return {"state": str(task.state), "tries": task.try_number, "figures": task.xcom_pull(task_ids=task.task_id)}
+
+
+def leave_triggers(*, leave: bool) -> None:
+    """Have ``Dag.test`` leave triggers to a triggerer, and take up a task when that has fired, or not."""
+    sdk_dag = import_module("airflow.sdk.definitions.dag")
+
+    def run_task(*, ti: Any, task: Any, run_triggerer: bool = False) -> Any:
+        return RUN_TASK(ti=ti, task=task, run_triggerer=run_triggerer and not leave)
+
+    sdk_dag._run_task = run_task  # type: ignore[attr-defined]
 
 
 def killed(job_id: str) -> dict[str, Any]:

@@ -57,4 +57,5 @@ def nodes(rest: Rest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[list
             node.start()
         for node in two:
             node.wait_ready()
+        cluster.leader()
         yield two

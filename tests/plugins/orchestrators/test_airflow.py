@@ -1,57 +1,28 @@
 """Tasks of the real Airflow with jobs of a real cluster: submitted, followed, cancelled, and tried again."""
 
-import itertools
-import json
-import shutil
 import signal
 import subprocess
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from seatunnel_core.control.cluster_jobs import stable_job_id
+from tests.plugins.orchestrators.airflow_home import airflow_in, run_of
 from tests.plugins.orchestrators.conftest import Rest
-from tests.plugins.orchestrators.jobs import ROWS, copying, failing, loading, shown
-from tests.plugins.orchestrators.player import HERE, Player, environment_of_orchestrators, wait_for
+from tests.plugins.orchestrators.jobs import ROWS, copying, failing, loading
+from tests.plugins.orchestrators.player import Player, environment_of_orchestrators, wait_for
 from tests.runtime.command import column
 from tests.server.nodes import Node, until
 
 pytestmark = [pytest.mark.orchestrators, pytest.mark.xdist_group("orchestrators")]
 
-MOMENTS = (datetime(2026, 1, 31, tzinfo=UTC) + timedelta(days=day) for day in itertools.count())
-
 
 @pytest.fixture(scope="module")
 def airflow(rest: Rest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Player]:
     folder = tmp_path_factory.mktemp("airflow")
-    shutil.copytree(HERE / "dags", folder / "dags")
-    (folder / "dags/orders.py").write_text(shown("orders.py"))
-    (folder / "dags/orders.conf").write_text(shown("orders.conf").replace("/data", str(folder)))
-    connection = {
-        "conn_type": "seatunnel",
-        "host": ",".join(rest.addresses),
-        "login": "admin",
-        "password": rest.password,
-        "extra": {"https": True, "ca_file": str(rest.ca_file)},
-    }
-    environment = {
-        "AIRFLOW_HOME": str(folder),
-        "AIRFLOW__CORE__DAGS_FOLDER": str(folder / "dags"),
-        "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
-        "AIRFLOW_CONN_SEATUNNEL_DEFAULT": json.dumps(connection),
-    }
-    player = Player("airflow_player.py", folder, environment)
+    player = Player("airflow_player.py", folder, airflow_in(folder, rest))
     yield player
     player.close()
-
-
-def run_of(dag: str) -> tuple[dict[str, Any], str]:
-    """Return what a player is asked for a new run, and the id of its job."""
-    moment = next(MOMENTS).isoformat()
-    return {"dag": dag, "when": moment}, stable_job_id("airflow", dag, "rows", f"manual__{moment}")
 
 
 def test_orchestrators_need_no_spark() -> None:
