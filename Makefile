@@ -12,6 +12,8 @@ JOBS ?= 500
 EXAMPLES ?= 10000
 RUNS ?= 30
 MINUTES ?= 60
+NIGHTS ?= 100
+KILLS ?= 50
 FAULTS ?= 100000
 TWINS ?= yes
 
@@ -20,7 +22,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Hundreds of processes of the tests import the same modules: whatever the shell says, these are compiled once.
 unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
-.PHONY: help demo cluster-demo docs test coverage test-servers test-orchestrators test-browser test-oldest page-libraries lint type format fuzz mutants exhaustive simulate simulate-cluster torture nemesis soak bench bench-full wheels clean dev
+.PHONY: help demo cluster-demo docs test coverage test-servers test-orchestrators test-browser test-notebook test-oldest page-libraries lint type format fuzz mutants exhaustive simulate simulate-cluster torture torture-modes increments nemesis soak bench bench-full bench-dlt wheels clean dev
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -47,7 +49,7 @@ docs: dev ## the documentation as a site, in build/site; a link that leads nowhe
 COVERING := tests/seatunnel_storage_api tests/job tests/checkpoint tests/plugins/test_hdfs_conformance.py
 
 coverage: dev ## every branch of the storage API, job and checkpoint, by the tests that are about them
-	@$(PYTEST) -n 2 --dist loadgroup -m 'not mutants' --cov --cov-report=term $(COVERING) $(ARGS)
+	@SEATUNNEL_SEEDS=1000 SEATUNNEL_JOB_SEEDS=40 $(PYTEST) -n 2 --dist loadgroup -m 'not mutants' --cov --cov-report=term $(COVERING) $(ARGS)
 
 # The page of promises is written by whole runs only; what was broken stands in it. TWINS=no leaves out the kit where
 # it runs in `make test` or against another server of the same kind.
@@ -63,6 +65,11 @@ test-servers: dev ## against real servers, built into the user's cache when miss
 test-browser: dev ## the page of a node and of a job in Debian's chromium: each view and action, nodes that die, what axe finds
 	@.ci/browser $(VENV)
 	@$(PYTEST) -m browser tests/page $(ARGS)
+
+test-notebook: dev ## cells in a kernel of Jupyter, and notebooks as pages in Debian's chromium
+	@.ci/browser $(VENV)
+	@.ci/venv $(VENV) spark,demo,dev,browser,notebook
+	@$(PYTEST) -m notebook tests/application $(ARGS)
 
 # The tests run where Spark is, and start Airflow and Dagster in an environment of their own, which has no Spark.
 test-orchestrators: dev ## Airflow and Dagster from the registry with nodes of a cluster that are killed; cron's line and systemd's unit
@@ -114,9 +121,15 @@ simulate-cluster: dev ## a cluster against kills, pauses, cuts and bad storages,
 torture: dev ## running jobs killed from outside and resumed, RUNS times
 	@SEATUNNEL_RUNS=$(RUNS) $(PYTEST) -m torture -s --timeout 36000 $(ARGS)
 
+torture-modes: dev ## jobs that merge and replace, killed from outside and resumed, RUNS times for each family of targets
+	@for sink in duckdb postgres-modes mariadb-modes iceberg-modes; do $(RUN) -m tests.torture --runs $(RUNS) --sink $$sink $(ARGS) || exit 1; done
+
 # The state file keeps what was played: the next batch draws what was played least, and the page sums all of them up.
 nemesis: dev ## a real cluster under real faults for MINUTES, at most 20, drawn by SEED; ARGS="--plan workers" chooses the cluster
 	@$(RUN) -m tests.server.nemesis --minutes $(if $(filter 60,$(MINUTES)),20,$(MINUTES)) $(if $(SEED),--seed $(SEED)) $(if $(STATE),--state $(STATE)) $(ARGS)
+
+increments: dev ## a job that loads what is new, NIGHTS nights long, killed up to KILLS times; each row once, and the cursor knows
+	@$(RUN) -m tests.torture.nights --nights $(NIGHTS) --kills $(KILLS) $(ARGS)
 
 soak: dev ## a streaming job with a watched folder for MINUTES, killed at random and resumed; memory and open files are watched
 	@$(RUN) -m tests.torture.soak --minutes $(MINUTES) $(ARGS)
@@ -129,6 +142,10 @@ bench-full: dev ## those and the long ones, and the figures and plots of docs/ev
 	@.ci/venv $(VENV) spark,demo,dev,bench
 	@$(RUN) -m tests.bench --full $(ARGS)
 	@$(RUN) -m tests.bench.page build/bench.json
+
+bench-dlt: dev ## ten tasks by our jobs and by scripts of dlt, and the figures of docs/evidence/beside-dlt.md
+	@$(RUN) -m tests.bench.ten_tasks $(ARGS)
+	@$(RUN) -m tests.bench.ten_tasks.page build/ten-tasks.json
 
 wheels: dev ## every distribution of this clone, into dist/
 	@rm -rf dist

@@ -1,7 +1,9 @@
 """What holds for every test: how many examples a property test takes, and that nothing is left out in silence."""
 
 import gc
+import itertools
 import os
+import re
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +12,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 pytest_plugins = ["pytester", "seatunnel_storage_api.testing.report", "tests.figures"]
+
+NUMBERS = itertools.count()
+"""Of the folders of tests."""
 
 # The clock of a busy machine is no property of our code, so examples have no deadline. `make test` plays the same
 # examples each time, so that it judges the commit and not the luck of the day; `make fuzz` sets a number and draws.
@@ -32,6 +37,15 @@ def jobs_of_other_runs_are_out_of_sight() -> Iterator[None]:
     with tempfile.TemporaryDirectory(prefix="st-", dir="/tmp") as folder, pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_RUNTIME_DIR", folder)
         yield
+
+
+@pytest.fixture
+def tmp_path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """pytest's own looks through the folders of all earlier tests for a free number, thousands of them each time."""
+    name = re.sub(r"\W", "_", request.node.name)[:30]
+    folder = tmp_path_factory.getbasetemp() / f"{name}{next(NUMBERS)}"
+    folder.mkdir(mode=0o700)
+    return folder
 
 
 @pytest.fixture(autouse=True, scope="session")

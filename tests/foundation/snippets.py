@@ -123,7 +123,7 @@ def given(words: list[str]) -> list[str]:
 
 _SERVER = re.compile(
     r"\b(FtpFile|HdfsFile|Kafka|OssFile|S3File|SftpFile|Slack|LLM|Embedding) *\{|jdbc:(postgresql|mysql)://"
-    r'|\burl *= *"https?://'
+    r'|\bur[il] *= *"https?://'
 )
 
 

@@ -256,6 +256,7 @@ def test_code_is_python_and_what_it_imports_of_ours_is_there(snippet: Snippet) -
 def test_entry_points_are_of_groups_that_are_read(snippet: Snippet) -> None:
     groups = tomllib.loads(snippet.text)["project"].get("entry-points", {})
     others = {"seatunnel.checkpoint_storage", "seatunnel.config_shade", "seatunnel.sql_function"}
+    others |= {"seatunnel.secret_store"}
     assert groups.keys() <= {*lookup.GROUPS.values(), *others}
 
 

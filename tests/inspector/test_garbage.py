@@ -303,6 +303,23 @@ def test_the_fence_of_the_newest_epoch_stays_while_the_job_can_go_on(made: Made)
     assert (newest / "0").exists()
 
 
+@pytest.mark.parametrize("how", ["deleted", "ended", "open"])
+def test_files_of_a_replace_are_the_jobs_own_until_it_has_ended(made: Made, how: str) -> None:
+    """They are committed: no checkpoint names them any more, and a job that is resumed puts them in their place."""
+    waiting = made.target / ".seatunnel" / made.job_id / "replacing"
+    for name in ("1-0/out/day=1/a.parquet", "1-0-folders/out/.replaced", "1-0-50000/out/b.parquet", "1-0-done"):
+        (waiting / name).parent.mkdir(parents=True, exist_ok=True)
+        (waiting / name).write_text("rows")
+    if how == "deleted":
+        made.storage.delete_job(JOB)
+    elif how == "ended":
+        made.end()
+    swept(made, targets=[str(made.target)])
+    assert made.target.is_dir()
+    assert (made.target / ".seatunnel").exists() == (how == "open")
+    assert (waiting / "1-0" / "out" / "day=1" / "a.parquet").exists() == (how == "open")
+
+
 def test_of_a_job_that_this_storage_does_not_know_everything_stays(made: Made) -> None:
     foreign = Made(storage=made.storage, target=made.target, job_id="job-of-another-storage")
     staged = foreign.stage(100_000, 1)
