@@ -7,6 +7,7 @@ import struct
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from seatunnel_core.rows.types import vector_name
 
@@ -35,6 +36,22 @@ def shortest(value: float) -> float:
     bits = struct.pack("f", value)
     written = (float(f"{value:.{digits}g}") for digits in (6, 7, 8))
     return next((short for short in written if struct.pack("f", short) == bits), float(f"{value:.9g}"))
+
+
+def float_text(value: float, kind: pa.DataType) -> str:
+    """Return a number in the fewest digits of its type; those without digits as Java and JSON's users name them."""
+    if not math.isfinite(value):
+        return json.dumps(value)  # NaN, Infinity, -Infinity
+    return str(shortest(value) if pa.types.is_float32(kind) else value)
+
+
+def float_texts(values: pa.Array) -> pa.Array:
+    """Return floating-point numbers as Arrow writes them, and those without digits as ``float_text`` does."""
+    texts = values.cast(pa.string())
+    if pc.all(pc.is_finite(values)).as_py() is not False:
+        return texts
+    named = pc.if_else(pc.is_nan(values), "NaN", pc.if_else(pc.greater(values, 0), "Infinity", "-Infinity"))
+    return pc.if_else(pc.is_finite(values), texts, named)
 
 
 def cut(text: str, most: int) -> str:

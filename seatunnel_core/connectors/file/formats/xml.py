@@ -24,7 +24,7 @@ from seatunnel_core.connectors.file.formats.writer import FileStyle, FileWriter
 from seatunnel_core.connectors.filesystems.filesystem import OpenFile
 from seatunnel_core.connectors.source import ReadContext
 from seatunnel_core.errors import RowError, SinkError, UsageError
-from seatunnel_core.rows.value_text import json_text, shortest
+from seatunnel_core.rows.value_text import float_text, json_text
 from seatunnel_core.rows.values import Converter
 
 PIECE_BYTES = 64 << 10
@@ -233,6 +233,6 @@ def _text(value: Any, kind: pa.DataType) -> str:
         return json_text(value, kind)
     if pa.types.is_decimal(kind):
         return f"{value:f}"
-    if pa.types.is_float32(kind):
-        return str(shortest(value))
+    if pa.types.is_floating(kind):
+        return float_text(value, kind)
     return value.isoformat(" ") if pa.types.is_timestamp(kind) else str(value)

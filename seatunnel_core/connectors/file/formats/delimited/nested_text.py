@@ -12,7 +12,7 @@ import pyarrow as pa
 from seatunnel_core.connectors.file.formats.row_batches import Texts
 from seatunnel_core.connectors.file.formats.written_text import Form, Forms
 from seatunnel_core.rows.types import type_name
-from seatunnel_core.rows.value_text import shortest
+from seatunnel_core.rows.value_text import float_text
 
 SEPARATORS = "\x02\x03\x04\x05\x06\x07"
 
@@ -132,4 +132,4 @@ def _plain(value: Any, kind: pa.DataType, forms: Forms) -> str:
         return value.isoformat("microseconds")[: len(forms.time_format)]
     if pa.types.is_decimal(kind):
         return f"{value:f}"
-    return str(shortest(value) if pa.types.is_float32(kind) else value)
+    return float_text(value, kind) if pa.types.is_floating(kind) else str(value)

@@ -13,8 +13,9 @@ from seatunnel_core.connectors.file.formats.delimited import nested_text
 from seatunnel_core.connectors.file.formats.writer import FileStyle, FileWriter, write_lines
 from seatunnel_core.connectors.file.formats.written_text import Forms
 from seatunnel_core.errors import RowError, SinkError
+from seatunnel_core.rows.value_text import float_texts
 
-_SIGNS_OF_NUMBERS = frozenset("0123456789+-.:/_ eETZtruefalsinN")
+_SIGNS_OF_NUMBERS = frozenset("0123456789+-.:/_ eETZtruefalsinNIy")
 """What numbers, truth values, dates and times are written with; a delimiter of them needs quotes."""
 
 
@@ -184,7 +185,7 @@ def _as_text(array: pa.Array) -> pa.Array:
         return pa.nulls(len(array), pa.string())
     if pa.types.is_timestamp(array.type) and array.type.tz:
         return pc.strftime(array.cast(pa.timestamp(array.type.unit, "UTC")), format="%Y-%m-%dT%H:%M:%SZ")
-    return array.cast(pa.string())
+    return float_texts(array) if pa.types.is_floating(array.type) else array.cast(pa.string())
 
 
 def _is_number(kind: pa.DataType) -> bool:
