@@ -173,6 +173,18 @@ class Cluster:
             for place, future in futures.items()
         }
 
+    def has_messages(self, topic: str) -> bool:
+        """Return whether a topic keeps a message, or what a transaction left in its place."""
+        from confluent_kafka import TopicPartition
+        from confluent_kafka.admin import OffsetSpec
+
+        found = self.topic(topic)
+        places = [TopicPartition(topic, number) for number in ([] if found is None else found.partitions)]
+        first, behind = (
+            self.offsets(dict.fromkeys(places, spec)) for spec in (OffsetSpec.earliest(), OffsetSpec.latest())
+        )
+        return any(behind[place] > first[place] for place in first)
+
     def committed(self, group: str, places: Sequence[tuple[str, int]]) -> Mapping[tuple[str, int], int]:
         """Return the committed offsets of a group, for those partitions that have one.
 

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from attrs import evolve
 
 from seatunnel_core.config.option import Option, Options
+from seatunnel_core.connectors.additions import AddingSink
 from seatunnel_core.connectors.filesystems.local import absolute, local_path
 from seatunnel_core.connectors.kafka import options as opt
 from seatunnel_core.connectors.kafka.cluster import TASK_MODULES, Cluster
@@ -17,7 +18,7 @@ from seatunnel_core.connectors.kafka.publishing import Publishing, SendingEngine
 from seatunnel_core.connectors.kafka.settings import translated
 from seatunnel_core.connectors.kafka.writer import DirectWriter, StagingWriter
 from seatunnel_core.connectors.looking import LookingSink
-from seatunnel_core.connectors.sink import Guarantee, SinkContext, SinkWriter, WriterContext
+from seatunnel_core.connectors.sink import Guarantee, SaveMode, SinkContext, SinkWriter, WriterContext
 from seatunnel_core.connectors.staging.target import Target
 from seatunnel_core.connectors.written_options import written_options
 from seatunnel_core.errors import CommitError, ConnectorError, SinkError, UsageError
@@ -30,7 +31,7 @@ _LARGEST = 1_000_000
 """The default of librdkafka's ``message.max.bytes``."""
 
 
-class KafkaSink(LookingSink):
+class KafkaSink(AddingSink, LookingSink):
     """With ``semantics = EXACTLY_ONCE``, rows are staged in files and sent in transactions; else tasks send at once.
 
     The transactions also record which files they sent.
@@ -78,6 +79,11 @@ class KafkaSink(LookingSink):
         where = written_options(self.options, opt.SERVERS, opt.SEMANTICS, opt.PREFIX)
         return {**where, opt.STAGING_PATH.key: self.root} if self._stages else where
 
+    @property
+    def save_mode(self) -> SaveMode | None:
+        """None: a topic is only added to."""
+        return None
+
     def check_schema(self, schema: TableSchema) -> None:
         self._encoder.check(schema)
 
@@ -121,6 +127,13 @@ class KafkaSink(LookingSink):
         allowed = self._cluster.setting(name, "max.message.bytes")
         limit = min(largest, int(allowed)) if allowed is not None else largest
         self._encoder = evolve(self._encoder, partitions={name: partitions}, largest={"": limit})
+
+    def apply_save_mode(self, context: SinkContext) -> None:
+        """Keep in mind that the topic has messages, to which the job adds; it empties none."""
+        if self._encoder.topic_column is None:
+            with self._errors_wrapped(context, SinkError):
+                found = self._cluster.has_messages(self._encoder.topic)
+            self.adds_to = {"": f"the topic {self._encoder.topic}, which had messages"} if found else {}
 
     def create_tables(self, schemas: Sequence[TableSchema], context: SinkContext) -> None:
         for schema in schemas:

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 from attrs import evolve
 
+from seatunnel_core.connectors.additions import additions
 from seatunnel_core.connectors.kafka import publishing
 from seatunnel_core.connectors.kafka import writer as of_writer
 from seatunnel_core.connectors.kafka.sink import KafkaSink
@@ -104,6 +105,17 @@ def test_rows_become_messages_of_a_format(broker: Kafka, topic: str, format: str
     batch = numbered(0, len(values))
     found = sent(broker, topic, rows(batch), format=format, partition=1)
     assert found == [(None, value.encode(), 1) for value in values]
+
+
+def test_messages_that_come_beside_others_are_told(broker: Kafka, topic: str) -> None:
+    """A rerun looked like a first run."""
+    made = sink({"bootstrap.servers": broker.servers, "topic": topic})
+    made.prepare(sink_place(place()))
+    made.apply_save_mode(sink_place(place()))
+    assert additions(made, 2, {}) == ()
+    sent(broker, topic, rows(numbered(0, 3)))
+    made.apply_save_mode(sink_place(place()))
+    assert additions(made, 2, {}) == (f"2 rows added to the topic {topic}, which had messages",)
 
 
 @pytest.mark.parametrize("format", ["canal_json", "debezium_json", "maxwell_json", "ogg_json", "avro"])
