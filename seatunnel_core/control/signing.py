@@ -128,7 +128,7 @@ class Doorkeeper:
             digest=headers.get(DIGEST, ""),
         )
         if not hmac.compare_digest(expected, given):
-            return "the request is signed with another secret"
+            return f"the request is signed with another secret: copy {SECRET_FILE} from this node to who asked"
         return self._repetition(nonce)
 
     def owns(self, headers: Mapping[str, str], body: bytes) -> bool:
