@@ -145,6 +145,10 @@ class Sink(ABC):
     needs_end: bool = False
     """Whether rows are published by ``complete`` only, when all have come: then a job that never ends is refused."""
 
+    prunes: bool = False
+    """Whether it adds no row, and removes in the end those of its target whose key did not come: then no row may be
+    left out on the way to it, and another sink may have the same target."""
+
     task_modules: ClassVar[tuple[str, ...]] = ()
     """Top-level modules that its Spark tasks import beyond pyarrow; executors are probed for them before data moves."""
 

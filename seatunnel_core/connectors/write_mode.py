@@ -4,10 +4,11 @@ The older options ``data_save_mode`` and ``schema_save_mode`` say what happens b
 meaning; a write mode that contradicts them is refused.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import pyarrow.types as of
-from attrs import frozen
+from attrs import evolve, frozen
 
 from seatunnel_core.config.option import BOOLEAN, ENUM, LIST, Option, Options
 from seatunnel_core.connectors.column_options import require_columns
@@ -20,6 +21,12 @@ WRITE_MODE: Option[str] = Option(
     ENUM("append", "replace", "merge"),
     doc="append adds rows. replace puts the rows of the whole run in the place of what the target has, in one step "
     "when all have come. merge replaces the row with the same key, and removes it where a row was deleted.",
+)
+PRUNING_MODE: Option[str] = evolve(
+    WRITE_MODE,
+    type=ENUM("append", "replace", "merge", "prune"),
+    doc=WRITE_MODE.doc + " prune takes rows that are keys alone, adds none, and when all have come removes the rows of "
+    "the target whose key did not come.",
 )
 MERGE_KEY: Option[tuple[str, ...]] = Option(
     "merge_key",
@@ -57,7 +64,7 @@ class WriteMode:
     """What happens to the rows of a target when new ones come."""
 
     name: str
-    """``append``, ``replace`` or ``merge``."""
+    """``append``, ``replace``, ``merge`` or ``prune``."""
 
     key: tuple[str, ...] = ()
     """The columns of ``merge_key``; empty for the key that the rows bring."""
@@ -83,6 +90,16 @@ class WriteMode:
         """Whether the rows of the run replace those of the target when all have come."""
         return self.name == "replace"
 
+    @property
+    def prunes(self) -> bool:
+        """Whether rows are keys, and those of the target with other keys are removed when all have come."""
+        return self.name == "prune"
+
+    @property
+    def collects(self) -> bool:
+        """Whether rows are collected until all have come, and only then change the target."""
+        return self.replaces or self.prunes
+
     def key_of(self, schema: TableSchema) -> tuple[str, ...]:
         """Return the key columns by which rows of a table are merged; empty for other modes."""
         return (self.key or schema.primary_key or schema.unique_key) if self.merges else ()
@@ -94,6 +111,8 @@ class WriteMode:
             SinkError: The message names the option, the column and the columns that there are.
         """
         require_columns(REPLACE_PARTITIONS.key, self.partitions, schema)
+        if self.prunes:
+            _require_single(WRITE_MODE.key, schema.columns.names, schema)
         if not self.merges:
             return
         key = self.key_of(schema)
@@ -103,18 +122,23 @@ class WriteMode:
                 f"merge_key = [{schema.columns.names[0] if schema.columns.names else 'id'}], or the columns that are it"
             )
         require_columns(MERGE_KEY.key, key, schema)
-        for name in key:
-            kind = schema.columns.field(name).type
-            if of.is_nested(kind) or of.is_null(kind):
-                raise SinkError(
-                    f"option 'merge_key': column {name!r} of {schema.table} is a {type_name(kind)}, by which no row is "
-                    "found; choose columns with single values"
-                )
+        _require_single(MERGE_KEY.key, key, schema)
         taken = {name.lower() for name in self.history}.intersection(map(str.lower, schema.columns.names))
         if taken:
             raise SinkError(
                 f"option 'keep_history': the rows of {schema.table} have a column {min(taken)!r} already; name others "
                 "in history_columns, or rename it before this sink"
+            )
+
+
+def _require_single(option: str, names: Sequence[str], schema: TableSchema) -> None:
+    """Refuse a column by which no row is found."""
+    for name in names:
+        kind = schema.columns.field(name).type
+        if of.is_nested(kind) or of.is_null(kind):
+            raise SinkError(
+                f"option {option!r}: column {name!r} of {schema.table} is a {type_name(kind)}, by which no row is "
+                "found; choose columns with single values"
             )
 
 
@@ -131,8 +155,8 @@ def write_mode_of(options: Options, *, default: str = "append") -> WriteMode:
                 f"option {option.key!r}: it belongs to write_mode = {wanted}, and write_mode is {name}; write "
                 f"write_mode = {wanted}, or leave {option.key} out"
             )
-    if name == "replace":
-        _refuse_early(options)
+    if name in ("replace", "prune"):
+        _refuse_early(options, name)
     return WriteMode(
         name=name,
         key=tuple(options.get(MERGE_KEY.key) or ()),
@@ -155,8 +179,8 @@ def _history(options: Options) -> tuple[str, ...]:
     return named or _HISTORY
 
 
-def _refuse_early(options: Options) -> None:
-    """Refuse save modes beside ``replace`` that act on the target before the first row."""
+def _refuse_early(options: Options, mode: str) -> None:
+    """Refuse save modes that act on the target before the first row, where it stays as it is until the last one."""
     early: dict[str, tuple[Any, ...]] = {
         "data_save_mode": ("DROP_DATA", "CUSTOM_PROCESSING", "ERROR_WHEN_DATA_EXISTS"),
         "schema_save_mode": ("RECREATE_SCHEMA",),
@@ -164,6 +188,6 @@ def _refuse_early(options: Options) -> None:
     for key, acting in early.items():
         if options.get(key) in acting:
             raise UsageError(
-                f"option {key!r}: {options[key]} acts before the first row, and write_mode = replace keeps what is "
+                f"option {key!r}: {options[key]} acts before the first row, and write_mode = {mode} keeps what is "
                 f"there until the last one has come; leave {key} or write_mode out"
             )

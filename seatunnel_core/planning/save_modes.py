@@ -55,7 +55,8 @@ def _removes(sink: PlannedSink) -> str:
     does = "" if mode is None else mode.does
     if "DROP_DATA" in does or "RECREATE_SCHEMA" in does or "overwrite" in does.lower():
         return does
-    return "write_mode = replace" if sink.sink.options.get(WRITE_MODE.key) == "replace" else ""
+    word = sink.sink.options.get(WRITE_MODE.key)
+    return f"write_mode = {word}" if word in ("replace", "prune") else ""
 
 
 def acted_before(

@@ -1,8 +1,10 @@
 """Which write modes a pipeline can keep: some need an order of the rows, some an end, and all a target of their own."""
 
 from seatunnel_core.config.problem import Problems
+from seatunnel_core.job.node import ROW_ERRORS
 from seatunnel_core.planning.guarantee import upstream
 from seatunnel_core.planning.plan import PlannedPipeline, PlannedSink
+from seatunnel_core.spark.bad_rows import OnBadRow
 
 
 def refuse_unfit_modes(pipelines: tuple[PlannedPipeline, ...], problems: Problems) -> None:
@@ -13,6 +15,9 @@ def refuse_unfit_modes(pipelines: tuple[PlannedPipeline, ...], problems: Problem
             if not (sink.sink.needs_order or sink.sink.needs_end):
                 continue
             _refuse_pipeline(pipeline, sink, problems)
+            if sink.sink.prunes:
+                _refuse_skipping(pipeline, sink, problems)
+                continue
             _refuse_others(pipelines, sink, problems)
             mode = sink.sink.save_mode
             other = at.setdefault(mode.target, sink) if mode is not None else sink
@@ -43,8 +48,8 @@ def _refuse_others(pipelines: tuple[PlannedPipeline, ...], sink: PlannedSink, pr
 def _refuse_pipeline(pipeline: PlannedPipeline, sink: PlannedSink, problems: Problems) -> None:
     if sink.sink.needs_end and not pipeline.bounded:
         problems.error(
-            f"the sink {sink.name!r} has write_mode = replace, which acts when the last row has come, and its pipeline "
-            "never ends: write merge or append, or read from a source that ends"
+            f"the sink {sink.name!r} has write_mode = {'prune' if sink.sink.prunes else 'replace'}, which acts when "
+            "the last row has come, and its pipeline never ends: write merge or append, or read from a source that ends"
         )
     reaching = upstream(pipeline, sink)
     sources = [source.name for source in pipeline.sources if source.name in reaching]
@@ -53,4 +58,22 @@ def _refuse_pipeline(pipeline: PlannedPipeline, sink: PlannedSink, problems: Pro
             f"the sink {sink.name!r} merges rows, of which the last one of a key counts, and its rows come from the "
             f"sources {', '.join(map(repr, sources))}, between which there is no order: read them in one source "
             "(tables_configs), or in jobs that follow each other"
+        )
+
+
+def _refuse_skipping(pipeline: PlannedPipeline, sink: PlannedSink, problems: Problems) -> None:
+    """Report where rows may be left out on their way to a sink that removes what does not come."""
+    reaching = upstream(pipeline, sink)
+    skipping = [source.name for source in pipeline.sources if source.name in reaching and source.skip_bad_rows]
+    skipping += [
+        transform.name
+        for transform in pipeline.transforms
+        if transform.name in reaching and transform.transform.options.get(ROW_ERRORS.key) not in (None, "FAIL")
+    ]
+    if sink.on_bad_row is not OnBadRow.FAIL:
+        skipping.append(sink.name)
+    for name in skipping:
+        problems.error(
+            f"the sink {sink.name!r} has write_mode = prune and removes rows whose key does not come, and {name!r} "
+            f"leaves bad rows out: what they stand for would be removed. Leave {ROW_ERRORS.key} out there"
         )

@@ -11,8 +11,8 @@ from seatunnel_core.connectors.write_mode import (
     HISTORY_COLUMNS,
     KEEP_HISTORY,
     MERGE_KEY,
+    PRUNING_MODE,
     REPLACE_PARTITIONS,
-    WRITE_MODE,
 )
 
 PATH = Option(
@@ -44,7 +44,7 @@ DATA_SAVE_MODE = evolve(of_jdbc.DATA_SAVE_MODE, type=ENUM("APPEND_DATA", "DROP_D
 SINK_OPTIONS: tuple[Option[Any], ...] = (
     PATH,
     TABLE,
-    WRITE_MODE,
+    PRUNING_MODE,
     evolve(MERGE_KEY, aliases=("primary_keys",)),
     KEEP_HISTORY,
     HISTORY_COLUMNS,

@@ -4,7 +4,8 @@ The schema ``seatunnel`` of the file holds what the engine remembers until the j
 
     pipelines (pipeline, epoch)                which engine may commit for a sink of a pipeline
     commits (pipeline, committable, epoch)     what is committed; with the key <job>/save-mode, the tables of save modes
-    replacing (pipeline, rows, target)         tables of this schema whose rows are to replace those of a target
+    replacing (pipeline, rows, target)         tables of this schema whose rows are to replace those of a target, or
+                                               are the keys of those that stay
 
 Each transaction compares the epoch first, and DuckDB lets one process at a time have the file. So an engine that was
 replaced changes nothing any more.
@@ -21,16 +22,18 @@ from attrs import frozen
 from seatunnel_core import stored
 from seatunnel_core.connectors.duckdb.columns import literal, quoted
 from seatunnel_core.connectors.duckdb.database import Database, ask
-from seatunnel_core.connectors.duckdb.statements import Part, added, clashing, merged, replaced, versioned
-from seatunnel_core.connectors.duckdb.table import shown_key
+from seatunnel_core.connectors.duckdb.statements import Part, added, clashing, merged, pruned, replaced, versioned
+from seatunnel_core.connectors.duckdb.table import columns_of, create, shown_key
 from seatunnel_core.connectors.filesystems.staged_name import committable_id, owner
 from seatunnel_core.connectors.jdbc.databases.table_path import TablePath
 from seatunnel_core.connectors.jdbc.save_mode import key_of_job
 from seatunnel_core.connectors.jdbc.staging import key_of
+from seatunnel_core.connectors.pruning import no_key_matches, tell_removed
 from seatunnel_core.connectors.sink import SinkContext
 from seatunnel_core.connectors.staging.target import Target
 from seatunnel_core.connectors.write_mode import WriteMode
 from seatunnel_core.errors import CommitError, SinkError, StoredValueError
+from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.work.committable import Committable
 
 OWN = "seatunnel"
@@ -124,8 +127,14 @@ class Publishing:
         connection.execute(f"INSERT INTO {OWN}.commits VALUES ({job}, {name}, {self.context.epoch})")
         return True
 
-    def collect_for(self, connection: Any, path: TablePath) -> None:
-        """Create the table that collects the rows which are to replace those of a target, if it is not there.
+    def collect_for(self, connection: Any, path: TablePath, keys: TableSchema | None = None) -> TablePath:
+        """Return the table that collects rows for a target, which is created if it is not there.
+
+        Args:
+            connection: That of a transaction.
+            path: The target.
+            keys: The rows if they are the keys of those that stay; without it they have the columns of the target, and
+                are to replace what it has.
 
         Raises:
             SinkError: Another sink of the job collects rows for the same target.
@@ -135,13 +144,17 @@ class Publishing:
         for (other,) in ask(connection, f"{asked}{literal(self.context.job_id + '/')})"):
             if other != key_of(self.context):
                 raise SinkError(
-                    f"another sink of this job replaces the table {'.'.join(path)} too, and the last one would win; "
-                    "give the rows to one sink"
+                    f"another sink of this job replaces the table {'.'.join(path)}, or removes rows of it, too, and "
+                    "the last one would win; give the rows to one sink"
                 )
         rows, source = quoted(OWN, name), quoted(*path)
-        connection.execute(f"CREATE TABLE IF NOT EXISTS {rows} AS SELECT * FROM {source} LIMIT 0")
+        if keys is None:
+            connection.execute(f"CREATE TABLE IF NOT EXISTS {rows} AS SELECT * FROM {source} LIMIT 0")
+        elif not columns_of(connection, (OWN, name)):
+            create(connection, (OWN, name), keys, ())
         values = f"({self._key}, {literal(name)}, {target})"
         connection.execute(f"INSERT OR REPLACE INTO {OWN}.replacing VALUES {values}")
+        return OWN, name
 
     def _collected(self, path: TablePath) -> str:
         said = "\0".join((key_of(self.context), *path))
@@ -185,7 +198,7 @@ class Publishing:
                 raise AssertionError(part.name)
         first = parts[0]
         if not first.key:
-            table = quoted(OWN, self._collected(first.path)) if self.mode.replaces else quoted(*first.path)
+            table = quoted(OWN, self._collected(first.path)) if self.mode.collects else quoted(*first.path)
             connection.execute(added(table, parts))
             return
         for unit in {part.unit for part in parts}:
@@ -229,14 +242,35 @@ class Publishing:
         return found
 
     def replace(self) -> None:
-        """Put the collected rows in the place of those of their targets, in one transaction; do nothing when done."""
+        """Put the collected rows in the place of those of their targets, in one transaction; do nothing when done.
+
+        Where keys were collected, the rows of the targets with other keys are removed instead.
+
+        Raises:
+            SinkError: All rows of a target would be removed.
+        """
         with self.held() as connection:
             asked = f"SELECT rows, target FROM {OWN}.replacing WHERE pipeline = {self._key} ORDER BY target"
             for name, target in ask(connection, asked):
-                for statement in replaced(quoted(*json.loads(target)), quoted(OWN, name), self.mode.partitions):
+                path = tuple(json.loads(target))
+                if self.mode.prunes:
+                    self._prune(connection, path, (OWN, name))
+                    continue
+                for statement in replaced(quoted(*path), quoted(OWN, name), self.mode.partitions):
                     connection.execute(statement)
             connection.execute(f"DELETE FROM {OWN}.replacing WHERE pipeline = {self._key}")
             connection.commit()
+
+    def _prune(self, connection: Any, path: TablePath, keys: TablePath) -> None:
+        table = quoted(*path)
+        if columns_of(connection, path):
+            names = [column.name for column in columns_of(connection, keys)]
+            matched, removal = pruned(table, quoted(*keys), names)
+            if ask(connection, f"SELECT 1 FROM {table} LIMIT 1") and not ask(connection, matched):
+                raise no_key_matches(self.who, ".".join(path), names)
+            ((removed,),) = ask(connection, removal)
+            tell_removed("DuckDB", ".".join(path), removed)
+        connection.execute(f"DROP TABLE {quoted(*keys)}")
 
     # -- sweeping -------------------------------------------------------------------------------------------------
 

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, ClassVar
 
+from attrs import evolve
+
 from seatunnel_core.config.option import Options
 from seatunnel_core.connectors.additions import AddingSink
 from seatunnel_core.connectors.duckdb import options as opt
@@ -18,6 +20,7 @@ from seatunnel_core.connectors.duckdb.writer import DuckDBWriter
 from seatunnel_core.connectors.growing import TARGET_CONTRACT
 from seatunnel_core.connectors.jdbc import options as of_jdbc
 from seatunnel_core.connectors.jdbc.databases.table_path import TablePath, parts_of
+from seatunnel_core.connectors.pruning import require_key
 from seatunnel_core.connectors.sink import Guarantee, SaveMode, SinkContext, WriterContext
 from seatunnel_core.connectors.sink_errors import named_errors
 from seatunnel_core.connectors.staging.table_names import VARIABLE, filled
@@ -53,7 +56,8 @@ class DuckDBSink(AddingSink):
         super().__init__(options)
         self.mode = write_mode_of(options)
         self.needs_order = self.mode.merges
-        self.needs_end = self.mode.replaces
+        self.needs_end = self.mode.collects
+        self.prunes = self.mode.prunes
         path = os.path.abspath(options[opt.PATH])
         if wrong := [sign for sign in "*?[\\" if sign in path]:
             raise UsageError(
@@ -123,6 +127,8 @@ class DuckDBSink(AddingSink):
 
     def _ready(self, connection: Any, publishing: Publishing, schema: TableSchema) -> TargetTable:
         path, key = self._path(schema), self.mode.key_of(schema)
+        if self.mode.prunes:
+            return self._ready_for_keys(connection, publishing, schema, path)
         there = bool(columns_of(connection, path))
         if self._of_driver.save_mode_left and there and self._acts and publishing.saved_now(connection, path):
             there = self._emptied(connection, path)
@@ -155,6 +161,15 @@ class DuckDBSink(AddingSink):
         if self.mode.replaces:
             publishing.collect_for(connection, path)
         return target
+
+    def _ready_for_keys(
+        self, connection: Any, publishing: Publishing, schema: TableSchema, path: TablePath
+    ) -> TargetTable:
+        there = {column.name.lower() for column in columns_of(connection, path)}
+        if there:  # else another sink may make it meanwhile
+            require_key(".".join(path), there, [name.lower() for name in schema.columns.names], schema.table)
+        collected = publishing.collect_for(connection, path, schema)
+        return evolve(target_of(connection, collected, schema, (), self.options[TARGET_CONTRACT]), path=path)
 
     @property
     def _acts(self) -> bool:
@@ -210,7 +225,7 @@ class DuckDBSink(AddingSink):
             self._publishing(context).commit(committables, again=again)
 
     def complete(self, context: SinkContext) -> None:
-        if self.mode.replaces:
+        if self.mode.collects:
             with self._errors_wrapped(context, "cannot be given its new rows"):
                 self._publishing(context).replace()
 

@@ -116,6 +116,20 @@ def look_at_table(
     return [*found, *(_creating(dialect, connection, path[-1:]) if mode.stages or dialect.one_writer else ())]
 
 
+def look_at_keys(dialect: Dialect, connection: Any, path: TablePath, names: Sequence[str] | None) -> list[str]:
+    """Return what we may do in a table from which rows are removed by a key; its ``names`` are none without a table.
+
+    Raises:
+        Exception: the driver's error of a right that is missing.
+    """
+    named = dialect.table_name(path)
+    if names is None:
+        return [f"there is no table {named} yet"]
+    _require(dialect, connection, path, names, ["DELETE"])
+    found = [f"the table {named} is there", f"{_who(dialect)} may DELETE there"]
+    return [*found, *_creating(dialect, connection, path[-1:])]
+
+
 def _require(dialect: Dialect, connection: Any, path: TablePath, columns: Sequence[str], rights: Sequence[str]) -> None:
     """Have statements planned that need rights: a server refuses then what the user may not do, and runs nothing.
 

@@ -6,6 +6,7 @@
 none                 as they say: ``primary_keys`` and ``enable_upsert``, or the key of the rows, upsert
 ``append``           rows are inserted; ``primary_keys`` only with ``enable_upsert = false``
 ``replace``          staged, and inserted in one transaction with the removal of the old rows at the end
+``prune``            staged keys; rows with other keys are removed in one transaction at the end
 ``merge``            staged, and upserted as with ``primary_keys`` and ``is_exactly_once = true``
 ===================  ===================================================================================
 """
@@ -43,6 +44,8 @@ def mode_of(options: Options) -> WriteMode | None:
         return mode
     if options.is_set(opt.EXACTLY_ONCE) and not options[opt.EXACTLY_ONCE]:
         raise _contradiction("is_exactly_once", f"rows are written at once, and write_mode = {mode.name} stages them")
+    if mode.prunes and keys:
+        raise _contradiction("primary_keys", "with write_mode = prune rows are keys themselves")
     if not mode.merges:
         return mode
     if not options[opt.UPSERT]:

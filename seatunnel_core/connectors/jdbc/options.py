@@ -21,8 +21,8 @@ from seatunnel_core.connectors.write_mode import (
     HISTORY_COLUMNS,
     KEEP_HISTORY,
     MERGE_KEY,
+    PRUNING_MODE,
     REPLACE_PARTITIONS,
-    WRITE_MODE,
 )
 
 _NO_JARS = "no jar is needed: the driver follows from url"
@@ -273,7 +273,7 @@ SINK_OPTIONS: tuple[Option[Any], ...] = (
     DATABASE,
     TABLE,
     SINK_QUERY,
-    WRITE_MODE,
+    PRUNING_MODE,
     MERGE_KEY,
     KEEP_HISTORY,
     HISTORY_COLUMNS,

@@ -51,33 +51,46 @@ class Replacing:
         Raises:
             SinkError: Another sink of the job collects rows for the same target.
         """
-        name, said = self.collected(target.path), self.dialect.literal(json.dumps(target.path))
+        self._collect_in(
+            connection, target.path, target.staging_table(self.dialect, self.collected(target.path), temporary=False)
+        )
+
+    def _collect_in(self, connection: Any, path: TablePath, creation: str) -> None:
+        """Run a statement that creates the table that collects rows for a target, unless it is there; record it."""
+        name, said = self.collected(path), self.dialect.literal(json.dumps(path))
         asked = f"SELECT pipeline, collected FROM {REPLACING} WHERE target = {said}"
         known = [tuple(row) for row in self.dialect.ask(connection, asked)]
         for pipeline, _ in known:
             if pipeline.startswith(f"{self.context.job_id}/") and pipeline != key_of(self.context):
                 raise SinkError(
-                    f"another sink of this job replaces the table {target.named} too, and the last one would win; give "
-                    "the rows to one sink"
+                    f"another sink of this job replaces the table {self.dialect.table_name(path)}, or removes rows of "
+                    "it, too, and the last one would win; give the rows to one sink"
                 )
         cursor = self.dialect.cursor(connection)
         if name not in self.dialect.tables(connection, None, name):
-            cursor.execute(target.staging_table(self.dialect, name, temporary=False))
+            cursor.execute(creation)
         if (key_of(self.context), name) not in known:
             values = f"({self._key}, {self.dialect.literal(name)}, {said})"
             cursor.execute(f"INSERT INTO {REPLACING} (pipeline, collected, target) VALUES {values}")
 
     def replace(self, connection: Any) -> list[str]:
         """Put the collected rows in the place of those of their targets, and return the tables that can be dropped."""
-        cursor, found = self.dialect.cursor(connection), self._recorded(connection)
+        found = self._recorded(connection)
         for name, path in found:
-            collected, table = self.dialect.quoted(name), self.dialect.quoted(*path)
-            cursor.execute(self._removal(table, collected))
-            cursor.execute(f"SELECT * FROM {collected} WHERE 1 = 0")
-            names = ", ".join(self.dialect.quoted(column[0]) for column in cursor.description)
-            cursor.execute(f"{self.dialect.insert(table, names)} SELECT {names} FROM {collected}")
-        cursor.execute(f"DELETE FROM {REPLACING} WHERE pipeline = {self._key}")
+            self._change(connection, name, path)
+        self.dialect.cursor(connection).execute(f"DELETE FROM {REPLACING} WHERE pipeline = {self._key}")
         return [name for name, _ in found]
+
+    def _change(self, connection: Any, name: str, path: TablePath) -> None:
+        collected, table = self.dialect.quoted(name), self.dialect.quoted(*path)
+        self.dialect.cursor(connection).execute(self._removal(table, collected))
+        names = ", ".join(self.dialect.quoted(each) for each in self._columns(connection, collected))
+        self.dialect.cursor(connection).execute(f"{self.dialect.insert(table, names)} SELECT {names} FROM {collected}")
+
+    def _columns(self, connection: Any, collected: str) -> list[str]:
+        cursor = self.dialect.cursor(connection)
+        cursor.execute(f"SELECT * FROM {collected} WHERE 1 = 0")
+        return [column[0] for column in cursor.description]
 
     def _removal(self, table: str, collected: str) -> str:
         if not self.partitions:
@@ -90,9 +103,9 @@ class Replacing:
         )
         return self.dialect.delete(table, new, " AND ".join(same))
 
-    def _recorded(self, connection: Any) -> list[tuple[str, Sequence[str]]]:
+    def _recorded(self, connection: Any) -> list[tuple[str, TablePath]]:
         asked = f"SELECT collected, target FROM {REPLACING} WHERE pipeline = {self._key} ORDER BY target"
-        return [(name, json.loads(target)) for name, target in self.dialect.ask(connection, asked)]
+        return [(name, tuple(json.loads(target))) for name, target in self.dialect.ask(connection, asked)]
 
     def clear(self, connection: Any) -> None:
         """Forget the pipeline, and drop the tables of collected rows that it left."""

@@ -18,8 +18,9 @@ from seatunnel_core.connectors.jdbc.databases.dialect import TASK_MODULES, diale
 from seatunnel_core.connectors.jdbc.databases.table_path import TablePath
 from seatunnel_core.connectors.jdbc.growth import Growth
 from seatunnel_core.connectors.jdbc.history import History, history_of, target_with
-from seatunnel_core.connectors.jdbc.looking import LookedMode, look_at_table, look_into, tried
+from seatunnel_core.connectors.jdbc.looking import LookedMode, look_at_keys, look_at_table, look_into, tried
 from seatunnel_core.connectors.jdbc.modes import mode_of, refuse_partial
+from seatunnel_core.connectors.jdbc.pruning import Pruning, require_key_of
 from seatunnel_core.connectors.jdbc.publishing import Publishing
 from seatunnel_core.connectors.jdbc.replacing import Replacing
 from seatunnel_core.connectors.jdbc.save_mode import WAIT_S, TableSaveMode
@@ -78,7 +79,8 @@ class JdbcSink(AddingSink, LookingSink):
             )
         self._mode = mode_of(options)
         self.needs_order = self._mode is not None and self._mode.merges
-        self.needs_end = self._mode is not None and self._mode.replaces
+        self.needs_end = self._mode is not None and self._mode.collects
+        self.prunes = self._mode is not None and self._mode.prunes
         self._stages: bool = options[opt.EXACTLY_ONCE] or self.needs_order or self.needs_end
         self._batch_rows: int = options[opt.BATCH_SIZE]
         generates = (options[opt.GENERATE] or self._mode is not None) and not options[opt.SINK_QUERY]
@@ -162,6 +164,8 @@ class JdbcSink(AddingSink, LookingSink):
             if self._statement is not None:
                 return tried(self._dialect, connection, self._statement, schema)
             path, names, keys = self._named(schema)
+            if isinstance(publishing.replacing, Pruning):
+                return publishing.replacing.target_of_keys(connection, path, schema, names)
             with self._saved(connection, path, context):
                 table = self._dialect.table(connection, path)
                 if table is None:
@@ -207,6 +211,9 @@ class JdbcSink(AddingSink, LookingSink):
             named = tried(self._dialect, connection, self._statement, schema).named
             return [f"the statement takes the columns of {named}", "whether we may run it was not looked at"]
         path, names, keys = self._named(schema)
+        if self.prunes:
+            there = require_key_of(self._dialect, connection, path, schema, names)
+            return look_at_keys(self._dialect, connection, path, tuple(names.values()) if there else None)
         mode = LookedMode(
             upserts=self.options[opt.UPSERT],
             replaces=self.needs_end,
@@ -320,7 +327,8 @@ class JdbcSink(AddingSink, LookingSink):
 
     def complete(self, context: SinkContext) -> None:
         if self.needs_end:
-            with self._errors_wrapped(context, "the new rows cannot replace the old ones"):
+            what = "rows that are gone cannot be removed" if self.prunes else "the new rows cannot replace the old ones"
+            with self._errors_wrapped(context, what):
                 self._publishing(context).replace()
 
     def sweep(self, context: SinkContext, keep: frozenset[str], *, final: bool) -> int:
@@ -342,7 +350,8 @@ class JdbcSink(AddingSink, LookingSink):
 
     def _publishing(self, context: SinkContext) -> Publishing:
         partitions = tuple(map(self._written, self._mode.partitions)) if self._mode is not None else ()
-        replacing = Replacing(dialect=self._dialect, context=context, partitions=partitions)
+        kind = Pruning if self.prunes else Replacing
+        replacing = kind(dialect=self._dialect, context=context, partitions=partitions)
         return Publishing(
             dialect=self._dialect,
             context=context,

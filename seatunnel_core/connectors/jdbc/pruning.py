@@ -1,0 +1,82 @@
+"""Remove the rows of tables whose keys did not come in a run: until its end the keys are collected in tables beside."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from attrs import evolve
+
+from seatunnel_core.connectors.jdbc.databases.dialect import Dialect
+from seatunnel_core.connectors.jdbc.databases.table_path import TablePath
+from seatunnel_core.connectors.jdbc.replacing import Replacing
+from seatunnel_core.connectors.jdbc.target import Target, new_columns, target_table
+from seatunnel_core.connectors.pruning import no_key_matches, require_key, tell_removed
+from seatunnel_core.errors import SinkError
+from seatunnel_core.rows.batch import TableSchema
+
+
+def require_key_of(
+    dialect: Dialect, connection: Any, path: TablePath, schema: TableSchema, names: Mapping[str, str]
+) -> bool:
+    """Return whether a table is there, from which rows are removed by their keys; another sink may make it meanwhile.
+
+    Args:
+        dialect: The database.
+        connection: To it.
+        path: The path of the table.
+        schema: The schema of the keys.
+        names: The name in the table of each of their columns.
+
+    Raises:
+        SinkError: The table lacks a column of the key, or has no transactions.
+    """
+    table, named = dialect.table(connection, path), dialect.table_name(path)
+    if table is None:
+        return False
+    require_key(named, {column.name for column in table.columns}, list(names.values()), schema.table)
+    if not table.transactional:
+        raise SinkError(f"the table {named} has no transactions: give it ENGINE=InnoDB")
+    return True
+
+
+class Pruning(Replacing):
+    """The tables of collected keys of one sink of one pipeline; all methods work in the caller's transaction."""
+
+    def target_of_keys(self, connection: Any, path: TablePath, schema: TableSchema, names: Mapping[str, str]) -> Target:
+        """Return the target for keys, which are collected in a table of their own; create and commit that if need be.
+
+        The arguments are those of ``require_key_of``.
+
+        Raises:
+            SinkError: as ``require_key_of``, or another sink of the job collects rows for the same table.
+        """
+        require_key_of(self.dialect, connection, path, schema, names)
+        collected = self.dialect.path_in("", self.collected(path))
+        columns = new_columns(self.dialect, schema, names)
+        self._collect_in(connection, path, self.dialect.create_table(collected, columns, ()))
+        connection.commit()
+        table = self.dialect.table(connection, collected)
+        if table is None:
+            raise SinkError(f"the table {self.dialect.table_name(collected)} was dropped by somebody else")
+        target = target_table(self.dialect, table, collected, schema, names=names, keys=(), upserts=False)
+        return evolve(target, path=path, named=self.dialect.table_name(path))
+
+    def _change(self, connection: Any, name: str, path: TablePath) -> None:
+        """Remove the rows of a table whose keys were not collected; those with null in the key stay.
+
+        Raises:
+            SinkError: All rows would be removed.
+        """
+        if self.dialect.table(connection, path) is None:
+            return
+        table, keys, named = self.dialect.quoted(*path), self.dialect.quoted(name), self.dialect.table_name(path)
+        names = self._columns(connection, keys)
+        quoted = [self.dialect.quoted(each) for each in names]
+        same = " AND ".join(f"{table}.{each} = seatunnel_keys.{each}" for each in quoted)
+        known = f"EXISTS (SELECT 1 FROM {keys} AS seatunnel_keys WHERE {same})"
+        every, matched = f"SELECT 1 FROM {table} LIMIT 1", f"SELECT 1 FROM {table} WHERE {known} LIMIT 1"
+        if self.dialect.ask(connection, every) and not self.dialect.ask(connection, matched):
+            raise no_key_matches(f"pipeline {self.context.pipeline_id}, sink Jdbc", named, names)
+        whole = " AND ".join(f"{table}.{each} IS NOT NULL" for each in quoted)
+        cursor = self.dialect.cursor(connection)
+        cursor.execute(f"DELETE FROM {table} WHERE {whole} AND NOT {known}")
+        tell_removed("Jdbc", named, cursor.rowcount)

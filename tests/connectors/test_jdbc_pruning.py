@@ -1,0 +1,166 @@
+"""``write_mode = prune`` of the sink ``Jdbc`` on each database: rows go whose key did not come, and no others."""
+
+import gc
+import logging
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from seatunnel_core.connectors.jdbc import pruning, publishing, replacing
+from seatunnel_core.connectors.jdbc.pool import forget
+from seatunnel_core.connectors.jdbc.sink import JdbcSink
+from seatunnel_core.connectors.testing import options_of, stage
+from seatunnel_core.connectors.testing.drive import place, sink_place
+from seatunnel_core.connectors.testing.killing import Killing
+from seatunnel_core.errors import SinkError, UsageError
+from seatunnel_core.rows.batch import TableSchema
+from tests.connectors.jdbc.databases import EACH, Database, empty
+
+KEYS = TableSchema(table="shop.keys", columns=pa.schema([("id", pa.int64())]))
+PEOPLE = (
+    "CREATE TABLE people (id bigint, name varchar(20))",
+    "INSERT INTO people VALUES (1, 'a'), (2, 'b'), (3, 'c'), (NULL, 'nobody')",
+)
+
+
+@pytest.fixture(params=EACH)
+def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
+    yield empty(request.param, tmp_path)
+    forget()
+
+
+def sink(database: Database, **options: Any) -> JdbcSink:
+    given = {**database.options, "table": "people", "write_mode": "prune", **options}
+    return JdbcSink(options_of(JdbcSink, given))
+
+
+def keys(*values: Any, schema: TableSchema = KEYS) -> pa.RecordBatch:
+    given = [value if isinstance(value, tuple) else (value,) for value in values]
+    rows = [dict(zip(schema.columns.names, row, strict=True)) for row in given]
+    return pa.RecordBatch.from_pylist(rows, schema.columns)
+
+
+def run(
+    database: Database, *units: pa.RecordBatch, schema: TableSchema = KEYS, end: bool = True, **options: Any
+) -> JdbcSink:
+    of, here = sink(database, **options), place()
+    of.prepare(sink_place(here))
+    of.create_tables((schema,), sink_place(here))
+    staged = [stage(of, schema, [rows], place(unit=number)) for number, rows in enumerate(units, 1)]
+    of.commit(staged, sink_place(here), again=False)
+    if end:
+        of.complete(sink_place(here))
+        of.sweep(sink_place(here), frozenset(), final=True)
+        of.clear(sink_place(here))
+    return of
+
+
+def names(database: Database) -> list[str]:
+    return sorted(name for (name,) in database.run("SELECT name FROM people"))
+
+
+def test_rows_go_whose_key_did_not_come_when_all_have_come(database: Database, caplog: Any) -> None:
+    database.run(*PEOPLE)
+    caplog.set_level(logging.WARNING)
+    of = run(database, keys(1, 1), keys(3, 9), end=False)
+    assert names(database) == ["a", "b", "c", "nobody"]
+    for _ in range(2):  # killed before it was recorded, it is called again
+        of.complete(sink_place(place()))
+        assert names(database) == ["a", "c", "nobody"], "null is no key, and stays"
+    (told,) = caplog.messages
+    assert re.fullmatch(r"the sink Jdbc: 1 row removed from the table (\w+\.)?people, whose key did not come", told)
+    of.clear(sink_place(place()))
+    if database.kind == "sqlite":
+        assert database.run("SELECT name FROM sqlite_master WHERE name LIKE '%_new_%'") == []
+    else:
+        assert database.staged() == []
+
+
+def test_a_key_of_two_columns(database: Database) -> None:
+    database.run(
+        "CREATE TABLE people (id bigint, day varchar(9), name varchar(20))",
+        "INSERT INTO people VALUES (1, 'mo', 'a'), (1, 'tu', 'b'), (2, 'mo', 'c')",
+    )
+    schema = TableSchema(table="k", columns=pa.schema([("day", pa.string()), ("id", pa.int32())]))
+    run(database, keys(("mo", 1), ("mo", 2), schema=schema), schema=schema)
+    assert names(database) == ["a", "c"]
+
+
+def test_a_table_that_would_lose_every_row_is_left_alone(database: Database) -> None:
+    database.run(*PEOPLE)
+    with pytest.raises(SinkError, match=r"prune would remove every row of .*people, because no key \(id\) that"):
+        run(database, keys(77))
+    assert len(names(database)) == 4
+
+
+def test_a_table_that_is_not_there_or_empty_loses_nothing(database: Database) -> None:
+    run(database, keys(1))
+    database.run(PEOPLE[0])
+    run(database, keys(1))
+    assert names(database) == []
+
+
+def test_a_column_that_the_table_lacks_is_refused_before_a_row_moves(database: Database) -> None:
+    database.run(*PEOPLE)
+    schema = TableSchema(table="shop.keys", columns=pa.schema([("idd", pa.int64())]))
+    with pytest.raises(SinkError, match=r"shop.keys have a column 'idd', .*of the table .*people; did you mean"):
+        run(database, keys(1, schema=schema), schema=schema)
+
+
+def test_two_sinks_that_prune_one_table_are_refused(database: Database) -> None:
+    database.run(*PEOPLE)
+    run(database, keys(1), end=False)
+    other, here = sink(database), sink_place(place(pipeline_id=2))
+    other.prepare(here)
+    with pytest.raises(SinkError, match=r"another sink of this job replaces the table .*people, or removes rows of it"):
+        other.create_tables((KEYS,), here)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"data_save_mode": "DROP_DATA"}, "'data_save_mode'.*write_mode = prune keeps what is there"),
+        ({"merge_key": "id"}, "'merge_key'.*belongs to write_mode = merge, and write_mode is prune"),
+        ({"primary_keys": "id"}, "'primary_keys'.*rows are keys themselves"),
+        ({"is_exactly_once": False}, "'is_exactly_once'"),
+    ],
+)
+def test_options_that_contradict_it(options: dict[str, Any], said: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=said):
+        sink(empty("sqlite", tmp_path), **options)
+
+
+@pytest.mark.torture
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # connections of what was killed
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+def test_a_prune_that_is_killed_between_any_two_lines_has_removed_all_or_nothing(tmp_path: Path) -> None:
+    here, later = sink_place(place()), sink_place(place(epoch=2))
+    places: set[str] = set()
+    moment = 1
+    while True:
+        folder = tmp_path / str(moment)
+        folder.mkdir()
+        database = empty("sqlite", folder)
+        database.run(*PEOPLE)
+        of = run(database, keys(1, 3), end=False)
+        files: Sequence[Path] = [Path(str(each.__file__)) for each in (pruning, publishing, replacing)]
+        with Killing(files, moment) as killing:
+            of.complete(here)
+        del of
+        gc.collect()
+        forget()
+        assert names(database) in (["a", "b", "c", "nobody"], ["a", "c", "nobody"]), killing.place
+        again = sink(database)
+        again.prepare(later)
+        again.complete(later)
+        assert names(database) == ["a", "c", "nobody"], killing.place
+        forget()
+        if killing.place is None:
+            break
+        places.add(killing.place)
+        moment += 7
+    assert len(places) >= 4
