@@ -18,7 +18,7 @@ from seatunnel_core.cli.terminal.pipeline_table import (
 )
 from seatunnel_core.cli.terminal.text import in_colour, wrapped
 from seatunnel_core.errors import StoredValueError
-from seatunnel_core.quantity import count, rate, size
+from seatunnel_core.quantity import count, pick, rate, size
 from seatunnel_core.reporting.pipeline_record import pipeline_view
 from seatunnel_core.reporting.report import JobProgress, JobReport, PipelineView
 
@@ -119,14 +119,14 @@ class TerminalDisplay(Display):
 def _news(view: PipelineView) -> str:
     """Return an event that deserves a line at once, or ``""``."""
     if view.phase in ENDED:
-        return f"{view.phase}, {count(view.rows_committed)} rows committed"
+        return f"{view.phase}, {pick(view.rows_committed, 'row')} committed"
     return f"DEGRADED: {view.degraded}" if view.degraded else ""
 
 
 def _parts(view: PipelineView, rows_per_second: float) -> list[str]:
     return [
         state(view),
-        f"{count(view.rows_read)} rows",
+        pick(view.rows_read, "row"),
         size(view.bytes_read),
         rate(rows_per_second),
         f"splits {splits(view)}",

@@ -153,7 +153,8 @@ class JobView:
     def line(self) -> str:
         """Return how it stands in a few words."""
         counts = ((self.rows_read, "read"), (self.rows_written, "written"), (self.rows_committed, "committed"))
-        rows = ", ".join(f"{count} rows {done}" for count, done in counts if count is not None)
+        known = ((count, done) for count, done in counts if count is not None)
+        rows = ", ".join(f"{count} row{'' if count == 1 else 's'} {done}" for count, done in known)
         return ": ".join(filter(None, (self.state, self.waits_for or rows)))
 
     def failure(self) -> str:

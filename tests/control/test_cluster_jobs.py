@@ -160,7 +160,7 @@ def test_rows_are_news_once_in_a_while_and_states_at_once(monkeypatch: pytest.Mo
             monkeypatch.setattr(time, "monotonic", lambda moment=moment: moment)
             told.append(following.news())
             monkeypatch.undo()
-    assert told == ["PENDING: no slots", "RUNNING: 1 rows read", "", "RUNNING: 3 rows read"]
+    assert told == ["PENDING: no slots", "RUNNING: 1 row read", "", "RUNNING: 3 rows read"]
 
 
 def test_a_job_that_the_cluster_has_forgotten_is_an_error() -> None:

@@ -75,7 +75,7 @@ def test_new_files_are_loaded_each_night(tmp_path: Path) -> None:
     save(LOADS, tmp_path)
     (nights,) = [each.text for each in of_page(LOADS, "shell") if "new-files" in each.text]
     said = type_in(nights, tmp_path)
-    assert said.count("finished, 1 rows committed") == 2, said
+    assert said.count("finished, 1 row committed") == 2, said
     lines = [line for file in (tmp_path / "new-files").glob("*.json") for line in file.read_text().splitlines()]
     assert sorted(lines) == ['{"id":4,"name":"four"}', '{"id":5,"name":"five"}']
 

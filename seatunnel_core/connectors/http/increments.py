@@ -22,6 +22,7 @@ from seatunnel_core.connectors.http.request import Request
 from seatunnel_core.connectors.increments import Increment, digest, require_few
 from seatunnel_core.connectors.source import ReadContext
 from seatunnel_core.errors import SourceError, UsageError
+from seatunnel_core.quantity import pick
 from seatunnel_core.rows.types import type_name
 from seatunnel_core.rows.values import number_text, plain
 from seatunnel_core.work.window import Cursor, Window
@@ -73,8 +74,8 @@ class RowIncrements:
             zone = {mark: value for mark, value in zone.items() if since is None or value >= since}
         if missing and not self.increment.skips_nulls:
             raise SourceError(
-                f"{missing:,} rows of {self.shown} have no value in {self.increment.column!r}, so no increment would "
-                "ever have them. Leave them out with incremental { nulls = SKIP }"
+                f"{pick(missing, 'row')} of {self.shown} without a value in {self.increment.column!r}, which no "
+                "increment would ever have. Leave such rows out with incremental { nulls = SKIP }"
             )
         if last is None:
             return Window(reads=self.reads, after=after)

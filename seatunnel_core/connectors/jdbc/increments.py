@@ -27,6 +27,7 @@ from seatunnel_core.connectors.jdbc.order import Order
 from seatunnel_core.connectors.jdbc.reading import Found
 from seatunnel_core.connectors.jdbc.splitting import Piece, value_of
 from seatunnel_core.errors import SourceError, StoredValueError
+from seatunnel_core.quantity import pick
 from seatunnel_core.work.window import Cursor, Window
 
 AGAIN, NEW, EDGE = "again", "new", "edge"
@@ -96,9 +97,9 @@ class Increments:
         missing = int(self._ask_one(ask, f"SELECT count(*) FROM {self.found.reading.relation} WHERE {asked}") or 0)
         if missing and not self.increment.skips_nulls:
             raise SourceError(
-                f"{missing:,} rows of {self.found.reading.name} have no value in {self.column.name!r} that can be "
-                f"compared (null, or not of the type {self.column.declared}), so no increment would ever have them. "
-                "Give them one, or leave them out with incremental { nulls = SKIP }"
+                f"{pick(missing, 'row')} of {self.found.reading.name} without a value in {self.column.name!r} that can "
+                f"be compared (null, or not of the type {self.column.declared}), which no increment would ever have. "
+                "Give one, or leave such rows out with incremental { nulls = SKIP }"
             )
 
     def _refuse_future(self, highest: str) -> None:

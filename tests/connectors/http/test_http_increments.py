@@ -178,7 +178,7 @@ def test_rows_without_a_value_are_refused_or_left_out(api: Api) -> None:
     api.rows = {1: at(0)}
     answer = api.answer
     api.service.at["/orders"] = lambda asked: [*answer(asked), {"id": 2, "changed": None}][:PAGE]
-    with pytest.raises(SourceError, match=r"1 rows of http.*/orders have no value in 'changed'.*nulls = SKIP"):
+    with pytest.raises(SourceError, match=r"1 row of http.*/orders without a value in 'changed'.*nulls = SKIP"):
         api.night()
     assert api.night(nulls="SKIP") == [1]
 
