@@ -20,7 +20,7 @@ from tests.connectors.duckdb.duckdb_file import FILE, asked
 from tests.runtime.ground import Ground, committed, ground_in, kill, run_through, until
 
 pytestmark = pytest.mark.timeout(300)
-NIGHTS = 4
+NIGHTS = 3
 
 
 @pytest.fixture
@@ -79,7 +79,7 @@ def test_the_target_has_what_the_source_has_each_night_also_after_a_kill(ground:
             f"DELETE FROM orders WHERE id % 5 = {night}",
         )
         restore = None
-        if night == 2:
+        if night == 1:
             with ground.run(text(ground, kind, limit=", read_limit.rows_per_second = 60"), f"night-{night}") as first:
                 first.start()
                 until(partial(has_committed, first), first)

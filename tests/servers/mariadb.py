@@ -2,6 +2,7 @@
 
 import contextlib
 import logging
+import os
 import shutil
 import subprocess
 import tempfile
@@ -41,9 +42,13 @@ class MariaDB:
         program, data = build(), self.folder / "data"
         made = ["mariadb-install-db", "--no-defaults", f"--datadir={data}", "--user=root", "--skip-test-db"]
         made += ["--auth-root-authentication-method=normal"]
-        subprocess.run(made, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        temporary = self.folder / "temporary"  # in one that servers share, each removes what others have open
+        temporary.mkdir(exist_ok=True)
+        environment = {**os.environ, "TMPDIR": str(temporary)}
+        subprocess.run(made, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment)
         command = [str(program), "--no-defaults", "--user=root", f"--datadir={data}", f"--port={self.port}"]
         listening = ",".join(dict.fromkeys(("127.0.0.1", self.host)))
+        command += [f"--tmpdir={temporary}"]
         command += [f"--bind-address={listening}", f"--socket={self.folder}/s.sock", "--max-connections=60"]
         command += ["--character-set-server=utf8mb4", "--innodb-buffer-pool-size=64M", "--innodb-log-file-size=32M"]
         self._process = ServerProcess(command, self._answers, self.folder / "server.log")

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.types as of
 from attrs import evolve
 
 from seatunnel_core.connectors.jdbc.databases.dialect import Dialect
@@ -39,7 +41,13 @@ def require_key_of(
 
 
 class Pruning(Replacing):
-    """The tables of collected keys of one sink of one pipeline; all methods work in the caller's transaction."""
+    """The tables of collected keys of one sink of one pipeline; all methods work in the caller's transaction.
+
+    They have their columns as primary key, as several databases would compare each row with all keys without an index.
+    """
+
+    def place(self, path: TablePath) -> TablePath:
+        return self.dialect.path_in("", self.collected(path))
 
     def target_of_keys(self, connection: Any, path: TablePath, schema: TableSchema, names: Mapping[str, str]) -> Target:
         """Return the target for keys, which are collected in a table of their own; create and commit that if need be.
@@ -50,15 +58,25 @@ class Pruning(Replacing):
             SinkError: as ``require_key_of``, or another sink of the job collects rows for the same table.
         """
         require_key_of(self.dialect, connection, path, schema, names)
-        collected = self.dialect.path_in("", self.collected(path))
-        columns = new_columns(self.dialect, schema, names)
-        self._collect_in(connection, path, self.dialect.create_table(collected, columns, ()))
+        collected, key = self.place(path), tuple(names.values())
+        self._collect_in(connection, path, self._creation(connection, path, new_columns(self.dialect, schema, names)))
         connection.commit()
         table = self.dialect.table(connection, collected)
         if table is None:
             raise SinkError(f"the table {self.dialect.table_name(collected)} was dropped by somebody else")
-        target = target_table(self.dialect, table, collected, schema, names=names, keys=(), upserts=False)
-        return evolve(target, path=path, named=self.dialect.table_name(path))
+        target = target_table(self.dialect, table, collected, schema, names=names, keys=key, upserts=True)
+        return evolve(target, path=path, named=self.dialect.table_name(path), needs_key=True)
+
+    def _creation(self, connection: Any, path: TablePath, columns: pa.Schema) -> str:
+        """Return the statement that creates the table of keys, where texts are equal if they are so in the target."""
+        there, lines = self.dialect.table(connection, path), []
+        for column in columns:
+            have = None if there is None else there.column(column.name)
+            by = have.collation if have is not None and of.is_string(column.type) else ""
+            declared = f"{self.dialect.declared(column.type, is_key=True)}{f' COLLATE {by}' if by else ''}"
+            lines.append(f"{self.dialect.quoted(column.name)} {declared} NOT NULL")
+        lines.append(f"PRIMARY KEY ({', '.join(map(self.dialect.quoted, columns.names))})")
+        return f"CREATE TABLE {self.dialect.quoted(*self.place(path))} ({', '.join(lines)}){self.dialect.table_options}"
 
     def _change(self, connection: Any, name: str, path: TablePath) -> None:
         """Remove the rows of a table whose keys were not collected; those with null in the key stay.

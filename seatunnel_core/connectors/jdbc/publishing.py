@@ -259,7 +259,7 @@ class Publishing:
     def _place(self, part: Mapping[str, Any]) -> TablePath:
         """Return the table into which rows are moved: their target, or the one that collects them for it."""
         path = tuple(part["target"])
-        return path if self.replacing is None else (self.replacing.collected(path),)
+        return path if self.replacing is None else self.replacing.place(path)
 
     def _refuse_clash(self, connection: Any, parts: Sequence[Mapping[str, Any]]) -> None:
         """Raise an error for a key that stands in several parts of a unit, as tasks of a query leave them."""

@@ -45,6 +45,10 @@ class Replacing:
         """Return the name of the table that collects the rows for a target."""
         return f"{prefix_of(self.context)}_new_{hashlib.sha256(chr(0).join(path).encode()).hexdigest()[:16]}"
 
+    def place(self, path: TablePath) -> TablePath:
+        """Return the path of the table that collects the rows for a target."""
+        return (self.collected(path),)
+
     def collect_for(self, connection: Any, target: Target) -> None:
         """Create the table that collects the rows for a target, if it is not there, and record what it is for.
 
