@@ -144,7 +144,7 @@ class Engine:
     def signal(self, number: int) -> None:
         os.kill(self.pid, number)
 
-    def pause(self, free: Callable[[], bool], patience_s: float = 10) -> None:
+    def pause(self, free: Callable[[], bool], patience_s: float = 60) -> None:
         """Put it to sleep, at a moment at which it holds nothing that others need, as ``free`` tells.
 
         Raises:

@@ -16,6 +16,9 @@ PATIENCE_S = 300
 
 POLL_S = 0.003
 
+_LOST = ("STALE-EPOCH", "MANIFEST-CONFLICT")
+"""What a process says of which another one has taken the job."""
+
 
 @frozen(kw_only=True)
 class Step:
@@ -184,8 +187,9 @@ class Run:
             return True
         if engine.exit_code == 0:
             return True
-        if engine.exit_code == 1 and self._woken and "STALE-EPOCH" in engine.output:
-            # Who slept had not claimed its epochs yet: awake, it has the newest ones, and the job.
+        if engine.exit_code == 1 and self._woken and any(code in engine.output for code in _LOST):
+            # Who slept had not claimed its epochs yet: awake, it has the newest ones, and the job. This one is told at
+            # its next commit, or, where all of its rows were committed before, when it records the end.
             return any(sleeper.wait(PATIENCE_S) == 0 for sleeper in self._woken)
         if engine.exit_code != 1 or step is None or step.victim != "jvm":
             self.fault = f"ended with exit code {engine.exit_code}:\n{engine.output[-6000:]}"
