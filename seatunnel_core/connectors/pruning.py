@@ -1,7 +1,8 @@
-"""What sinks with ``write_mode = prune`` say: they remove the rows of their target whose keys did not come."""
+"""What sinks with ``write_mode = prune`` share: they remove the rows of their target whose keys did not come."""
 
 import logging
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
+from typing import Any
 
 from seatunnel_core.config.problem import nearest
 from seatunnel_core.errors import SinkError
@@ -29,6 +30,23 @@ def require_key(named: str, there: Collection[str], names: Sequence[str], rows: 
                 f"write_mode = prune: the rows of {rows} have a column {name!r}, which is none of the table {named}"
                 + (f"; did you mean {meant}?" if meant else "; let the source give the columns of its key alone")
             )
+
+
+def removal(ask: Callable[[str], Sequence[Any]], table: str, keys: str, names: Sequence[str]) -> str | None:
+    """Return the statement that removes the rows of a table whose key was not collected; ``None`` if those were all.
+
+    Args:
+        ask: Returns the rows of a query, in the transaction of the removal.
+        table: The quoted table; its rows with null in the key stay.
+        keys: The quoted table of collected keys.
+        names: The quoted columns of the key.
+    """
+    same = " AND ".join(f"{table}.{name} = seatunnel_keys.{name}" for name in names)
+    known = f"EXISTS (SELECT 1 FROM {keys} AS seatunnel_keys WHERE {same})"
+    if ask(f"SELECT 1 FROM {table} LIMIT 1") and not ask(f"SELECT 1 FROM {table} WHERE {known} LIMIT 1"):
+        return None
+    whole = " AND ".join(f"{table}.{name} IS NOT NULL" for name in names)
+    return f"DELETE FROM {table} WHERE {whole} AND NOT {known}"
 
 
 def no_key_matches(who: str, named: str, names: Sequence[str]) -> SinkError:

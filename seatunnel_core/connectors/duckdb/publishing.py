@@ -15,6 +15,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 from attrs import frozen
@@ -22,13 +23,13 @@ from attrs import frozen
 from seatunnel_core import stored
 from seatunnel_core.connectors.duckdb.columns import literal, quoted
 from seatunnel_core.connectors.duckdb.database import Database, ask
-from seatunnel_core.connectors.duckdb.statements import Part, added, clashing, merged, pruned, replaced, versioned
+from seatunnel_core.connectors.duckdb.statements import Part, added, clashing, merged, replaced, versioned
 from seatunnel_core.connectors.duckdb.table import columns_of, create, shown_key
 from seatunnel_core.connectors.filesystems.staged_name import committable_id, owner
 from seatunnel_core.connectors.jdbc.databases.table_path import TablePath
 from seatunnel_core.connectors.jdbc.save_mode import key_of_job
 from seatunnel_core.connectors.jdbc.staging import key_of
-from seatunnel_core.connectors.pruning import no_key_matches, tell_removed
+from seatunnel_core.connectors.pruning import no_key_matches, removal, tell_removed
 from seatunnel_core.connectors.sink import SinkContext
 from seatunnel_core.connectors.staging.target import Target
 from seatunnel_core.connectors.write_mode import WriteMode
@@ -262,13 +263,12 @@ class Publishing:
             connection.commit()
 
     def _prune(self, connection: Any, path: TablePath, keys: TablePath) -> None:
-        table = quoted(*path)
         if columns_of(connection, path):
             names = [column.name for column in columns_of(connection, keys)]
-            matched, removal = pruned(table, quoted(*keys), names)
-            if ask(connection, f"SELECT 1 FROM {table} LIMIT 1") and not ask(connection, matched):
+            statement = removal(partial(ask, connection), quoted(*path), quoted(*keys), list(map(quoted, names)))
+            if statement is None:
                 raise no_key_matches(self.who, ".".join(path), names)
-            ((removed,),) = ask(connection, removal)
+            ((removed,),) = ask(connection, statement)
             tell_removed("DuckDB", ".".join(path), removed)
         connection.execute(f"DROP TABLE {quoted(*keys)}")
 

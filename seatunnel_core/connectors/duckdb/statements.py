@@ -118,20 +118,6 @@ def replaced(table: str, rows: str, partitions: Sequence[str]) -> Iterator[str]:
     yield f"DROP TABLE {rows}"
 
 
-def pruned(table: str, keys: str, names: Sequence[str]) -> tuple[str, str]:
-    """Return a query that is empty where no row of a table has a collected key, and the removal of those without one.
-
-    Args:
-        table: The quoted table; its rows with null in the key stay.
-        keys: The quoted table of collected keys.
-        names: The columns of the key.
-    """
-    same = " AND ".join(f"{table}.{quoted(name)} = seatunnel_keys.{quoted(name)}" for name in names)
-    known = f"EXISTS (SELECT 1 FROM {keys} AS seatunnel_keys WHERE {same})"
-    whole = " AND ".join(f"{table}.{quoted(name)} IS NOT NULL" for name in names)
-    return f"SELECT 1 FROM {table} WHERE {known} LIMIT 1", f"DELETE FROM {table} WHERE {whole} AND NOT {known}"
-
-
 def _read(parts: Sequence[Part]) -> str:
     return f"read_parquet({_files(parts)}, filename = '{_FILE}', hive_partitioning = false, union_by_name = false)"
 

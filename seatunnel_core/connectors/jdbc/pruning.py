@@ -1,6 +1,7 @@
 """Remove the rows of tables whose keys did not come in a run: until its end the keys are collected in tables beside."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -11,7 +12,7 @@ from seatunnel_core.connectors.jdbc.databases.dialect import Dialect
 from seatunnel_core.connectors.jdbc.databases.table_path import TablePath
 from seatunnel_core.connectors.jdbc.replacing import Replacing
 from seatunnel_core.connectors.jdbc.target import Target, new_columns, target_table
-from seatunnel_core.connectors.pruning import no_key_matches, require_key, tell_removed
+from seatunnel_core.connectors.pruning import no_key_matches, removal, require_key, tell_removed
 from seatunnel_core.errors import SinkError
 from seatunnel_core.rows.batch import TableSchema
 
@@ -88,13 +89,9 @@ class Pruning(Replacing):
             return
         table, keys, named = self.dialect.quoted(*path), self.dialect.quoted(name), self.dialect.table_name(path)
         names = self._columns(connection, keys)
-        quoted = [self.dialect.quoted(each) for each in names]
-        same = " AND ".join(f"{table}.{each} = seatunnel_keys.{each}" for each in quoted)
-        known = f"EXISTS (SELECT 1 FROM {keys} AS seatunnel_keys WHERE {same})"
-        every, matched = f"SELECT 1 FROM {table} LIMIT 1", f"SELECT 1 FROM {table} WHERE {known} LIMIT 1"
-        if self.dialect.ask(connection, every) and not self.dialect.ask(connection, matched):
+        statement = removal(partial(self.dialect.ask, connection), table, keys, list(map(self.dialect.quoted, names)))
+        if statement is None:
             raise no_key_matches(f"pipeline {self.context.pipeline_id}, sink Jdbc", named, names)
-        whole = " AND ".join(f"{table}.{each} IS NOT NULL" for each in quoted)
         cursor = self.dialect.cursor(connection)
-        cursor.execute(f"DELETE FROM {table} WHERE {whole} AND NOT {known}")
+        cursor.execute(statement)
         tell_removed("Jdbc", named, cursor.rowcount)
