@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, ClassVar
 
+import pyarrow as pa
 from attrs import evolve
 
 from seatunnel_core.config.option import Options
@@ -169,7 +170,9 @@ class DuckDBSink(AddingSink):
         if there:  # else another sink may make it meanwhile
             require_key(".".join(path), there, [name.lower() for name in schema.columns.names], schema.table)
         collected = publishing.collect_for(connection, path, schema)
-        return evolve(target_of(connection, collected, schema, (), self.options[TARGET_CONTRACT]), path=path)
+        target = target_of(connection, collected, schema, (), self.options[TARGET_CONTRACT])
+        columns = pa.schema([column.with_nullable(False) for column in target.columns])  # null is no key
+        return evolve(target, path=path, columns=columns)
 
     @property
     def _acts(self) -> bool:

@@ -12,7 +12,7 @@ from seatunnel_core.connectors.sink import Sink
 from seatunnel_core.connectors.testing import stage
 from seatunnel_core.connectors.testing.drive import place, sink_place
 from seatunnel_core.connectors.testing.killing import Killing, code_of
-from seatunnel_core.errors import SinkError, UsageError
+from seatunnel_core.errors import RowError, SinkError, UsageError
 from seatunnel_core.rows.batch import TableSchema
 from tests.connectors.duckdb.duckdb_file import asked, changed, duckdb_sink
 
@@ -24,7 +24,7 @@ ORDERS = (
 )
 
 
-def run(folder: Path, *units: list[int], schema: TableSchema = KEYS, end: bool = True) -> DuckDBSink:
+def run(folder: Path, *units: list[int | None], schema: TableSchema = KEYS, end: bool = True) -> DuckDBSink:
     sink, here = duckdb_sink(folder, **PRUNE), sink_place(place())
     sink.prepare(here)
     sink.create_tables((schema,), here)
@@ -53,6 +53,12 @@ def test_rows_go_whose_key_did_not_come_when_all_have_come(tmp_path: Path, caplo
     assert caplog.messages == ["the sink DuckDB: 1 row removed from the table main.orders, whose key did not come"]
     sink.clear(sink_place(place()))
     assert asked(tmp_path, "SELECT count(*) FROM duckdb_schemas() WHERE schema_name = 'seatunnel'") == [(0,)]
+
+
+def test_a_key_that_is_null_is_refused_where_it_stands(tmp_path: Path) -> None:
+    changed(tmp_path, *ORDERS)
+    with pytest.raises(RowError, match=r"column 'ID', row 2 of a batch of shop.keys: it is null"):
+        run(tmp_path, [1, None])
 
 
 def test_a_table_that_would_lose_every_row_is_left_alone(tmp_path: Path) -> None:
