@@ -333,6 +333,7 @@ class SparkPlane:
         """Tag the Spark jobs of this thread, and turn errors of py4j into errors of ours."""
         context = self.context
         try:
+            session.restore_sockets(self._open)
             context.addJobTag(tag)
             try:
                 yield

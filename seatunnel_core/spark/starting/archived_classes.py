@@ -30,6 +30,9 @@ _JAVA = 17
 _EDITION = 1
 """A number that has to be increased when the maker loads other classes."""
 
+_TEMPORARY = ("TMPDIR", "TEMP", "TMP")
+"""Variables that name the temporary folder. It often ends with the command, and the maker outlives that."""
+
 _MAKER = "seatunnel_core.spark.starting.class_archive"
 
 
@@ -82,6 +85,7 @@ def make_in_background(archive: ClassArchive) -> None:
     maker = subprocess.Popen(
         [sys.executable, "-m", _MAKER],
         cwd=folder,
+        env={name: value for name, value in os.environ.items() if name not in _TEMPORARY},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,

@@ -10,7 +10,9 @@ with the lowest priority. ``python -m seatunnel_core.spark.starting.class_archiv
 
 import fcntl
 import os
+import signal
 import sys
+import threading
 from pathlib import Path
 
 from seatunnel_core.spark.starting import session
@@ -19,6 +21,9 @@ from seatunnel_core.spark.starting.java import find_java
 from seatunnel_core.spark.starting.settings import SparkSettings, cache_folder
 
 _ARCHIVES_KEPT = 3
+_MADE_WITHIN_S = 140.0
+"""Time after which the attempt is abandoned: Spark may wait forever for a process that cannot start."""
+
 _ENDS_WITHIN_S = 120.0
 _LOWEST_PRIORITY = 19
 
@@ -68,6 +73,13 @@ def _fill(archive: ClassArchive, draft: Path, cache: Path) -> None:
     java_process.wait(_ENDS_WITHIN_S)
 
 
+def _abandon() -> None:
+    """End this process, and with it Spark and every process that it started."""
+    if os.getpgrp() == os.getpid():
+        os.killpg(0, signal.SIGKILL)
+    os._exit(1)  # the JVM ends when its standard input does
+
+
 def _last_used(file: Path) -> float:
     return file.stat().st_mtime
 
@@ -75,6 +87,9 @@ def _last_used(file: Path) -> float:
 def main() -> int:
     """Make the archive for this machine's Java and PySpark, and print where it is."""
     os.nice(_LOWEST_PRIORITY)
+    limit = threading.Timer(_MADE_WITHIN_S, _abandon)
+    limit.daemon = True
+    limit.start()
     cache = cache_folder(os.environ)
     archive = class_archive(find_java(os.environ, cache), cache, os.environ)
     if archive is not None:

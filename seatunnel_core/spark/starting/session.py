@@ -4,23 +4,20 @@ The JVM schedules tasks, and the rows are moved by Python. So it gets the flags 
 path or the user's own flags ask for more. Everything that Spark and Java print goes to one log file.
 """
 
-import atexit
 import logging
 import os
-import shutil
 import sys
-import tempfile
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from attrs import field, frozen
 
 from seatunnel_core.errors import PlatformError
-from seatunnel_core.spark.starting import gateway
+from seatunnel_core.installing import install_command
+from seatunnel_core.spark.starting import gateway, open_files
 from seatunnel_core.spark.starting.archived_classes import ClassArchive, class_archive, make_in_background
 from seatunnel_core.spark.starting.java import find_java
 from seatunnel_core.spark.starting.master import require_master
@@ -33,6 +30,7 @@ from seatunnel_core.spark.starting.settings import (
     with_task_failures,
     workers_python,
 )
+from seatunnel_core.spark.starting.socket_folder import restore_socket_folder, socket_folder
 from seatunnel_core.spark.worker_daemon import TEMPLATE
 from seatunnel_core.spark.worker_template import WorkerTemplate
 
@@ -45,10 +43,6 @@ logger = logging.getLogger("seatunnel.spark")
 
 LOOPBACK = "127.0.0.1"
 
-
-_LONGEST_SOCKET_BASE = 40
-"""The longest path of a temporary folder that can hold sockets: the path of a Unix domain socket has at most 104 bytes
-(macOS), and Spark's names take 42."""
 
 _LOG4J = """# Spark's and Java's log of one run; nothing of it goes to the terminal.
 rootLogger.level = warn
@@ -73,6 +67,9 @@ class RunningSpark:
     template: WorkerTemplate | None = field(default=None, repr=False)
     """The template of the tasks' processes; ``None`` if they have none."""
 
+    sockets: str | None = None
+    """Folder of the sockets between the JVM and the tasks' processes; ``None`` if they use TCP."""
+
 
 WORKER_DAEMON = "seatunnel_core.spark.worker_daemon"
 
@@ -92,8 +89,7 @@ def start(settings: SparkSettings) -> RunningSpark:
         import pyspark
     except ImportError as error:
         raise PlatformError(
-            f"Spark is not installed ({error}): "
-            "pip install 'seatunnel-core[spark]', or pip install 'pyspark>=4.0,<5' pyarrow"
+            f"Spark is not installed ({error}): {install_command('spark')}, or pip install 'pyspark>=4.0,<5' pyarrow"
         ) from error
     refuse_connect(settings)
     with _using:
@@ -130,6 +126,9 @@ def refuse_connect(settings: SparkSettings) -> None:
 def _start_own(settings: SparkSettings) -> RunningSpark:
     java = find_java(os.environ, settings.cache)
     require_master(str(settings.options.get("spark.master", "")))
+    open_files.raise_limit()
+    if open_files.is_short():
+        logger.warning("%s", open_files.shortage())
     log_file = settings.log_file or settings.cache / "spark.log"
     log_file.parent.mkdir(parents=True, exist_ok=True)
     logged_before = log_file.stat().st_size if log_file.exists() else 0
@@ -139,33 +138,21 @@ def _start_own(settings: SparkSettings) -> RunningSpark:
     archive = class_archive(java, settings.cache, os.environ)
     template = _template(settings, log_file)
     try:
+        conf = configuration(settings, archive)
+        sockets = conf.get("spark.python.unix.domain.socket.dir")
         try:
-            context = gateway.launch(configuration(settings, archive), log_file)
+            context = gateway.launch(conf, log_file)
         except Exception:
             if archive is None or not archive.file.exists():
                 raise
             context = gateway.launch(configuration(settings, None), log_file)
             archive.file.unlink(missing_ok=True)  # it was the one thing that a start can do without
-        return RunningSpark(context=context, own=True, log_file=log_file, template=template)
+        return RunningSpark(context=context, own=True, log_file=log_file, template=template, sockets=sockets)
     except Exception as error:
         if template is not None:
             template.stop()
         reason = _reason(error, log_file, logged_before)
         raise PlatformError(f"Spark did not start: {reason}; see {log_file}") from error
-
-
-@cache
-def _socket_folder() -> str:
-    """Return the folder, of this user alone, of the sockets between the JVM and the Python workers beside it.
-
-    Commands and results are a few hundred bytes: over TCP they wait for an acknowledgement that is delayed by 40 ms (a
-    job took 71 ms, and takes 21). Spark 4.0 does not know the options and ignores them. The folder lives as long as
-    this process, because a JVM that runs a second session goes on using it.
-    """
-    base = tempfile.gettempdir()
-    folder = tempfile.mkdtemp(prefix="seatunnel-", dir=base if len(base) < _LONGEST_SOCKET_BASE else "/tmp")
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return folder
 
 
 def _template(settings: SparkSettings, log_file: Path) -> WorkerTemplate | None:
@@ -174,7 +161,7 @@ def _template(settings: SparkSettings, log_file: Path) -> WorkerTemplate | None:
     if users or os.name != "posix" or not runs_on_this_machine(settings):
         return None
     with log_file.open("ab") as log:
-        template = WorkerTemplate(_socket_folder(), settings.preloads, log)
+        template = WorkerTemplate(socket_folder(), settings.preloads, log)
     os.environ[TEMPLATE] = template.path  # for the JVM, which hands it on
     return template
 
@@ -208,7 +195,7 @@ def configuration(settings: SparkSettings, archive: ClassArchive | None) -> "Spa
         conf.set(key, value)
     if runs_on_this_machine(settings):
         conf.setIfMissing("spark.python.unix.domain.socket.enabled", "true")
-        conf.setIfMissing("spark.python.unix.domain.socket.dir", _socket_folder())
+        conf.setIfMissing("spark.python.unix.domain.socket.dir", socket_folder())
         conf.setIfMissing("spark.python.daemon.module", WORKER_DAEMON)
     return conf
 
@@ -234,8 +221,10 @@ def _reason(error: Exception, log_file: Path, logged_before: int) -> str:
         lines = log_file.read_bytes()[logged_before:].decode(errors="replace").splitlines()[-60:]
     except OSError:
         lines = []
-    errors = [line.strip() for line in lines if "Error" in line or "Exception" in line]
-    return errors[-1] if errors else (str(error).strip().splitlines() or [type(error).__name__])[0]
+    messages = [line.strip() for line in lines if not line.lstrip().startswith("at ")]  # no frames of a stack
+    errors = [line for line in messages if "Error" in line or "Exception" in line]
+    reason = errors[-1] if errors else (str(error).strip().splitlines() or [type(error).__name__])[0]
+    return f"{reason}; {open_files.shortage()}" if open_files.is_short() else reason
 
 
 def stop(running: RunningSpark) -> None:
@@ -287,6 +276,16 @@ def archive_classes() -> None:
         archive = class_archive(find_java(os.environ, cache), cache, os.environ)
         if archive is not None:
             make_in_background(archive)
+
+
+def restore_sockets(running: RunningSpark) -> None:
+    """Create the folder of the sockets again if it was removed.
+
+    Raises:
+        OSError: the folder cannot be created.
+    """
+    if running.sockets is not None:
+        restore_socket_folder(running.sockets)
 
 
 def alive(running: RunningSpark) -> bool:
