@@ -22,7 +22,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Hundreds of processes of the tests import the same modules: whatever the shell says, these are compiled once.
 unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
-.PHONY: help demo cluster-demo docs test coverage test-servers test-orchestrators test-browser test-notebook test-oldest page-libraries lint type format fuzz mutants exhaustive simulate simulate-cluster torture torture-modes increments nemesis soak bench bench-full bench-dlt wheels clean dev
+.PHONY: help demo cluster-demo docs test coverage test-servers test-orchestrators test-browser test-notebook test-oldest page-libraries lint type format fuzz mutants exhaustive simulate simulate-cluster torture torture-modes increments nemesis soak bench bench-full bench-dlt wheels release clean dev
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -45,6 +45,7 @@ test: dev ## everything that needs no server; under 5 minutes on 2 cores
 
 docs: dev ## the documentation as a site, in build/site; a link that leads nowhere fails it
 	@NO_MKDOCS_2_WARNING=1 $(RUN) -m mkdocs build
+	@echo "The site: build/site/index.html"
 
 COVERING := tests/seatunnel_storage_api tests/job tests/checkpoint tests/plugins/test_hdfs_conformance.py
 
@@ -147,9 +148,12 @@ bench-dlt: dev ## ten tasks by our jobs and by scripts of dlt, and the figures o
 	@$(RUN) -m tests.bench.ten_tasks $(ARGS)
 	@$(RUN) -m tests.bench.ten_tasks.page build/ten-tasks.json
 
-wheels: dev ## every distribution of this clone, into dist/
+wheels: dev ## every distribution of this clone, wheels and sources, into dist/
 	@rm -rf dist
-	@for project in . plugins/*/; do $(RUN) -m build --wheel --outdir dist "$$project" || exit 1; done
+	@for project in . plugins/*/; do $(RUN) -m build --no-isolation --outdir dist "$$project" || exit 1; done
+
+release: wheels ## the same, installed from that folder without an index: what remains is to upload dist/
+	@.ci/release $(RUN) dist
 
 page-libraries: dev ## the libraries of the page, fetched again from the npm registry as tests/page/libraries.py names them
 	@$(RUN) -m tests.page.libraries

@@ -29,12 +29,13 @@ from seatunnel_storage_api.storage import CheckpointStorage, CheckpointStorageFa
 GROUP = "seatunnel.checkpoint_storage"
 
 _OURS = {
-    "hdfs": "seatunnel-storage-hdfs",
-    "jdbc": "seatunnel-storage-jdbc",
-    "localfile": "seatunnel-storage-localfile",
-    "map-store": "seatunnel-storage-mapstore",
+    "hdfs": ["seatunnel-storage-hdfs"],
+    "jdbc": ["seatunnel-storage-jdbc"],
+    "localfile": ["seatunnel-storage-hdfs", "seatunnel-storage-localfile"],
+    "map-store": ["seatunnel-storage-hdfs", "seatunnel-storage-mapstore"],
 }
-"""Plugins that live in this repository, by type; none of them is on a package registry."""
+"""Plugins in this repository, by type: the folders to install together, because none of them is on a package
+registry."""
 
 
 class PluginState(enum.Enum):
@@ -149,7 +150,7 @@ def _not_installed(identifier: str) -> str:
     if identifier in _OURS:
         return (
             f"the checkpoint storage {identifier!r} is not installed: in a clone of this project, run "
-            f"pip install ./plugins/{_OURS[identifier]}"
+            f"pip install {' '.join(f'./plugins/{name}' for name in _OURS[identifier])}"
         )
     installed = sorted({point.name for point in _entry_points()})
     close = difflib.get_close_matches(identifier, [*installed, *_OURS], n=1)

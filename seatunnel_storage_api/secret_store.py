@@ -80,7 +80,8 @@ def _asked(key: str, reference: str) -> str:
         raise StorageConfigurationError(f"{what}: {error}") from error
     except ImportError as error:
         raise StorageConfigurationError(
-            f"{what}, and the package {error.name} is not installed: pip install 'seatunnel-core[secrets-{store}]'"
+            f"{what}, and the package {error.name} is not installed: "
+            f"in a clone of this project, run pip install '.[secrets-{store}]'"
         ) from error
     except LookupError as error:
         said = error.args[0] if error.args else name

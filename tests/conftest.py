@@ -16,6 +16,9 @@ pytest_plugins = ["pytester", "seatunnel_storage_api.testing.report", "tests.fig
 NUMBERS = itertools.count()
 """Of the folders of tests."""
 
+_SHOWN_AT_ONCE = 2000
+"""Characters of a failure that are printed when it happens."""
+
 # The clock of a busy machine is no property of our code, so examples have no deadline. `make test` plays the same
 # examples each time, so that it judges the commit and not the luck of the day; `make fuzz` sets a number and draws.
 settings.register_profile(
@@ -111,6 +114,26 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.enable()
+
+
+class FailuresAtOnce:
+    """Prints each failure when it happens, not only at the end of a run of minutes. pytest's own list stays."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        terminal = self._config.pluginmanager.get_plugin("terminalreporter")
+        if not report.failed or terminal is None:
+            return
+        terminal.ensure_newline()
+        terminal.write_line(f"NOW FAILED: {report.nodeid} ({report.when})", red=True, bold=True)
+        terminal.write_line(report.longreprtext[-_SHOWN_AT_ONCE:])
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if not hasattr(config, "workerinput"):  # a worker's terminal is the controller's
+        config.pluginmanager.register(FailuresAtOnce(config), "failures-at-once")
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

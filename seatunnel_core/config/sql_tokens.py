@@ -9,6 +9,7 @@ from attrs import field, frozen
 from seatunnel_core.config.document import Position
 from seatunnel_core.config.problem import Problem
 from seatunnel_core.errors import ConfigError
+from seatunnel_core.installing import install_command
 
 _NAME = re.compile(r"\w[\w$-]*")
 _QUOTED = {"STRING": "a text", "IDENTIFIER": "a quoted name"}
@@ -76,7 +77,7 @@ def _tokens(rest: str, text: SqlText) -> Iterator[_Token]:
         import sqlglot
         from sqlglot.errors import SqlglotError
     except ImportError as error:
-        raise ConfigError(f"{text.name}: a job in SQL needs sqlglot: pip install 'seatunnel-core[sql]'") from error
+        raise ConfigError(f"{text.name}: a job in SQL needs sqlglot: {install_command('sql')}") from error
 
     class Names(sqlglot.Tokenizer):
         IDENTIFIERS: ClassVar[list[str | tuple[str, str]]] = ["`", '"']

@@ -13,6 +13,7 @@ from typing import Any
 from attrs import evolve
 
 from seatunnel_core.errors import PlatformError
+from seatunnel_core.installing import install_command
 from seatunnel_core.server.agent.agent import Agent
 from seatunnel_core.server.agent.log_files import LogFiles
 from seatunnel_core.server.agent.node_config import NodeConfig
@@ -46,9 +47,7 @@ def run_node(config: NodeConfig, *, on_ready: Callable[[str], None] = lambda _: 
         import starlette  # noqa: F401
         import uvicorn  # noqa: F401
     except ImportError as error:
-        raise PlatformError(
-            f"a node of a cluster needs more ({error}): pip install 'seatunnel-core[cluster]'"
-        ) from error
+        raise PlatformError(f"a node of a cluster needs more ({error}): {install_command('cluster')}") from error
     with contextlib.ExitStack() as resources:
         member = resources.enter_context(listening(config.bind, config.port, tries=config.port_count))
         address = f"{config.host}:{config.public_port or member.getsockname()[1]}"

@@ -15,7 +15,7 @@ OURS = f"{OUTPUTS} .tex2jax_ignore"
 
 @pytest.fixture(scope="module")
 def notebook(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    pytest.importorskip("nbclient", reason="pip install 'seatunnel-core[notebook]'")
+    pytest.importorskip("nbclient", reason="pip install '.[notebook]'")
     return executed(tmp_path_factory.mktemp("example"))
 
 

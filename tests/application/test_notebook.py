@@ -36,7 +36,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def kernel(folder: Path) -> Iterator[Kernel]:
-    pytest.importorskip("ipykernel", reason="pip install 'seatunnel-core[notebook]'")
+    pytest.importorskip("ipykernel", reason="pip install '.[notebook]'")
     engine_file(folder)
     with a_kernel(folder) as running:
         assert running.run(BUILT.format(folder=folder, rows=ROWS)).error == ""

@@ -155,13 +155,23 @@ def understood(program: str, arguments: list[str]) -> None:
 
 
 def installed(arguments: list[str]) -> None:
-    """Projects of the clone that pip is to install are there, with the extras that are named."""
+    """Projects of the clone that pip is to install exist, with the extras that are named. All that they require of each
+    other are named, too: pip would look for the others on a registry, where such a name may be a stranger's."""
+    given: set[str] = set()
+    required: set[str] = set()
     for word in arguments:
-        named = re.fullmatch(r"(\$SEATUNNEL|\.|seatunnel-core)?((?:/plugins/[\w-]+)?)(?:\[([\w,]+)\])?", word)
+        named = re.fullmatch(r"(\$SEATUNNEL|\.)?((?:/plugins/[\w*-]+)?)(?:\[([\w,-]+)\])?", word)
         if named is None or (named[1] == "." and named[3] == "test"):  # the reader's own project
+            assert not word.startswith("seatunnel"), f"{word} is on no registry of ours"
             continue
-        project = tomllib.loads((ROOT / named[2].lstrip("/") / "pyproject.toml").read_text("utf-8"))["project"]
-        assert set((named[3] or "").split(",")) - {""} <= project.get("optional-dependencies", {}).keys()
+        for folder in ROOT.glob(named[2].lstrip("/") or "pyproject.toml"):
+            file = folder if folder.is_file() else folder / "pyproject.toml"
+            project = tomllib.loads(file.read_text("utf-8"))["project"]
+            extras = set((named[3] or "").split(",")) - {""}
+            assert extras <= project.get("optional-dependencies", {}).keys()
+            given.add(project["name"])
+            required |= set(project["dependencies"]).union(*(project["optional-dependencies"][each] for each in extras))
+    assert {each for each in required if each.startswith("seatunnel")} <= given
 
 
 # -- jobs ----------------------------------------------------------------------------------------------------------

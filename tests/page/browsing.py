@@ -32,7 +32,7 @@ def chromium() -> Iterator[Any]:
     path = os.environ.get("SEATUNNEL_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
     if path is None:
         pytest.skip("there is no chromium: apt install chromium, or name one by SEATUNNEL_CHROMIUM")
-    playwright = pytest.importorskip("playwright.sync_api", reason="pip install 'seatunnel-core[browser]'")
+    playwright = pytest.importorskip("playwright.sync_api", reason="pip install '.[browser]'")
     with playwright.sync_playwright() as running:
         browser = running.chromium.launch(executable_path=path, args=list(ARGUMENTS))
         try:

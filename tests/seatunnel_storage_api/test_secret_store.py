@@ -73,7 +73,10 @@ def test_a_secret_and_a_part_of_one(own: Own) -> None:
         ("secret://own/nothing", "which is not there: nothing"),
         ("secret://own/broken", "own cannot be asked: ValueError: cannot be reached"),
         ("secret://own/mute", "own cannot be asked: ValueError: "),
-        ("secret://own/library", "the package far is not installed: pip install 'seatunnel-core[secrets-own]'"),
+        (
+            "secret://own/library",
+            "the package far is not installed: in a clone of this project, run pip install '.[secrets-own]'",
+        ),
         ("secret://own/unset", ": set FAR_ADDRESS"),
         ("secret://own/empty", "which is empty"),
         ("secret://own/plain#a", "the secret is no JSON object: leave #a out"),

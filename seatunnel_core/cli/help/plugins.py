@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from seatunnel_core.installing import install_command
 from seatunnel_core.registry import lookup
 from seatunnel_core.registry.lookup import Plugin
 from seatunnel_storage_api.discovery import PluginState
@@ -54,4 +55,6 @@ def _groups() -> Iterator[tuple[str, list[_Line]]]:
 def _state(plugin: Plugin) -> str:
     if plugin.state != "ok" or not plugin.lacking:
         return plugin.state
-    return f"needs {', '.join(plugin.lacking)}: pip install '{plugin.distribution}[{plugin.extra}]'"
+    own = plugin.distribution == "seatunnel-core"
+    how = install_command(plugin.extra) if own else f"pip install '{plugin.distribution}[{plugin.extra}]'"
+    return f"needs {', '.join(plugin.lacking)}: {how}"

@@ -10,6 +10,7 @@ from seatunnel_core.connectors.filesystems.filesystem import FileSystem
 from seatunnel_core.connectors.filesystems.hdfs import HdfsFileSystem, message_of
 from seatunnel_core.connectors.tables import TABLES
 from seatunnel_core.errors import UsageError
+from seatunnel_core.installing import install_command
 from seatunnel_storage_api.errors import StorageConfigurationError
 
 DEFAULT_FS = Option(
@@ -67,7 +68,7 @@ def file_system(options: Options) -> FileSystem:
     try:
         from seatunnel_storage_hdfs import webhdfs
     except ModuleNotFoundError as error:
-        raise UsageError(f"HdfsFile needs the package {error.name}: run pip install 'seatunnel-core[hdfs]'") from error
+        raise UsageError(f"HdfsFile needs the package {error.name}: {install_command('hdfs')}") from error
     given = {key: str(options[option]) for option, key in _STORAGE.items() if options[option]}
     given |= {f"seatunnel.hadoop.{key}": str(value) for key, value in (options[PROPERTIES] or {}).items()}
     if bool(options[PRINCIPAL]) != bool(options[KEYTAB]):

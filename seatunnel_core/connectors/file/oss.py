@@ -14,6 +14,7 @@ from seatunnel_core.connectors.filesystems.objects.files import ObjectFileSystem
 from seatunnel_core.connectors.filesystems.oss.store import OssStore, message_of
 from seatunnel_core.connectors.tables import TABLES
 from seatunnel_core.errors import UsageError
+from seatunnel_core.installing import install_command
 from seatunnel_storage_api.errors import StorageConfigurationError
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ def file_system(options: Options) -> FileSystem:
         from seatunnel_storage_hdfs import backends
         from seatunnel_storage_hdfs.oss.storage import connect
     except ModuleNotFoundError as error:
-        raise UsageError(f"OssFile needs the package {error.name}: run pip install 'seatunnel-core[oss]'") from error
+        raise UsageError(f"OssFile needs the package {error.name}: {install_command('oss')}") from error
     given = _properties(options[PROPERTIES] or {}, backends.OSS)
     given |= {key: str(options[option]) for option, key in _STORAGE.items() if options[option]}
     try:

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seatunnel_core.errors import SinkError, StoredValueError, UsageError
+from seatunnel_core.installing import install_command
 
 if TYPE_CHECKING:
     from pyiceberg.partitioning import PartitionSpec
@@ -127,8 +128,8 @@ def refuse_unwritable(spec: "PartitionSpec", schema: "Schema", named: str) -> No
         raise SinkError(f"the table {named} is partitioned by {spec}, which cannot be computed: {error}") from error
     except ModuleNotFoundError as error:
         raise SinkError(
-            f"the table {named} is partitioned, which needs pyiceberg-core, not installed here: run "
-            "pip install 'seatunnel-core[iceberg]'"
+            f"the table {named} is partitioned, which needs pyiceberg-core, not installed here: "
+            f"{install_command('iceberg')}"
         ) from error
 
 

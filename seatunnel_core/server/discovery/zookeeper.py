@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from seatunnel_core.errors import PlatformError, UsageError
+from seatunnel_core.installing import install_command
 from seatunnel_core.server.agent.node_config import NodeConfig
 
 logger = logging.getLogger("seatunnel.cluster")
@@ -70,7 +71,7 @@ class Register:
             from kazoo.retry import KazooRetry
         except ImportError as error:
             raise PlatformError(
-                f"cluster.zookeeper-connect-string needs more ({error}): pip install 'seatunnel-core[cluster]'"
+                f"cluster.zookeeper-connect-string needs more ({error}): {install_command('cluster')}"
             ) from error
         self._address = address
         self._folder = f"/seatunnel/{cluster}/members"

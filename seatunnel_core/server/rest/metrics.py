@@ -4,6 +4,7 @@ import asyncio
 from typing import Any
 
 from seatunnel_core.errors import PlatformError
+from seatunnel_core.installing import install_command
 from seatunnel_core.server.agent.agent import Agent
 from seatunnel_core.server.errors import RequestError
 from seatunnel_core.server.metrics.figures import page
@@ -26,7 +27,7 @@ def _page(*, open_metrics: bool) -> Handler:
             found = await agent.figures.samples()
             body = await asyncio.to_thread(page, found, agent.config.cluster, open_metrics=open_metrics)
         except ImportError as error:
-            raise PlatformError(f"metrics need more ({error}): pip install 'seatunnel-core[cluster]'") from error
+            raise PlatformError(f"metrics need more ({error}): {install_command('cluster')}") from error
         return Response(body, media_type=_OPEN if open_metrics else _PLAIN)
 
     return handler

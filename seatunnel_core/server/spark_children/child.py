@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from seatunnel_core.errors import PlatformError
+from seatunnel_core.installing import install_command
 from seatunnel_core.spark.starting.java import find_java
 from seatunnel_core.spark.starting.session import log4j_file
 from seatunnel_core.spark.starting.settings import cache_folder
@@ -140,7 +141,7 @@ def spark_home() -> Path:
     """
     spec = importlib.util.find_spec("pyspark")
     if spec is None or spec.origin is None:
-        raise PlatformError("Spark is not installed: pip install 'seatunnel-core[spark]'")
+        raise PlatformError(f"Spark is not installed: {install_command('spark')}")
     return Path(spec.origin).parent
 
 

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from seatunnel_core.errors import PlatformError, UsageError
+from seatunnel_core.installing import install_command
 from seatunnel_core.server.transport.http_config import HttpConfig, KeyStore
 
 _PEM = b"-----BEGIN "
@@ -126,7 +127,7 @@ def _pkcs12(option: str, store: KeyStore, content: bytes) -> Any:
     try:
         from cryptography.hazmat.primitives.serialization import pkcs12
     except ImportError as error:
-        raise PlatformError(f"{option} needs more ({error}): pip install 'seatunnel-core[cluster]'") from error
+        raise PlatformError(f"{option} needs more ({error}): {install_command('cluster')}") from error
     password = store.password or ""
     if content.startswith(_JAVA):
         content, password = _converted(option, store)

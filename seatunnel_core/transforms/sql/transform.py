@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from seatunnel_core.config.option import ENUM, STRING, Option, Options
 from seatunnel_core.errors import UsageError
+from seatunnel_core.installing import install_command
 from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.transforms.transform import Transform
 
@@ -57,7 +58,7 @@ class Sql(Transform):
         missing = [name for name in self.task_modules if find_spec(name) is None]
         if missing:
             raise UsageError(
-                f"the transform Sql needs {' and '.join(missing)}, not installed: pip install 'seatunnel-core[sql]'"
+                f"the transform Sql needs {' and '.join(missing)}, not installed: {install_command('sql')}"
             )
         from seatunnel_core.transforms.sql.dialect import read
 

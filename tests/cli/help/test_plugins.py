@@ -54,7 +54,7 @@ def test_a_missing_extra_is_reported_with_the_line_for_pip(
     monkeypatch.setattr(plugins, "list_storages", lambda: ())
     monkeypatch.setattr(plugins.lookup, "plugins", lambda: iter([lacking]))  # type: ignore[attr-defined]
     assert main(["plugins"]) == 0
-    assert "needs confluent-kafka: pip install 'seatunnel-core[kafka]'" in capsys.readouterr().out
+    assert "needs confluent-kafka: in a clone of this project, run pip install '.[kafka]'" in capsys.readouterr().out
 
 
 def test_columns_are_as_wide_as_their_longest_cell(

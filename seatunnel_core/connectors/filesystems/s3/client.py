@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 from attrs import astuple, field, frozen
 
 from seatunnel_core.errors import UsageError
+from seatunnel_core.installing import install_command
 
 REGION = "fs.s3a.endpoint.region"
 PATH_STYLE = "fs.s3a.path.style.access"
@@ -86,7 +87,7 @@ class Connection:
     def check(self) -> None:
         """Raise ``UsageError`` for options that cannot work, without any request."""
         if importlib.util.find_spec("boto3") is None:
-            raise UsageError("S3File needs boto3: run pip install 'seatunnel-core[s3]'")
+            raise UsageError(f"S3File needs boto3: {install_command('s3')}")
         pair = [name for name in ("access_key", "secret_key") if not getattr(self, name)]
         if len(pair) == 1:
             raise UsageError(f"option {pair[0]!r}: it is not set, and the other key is; write both, or neither")

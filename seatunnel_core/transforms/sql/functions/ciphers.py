@@ -8,6 +8,7 @@ from collections.abc import Callable
 from importlib.util import find_spec
 from typing import Any
 
+from seatunnel_core.installing import install_command
 from seatunnel_core.transforms.sql.call import Call, function
 from seatunnel_core.transforms.sql.engine_function import by_row
 from seatunnel_core.transforms.sql.value import STRING, SqlError, Value
@@ -59,7 +60,7 @@ def aes_decrypt(call: Call) -> Value:
 def _make(call: Call, made: Callable[..., str], *, stays: bool = True) -> Value:
     """Compile a function of texts, whose messages contain no value: they are secrets."""
     if find_spec("cryptography") is None:
-        raise SqlError(f"Sql: {call.what} needs cryptography, not installed: pip install 'seatunnel-core[sql]'")
+        raise SqlError(f"Sql: {call.what} needs cryptography, not installed: {install_command('sql')}")
     args = [call.text(at) for at in range(len(call.args))]
     if not stays:  # every row gets another value, also where all arguments are the same
         args[0] = Value(sql=args[0].sql, type=STRING, fails=args[0].fails)

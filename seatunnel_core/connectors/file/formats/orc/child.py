@@ -81,7 +81,7 @@ def _column(file: orc.ORCFile, descriptor: int, number: int, name: str, kind: pa
         try:
             return _far_moments(descriptor, number, name, kind)
         except ImportError:
-            how = 'to read it, pip install "seatunnel-core[orc]" where tasks run'
+            how = "to read it where tasks run, in a clone of this project, run pip install '.[orc]'"
             raise ValueError(f"column {name!r}: {error}; {how}") from error
 
 

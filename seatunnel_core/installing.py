@@ -1,0 +1,14 @@
+"""Commands that install what the engine lacks, for error messages.
+
+Nothing of this project is on a package registry, so a command names the clone: a registry's package of the same name
+would be another project's.
+"""
+
+_WITH_STORAGES = frozenset({"spark", "cluster"})
+"""Extras that require the storage plugins, which are in the clone as well."""
+
+
+def install_command(extra: str) -> str:
+    """Return the command that installs an extra of ``seatunnel-core``, and where to run it."""
+    storages = " ./plugins/seatunnel-storage-*" if extra in _WITH_STORAGES else ""
+    return f"in a clone of this project, run pip install '.[{extra}]'{storages}"
