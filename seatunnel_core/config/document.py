@@ -1,6 +1,6 @@
 """The content of a configuration file: a tree of values with their positions, the same for all formats."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from attrs import evolve, field, frozen
@@ -73,17 +73,81 @@ class Block:
         return None
 
     def merged(self, later: "Block") -> "Block":
-        """Return both blocks in one; the later value of a key wins, and blocks below a key are merged the same way."""
+        """Return both blocks in one; the later value of a key wins, and blocks below a key are merged the same way.
+
+        A value beside a block is kept as ``OWN`` says. Where this block has an own value, the entries of the
+        later one stand behind it.
+        """
         found = {entry.key: entry for entry in self.entries}
         for entry in later.entries:
-            earlier = found.get(entry.key)
-            if earlier and isinstance(earlier.value, Block) and isinstance(entry.value, Block):
-                entry = evolve(entry, value=earlier.value.merged(entry.value))
+            earlier = found.pop(entry.key, None) if OWN in found else found.get(entry.key)
+            if earlier:
+                entry = evolve(entry, value=overridden(earlier.value, entry.value))
             found[entry.key] = entry
         return Block(tuple(found.values()), self.position)
 
 
 Value = Scalar | Items | Block
+
+OWN = ""
+"""The key of the entry that has the value of the block's own key, as ``start_mode = timestamp`` beside
+``start_mode.timestamp = 1``.
+
+HOCON keeps the later of the two. SeaTunnel's users write both, and mean both, where both names are options. The parser
+does not know the options, so it keeps both: the value becomes an entry without a name in the block of the keys below.
+An entry behind it is later than the value. ``validation.py`` takes both where both are options, and applies HOCON's
+rule, ``by_hocon``, to all others.
+"""
+
+Warn = Callable[[str, Position, str], None]
+"""Reports a warning, its position and a suggestion."""
+
+
+def dotted(prefix: str, key: str) -> str:
+    """Return the dotted key of an entry below a prefix such as ``a.b.``; that of an own value is the block's own."""
+    return prefix + key if key != OWN else prefix.removesuffix(".")
+
+
+def is_null(value: Value) -> bool:
+    """Return whether a value is ``null``, which removes what the key was before."""
+    return isinstance(value, Scalar) and value.value is None
+
+
+def overridden(earlier: Value, later: Value) -> Value:
+    """Return the value of a key that is given two values, one after the other."""
+    if isinstance(later, Block) and not is_null(earlier):
+        if not isinstance(earlier, Block):
+            earlier = Block((Entry(OWN, earlier, earlier.position),), earlier.position)
+        return earlier.merged(later)
+    if isinstance(earlier, Block) and not isinstance(later, Block) and not is_null(later):
+        below = (entry for entry in earlier if entry.key != OWN)
+        return Block((*below, Entry(OWN, later, later.position)), earlier.position)
+    return later
+
+
+def by_hocon(value: Value, warn: Warn) -> Value:
+    """Return a value without own values in its blocks, as HOCON has it; warn of each value that is hidden."""
+    if isinstance(value, Items):
+        return evolve(value, values=tuple(by_hocon(part, warn) for part in value.values))
+    if not isinstance(value, Block):
+        return value
+    at = next((at for at, entry in enumerate(value.entries) if entry.key == OWN), None)
+    if at is not None:
+        own, behind = value.entries[at].value, value.entries[at + 1 :]
+        if at + len(behind):
+            _warn_of_hidden(own if behind else value.entries[0], behind[0] if behind else own, warn)
+        if not behind:
+            return by_hocon(own, warn)
+        value = evolve(value, entries=behind)
+    return evolve(value, entries=tuple(evolve(each, value=by_hocon(each.value, warn)) for each in value))
+
+
+def _warn_of_hidden(hidden: Value | Entry, later: Value | Entry, warn: Warn) -> None:
+    warn(
+        f"the value at {hidden.position} is hidden by this one",
+        later.position,
+        "A key cannot have a value and keys below it: put the longer key in quotes to keep both",
+    )
 
 
 def plain(value: Value, *, textual: bool = False) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 from attrs import evolve, field, frozen
 
 from seatunnel_core.config.cluster_options import MODE
-from seatunnel_core.config.document import Block, Position, Scalar, Value
+from seatunnel_core.config.document import Block, Position, Scalar, Value, dotted
 from seatunnel_core.config.engine_options import (
     ENGINE,
     ENGINE_OF_NODES,
@@ -269,7 +269,7 @@ def _dotted(block: Block, prefix: str) -> "list[tuple[str, Value, Position]]":
         if isinstance(entry.value, Block):
             found += _dotted(entry.value, f"{prefix}{entry.key}.")
         else:
-            found.append((prefix + entry.key, entry.value, entry.position))
+            found.append((dotted(prefix, entry.key), entry.value, entry.position))
     return found
 
 

@@ -7,9 +7,6 @@ from attrs import define, field
 
 from seatunnel_core.config.document import Position
 
-BOTH = ("row_error_handle_way",)
-"""Keys that SeaTunnel's pages give a value and a key below it, and mean both; elsewhere the later hides the earlier."""
-
 SPACE = object()
 """The value of the white space between two parts of a value."""
 
@@ -65,8 +62,6 @@ class Field:
 
     offset: int
     values: "list[Node]" = field(factory=list)
-    both: bool = False
-    """Whether a value and keys below it both count; the value then stands in the object under the empty name."""
 
 
 @define(eq=False)
@@ -79,7 +74,7 @@ class Object:
     def set(self, path: list[tuple[str, int]], value: "Node") -> None:
         """Add a value at a dotted path; adjacent objects are merged, so their order of keys is that of the text."""
         (key, offset), *rest = path
-        target = self.fields.setdefault(key, Field(offset, both=key in BOTH))
+        target = self.fields.setdefault(key, Field(offset))
         last = target.values[-1] if target.values else None
         if rest:
             if not isinstance(last, Object):

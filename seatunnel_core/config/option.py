@@ -9,6 +9,7 @@ from typing import Any, Generic, TypeVar
 from attrs import evolve, field, frozen
 
 from seatunnel_core.config import json_shape
+from seatunnel_core.config.document import dotted
 from seatunnel_core.config.json_shape import Shape
 
 T = TypeVar("T")
@@ -236,7 +237,7 @@ def _flat(block: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str
         if isinstance(part, Mapping):
             yield from _flat(part, f"{prefix}{key}.")
         elif part is not None:
-            yield prefix + str(key), _text(part)
+            yield dotted(prefix, str(key)), _text(part)
 
 
 def _object_name(value: Any, wanted: str = 'expected an object as "package.module:name"') -> str:

@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 
 from attrs import evolve, frozen
 
-from seatunnel_core.config.document import Block, Entry, Items, Scalar, Value
+from seatunnel_core.config.document import Block, Entry, Items, Scalar, Value, dotted
 from seatunnel_core.config.variables import has_variable
 from seatunnel_core.errors import UsageError
 
@@ -161,8 +161,8 @@ def _find(identifier: str) -> type[Shade]:
 
 def _changed(block: Block, prefix: str, options: frozenset[str], change: Callable[[str, Scalar], Scalar]) -> Block:
     def entry(each: Entry) -> Entry:
-        key = prefix + each.key
-        if key in options:
+        key = dotted(prefix, each.key)
+        if key in options and not isinstance(each.value, Block):
             return evolve(each, value=_each_scalar(each.value, lambda scalar: change(key, scalar)))
         if isinstance(each.value, Block):
             return evolve(each, value=_changed(each.value, f"{key}.", options, change))

@@ -5,11 +5,9 @@ what the key was before. Values are resolved when they are needed, so that the o
 a value that is hidden by a later one is never looked at.
 """
 
-from itertools import pairwise
-
 from attrs import define, field
 
-from seatunnel_core.config.document import Block, Entry, Items, Position, Scalar, Value
+from seatunnel_core.config.document import Block, Entry, Items, Position, Scalar, Value, by_hocon, overridden
 from seatunnel_core.config.hocon_tree import (
     Append,
     Array,
@@ -34,13 +32,22 @@ _MAX_WEIGHT = 5_000_000
 """Scalars and 16-character pieces of text that substitutions may add: a few lines can ask for billions."""
 
 
+_VALIDATED = ("env", "source", "transform", "sink")
+"""Keys at the top whose options are validated, which warns of hidden values; so is what they take from other keys."""
+
+
 def resolve(parsed: Parsed, variables: Variables, problems: Problems) -> Block:
     """Return the tree that a parsed file means; missing variables are reported to ``problems``.
 
     Raises:
         ConfigError: values refer to each other in a circle, or cannot be joined.
     """
-    return _Resolver(parsed, variables, problems).object(parsed.root)
+    resolver = _Resolver(parsed, variables, problems)
+    tree = resolver.object(parsed.root)
+    for entry in tree:
+        if entry.key not in _VALIDATED and parsed.root.fields[entry.key] not in resolver.used:
+            by_hocon(entry.value, problems.warn)
+    return tree
 
 
 @define(eq=False)
@@ -52,6 +59,8 @@ class _Progress:
     """An error in an earlier value counts only if a later one needs that value."""
 
     done: bool = False
+    plugins: bool = False
+    """Whether the value is that of a section, whose entries may repeat."""
 
 
 @define(eq=False)
@@ -60,6 +69,9 @@ class _Resolver:
     variables: Variables
     problems: Problems
     progress: dict[Field, _Progress] = field(factory=dict)
+    used: set[Field] = field(factory=set)
+    """Those at the top that a substitution reads."""
+
     steps: int = 0
     weight: int = 0
     keys: list[str] = field(factory=list)
@@ -93,46 +105,24 @@ class _Resolver:
         return progress.so_far
 
     def _fold(self, target: Field, progress: _Progress) -> None:
-        first = len(target.values) - 1
-        while first and (target.both or not _hides(target.values[first], target.values[first - 1])):
-            first -= 1
-        if not target.both:
-            self._warn_of_hidden(target)
-        for node in target.values[first:]:
+        for node in _that_count(target.values):
             try:
-                self._merge(node, progress, both=target.both)
+                self._merge(node, progress)
                 progress.failed = None if not isinstance(node, Object) else progress.failed
             except ConfigError as error:
                 progress.failed, progress.so_far = error, None
 
-    def _warn_of_hidden(self, target: Field) -> None:
-        """Warn where keys below a key hide its value, or the other way round: HOCON cannot hold both.
-
-        An example is ``spark.speculation = true`` with ``spark.speculation.interval = 1s``.
-        """
-        for earlier, later in pairwise(target.values):
-            if {type(earlier), type(later)} == {Literal, Object}:
-                self.problems.warn(
-                    f"the value at {self.place(earlier.offset)} is hidden by this one",
-                    self.place(later.offset),
-                    "A key cannot have a value and keys below it: put the longer key in quotes to keep both",
-                )
-
-    def _merge(self, node: Node, progress: _Progress, *, both: bool) -> None:
+    def _merge(self, node: Node, progress: _Progress) -> None:
         earlier = progress.so_far
         if isinstance(node, Append):
             progress.so_far = self._appended(node, earlier, progress)
             return
-        if isinstance(node, Plugins) and earlier is not None:
+        if earlier is not None and (isinstance(node, Plugins) or (progress.plugins and isinstance(node, Array))):
             raise self.error(f"this section stands twice, first at {earlier.position}: put all into one", node.offset)
         value = self.node(node)
-        if value is None:
-            return
-        if both and isinstance(earlier, Block) != isinstance(value, Block):
-            earlier, value = earlier and _as_block(earlier), _as_block(value)
-        if isinstance(earlier, Block) and isinstance(value, Block):
-            value = earlier.merged(value)
-        progress.so_far = value
+        if value is not None:
+            progress.so_far = value if earlier is None else overridden(earlier, value)
+            progress.plugins = isinstance(node, Plugins)
 
     def _appended(self, node: Append, earlier: Value | None, progress: _Progress) -> Items:
         if progress.failed:
@@ -225,6 +215,7 @@ class _Resolver:
         for path in paths:
             value = self._at(self.parsed.root, path, node)
             if value is not None:
+                self.used.add(self.parsed.root.fields[path[0]])
                 return value
         return None
 
@@ -300,18 +291,20 @@ class _Resolver:
         return ConfigError(str(Problem(message, self.place(offset))))
 
 
-def _as_block(value: Value) -> Block:
-    """Return a value as a block, so that keys below its key can stand beside it."""
-    return value if isinstance(value, Block) else Block((Entry("", value, value.position),), value.position)
+def _that_count(values: list[Node]) -> list[Node]:
+    """Return the values of a key without those that later ones hide, so that no variable in them is reported missing.
 
-
-def _hides(later: Node, earlier: Node) -> bool:
-    """Return whether a later value hides an earlier one, so that missing variables in that are not reported."""
-    if isinstance(earlier, Plugins):
-        return False
-    if isinstance(later, (Literal, Array)):
-        return not _refers(later)
-    return isinstance(later, Object) and isinstance(earlier, (Literal, Array)) and not _refers(later)
+    A text or a list hides the texts and lists before it, but no keys below the key: ``document.OWN``.
+    """
+    kept: list[Node] = []
+    hides = False
+    for node in reversed(values):
+        if not hides or isinstance(node, (Object, Plugins)):
+            kept.append(node)
+        if isinstance(node, Literal) and node.value is None:
+            break
+        hides = hides or (isinstance(node, (Literal, Array)) and not _refers(node))
+    return kept[::-1]
 
 
 def _refers(node: Node) -> bool:

@@ -4,10 +4,10 @@ import enum
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
-from seatunnel_core.config.document import Block, Items, Position, Scalar, Value, plain
-from seatunnel_core.config.option import Keys, Option, Options
+from seatunnel_core.config.document import Block, Items, Position, Scalar, Value, by_hocon, dotted, plain
+from seatunnel_core.config.option import MAP, Keys, Option, Options
 from seatunnel_core.config.problem import Problems, nearest
 from seatunnel_storage_api.errors import StorageConfigurationError
 from seatunnel_storage_api.secret import resolve
@@ -98,16 +98,16 @@ def validate(block: Block, declared: Sequence[Option[Any]], rules: BlockRules, p
 
 def _prefixes(names: Iterable[str]) -> frozenset[str]:
     """Return ``a`` and ``a.b`` for ``a.b.c``: the blocks in which dotted keys may stand."""
-    dotted = (name for name in names if "." in name)
-    return frozenset(name[:at] for name in dotted for at, sign in enumerate(name) if sign == ".")
+    longer = (name for name in names if "." in name)
+    return frozenset(name[:at] for name in longer for at, sign in enumerate(name) if sign == ".")
 
 
 def _flattened(
     block: Block, declared: Mapping[str, Option[Any]], opening: frozenset[str], free: tuple[str, ...], prefix: str
 ) -> Iterator[_Found]:
-    """Yield the dotted keys of a block, as deep as the declarations go; the empty name is the block's own key."""
+    """Yield the dotted keys of a block, as deep as the declarations go."""
     for entry in block:
-        key = prefix + entry.key if entry.key else prefix.removesuffix(".")
+        key = dotted(prefix, entry.key)
         option = declared.get(key)
         opens = key in opening or any(f"{key}.".startswith(each) for each in free)
         if isinstance(entry.value, Block) and opens and not (option and option.type.nested):
@@ -125,6 +125,8 @@ def _take(
     problems: Problems,
 ) -> bool:
     """Read the value of an option into ``values``, and return whether it is right."""
+    if option.type is not MAP and not option.type.entries:
+        found = evolve(found, value=by_hocon(found.value, problems.warn))
     if isinstance(found.value, Scalar) and found.value.value is None:
         return True
     if option.key in written:

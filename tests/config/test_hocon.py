@@ -127,8 +127,8 @@ def test_a_value_and_keys_below_it_cannot_both_hold_and_this_is_said() -> None:
 )
 def test_a_value_and_a_key_below_it_that_seatunnels_pages_write_both_hold(text: str) -> None:
     problems = Problems()
-    read_values = plain(read(text, problems=problems))
-    assert read_values == {"row_error_handle_way": {"": "SKIP", "error_table": "bad"}}
+    read_values = plain(read(f"env {{ {text} }}", problems=problems))
+    assert read_values == {"env": {"row_error_handle_way": {"": "SKIP", "error_table": "bad"}}}
     assert not problems.warnings
 
 
