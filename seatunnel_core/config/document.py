@@ -11,7 +11,7 @@ class Position:
     """A position in a file; its text is ``job.conf:3:5``, which editors and terminals can jump to."""
 
     file: str
-    """As the user wrote it: the path that was given, or ``<code>`` for the Python API."""
+    """Path as the user wrote it; empty for a job that is built in Python."""
 
     line: int = 0
     """From 1; 0 means the file as a whole."""
@@ -159,7 +159,8 @@ def plain(value: Value, *, textual: bool = False) -> Any:
     return {entry.key: plain(entry.value, textual=textual) for entry in value.entries}
 
 
-CODE = Position("<code>")
+CODE = Position("")
+"""The position of all that is written in Python; it has no text."""
 
 
 def from_code(value: Any, position: Position = CODE) -> Value:

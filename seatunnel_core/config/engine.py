@@ -229,7 +229,7 @@ def read_storage(block: Block, problems: Problems, *, base: StorageConfig | None
         type=kind,
         max_retained=options[MAX_RETAINED] if base is None or options.is_set(MAX_RETAINED) else base.max_retained,
         plugin_config=config,
-        origin=str(block.position),
+        origin=str(block.position) or "the job's env",
         typed=base is not None or options.is_set(STORAGE_TYPE),
         idle=idle,
     )

@@ -47,7 +47,7 @@ class RawJob:
     """What a job file, or code, asks for. Nothing in it has been compared with a plugin yet."""
 
     origin: str
-    """The file, or ``<code>``."""
+    """Path of the file; empty for a job that is built in Python."""
 
     env: Options
     spark_options: Mapping[str, str] = field(repr=False)

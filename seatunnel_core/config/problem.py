@@ -27,7 +27,7 @@ class Problem:
     severity: Severity = Severity.ERROR
 
     def __str__(self) -> str:
-        place = f"{self.position}: " if self.position else ""
+        place = f"{self.position}: " if self.position is not None and self.position.file else ""
         message = " ".join(self.message.splitlines())
         return f"{place}{message}" + (f". {self.suggestion}" if self.suggestion else "")
 

@@ -179,8 +179,8 @@ def test_a_secret_option_takes_its_value_from_a_file_or_the_environment(
     assert not problems.found
     read(**{"hook": "file:///no/such", "spark.a.password": "${NO_SUCH_VARIABLE}"})
     assert [str(problem) for problem in problems.errors] == [
-        "<code>: the sink X: the value of 'hook' is the content of the file /no/such, which does not exist. "
+        "the sink X: the value of 'hook' is the content of the file /no/such, which does not exist. "
         "Is the secret mounted where this process runs?",
-        "<code>: the value of 'spark.a.password' is the environment variable NO_SUCH_VARIABLE, which is not set. "
+        "the value of 'spark.a.password' is the environment variable NO_SUCH_VARIABLE, which is not set. "
         "Set it where this process starts",
     ]

@@ -146,7 +146,7 @@ def test_without_the_other_library_they_are_errors_and_no_other_moments(
     monkeypatch.setitem(sys.modules, "pyorc", None)
     with open(next(tmp_path.glob("*.orc")), "rb") as file, pa.OSFile(file.name) as content:
         found = orc.ORCFile(content)
-        with pytest.raises(ValueError, match=r"column 'at': ORC timestamp .*pip install \"seatunnel-core\[orc\]\""):
+        with pytest.raises(ValueError, match=r"column 'at': ORC timestamp .*pip install '\.\[orc\]'"):
             child._stripe(found, file.fileno(), 0, ["id", "at"])
 
 
