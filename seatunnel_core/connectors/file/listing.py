@@ -33,6 +33,9 @@ class Listing:
     modified_before_ns: int | None = None
     """Only files that were last changed before."""
 
+    left_out: str | None = None
+    """Files whose names begin with this are left out, such as the lock files of a program."""
+
     watched: bool = False
     """Whether a pattern may match nothing yet."""
 
@@ -65,6 +68,7 @@ class Listing:
             subject = version.path if "/" in (self.pattern or "") else name
             if (
                 name.endswith(suffix)
+                and not (self.left_out and name.startswith(self.left_out))
                 and (expression is None or expression.fullmatch(subject))
                 and self._in_time(version)
                 and self._in_partitions(version)

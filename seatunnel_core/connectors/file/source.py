@@ -341,6 +341,7 @@ def _listing_of(options: Options, files: FileSystem) -> Listing:
         recursive=options[opt.RECURSIVE],
         pattern=options[opt.FILTER],
         extension=options[opt.EXTENSION],
+        left_out="~$" if options[opt.FORMAT] == "excel" else None,  # the lock files of Excel
         partitions=tuple(options[opt.READ_PARTITIONS] or ()),
         modified_from_ns=options[opt.MODIFIED_START],
         modified_before_ns=options[opt.MODIFIED_END],

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import sqlglot
 from attrs import field, frozen
-from sqlglot import exp
+from sqlglot import TokenType, exp
 from sqlglot.dialects.dialect import Dialect
 
 from seatunnel_core.errors import UsageError
@@ -31,9 +31,19 @@ class SeaTunnel(Dialect):
             name: parser
             for name, parser in sqlglot.Parser.FUNCTION_PARSERS.items()
             if name in ("CAST", "TRY_CAST", "EXTRACT")
-        }
+        } | {"POSITION": lambda parser: _position(parser)}
         NO_PAREN_FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {"CASE": sqlglot.Parser.NO_PAREN_FUNCTION_PARSERS["CASE"]}
         NO_PAREN_FUNCTIONS: ClassVar[dict[Any, Any]] = {}
+
+
+def _position(parser: Any) -> exp.Expression:
+    """Parse the arguments of ``POSITION(text, text)`` or ``POSITION(text IN text)``."""
+    args = [parser._parse_bitwise()]
+    if parser._match(TokenType.IN):
+        args.append(parser._parse_bitwise())
+    elif parser._match(TokenType.COMMA):
+        args += parser._parse_csv(parser._parse_bitwise)
+    return exp.Anonymous(this="POSITION", expressions=args)
 
 
 @frozen(kw_only=True)

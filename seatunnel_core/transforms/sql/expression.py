@@ -18,6 +18,7 @@ from seatunnel_core.transforms.sql.functions.catalog import find
 from seatunnel_core.transforms.sql.functions.moment_texts import at_time_zone
 from seatunnel_core.transforms.sql.kinds import cast_type, common, compared_as
 from seatunnel_core.transforms.sql.literals import hexadecimal, literal, number
+from seatunnel_core.transforms.sql.unit_names import with_unit_last
 from seatunnel_core.transforms.sql.value import (
     BIGINT,
     BOOLEAN,
@@ -86,12 +87,10 @@ class Expressions:
     def column(self, path: Sequence[exp.Expression], node: exp.Expression) -> Value:
         """Compile a column, or a part of one: ``a``, ``t.a``, ``a.b``, ``t.a.b.c``."""
         names = [part.name for part in path]
-        first = 0
-        if names[0] not in self.columns.names:
-            if len(names) > 1 and names[0] in self.tables:
-                first = 1
-            elif len(names) == 1 and names[0].upper() in NO_PARENTHESES and not path[0].args.get("quoted"):
-                return self.call(names[0].upper(), node, ())
+        first = self._named_table(names)
+        alone = len(names) == 1 and names[0] not in self.columns.names
+        if alone and names[0].upper() in NO_PARENTHESES and not path[0].args.get("quoted"):
+            return self.call(names[0].upper(), node, ())
         at = self.columns.get_field_index(names[first])
         if at < 0:
             raise self._unknown(names[first], node)
@@ -100,6 +99,12 @@ class Expressions:
         if standard(given) != given:
             found = Value(sql=engine_cast(found.sql, standard(given)), type=standard(given))
         return self.part(found, path[first + 1 :], node)
+
+    def _named_table(self, names: Sequence[str]) -> int:
+        """Return the number of names of a path that mean the table: 1 for ``t.id``, also beside a column t."""
+        if len(names) == 1 or names[0] not in self.tables:
+            return 0
+        return int(names[0] not in self.columns.names or names[1] in self.columns.names)
 
     def part(self, value: Value, path: Sequence[exp.Expression], node: exp.Expression) -> Value:
         """Compile the part of a value that the names of a path lead to."""
@@ -323,7 +328,9 @@ def _at_time_zone(own: Expressions, node: exp.Expression) -> Value:
 
 
 def _function(own: Expressions, node: exp.Expression) -> Value:
-    return own.call(node.name.upper(), node, [own.value(each) for each in node.expressions])
+    name = node.name.upper()
+    args = with_unit_last(name, node.expressions, own.columns.names)
+    return own.call(name, node, [own.value(each) for each in args])
 
 
 _SIGNS: dict[type, str] = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/", exp.Mod: "%"}

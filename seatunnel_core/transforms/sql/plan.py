@@ -138,7 +138,10 @@ def _source(node: exp.Expression, statement: Statement, columns: pa.Schema) -> s
     if not isinstance(node, exp.Column) or node.name not in columns.names:
         return None
     *before, name = (part.name for part in node.parts)
-    return name if not before or (before[-1] in statement.tables and before[0] not in columns.names) else None
+    if not before:
+        return name
+    is_table = before[-1] in statement.tables and (len(before) == 1 or before[0] not in columns.names)
+    return name if is_table else None
 
 
 def _bare(expressions: Expressions, name: str) -> Value:

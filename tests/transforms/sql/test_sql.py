@@ -73,6 +73,29 @@ def test_names_and_primary_key(query: str, names: list[str], key: tuple[str, ...
     changed(made(Sql, query=query))
 
 
+def test_the_tables_name_before_a_column_beside_a_column_of_that_name() -> None:
+    """``t.id`` was the part id of the column t, which has none; SeaTunnel takes the column id."""
+    columns = pa.schema([("id", pa.int64()), ("t", pa.string()), ("r", pa.struct([("id", pa.int32())]))])
+    table = TableSchema(table="t", columns=columns, primary_key=("id",))
+    sql = made(Sql, query="SELECT t.id, t.t AS t, t.r.id AS part FROM t")
+    assert sql.output_schema(table).primary_key == ("id",)
+    assert changed(sql, [(1, "x", {"id": 2})], table, None) == [("INSERT", (1, "x", 2))]
+    sql = made(Sql, query="SELECT r.id AS a, r.r.id AS b, r.t AS c FROM r WHERE r.id = 1")
+    assert changed(sql, [(1, "x", {"id": 2})], table, None) == [("INSERT", (1, 2, "x"))]
+
+
+def test_a_unit_of_time_is_first_or_last_and_a_column_of_its_name_stays_a_column() -> None:
+    table = TableSchema(table="t", columns=pa.schema([("DAY", pa.date32()), ("at", pa.timestamp("us"))]))
+    sql = made(
+        Sql,
+        query="SELECT DATE_TRUNC('MONTH', at) AS a, TIMESTAMPADD('day', 1, at) AS b, DATEADD(MONTH, 1, DAY) AS c, "
+        "DATEDIFF(DAY, at, 'DAY') AS d FROM t",
+    )
+    at = dt.datetime(2024, 2, 29, 10)
+    expected = dt.datetime(2024, 2, 1), dt.datetime(2024, 3, 1, 10), dt.date(2024, 3, 28), 1
+    assert changed(sql, [(dt.date(2024, 2, 28), at)], table, None) == [("INSERT", expected)]
+
+
 def test_rows_maps_and_arrays() -> None:
     query = (
         "SELECT c_row.c_int AS a, default.c_row.`next row`.Text AS b, c_map['k'] AS c, c_map.k AS d, c_ids[2] AS e, "

@@ -1,6 +1,7 @@
 """Casts values of typed files to the types of a table, and refuses each value that would change.
 
-Arrow checks most casts itself; the others are cast back and compared.
+Arrow checks most casts itself; the others are cast back and compared. Only a type that a job declares may take a part
+of a value: the day of a timestamp, or its time of day.
 """
 
 from collections.abc import Callable
@@ -12,8 +13,14 @@ import pyarrow.types as of
 from seatunnel_core.rows.values import plain
 
 
-def cast(array: pa.Array, kind: pa.DataType) -> pa.Array:
+def cast(array: pa.Array, kind: pa.DataType, *, declared: bool = False) -> pa.Array:
     """Cast an array as Arrow does, and texts also to times and null, for formats without such types.
+
+    Args:
+        array: the values of a file.
+        kind: the type of the table.
+        declared: whether the job declares the type, so that a timestamp becomes its date or its time, also inside of
+            other values. A timestamp with a zone is seen in UTC.
 
     Raises:
         ValueError: a value would change.
@@ -26,9 +33,17 @@ def cast(array: pa.Array, kind: pa.DataType) -> pa.Array:
     if of.is_decimal(kind) and (of.is_integer(array.type) or of.is_floating(array.type)):
         # Arrow wants room for the largest of whole numbers, and takes 0.100000000000000006 for 0.1.
         return array.cast(pa.string()).cast(kind)
+    array = _in_utc(array, kind)
     made = array.cast(kind)
-    _require_same(array, made)
+    _require_same(array, made, declared=declared)
     return made
+
+
+def _in_utc(array: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Return moments that become dates or times without their zone, in which Arrow would look at them."""
+    if of.is_timestamp(array.type) and array.type.tz and (of.is_date(kind) or of.is_time(kind)):
+        return array.cast(pa.timestamp(array.type.unit))
+    return array
 
 
 def _from_extension(array: pa.Array, kind: pa.DataType) -> pa.Array:
@@ -37,20 +52,20 @@ def _from_extension(array: pa.Array, kind: pa.DataType) -> pa.Array:
     return cast(array.storage, kind)
 
 
-def _require_same(found: pa.Array, made: pa.Array) -> None:
+def _require_same(found: pa.Array, made: pa.Array, *, declared: bool) -> None:
     """Raise ``ValueError`` if a value, alone or inside another one, has changed."""
     if found.type == made.type or len(found) == 0:
         return
     if of.is_struct(made.type) and of.is_struct(found.type):
         for part in made.type:
             if found.type.get_field_index(part.name) >= 0:
-                _require_same(_part(found, part.name), _part(made, part.name))
+                _require_same(_part(found, part.name), _part(made, part.name), declared=declared)
     elif of.is_map(made.type) and of.is_map(found.type):
         for mine, other in zip(_entries(found), _entries(made), strict=True):
-            _require_same(mine, other)
+            _require_same(mine, other, declared=declared)
     elif of.is_nested(made.type):
-        _require_same(found.flatten(), made.flatten())
-    else:
+        _require_same(found.flatten(), made.flatten(), declared=declared)
+    elif not (declared and of.is_timestamp(found.type) and (of.is_date(made.type) or of.is_time(made.type))):
         _require_same_values(found, made)
 
 

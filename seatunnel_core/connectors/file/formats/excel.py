@@ -6,15 +6,13 @@ and dates before March 1900, before which Excel counts days differently.
 """
 
 import datetime as dt
-import io
+import json
 import math
 import re
-import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
 from functools import reduce
-from typing import Any, BinaryIO, ClassVar
+from typing import Any, ClassVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -24,6 +22,7 @@ from seatunnel_core.connectors.file import source_options as opt
 from seatunnel_core.connectors.file.formats import xlsx
 from seatunnel_core.connectors.file.formats.delimited.delimiter import text_or_pattern
 from seatunnel_core.connectors.file.formats.row_batches import RowBatches, Texts
+from seatunnel_core.connectors.file.formats.sheets import NoSheetError, opened_sheet
 from seatunnel_core.connectors.file.formats.source_format import DeclaredFormat
 from seatunnel_core.connectors.file.formats.writer import FileStyle, FileWriter
 from seatunnel_core.connectors.filesystems.filesystem import OpenFile
@@ -40,10 +39,6 @@ MOST_COLUMNS = 16_384
 MOST_CHARACTERS = 32_767
 """Of a text in a cell, in units of UTF-16."""
 
-_OLDER = b"\xd0\xcf\x11\xe0"
-"""The first bytes of ``.xls`` files."""
-
-_ESCAPED = re.compile("_x([0-9A-Fa-f]{4})_")
 _BYTES = re.compile(r"\[\s*(?:-?\d{1,3}(?:\s*,\s*-?\d{1,3})*)?\s*\]")
 _EXACT = 2**53
 _DIGITS = 15
@@ -63,7 +58,7 @@ class Excel(DeclaredFormat):
         super().__init__(name, options)
         self._texts = Texts.of(options)
         text, pattern = text_or_pattern(options[opt.FIELD_DELIMITER] or "\x01")
-        self._between = pattern or re.escape(text)
+        self._between = re.compile(pattern or re.escape(text))
 
     def read(
         self, file: OpenFile, body: Mapping[str, Any], columns: pa.Schema, wanted: pa.Schema, context: ReadContext
@@ -76,18 +71,16 @@ class Excel(DeclaredFormat):
         """Yield the position of each row, and its values. Empty rows are left out."""
         path = file.version.path
         with file.python_file() as content:
-            older = content.read(len(_OLDER)) == _OLDER
-            content.seek(0)
-            opened = _xls if older else _xlsx
             try:
-                with opened(content, self.options[opt.SHEET_NAME]) as (name, rows):
+                texts = frozenset(at for at, column in enumerate(columns) if _is_text(column.type))
+                with opened_sheet(content, self.options[opt.SHEET_NAME], texts) as (name, rows):
                     for number, row in enumerate(rows, 1):
                         found = row[: len(columns)]  # what stands beside the table is no part of it
                         if number > self.options[opt.SKIP_HEADER] and any(cell is not None for cell in found):
                             cells = zip(columns, found, strict=False)
                             values = {column.name: cell for column, cell in cells}
                             yield f"{path}, sheet {name!r}, row {number}", values
-            except _NoSheetError as error:
+            except NoSheetError as error:
                 raise SourceError(f"{path} has no sheet {error}") from None
             except (GeneratorExit, ConnectorError):
                 raise
@@ -107,13 +100,13 @@ class Excel(DeclaredFormat):
         """Return a cell as ``Texts`` takes it.
 
         A cell without a value is null, and so is an empty text in a column that is not of strings. A number in a column
-        of strings becomes the text that Excel shows.
+        of strings that has no text by its format has up to 15 digits, as Excel shows it in a wide column.
         """
         if cell in (None, ""):
             return cell if pa.types.is_string(kind) else None
         if pa.types.is_binary(kind):
             return _bytes(self._value(cell, pa.string()))
-        if pa.types.is_struct(kind) and isinstance(cell, str | int | float) and not str(cell).lstrip().startswith("{"):
+        if pa.types.is_struct(kind) and isinstance(cell, str | int | float) and not _is_json_row(cell, kind):
             return self._row(self._value(cell, pa.string()), kind)
         if isinstance(cell, dt.timedelta):  # a time that is shown as [h]:mm
             cell = (dt.datetime.min + cell).time() if cell < dt.timedelta(days=1) else str(cell)
@@ -131,10 +124,29 @@ class Excel(DeclaredFormat):
         Raises:
             ValueError: there are more than the type has, or one has another type.
         """
-        parts = [part for part in re.split(f"(?:{self._between})", text) if part is not None]
+        parts = list(self._parts(text, kind))
         if len(parts) > kind.num_fields:
             raise ValueError(f"{text[:80]!r} has {len(parts)} fields, and {type_name(kind)} has {kind.num_fields}")
-        return {part.name: self._value(value or None, part.type) for part, value in zip(kind, parts, strict=False)}
+        return {part.name: self._part(value or None, part.type) for part, value in zip(kind, parts, strict=False)}
+
+    def _part(self, text: str | None, kind: pa.DataType) -> Any:
+        """Return a field of a row; JSON of a nested one as Python's values, which the converter of the row checks."""
+        value = self._value(text, kind)
+        return json.loads(text) if text and pa.types.is_nested(kind) and text[0] in "{[" else value
+
+    def _parts(self, text: str, kind: pa.DataType) -> Iterator[str]:
+        """Yield the texts between delimiters; the JSON of a map, an array or a row may contain delimiters."""
+        at, number = 0, 0
+        while True:
+            end = at
+            if number < kind.num_fields and pa.types.is_nested(kind.field(number).type):
+                end = _json_end(text, at)
+            found = self._between.search(text, end)
+            if found is None or found.start() == found.end():
+                yield text[at:]
+                return
+            yield text[at : found.start()]
+            at, number = found.end(), number + 1
 
     def _moment(self, cell: dt.date | dt.time, kind: pa.DataType) -> Any:
         if isinstance(cell, dt.datetime):
@@ -148,6 +160,30 @@ class Excel(DeclaredFormat):
         return cell.isoformat() if pa.types.is_string(kind) else cell
 
 
+def _is_text(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_binary(kind))
+
+
+def _is_json_row(cell: Any, kind: pa.DataType) -> bool:
+    """Return True if a cell is one JSON object with fields of a row, and not the fields between delimiters."""
+    text = str(cell).strip()
+    if not text.startswith("{"):
+        return False
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return _json_end(text, 0) == 0  # if JSON ends before the cell does, other fields follow
+    return not found or any(kind.get_field_index(name) >= 0 for name in found)
+
+
+def _json_end(text: str, at: int) -> int:
+    """Return where the JSON that begins at a place ends; the place itself if there is none."""
+    try:
+        return json.JSONDecoder().raw_decode(text, at)[1] if text[at : at + 1] in ("{", "[") else at
+    except ValueError:
+        return at
+
+
 def _bytes(text: str) -> bytes:
     """Return the bytes of ``[72, -1]``, as sinks write them; of any other text its own."""
     if _BYTES.fullmatch(text.strip()):
@@ -155,71 +191,6 @@ def _bytes(text: str) -> bytes:
         if all(-128 <= number < 256 for number in numbers):
             return bytes(number % 256 for number in numbers)
     return text.encode()
-
-
-class _NoSheetError(Exception):
-    """The sheet does not exist; the message names it and the existing ones."""
-
-
-def _chosen(name: str | None, names: Sequence[str]) -> str:
-    if name is not None and name not in names:
-        raise _NoSheetError(f"{name!r} (sheet_name); it has {', '.join(names)}")
-    return names[0] if name is None else name
-
-
-@contextmanager
-def _xlsx(content: BinaryIO, wanted: str | None) -> Iterator[tuple[str, Iterator[Sequence[Any]]]]:
-    import openpyxl
-
-    with warnings.catch_warnings(action="ignore"):  # of what it leaves out: filters, validations, pictures
-        book = openpyxl.load_workbook(content, read_only=True, data_only=True, keep_links=False)
-    try:
-        name = _chosen(wanted, [each.title for each in book.worksheets])
-        sheet = book[name]
-        sheet.reset_dimensions()  # what the file says of its size may be wrong
-        yield name, (tuple(map(_unescaped, row)) for row in sheet.iter_rows(values_only=True))
-    finally:
-        book.close()
-
-
-def _unescaped(cell: Any) -> Any:
-    """Return the text of a cell with escaped characters such as ``_x000D_`` decoded, which openpyxl leaves out."""
-    if not isinstance(cell, str) or "_x" not in cell:
-        return cell
-    found = _ESCAPED.sub(lambda sign: chr(int(sign[1], 16)), cell)
-    return found.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
-
-
-@contextmanager
-def _xls(content: BinaryIO, wanted: str | None) -> Iterator[tuple[str, Iterator[Sequence[Any]]]]:
-    import xlrd
-
-    with xlrd.open_workbook(file_contents=content.read(), on_demand=True, logfile=io.StringIO()) as book:
-        name = _chosen(wanted, book.sheet_names())
-        sheet = book.sheet_by_name(name)
-        rows = (sheet.row(number) for number in range(sheet.nrows))
-        yield name, ([_older_cell(cell, book.datemode) for cell in row] for row in rows)
-
-
-def _older_cell(cell: Any, datemode: int) -> Any:
-    import xlrd
-
-    if cell.ctype in (xlrd.XL_CELL_EMPTY, xlrd.XL_CELL_BLANK):
-        return None
-    if cell.ctype == xlrd.XL_CELL_DATE:
-        return _of_days(cell.value, datemode)
-    if cell.ctype == xlrd.XL_CELL_BOOLEAN:
-        return bool(cell.value)
-    return xlrd.error_text_from_code.get(cell.value) if cell.ctype == xlrd.XL_CELL_ERROR else cell.value
-
-
-def _of_days(days: float, datemode: int) -> dt.datetime | dt.date | dt.time:
-    import xlrd
-
-    if 0 <= days < 1:
-        return (dt.datetime.min + dt.timedelta(milliseconds=round(days * 86_400_000))).time()
-    found: dt.datetime = xlrd.xldate_as_datetime(days, datemode)
-    return found
 
 
 class ExcelFileWriter(FileWriter):

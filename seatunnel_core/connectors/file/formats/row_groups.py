@@ -20,6 +20,7 @@ from seatunnel_core.connectors.file.formats.source_format import Piece, SourceFo
 from seatunnel_core.connectors.filesystems.filesystem import FileVersion, OpenFile
 from seatunnel_core.connectors.source import Planning, ReadContext
 from seatunnel_core.errors import RowError, SourceError, StoredValueError
+from seatunnel_core.rows.schema_block import declared_table
 from seatunnel_core.rows.types import type_name
 
 
@@ -71,6 +72,11 @@ class RowGroups(SourceFormat):
             pa.ArrowException: the file is damaged.
             OSError: it cannot be read.
         """
+
+    @property
+    def _declared(self) -> bool:
+        """Return True if the job declares the types of the columns."""
+        return declared_table(self.options[opt.SCHEMA_BLOCK]) is not None
 
     # -- planning -------------------------------------------------------------------------------------------------
 
@@ -128,24 +134,30 @@ class RowGroups(SourceFormat):
                 raise StoredValueError(f"'groups' must be numbers of the {len(known)} {self.group}s of the file")
             try:
                 for placed in self.batches(opened, groups, wanted.names):
-                    yield from _conform(placed, wanted, file.version.path, context)
+                    yield from _conform(placed, wanted, file.version.path, context, declared=self._declared)
             except (pa.ArrowException, OSError) as error:
                 raise RowError(f"{file.version.path}, {self.group}s {groups}: {error}") from error
         file.check()
 
 
-def _conform(placed: Placed, wanted: pa.Schema, path: str, context: ReadContext) -> Iterator[pa.RecordBatch]:
+def _conform(
+    placed: Placed, wanted: pa.Schema, path: str, context: ReadContext, *, declared: bool
+) -> Iterator[pa.RecordBatch]:
     """Cast the types of the file to the wanted ones if no value changes; bad rows are skipped."""
     rows = placed.rows.select(wanted.names)
     try:
         try:
-            arrays = [_fit(array, column) for array, column in zip(rows.columns, wanted, strict=True)]
+            arrays = [
+                _fit(array, column, declared=declared) for array, column in zip(rows.columns, wanted, strict=True)
+            ]
         except ValueError:
-            bad = _bad_rows(rows, wanted)
+            bad = _bad_rows(rows, wanted, declared=declared)
             for number in sorted(bad):
                 context.skip(RowError(f"{path}, {placed.within}row {placed.first + number}, {bad[number]}"))
             rows = rows.filter(pa.array([number not in bad for number in range(rows.num_rows)], pa.bool_()))
-            arrays = [_fit(array, column) for array, column in zip(rows.columns, wanted, strict=True)]
+            arrays = [
+                _fit(array, column, declared=declared) for array, column in zip(rows.columns, wanted, strict=True)
+            ]
     except pa.ArrowNotImplementedError as error:  # of no row, but of the types
         pairs = zip(rows.schema, wanted, strict=True)
         differ = [f"column {to.name!r}: {_kinds(own.type, to.type)}" for own, to in pairs if own.type != to.type]
@@ -154,36 +166,36 @@ def _conform(placed: Placed, wanted: pa.Schema, path: str, context: ReadContext)
         yield pa.RecordBatch.from_arrays(arrays, schema=wanted)
 
 
-def _fit(array: pa.Array, column: pa.Field) -> pa.Array:
+def _fit(array: pa.Array, column: pa.Field, *, declared: bool) -> pa.Array:
     """Return the values in the type of a column.
 
     Raises:
         ValueError: a value does not fit the type, or is null in a column without null.
     """
-    found = array if array.type == column.type else cast(array, column.type)
+    found = array if array.type == column.type else cast(array, column.type, declared=declared)
     if found.null_count and not column.nullable:
         raise ValueError("is null, and the schema says nullable = false")
     return found
 
 
-def _bad_rows(rows: pa.RecordBatch, wanted: pa.Schema) -> dict[int, str]:
+def _bad_rows(rows: pa.RecordBatch, wanted: pa.Schema, *, declared: bool) -> dict[int, str]:
     """Return what is wrong with each row that does not fit, by its index."""
     found: dict[int, str] = {}
     for array, column in zip(rows.columns, wanted, strict=True):
-        for number, why in _misfits(array, column, 0):
+        for number, why in _misfits(array, column, 0, declared=declared):
             found.setdefault(number, f"column {column.name!r}: {why}")
     return found
 
 
-def _misfits(array: pa.Array, column: pa.Field, start: int) -> Iterator[tuple[int, str]]:
+def _misfits(array: pa.Array, column: pa.Field, start: int, *, declared: bool) -> Iterator[tuple[int, str]]:
     """Yield index and problem of each value that does not fit, found by halving."""
     try:
-        _fit(array, column)
+        _fit(array, column, declared=declared)
     except ValueError as error:
         if len(array) > 1:
             half = len(array) // 2
-            yield from _misfits(array.slice(0, half), column, start)
-            yield from _misfits(array.slice(half), column, start + half)
+            yield from _misfits(array.slice(0, half), column, start, declared=declared)
+            yield from _misfits(array.slice(half), column, start + half, declared=declared)
         elif array.null_count:
             yield start, str(error)
         else:

@@ -59,15 +59,21 @@ class Xml(DeclaredFormat):
     def read(
         self, file: OpenFile, body: Mapping[str, Any], columns: pa.Schema, wanted: pa.Schema, context: ReadContext
     ) -> Iterator[pa.RecordBatch]:
-        yield from RowBatches(columns=wanted, converter=self._converter, context=context).of(self._rows(file))
+        rows = ((where, _once(values, wanted, where, context)) for where, values in self._rows(file))
+        yield from RowBatches(columns=wanted, converter=self._converter, context=context).of(rows)
         file.check()
 
     def _converter(self, kind: pa.DataType) -> Converter:
-        """Return the converter of a type; for bytes, an empty element is an empty value and not null."""
+        """Return the converter of a type; for bytes, an empty element is an empty value and not null.
+
+        An array is the JSON of one element, or a text for each element.
+        """
         convert = self._texts.converter(kind)
+        if pa.types.is_list(kind):
+            return lambda found: convert([found] if isinstance(found, str) and _is_item(found) else found)
         return (lambda text: b"" if text == "" else convert(text)) if pa.types.is_binary(kind) else convert
 
-    def _rows(self, file: OpenFile) -> Iterator[tuple[str, Mapping[str, str]]]:
+    def _rows(self, file: OpenFile) -> Iterator[tuple[str, "_Values"]]:
         path = file.version.path
         # What the option says counts; otherwise, what the file says of itself.
         encoding = "utf-8" if self.options.is_set(opt.ENCODING) else None
@@ -87,14 +93,34 @@ class Xml(DeclaredFormat):
                     yield f"{path}, line {line}, element <{rows.tag}>", values
 
 
+_Values = Mapping[str, str | list[str | None] | None]
+"""The values of a row by their names: a list for an element that occurs more than once."""
+
+
+def _once(values: _Values, wanted: pa.Schema, where: str, context: ReadContext) -> _Values:
+    """Return the values of a row, with the last one of each element that occurs more than once and is no array."""
+    found = {}
+    for name, value in values.items():
+        if isinstance(value, list) and name in wanted.names and not pa.types.is_list(wanted.field(name).type):
+            context.note(f"have the element <{name}> more than once; the last one counts, as in SeaTunnel", where)
+            value = value[-1]
+        found[name] = value
+    return found
+
+
+def _is_item(text: str) -> bool:
+    """Return True if the text of an element is one value of an array, and not an array as JSON."""
+    return bool(text.strip()) and not text.lstrip().startswith("[")
+
+
 class _Rows:
     """Collects rows while expat parses."""
 
     def __init__(self, tag: str, encoding: str | None, *, in_attributes: bool) -> None:
         self.tag = tag
-        self.found: deque[tuple[int, Mapping[str, str]]] = deque()
+        self.found: deque[tuple[int, _Values]] = deque()
         self._in_attributes = in_attributes
-        self._row: dict[str, str] | None = None
+        self._row: dict[str, str | list[str | None] | None] | None = None
         self._row_line = 0
         self._depth = 0
         """Within a row: 1 in itself, 2 in one of its values."""
@@ -147,11 +173,18 @@ class _Rows:
             self._row = None
         elif self._depth == 1:
             if not self._in_attributes:
-                if name in self._row:
-                    raise ValueError(f"a row has the element <{name}> more than once")
-                if not self._is_null:
-                    self._row[name] = "".join(self._texts)
+                self._add(self._row, name, None if self._is_null else "".join(self._texts))
             self._texts = []
+
+    @staticmethod
+    def _add(row: dict[str, str | list[str | None] | None], name: str, value: str | None) -> None:
+        before = row.get(name)
+        if name not in row:
+            row[name] = value
+        elif isinstance(before, list):
+            before.append(value)
+        else:
+            row[name] = [before, value]
 
     def _refuse(self, *_: object) -> int:
         raise ValueError("it declares an entity, which is not read: it could name another file, or grow without end")

@@ -38,16 +38,19 @@ class Pattern:
         """Return the text of a moment."""
         return "".join(_written(moment, letter, count) if count else letter for letter, count in self.parts)
 
-    def read(self, text: str) -> dt.datetime:
+    def read(self, text: str, *, existing: bool = False) -> dt.datetime:
         """Return the moment of a text; a part that the pattern lacks is that of 1970-01-01 00:00.
 
+        As in Java, the 30th and 31st of a shorter month are its last day, unless the day has to be an existing one.
+
         Raises:
-            ValueError: the text does not follow the pattern.
+            ValueError: the text does not follow the pattern, or its day does not exist.
         """
         found = _expression(self).fullmatch(text)
         if found is None:
             raise ValueError(f"it does not follow the pattern {self.text}")
-        return _moment({name: value for name, value in found.groupdict().items() if value is not None})
+        parts = {name: value for name, value in found.groupdict().items() if value is not None}
+        return _moment(parts, existing=existing)
 
 
 @cache
@@ -132,12 +135,12 @@ def _read(letter: str, count: int, *, fixed: bool) -> str:
     return rf"\d{{{count}}}" if count > 1 or fixed else r"\d{1,9}" if letter in "Dn" else r"\d{1,2}"
 
 
-def _moment(found: Mapping[str, str]) -> dt.datetime:
+def _moment(found: Mapping[str, str], *, existing: bool) -> dt.datetime:
     year = int(found.get("u", 1970))
     year += 2000 if len(found.get("u", "1970")) == 2 else 0
     day = _number(found, "d", 1, 31, 1)
     month = _month(found.get("M", "1"))
-    date = dt.date(year, month, min(day, calendar.monthrange(year, month)[1]))
+    date = dt.date(year, month, day if existing else min(day, calendar.monthrange(year, month)[1]))
     if "D" in found:
         date = dt.date(year, 1, 1) + dt.timedelta(days=_number(found, "D", 1, 365 + calendar.isleap(year), 1) - 1)
     micros = int(found["S"][:6].ljust(6, "0")) if "S" in found else int(found.get("n", 0)) // 1000

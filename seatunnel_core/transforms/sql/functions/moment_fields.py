@@ -39,16 +39,13 @@ def _week(moments: Any) -> Any:
 
 
 def _second_micros(moments: Any) -> Any:
-    """Return the fraction of the second in microseconds."""
+    """Return the fraction of the second in microseconds: 0 to 999,999."""
     return pc.subtract(pc.cast(moments, BIGINT), pc.cast(pc.floor_temporal(moments, unit="second"), BIGINT))
 
 
-def _seconds_times(factor: int) -> Callable[[Any], Any]:
-    def run(moments: Any) -> Any:
-        micros = pc.add(pc.multiply(pc.cast(pc.second(moments), BIGINT), _SECOND_US), _second_micros(moments))
-        return pc.divide(micros, _SECOND_US // factor)
-
-    return run
+def _second_millis(moments: Any) -> Any:
+    """Return the fraction of the second in whole milliseconds: 0 to 999."""
+    return pc.divide(_second_micros(moments), 1000)
 
 
 def _epoch(moments: Any) -> Any:
@@ -78,10 +75,10 @@ FIELDS: dict[str, tuple[Callable[[Any], Any], pa.DataType, bool]] = {
     "HOUR": (pc.hour, INT, True),
     "MINUTE": (pc.minute, INT, True),
     "SECOND": (pc.second, INT, True),
-    "MILLISECOND": (_seconds_times(1000), INT, True),
-    "MILLISECONDS": (_seconds_times(1000), INT, True),
-    "MICROSECOND": (_seconds_times(1_000_000), INT, True),
-    "MICROSECONDS": (_seconds_times(1_000_000), INT, True),
+    "MILLISECOND": (_second_millis, INT, True),
+    "MILLISECONDS": (_second_millis, INT, True),
+    "MICROSECOND": (_second_micros, INT, True),
+    "MICROSECONDS": (_second_micros, INT, True),
     "EPOCH": (_epoch, BIGINT, True),
 }
 """What computes a field from timestamps, its type, and whether a time of day has it."""

@@ -120,12 +120,12 @@ def parsedatetime(call: Call) -> Value:
 
 @function("IS_DATE", least=2)
 def is_date(call: Call) -> Value:
-    """Compile IS_DATE: whether a text follows the pattern."""
+    """Compile IS_DATE: true if a text follows the pattern and its day exists."""
     made = _pattern(call, 1)
 
     def known(text: str) -> bool:
         try:
-            made.read(text)
+            made.read(text, existing=True)
         except ValueError:
             return False
         return True

@@ -144,14 +144,14 @@ def _java_random(seed: int) -> float:
 
 @function("CEIL", "CEILING")
 def ceil(call: Call) -> Value:
-    """Compile CEIL."""
-    return _rounded(call, "up")
+    """Compile CEIL, which gives an int."""
+    return _whole(call, "up")
 
 
 @function("FLOOR")
 def floor(call: Call) -> Value:
-    """Compile FLOOR."""
-    return _rounded(call, "down")
+    """Compile FLOOR, which gives an int."""
+    return _whole(call, "down")
 
 
 @function("ROUND", most=2)
@@ -164,6 +164,22 @@ def round_(call: Call) -> Value:
 def trunc(call: Call) -> Value:
     """Compile TRUNC."""
     return _rounded(call, "towards_zero")
+
+
+def _whole(call: Call, mode: str) -> Value:
+    """Compile a rounding to an int; a number that int cannot hold is an error."""
+
+    def run(numbers: Any) -> Any:
+        try:
+            return pc.cast(numbers, INT)
+        except pa.ArrowInvalid:
+            said = f"{call.name} gives an int, which cannot hold it; ROUND and TRUNC keep the type of the number"
+            raise ValueError(said) from None
+
+    rounded = _rounded(call, mode)
+    if rounded.type in (NULL, INT):
+        return nothing(INT) if rounded.type == NULL else rounded
+    return call.make(run, INT, [rounded])
 
 
 def _rounded(call: Call, mode: str) -> Value:

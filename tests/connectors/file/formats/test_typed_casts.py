@@ -10,6 +10,7 @@ import pyarrow.orc as orc
 import pyarrow.parquet as pq
 import pytest
 
+from seatunnel_core.connectors.file.formats.casting import cast
 from seatunnel_core.connectors.testing import plan, read
 from seatunnel_core.errors import RowError, SourceError
 from seatunnel_core.rows.types import type_name
@@ -35,8 +36,7 @@ def values(path: Path, kind: str | None = None, format: str = "parquet") -> list
         (pa.array([Decimal("1.25"), MONEY]), "float"),
         (pa.array([0.1, 0.125]), "decimal(5, 2)"),
         (pa.array([0.1, float("nan")]), "decimal(5, 2)"),
-        (pa.array([DAY, MOMENT]), "date"),
-        (pa.array([dt.datetime(1970, 1, 1, 1), MOMENT]), "time"),
+        (pa.array([0, 1], pa.timestamp("ns")), "time"),
         (pa.array([1, 5]), "boolean"),
         (pa.array([None, 5], pa.int64()), "timestamp"),
         (pa.array([None, 5], pa.int32()), "date"),
@@ -44,7 +44,6 @@ def values(path: Path, kind: str | None = None, format: str = "parquet") -> list
         (pa.array([None, 5], pa.time64("ns")), "time"),
         (pa.array([{"a": [1.5]}, {"a": [1e300]}]), "{a = array<float>}"),
         (pa.array([[(1, 0.1)], [(1, 0.125)]], pa.map_(pa.int32(), pa.float64())), "map<int, decimal(5, 2)>"),
-        (pa.array([[None], [MOMENT]]), "array<date>"),
         (pa.array([1, 100_000]), "decimal(5, 0)"),
     ],
     ids=str,
@@ -62,7 +61,14 @@ def test_a_value_that_would_be_another_is_refused_at_its_row(tmp_path: Path, fou
         (pa.array([0.1, None, float("inf")]), "float", [0.10000000149011612, None, float("inf")]),
         (pa.array([Decimal("1.25"), None]), "double", [1.25, None]),
         (pa.array([0.1, 1e15]), "decimal(38, 18)", [Decimal("0.1"), Decimal(10**15)]),
-        (pa.array([DAY]), "date", [DAY.date()]),
+        (pa.array([DAY, MOMENT, None]), "date", [DAY.date(), DAY.date(), None]),
+        (pa.array([DAY, MOMENT, None]), "time", [dt.time(), MOMENT.time(), None]),
+        (pa.array([-1], pa.timestamp("ms")), "time", [dt.time(23, 59, 59, 999000)]),
+        (pa.array([-1], pa.timestamp("ms")), "date", [dt.date(1969, 12, 31)]),
+        (pa.array([MOMENT], pa.timestamp("us", "Asia/Tokyo")), "date", [MOMENT.date()]),
+        (pa.array([MOMENT], pa.timestamp("us", "Asia/Tokyo")), "time", [MOMENT.time()]),
+        (pa.array([[None], [MOMENT]]), "array<date>", [[None], [DAY.date()]]),
+        (pa.array([{"a": MOMENT}]), "{a = time}", [{"a": MOMENT.time()}]),
         (pa.array([1, 0, None]), "boolean", [True, False, None]),
         (pa.array([5, None]), "decimal(5, 2)", [Decimal("5.00"), None]),
         (pa.array([7], pa.duration("s")), "bigint", [7]),
@@ -71,7 +77,10 @@ def test_a_value_that_would_be_another_is_refused_at_its_row(tmp_path: Path, fou
     ids=str,
 )
 def test_a_value_that_stays_is_read(tmp_path: Path, found: pa.Array, kind: str, expected: list[Any]) -> None:
-    """A whole number of a ``bigint`` was refused as a decimal of few digits."""
+    """A whole number of a ``bigint`` was refused as a decimal of few digits.
+
+    A timestamp that the job declares as a date or a time was refused, too; SeaTunnel takes the day, or the time of day.
+    """
     pq.write_table(pa.table({"v": found}), tmp_path / "a.parquet")
     assert values(tmp_path, kind) == expected
 
@@ -129,7 +138,19 @@ def test_spans_of_time_have_no_type(tmp_path: Path) -> None:
         values(tmp_path)
 
 
+def test_a_day_is_cut_off_only_where_the_job_declares_it(tmp_path: Path) -> None:
+    """The types of a table that are found in other files lose nothing."""
+    with pytest.raises(ValueError, match="another value"):
+        cast(pa.array([MOMENT]), pa.date32())
+    with pytest.raises(ValueError, match="another value"):
+        cast(pa.array([MOMENT], pa.timestamp("us", "UTC")), pa.time64("us"))
+    assert cast(pa.array([DAY]), pa.date32()).to_pylist() == [DAY.date()]
+
+
 def test_orc_is_cast_as_parquet_is(tmp_path: Path) -> None:
+    orc.write_table(pa.table({"v": [MOMENT]}), tmp_path / "a.orc")
+    assert values(tmp_path, "time", "orc") == [MOMENT.time()]
+    assert values(tmp_path, "date", "orc") == [MOMENT.date()]
     orc.write_table(pa.table({"v": [1.5, 1e300]}), tmp_path / "a.orc")
     with pytest.raises(RowError, match=r"stripe 0, row 2, column 'v': '1e\+300'"):
         values(tmp_path, "float", "orc")
