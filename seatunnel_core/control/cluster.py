@@ -6,7 +6,7 @@ import itertools
 import secrets
 import socket
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from seatunnel_core.control.node_client import Answer, Connection, NodeClient
 from seatunnel_core.control.signing import ANSWER, AUTHORIZATION, BOOT, CLUSTER, DIGEST, Secret, digest_of
@@ -15,6 +15,66 @@ from seatunnel_core.errors import PlatformError
 
 class UnsignedAnswerError(PlatformError):
     """What answers a member's requests does not know the cluster's secret."""
+
+
+class UnsignedError(http.client.HTTPException):
+    """An answer is not signed."""
+
+
+class Signer:
+    """Signs the requests of one sender and checks the answers.
+
+    The numbers of its nonces have to arrive in their order, so a sender has one request under way to each member.
+
+    Args:
+        cluster: Name of the cluster.
+        secret: Of the cluster; ``None`` when it has none.
+        boots: By member: the text that its requests are signed for. Several senders may share one mapping.
+    """
+
+    def __init__(self, cluster: str, secret: Secret | None, boots: dict[str, str] | None = None) -> None:
+        self._cluster = cluster
+        self._secret = secret
+        self._sender = secrets.token_hex(8)
+        self._numbers = itertools.count()
+        self._boots = {} if boots is None else boots
+
+    def signed(self, member: str, method: str, target: str, body: bytes) -> tuple[str, dict[str, str]]:
+        """Return the nonce of a new request and its headers."""
+        boot, nonce = self._boots.get(member, ""), f"{self._sender}-{next(self._numbers)}"
+        if self._secret is None:
+            return nonce, {CLUSTER: self._cluster}
+        digest = digest_of(body)
+        signature = self._secret.sign(
+            boot=boot, nonce=nonce, cluster=self._cluster, method=method, target=target, digest=digest
+        )
+        return nonce, {CLUSTER: self._cluster, BOOT: boot, DIGEST: digest, AUTHORIZATION: f"{nonce} {signature}"}
+
+    def is_to_repeat(self, member: str, sent: Mapping[str, str], answer: Answer, boot: str) -> bool:
+        """Return True if a request was refused because it was signed for another process of the member.
+
+        Args:
+            member: Which answered.
+            sent: The headers of the request.
+            answer: To the request.
+            boot: What the answer says its process is.
+        """
+        if answer.status != 401 or self._secret is None or boot in ("", sent.get(BOOT)):
+            return False
+        self._boots[member] = boot
+        return True
+
+    def require_signed(self, nonce: str, answer: Answer, signature: str) -> None:
+        """Raise for an answer that is not signed with the cluster's secret.
+
+        Raises:
+            UnsignedError: It is not.
+        """
+        if self._secret is None or answer.status == 401:  # the member may have another secret
+            return
+        expected = self._secret.sign_answer(nonce=nonce, status=answer.status, body=answer.body)
+        if not hmac.compare_digest(expected, signature):
+            raise UnsignedError("its answer is not signed with the cluster's secret")
 
 
 class ClusterClient(NodeClient):
@@ -37,53 +97,44 @@ class ClusterClient(NodeClient):
         connect_s: float = 3.0,
         answer_s: float = 60.0,
     ) -> None:
-        super().__init__(members, f"the cluster {cluster!r}", connect_s=connect_s, answer_s=answer_s)
-        self._cluster = cluster
-        self._secret = secret
-        self._sender = secrets.token_hex(8)
-        self._numbers = itertools.count()
+        super().__init__(members, called(cluster), connect_s=connect_s, answer_s=answer_s)
+        self._signer = Signer(cluster, secret)
         self._asking = threading.Lock()
-        self._boots: dict[str, str] = {}
-
-    def _unreachable(self, failures: Sequence[tuple[str, Exception]]) -> PlatformError:
-        found = super()._unreachable(failures)
-        unsigned = any(isinstance(error, _UnsignedError) for _, error in failures)
-        return UnsignedAnswerError(str(found)) if unsigned else found
 
     def _exchanged(
-        self, member: str, connected: socket.socket, method: str, target: str, body: bytes, content_type: str
+        self, member: str, connected: socket.socket, answer_s: float, method: str, target: str, body: bytes, kind: str
     ) -> Answer:
         with self._asking:  # the numbers of the nonces arrive in their order
-            connection = Connection(member, connected, self._answer_s)
+            connection = Connection(member, connected, answer_s)
             try:
-                answer, boot = self._exchange_once(member, connection, method, target, body, content_type)
-                if answer.status == 401 and self._secret is not None and boot not in ("", self._boots.get(member)):
-                    self._boots[member] = boot
-                    answer, _ = self._exchange_once(member, connection, method, target, body, content_type)
+                nonce, headers = self._signer.signed(member, method, target, body)
+                answer, found = _exchanged_once(connection, method, target, body, {**headers, "content-type": kind})
+                if self._signer.is_to_repeat(member, headers, answer, found.getheader(BOOT) or ""):
+                    nonce, headers = self._signer.signed(member, method, target, body)
+                    answer, found = _exchanged_once(connection, method, target, body, {**headers, "content-type": kind})
+                self._signer.require_signed(nonce, answer, found.getheader(ANSWER) or "")
             finally:
                 connection.close()
         return answer
 
-    def _exchange_once(
-        self, member: str, connection: Connection, method: str, target: str, body: bytes, content_type: str
-    ) -> tuple[Answer, str]:
-        headers = {CLUSTER: self._cluster, "content-type": content_type}
-        boot, nonce = self._boots.get(member, ""), f"{self._sender}-{next(self._numbers)}"
-        if self._secret is not None:
-            digest = digest_of(body)
-            signature = self._secret.sign(
-                boot=boot, nonce=nonce, cluster=self._cluster, method=method, target=target, digest=digest
-            )
-            headers |= {BOOT: boot, DIGEST: digest, AUTHORIZATION: f"{nonce} {signature}"}
-        connection.request(method, target, body, headers)
-        response = connection.getresponse()
-        found = Answer(response.status, response.read(), response.getheader("content-type") or "")
-        if self._secret is not None and found.status != 401:  # who refuses may have another secret
-            expected = self._secret.sign_answer(nonce=nonce, status=found.status, body=found.body)
-            if not hmac.compare_digest(expected, response.getheader(ANSWER) or ""):
-                raise _UnsignedError("its answer is not signed with the cluster's secret")
-        return found, response.getheader(BOOT) or ""
+    def _unreachable(self, failures: Sequence[tuple[str, Exception]]) -> PlatformError:
+        return unreachable(super()._unreachable(failures), failures)
 
 
-class _UnsignedError(http.client.HTTPException):
-    """An answer is not signed."""
+def called(cluster: str) -> str:
+    """Return what messages call a cluster."""
+    return f"the cluster {cluster!r}"
+
+
+def unreachable(error: PlatformError, failures: Sequence[tuple[str, Exception]]) -> PlatformError:
+    """Return the error of a cluster that gave no answer, by the failures of its members."""
+    unsigned = any(isinstance(failure, UnsignedError) for _, failure in failures)
+    return UnsignedAnswerError(str(error)) if unsigned else error
+
+
+def _exchanged_once(
+    connection: Connection, method: str, target: str, body: bytes, headers: Mapping[str, str]
+) -> tuple[Answer, http.client.HTTPResponse]:
+    connection.request(method, target, body, dict(headers))
+    response = connection.getresponse()
+    return Answer(response.status, response.read(), response.getheader("content-type") or ""), response

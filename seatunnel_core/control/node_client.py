@@ -1,11 +1,15 @@
 """What asks nodes of a cluster by HTTP until one answers, however it shows who it is."""
 
 import contextlib
+import errno
 import http.client
+import io
 import json
 import socket
+import ssl
+import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from attrs import frozen
@@ -13,6 +17,9 @@ from attrs import frozen
 from seatunnel_core import stored
 from seatunnel_core.control.knocking import knock
 from seatunnel_core.errors import PlatformError, StoredValueError, UsageError
+
+READ_S = 5.0
+"""Time limit of a node for a request that changes nothing, in seconds, before the same is sent to the next node."""
 
 
 class NoLeaderError(PlatformError):
@@ -84,11 +91,7 @@ class NodeClient(ABC):
             NoLeaderError: nobody leads the cluster.
             PlatformError: it is not a node's.
         """
-        if answer.status == 503:
-            raise NoLeaderError(f"{self._called} has no leader now: {answer.message()}")
-        if answer.status >= 400:
-            raise UsageError(answer.message())
-        return answer.json()
+        return accepted(answer, self._called)
 
     def exchange(self, method: str, target: str, body: bytes, content_type: str) -> Answer:
         """Return the answer of the first node that can be reached, whatever its status.
@@ -98,22 +101,34 @@ class NodeClient(ABC):
         Raises:
             PlatformError: no node can be reached.
         """
-        failures: list[tuple[str, Exception]] = []
         last: Answer | None = None
-        with contextlib.closing(knock(self._ordered(), self._connect_s, failures)) as open_doors:
-            for member, connected in open_doors:
-                try:
-                    answer = self._exchanged(member, connected, method, target, body, content_type)
-                except (OSError, http.client.HTTPException) as error:
-                    failures.append((member, error))
-                    continue
-                if answer.status != 503:
-                    self._answered = member
-                    return answer
-                last = answer
-        if last is not None:
-            return last
+        for answer_s in self._limits(method):
+            failures: list[tuple[str, Exception]] = []
+            with contextlib.closing(knock(self._ordered(), self._connect_s, failures)) as open_doors:
+                for member, connected in open_doors:
+                    try:
+                        answer = self._exchanged(member, connected, answer_s, method, target, body, content_type)
+                    except (OSError, http.client.HTTPException) as error:
+                        failures.append((member, error))
+                        continue
+                    if answer.status != 503:
+                        self._answered = member
+                        return answer
+                    last = answer
+            if last is not None:
+                return last
+            if not any(isinstance(error, TimeoutError) for _, error in failures):
+                break
         raise self._unreachable(failures) from (failures[-1][1] if failures else None)
+
+    def _limits(self, method: str) -> tuple[float, ...]:
+        """Return how long each node may take to answer, in one round over all nodes after the other.
+
+        A node that hangs accepts connections and answers nothing. A request that changes nothing is sent to the next
+        node soon; only if all nodes are slow, each of them gets the whole time.
+        """
+        is_short = method == "GET" and len(self._members) > 1 and self._answer_s > READ_S
+        return (READ_S, self._answer_s) if is_short else (self._answer_s,)
 
     def learn(self, members: Iterable[str]) -> None:
         """Take in further members, which are asked when those that are known do not answer."""
@@ -133,20 +148,94 @@ class NodeClient(ABC):
 
     @abstractmethod
     def _exchanged(
-        self, member: str, connected: socket.socket, method: str, target: str, body: bytes, content_type: str
+        self, member: str, connected: socket.socket, answer_s: float, method: str, target: str, body: bytes, kind: str
     ) -> Answer:
         """Return the answer of a member to which a socket is connected, and close that.
 
         Raises:
-            OSError, http.client.HTTPException: it gives none.
+            OSError, http.client.HTTPException: it gives none within ``answer_s``.
         """
 
 
+def accepted(answer: Answer, called: str) -> Any:
+    """Return the JSON value of an answer that does not refuse; ``called`` is what messages call the cluster.
+
+    Raises:
+        UsageError: It refuses, and why.
+        NoLeaderError: No node leads the cluster.
+        PlatformError: It is not the answer of a node.
+    """
+    if answer.status == 503:
+        raise NoLeaderError(f"{called} has no leader now: {answer.message()}")
+    if answer.status >= 400:
+        raise UsageError(answer.message())
+    return answer.json()
+
+
 class Connection(http.client.HTTPConnection):
-    """A connection that begins with a socket which is connected already."""
+    """A connection that begins with a connected socket, and ends at a deadline.
+
+    A timeout of a socket limits each single read, so a node that hangs in the middle of an answer, or sends a byte now
+    and then, would hold the caller forever.
+    """
 
     def __init__(self, member: str, connected: socket.socket, answer_s: float) -> None:
         host, _, port = member.rpartition(":")
         super().__init__(host.strip("[]"), int(port), timeout=answer_s)
         connected.settimeout(answer_s)
-        self.sock = connected
+        self.use(connected, time.monotonic() + answer_s)
+
+    def use(self, connected: socket.socket, until: float) -> None:
+        """Send and receive by a socket until a moment of the monotonic clock."""
+        self._until = until
+        self.sock = _TimedSocket(connected, until)
+
+    def encrypt(self, context: ssl.SSLContext, connected: socket.socket) -> None:
+        """Use TLS on the connected socket, within the same deadline."""
+        self.use(context.wrap_socket(connected, server_hostname=self.host), self._until)
+
+
+class _TimedSocket:
+    """What ``http.client`` needs of a socket, each step within the time that is left."""
+
+    def __init__(self, connected: socket.socket, until: float) -> None:
+        self._connected = connected
+        self._until = until
+
+    def _limited(self) -> socket.socket:
+        left_s = self._until - time.monotonic()
+        if left_s <= 0:
+            raise TimeoutError(errno.ETIMEDOUT, "the answer did not arrive in time")
+        self._connected.settimeout(left_s)
+        return self._connected
+
+    def sendall(self, data: Any) -> None:
+        """Send all bytes."""
+        self._limited().sendall(data)
+
+    def makefile(self, _mode: str) -> io.BufferedReader:
+        """Return a reader of what arrives."""
+        return io.BufferedReader(_Received(self._limited, self._connected.makefile("rb", buffering=0)))
+
+    def close(self) -> None:
+        """Close the socket."""
+        self._connected.close()
+
+
+class _Received(io.RawIOBase):
+    """The bytes that arrive at a socket."""
+
+    def __init__(self, limited: Callable[[], object], received: io.RawIOBase) -> None:
+        self._limited = limited
+        self._received = received
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int | None:
+        self._limited()
+        return self._received.readinto(buffer)
+
+    def close(self) -> None:
+        self._received.close()
+        super().close()

@@ -105,13 +105,13 @@ class RestClient(NodeClient):
         return super().accepted(answer)
 
     def _exchanged(
-        self, member: str, connected: socket.socket, method: str, target: str, body: bytes, content_type: str
+        self, member: str, connected: socket.socket, answer_s: float, method: str, target: str, body: bytes, kind: str
     ) -> Answer:
-        connection = Connection(member, connected, self._answer_s)
+        connection = Connection(member, connected, answer_s)
         try:
             if self._tls is not None:
-                connection.sock = self._tls.wrap_socket(connected, server_hostname=connection.host)
-            connection.request(method, self._path + target, body, {"content-type": content_type, **self._headers})
+                connection.encrypt(self._tls, connected)
+            connection.request(method, self._path + target, body, {"content-type": kind, **self._headers})
             response = connection.getresponse()
             return Answer(response.status, response.read(), response.getheader("content-type") or "")
         finally:

@@ -187,6 +187,5 @@ class Agent:
         await self.leadership.close()
         if self._reports is not None:
             self._reports.close()
-        self.peers.close()
         self.storage.close()
         self.running.close()

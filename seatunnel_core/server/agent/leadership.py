@@ -288,11 +288,20 @@ class Leadership:
                 pass  # it may live: only a refusal says that it does not
             else:
                 try:
-                    await reader.read(1)  # nothing comes until it closes the connection, or dies
-                except OSError:
-                    pass
+                    await self._held(reader, leader)
                 finally:
                     writer.close()
+
+    async def _held(self, reader: asyncio.StreamReader, leader: str) -> None:
+        """Wait until the leader closes a connection or dies, or another node leads while this one stands still."""
+        with contextlib.suppress(OSError):
+            closed = asyncio.ensure_future(reader.read(1))
+            try:
+                while not closed.done() and self.leader() == leader:
+                    await asyncio.wait({closed}, timeout=JOIN_S)
+            finally:
+                closed.cancel()
+                await asyncio.gather(closed, return_exceptions=True)
 
     async def _join(self) -> None:
         while True:

@@ -127,8 +127,16 @@ class OwnHosts:
         return 0 if host is None else host.process.pid
 
     async def ask_all(self, request: Mapping[str, Any]) -> list[Any]:
-        """Return the answers of the hosts that give one; a host that does not answer is watched elsewhere."""
-        asked = [host.ask(host.process.ask, request) for host in tuple(self._hosts.values()) if host.process.pid]
+        """Return the answers of the hosts that give one.
+
+        A host that gave no status when it was asked last is left out: readers must not delay the watching of a host
+        that hangs, which replaces it.
+        """
+        asked = [
+            host.ask(host.process.ask, request)
+            for host in tuple(self._hosts.values())
+            if host.process.pid and host.status is not None
+        ]
         answers = await asyncio.gather(*asked, return_exceptions=True)
         return [each for each in answers if not isinstance(each, BaseException)]
 
@@ -250,7 +258,9 @@ class OwnHosts:
             raise HostError(f"an order is refused that was decided {age_s:.1f} s ago, and reached this node too late")
 
     async def carry_out(self, term: int, orders: Sequence[Mapping[str, Any]], as_of: float) -> None:
-        """Carry out orders of a leader, one after the other; when this returns, ``report`` shows what they led to.
+        """Carry out orders of a leader; when this returns, ``report`` shows what they led to.
+
+        Those of one host are carried out one after the other, until one fails. A host that hangs delays no other.
 
         Args:
             term: of the leader.
@@ -258,9 +268,21 @@ class OwnHosts:
             as_of: the ``clock`` of the report from which they were decided.
 
         Raises:
-            HostError: one is refused, or its host cannot be reached; those behind it are not carried out.
+            HostError: one is refused, or its host cannot be reached; those behind it for that host are not carried out.
             StoredValueError: it is no order.
         """
+        by_host: dict[str, list[Mapping[str, Any]]] = {}
+        for order in orders:
+            by_host.setdefault(stored.text(order, "host"), []).append(order)
+        done = await asyncio.gather(
+            *(self._carry_out_all(term, some, as_of) for some in by_host.values()), return_exceptions=True
+        )
+        for each in done:
+            if isinstance(each, BaseException):
+                raise each
+
+    async def _carry_out_all(self, term: int, orders: Sequence[Mapping[str, Any]], as_of: float) -> None:
+        """Carry out the orders for one host."""
         ordered: dict[str, _Watched] = {}
         try:
             for order in orders:

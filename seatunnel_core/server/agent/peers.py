@@ -1,17 +1,19 @@
 """How an agent asks the agents of other members."""
 
-import asyncio
 import enum
 import json
-from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from http.client import HTTPException
 from typing import Any
 
-from seatunnel_core.control.cluster import ClusterClient
-from seatunnel_core.control.node_client import Answer
+import h11
+
+from seatunnel_core.control.cluster import Signer, called, unreachable
+from seatunnel_core.control.node_client import Answer, accepted
+from seatunnel_core.errors import PlatformError
 from seatunnel_core.server.agent.node_config import NodeConfig
 from seatunnel_core.server.state.records import JobRecord
+from seatunnel_core.server.transport.peer_client import PeerClient
 
 LARGEST_BODY = 10 * 1024 * 1024
 """Bytes of the body of any request."""
@@ -41,9 +43,12 @@ def bodies(orders: Sequence[Mapping[str, Any]]) -> Iterator[list[Mapping[str, An
 
 
 class Line(enum.Enum):
-    """What is asked for. Each line to a member carries one request at a time; its value is how long an answer takes."""
+    """What is asked for; the value is how long an answer may take."""
 
     JOIN = "join", 2.0
+    WORKER = "worker", 3.0
+    """A worker that joins a master, or a node that looks for one."""
+
     STATUS = "status", 2.0
     ORDER = "order", 30.0
     """Longer than a host may take to answer many orders."""
@@ -53,41 +58,37 @@ class Line(enum.Enum):
 
     MONITORING = "monitoring", 3.0
     SAVEPOINT = "savepoint", 60.0
+    FORWARD = "forward", 60.0
+    """A request of a user, on its way to the leader."""
 
     @property
     def answer_s(self) -> float:
-        """The longest time until an answer, in seconds."""
+        """The longest time until an answer is complete, in seconds."""
         return self.value[1]
 
 
 class Peers:
-    """Asks other members, with the cluster's secret."""
+    """Asks other members, with the cluster's secret.
+
+    Requests hold no threads and do not wait for each other, however many members hang. A request ends with the task
+    that waits for it.
+    """
 
     def __init__(self, config: NodeConfig) -> None:
         self._config = config
-        self._clients: dict[tuple[str, Line], ClusterClient] = {}
-        self._idle: dict[str, deque[ClusterClient]] = {}
-        """By member: clients that forwarded a request and know what to sign it with. Each has one request at a time."""
+        self._boots: dict[str, str] = {}
+        self._idle: dict[str, list[PeerClient]] = {}
+        """By member: the senders that have no request under way."""
 
-        self._asking = ThreadPoolExecutor(32, "peer")
-        self._forwarding = ThreadPoolExecutor(8, "forward")
-        self._reading = ThreadPoolExecutor(8, "read")
-        """For readers, who may ask members that hang: what leads the cluster never waits for them."""
-
-    def close(self) -> None:
-        """Wait for nothing any more."""
-        for pool in (self._asking, self._forwarding, self._reading):
-            pool.shutdown(wait=False, cancel_futures=True)
-
-    async def ask(self, member: str, line: Line, target: str, body: Any) -> Any:
-        """Return a member's answer to a POST.
+    async def ask(self, member: str, line: Line, target: str, body: Any, *, method: str = "POST") -> Any:
+        """Return the JSON value of a member's answer.
 
         Raises:
             SeaTunnelError: it refuses, or cannot be reached; then the cause is the operating system's error.
         """
-        client = self._clients.setdefault((member, line), self._client(member, line.answer_s))
-        pool = self._reading if line in (Line.MONITORING, Line.SAVEPOINT) else self._asking
-        return await asyncio.get_running_loop().run_in_executor(pool, client.ask, "POST", target, body)
+        encoded = b"" if method == "GET" else json.dumps(body).encode()
+        answer = await self._exchanged(member, line, method, target, encoded, "application/json")
+        return accepted(answer, called(self._config.cluster))
 
     async def forward(self, member: str, method: str, target: str, body: bytes, content_type: str) -> Answer:
         """Return a member's answer to a user's request.
@@ -95,31 +96,27 @@ class Peers:
         Raises:
             SeaTunnelError: it cannot be reached.
         """
-        return await asyncio.get_running_loop().run_in_executor(
-            self._forwarding, self._forwarded, member, method, target, body, content_type
-        )
-
-    def _forwarded(self, member: str, method: str, target: str, body: bytes, content_type: str) -> Answer:
-        idle = self._idle.setdefault(member, deque())
-        try:
-            client = idle.pop()
-        except IndexError:
-            client = self._client(member, 60.0)
-        try:
-            return client.exchange(method, target, body, content_type)
-        finally:
-            idle.append(client)
+        return await self._exchanged(member, Line.FORWARD, method, target, body, content_type)
 
     async def read(self, member: str, target: str, body: bytes) -> Answer:
-        """Return a member's answer to a POST of what people want to see, which waits for nothing else.
+        """Return a member's answer to a POST of what people want to see.
 
         Raises:
             SeaTunnelError: it cannot be reached.
         """
-        client = self._clients.setdefault((member, Line.READ), self._client(member, Line.READ.answer_s))
-        return await asyncio.get_running_loop().run_in_executor(
-            self._reading, client.exchange, "POST", target, body, "application/json"
-        )
+        return await self._exchanged(member, Line.READ, "POST", target, body, "application/json")
 
-    def _client(self, member: str, answer_s: float) -> ClusterClient:
-        return ClusterClient([member], self._config.cluster, self._config.secret, connect_s=2.0, answer_s=answer_s)
+    async def _exchanged(
+        self, member: str, line: Line, method: str, target: str, body: bytes, content_type: str
+    ) -> Answer:
+        idle = self._idle.setdefault(member, [])
+        config = self._config
+        client = idle.pop() if idle else PeerClient(member, Signer(config.cluster, config.secret, self._boots))
+        try:
+            return await client.exchange(method, target, body, content_type, answer_s=line.answer_s)
+        except (OSError, ValueError, HTTPException, h11.RemoteProtocolError, h11.LocalProtocolError) as error:
+            reason = getattr(error, "strerror", None) or str(error) or f"no answer within {line.answer_s:g} s"
+            failure = PlatformError(f"{called(config.cluster)} cannot be reached: {member}: {reason}")
+            raise unreachable(failure, [(member, error)]) from error
+        finally:
+            idle.append(client)

@@ -7,15 +7,13 @@ leader. When no master can be reached for a while, it ends with its children.
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NoReturn, TypeVar
+from collections.abc import Iterable, Mapping
+from typing import Any, NoReturn
 
 from attrs import define, frozen
 
 from seatunnel_core import stored
 from seatunnel_core.clock import wall_clock
-from seatunnel_core.control.cluster import ClusterClient
 from seatunnel_core.control.signing import Doorkeeper
 from seatunnel_core.errors import SeaTunnelError, StoredValueError
 from seatunnel_core.server.agent import answers
@@ -23,7 +21,7 @@ from seatunnel_core.server.agent.asides import Asides
 from seatunnel_core.server.agent.cluster_logs import ClusterLogs
 from seatunnel_core.server.agent.machine import ClockDifference, Machine
 from seatunnel_core.server.agent.node_config import NodeConfig
-from seatunnel_core.server.agent.peers import Peers
+from seatunnel_core.server.agent.peers import Line, Peers
 from seatunnel_core.server.errors import ClusterError, RequestError
 from seatunnel_core.server.metrics.figures import Figures
 from seatunnel_core.server.spark_children.spark_workers import Place, SparkWorkers
@@ -34,11 +32,8 @@ JOIN_S = 1.0
 SEARCH_S = 10.0
 """Between two searches of the configured members, once a master is known."""
 
-ANSWER_S = 3.0
 KEEP_S = 75.0
 """So long a Spark worker outlives the last answer of its master. A killed agent's host goes on for a minute."""
-
-Value = TypeVar("Value")
 
 
 @frozen(kw_only=True)
@@ -168,9 +163,9 @@ class WorkerAgent:
         self.machine = Machine()
         self.asides = Asides(config)
         self._clock = ClockDifference()
-        self._asking = ThreadPoolExecutor(8, "ask")
-        self._searching = ThreadPoolExecutor(8, "search")
-        self._clients: dict[str, ClusterClient] = {}
+        self._joining: dict[str, asyncio.Task[None]] = {}
+        """By member: a request that is under way."""
+
         self.figures = Figures(self)  # type: ignore[arg-type] # of which a worker has all that is asked
         self._stopping = asyncio.Event()
 
@@ -185,7 +180,7 @@ class WorkerAgent:
         search = asyncio.create_task(self._search())
         try:
             while not await self._stops_within(JOIN_S):
-                await asyncio.gather(*(self._join(each, self._asking) for each in self._joined.known()))
+                self._join_all(self._joined.known())
                 now = time.monotonic()
                 self._joined.forget(now)
                 if self._joined.is_orphaned(now):
@@ -193,7 +188,9 @@ class WorkerAgent:
                 if self._spark is not None:
                     self._spark.supervise(self._joined.places())
         finally:
-            search.cancel()
+            for task in (search, *self._joining.values()):
+                task.cancel()
+            await asyncio.gather(search, *self._joining.values(), return_exceptions=True)
 
     async def _stops_within(self, seconds: float) -> bool:
         try:
@@ -212,13 +209,20 @@ class WorkerAgent:
     async def _search(self) -> None:
         """Ask configured members, which may hang, apart from the masters that are known to answer."""
         while True:
-            await asyncio.gather(*(self._join(each, self._searching) for each in self._joined.others()))
+            self._join_all(self._joined.others())
             await asyncio.sleep(SEARCH_S if self._joined.known() else JOIN_S)
 
-    async def _join(self, member: str, pool: ThreadPoolExecutor) -> None:
-        client, sent = self._clients.setdefault(member, self.client_of(member, answer_s=ANSWER_S)), wall_clock()
+    def _join_all(self, members: Iterable[str]) -> None:
+        """Ask members, each by itself: one that hangs delays no other. One that has a request is not asked again."""
+        for member in members:
+            if member not in self._joining:
+                task = self._joining[member] = asyncio.create_task(self._join(member))
+                task.add_done_callback(lambda _, each=member: self._joining.pop(each, None))  # type: ignore[misc]
+
+    async def _join(self, member: str) -> None:
+        sent = wall_clock()
         try:
-            welcome = await self._in(pool, self._welcomed_by, client)
+            welcome = await self._welcomed_by(member)
         except (SeaTunnelError, StoredValueError) as error:
             logger.debug("%s is no master that this worker can join now: %s", member, error)
         else:
@@ -226,11 +230,12 @@ class WorkerAgent:
             if welcome.clock is not None and member == welcome.leader:
                 self._clock.note(member, welcome.clock, sent, wall_clock())
 
-    def _welcomed_by(self, client: ClusterClient) -> Welcome:
+    async def _welcomed_by(self, member: str) -> Welcome:
         if self._spark is not None:
             request = {"address": self.address, "slots": self.config.offered or self.config.slots}
-            return Welcome.of(client.ask("POST", "/internal/v1/workers", request))
-        return Welcome.of_members(client.ask("GET", "/internal/v1/members"))
+            return Welcome.of(await self.peers.ask(member, Line.WORKER, "/internal/v1/workers", request))
+        found = await self.peers.ask(member, Line.WORKER, "/internal/v1/members", None, method="GET")
+        return Welcome.of_members(found)
 
     def stop(self) -> None:
         """End ``run``."""
@@ -240,18 +245,8 @@ class WorkerAgent:
         """End the children; a worker has no host that could be left."""
         if self._spark is not None:
             self._spark.end()
-        self.peers.close()
-        for pool in (self._asking, self._searching):
-            pool.shutdown(wait=False, cancel_futures=True)
-
-    async def _in(self, pool: ThreadPoolExecutor, function: Callable[..., Value], *arguments: Any) -> Value:
-        return await asyncio.get_running_loop().run_in_executor(pool, function, *arguments)
 
     # -- what HTTP asks ---------------------------------------------------------------------------------------------
-
-    def client_of(self, member: str, *, answer_s: float = 60.0) -> ClusterClient:
-        """Return a client of one member, which signs with the cluster's secret."""
-        return ClusterClient([member], self.config.cluster, self.config.secret, connect_s=2.0, answer_s=answer_s)
 
     def _nodes(self) -> tuple[str, ...]:
         newest = self._joined.newest()

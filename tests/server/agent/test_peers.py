@@ -20,6 +20,7 @@ class Member(ThreadingHTTPServer):
     """A member that lets in who knows the secret, and holds up a request for ``/slow``."""
 
     daemon_threads = True
+    request_queue_size = 128  # as of a node
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
@@ -67,10 +68,8 @@ def member() -> Iterator[Member]:
 
 
 @pytest.fixture
-def peers(tmp_path: Path) -> Iterator[Peers]:
-    found = Peers(evolve(config(tmp_path), secret=SECRET))
-    yield found
-    found.close()
+def peers(tmp_path: Path) -> Peers:
+    return Peers(evolve(config(tmp_path), secret=SECRET))
 
 
 async def forwarded(peers: Peers, member: Member, body: bytes, target: str = "/fast") -> bytes:

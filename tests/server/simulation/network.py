@@ -6,19 +6,20 @@ What arrives is answered by the handlers of the real REST interface.
 import asyncio
 import contextvars
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from attrs import define
+from attrs import define, field
+from starlette.requests import ClientDisconnect
 
 from seatunnel_core import stored
-from seatunnel_core.control.node_client import NoLeaderError
+from seatunnel_core.control.node_client import Answer, NoLeaderError
 from seatunnel_core.errors import PlatformError, SeaTunnelError, StoredValueError, UsageError
 from seatunnel_core.server.agent.agent import Agent
 from seatunnel_core.server.agent.node_config import NodeConfig
 from seatunnel_core.server.agent.peers import Line
 from seatunnel_core.server.errors import RequestError
-from seatunnel_core.server.rest import internal
+from seatunnel_core.server.rest import forwarding, internal
 from seatunnel_core.server.rest.application import USER_ROUTES
 from seatunnel_core.server.rest.forwarding import FORWARDED
 from seatunnel_core.server.rest.route import Route
@@ -37,10 +38,18 @@ class Exchange:
     """A request under way, as its receiver knows it."""
 
     answer: "asyncio.Future[tuple[int, bytes]]"
+    query_params: Mapping[str, str] = field(factory=dict)
+    method: str = "POST"
+    headers: Mapping[str, str] = field(factory=dict)
 
     async def is_disconnected(self) -> bool:
         """Return whether its sender has left; the real one knows by the end of the connection."""
         return self.answer.done()
+
+    async def receive(self) -> dict[str, str]:
+        """Wait until the sender has left."""
+        await asyncio.wait({self.answer})
+        return {"type": "http.disconnect"}
 
 
 class Network:
@@ -86,7 +95,8 @@ class Network:
     def _begin(self, machine: "Machine", sender: str, target: str, body: bytes, answer: Any) -> None:
         """Have a request answered by the process that it has reached, when that runs."""
         call = self._answer
-        arguments = machine, sender, target, body, Exchange(answer)
+        query = {FORWARDED: "1"} if FORWARDED in target else {}
+        arguments = machine, sender, target, body, Exchange(answer, query)
         self._world.loop.call_soon(lambda: self._world.loop.create_task(call(*arguments)))
 
     async def _answer(self, machine: "Machine", sender: str, target: str, body: bytes, exchange: Exchange) -> None:
@@ -107,16 +117,15 @@ class Network:
 
     async def _handled(self, agent: Agent, target: str, body: bytes, exchange: Exchange) -> tuple[int, Any]:
         """Do what the endpoint of the REST interface does."""
-        path, _, query = target.partition("?")
+        path = target.partition("?")[0]
         route = ROUTES[path]
         try:
             if route.to_leader and agent.state is None:
-                if agent.leader() in ("", agent.address) or query:
-                    raise RequestError("the cluster has no leader now: try again", status=503)
-                forwarded = f"{path}?{FORWARDED}=1"
-                status, answered = await self.exchange(agent.address, agent.leader(), forwarded, body, 60.0)
+                status, answered, _ = await forwarding.forwarded(agent, exchange, path, body)
                 return status, json.loads(answered)
             return 200, await route.handler(agent, exchange, body)
+        except ClientDisconnect:
+            return 400, {}
         except RequestError as error:
             return error.status, {"message": str(error)}
         except (UsageError, StoredValueError) as error:
@@ -181,8 +190,10 @@ class Peers:
         self._address = f"{config.host}:{config.port}"
         self._lines: dict[tuple[str, Line], asyncio.Lock] = {}
 
-    def close(self) -> None:
-        """Do nothing."""
+    async def forward(self, member: str, _method: str, target: str, body: bytes, _content_type: str) -> Answer:
+        """Return a member's answer to a user's request."""
+        status, answered = await self.network.exchange(self._address, member, target, body, Line.FORWARD.answer_s)
+        return Answer(status, answered, "application/json")
 
     async def ask(self, member: str, line: Line, target: str, body: Any) -> Any:
         """Return a member's answer; each line to it carries one request at a time."""
