@@ -7,12 +7,13 @@ A value may be a reference instead of the secret itself::
     fs.s3a.secret.key: secret://vault/kv/s3#key     # what a store of secrets has, see ``secret_store``
 
 ``${NAME}`` is understood for every key. ``file:///`` and ``secret://`` are read only for keys that hold a secret:
-``fs.defaultFS: file:///`` and paths mean what they say. What a reference gives is never looked at again.
+``fs.defaultFS: file:///`` and paths mean what they say. What a reference gives is never resolved again: a caller that
+has resolved a value itself marks the result as ``Resolved``.
 """
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from seatunnel_storage_api.errors import StorageConfigurationError
@@ -20,6 +21,16 @@ from seatunnel_storage_api.secret_store import SCHEME, fetched
 
 HIDDEN = "***"
 """Replaces a secret in all output."""
+
+SHORTEST_MASKED = 4
+"""Length in characters. Replacing a shorter secret would reveal it: it occurs by chance in most texts."""
+
+
+class Resolved(str):
+    """A text that refers to nothing, whatever it looks like: the value of a variable, or a text from code."""
+
+    __slots__ = ()
+
 
 _SPEAKS_OF_ONE = re.compile(
     r"pass|pwd|secret|token|credential|auth|key|signature|(?<![a-z])sas(?![a-z])|connection[._-]?string", re.IGNORECASE
@@ -29,6 +40,9 @@ _NAMES_SOMETHING_ELSE = re.compile(
     r"|(path|file|location|folder|dir)$",
     re.IGNORECASE,
 )
+_NAME_OF_ONE = r"""(?i:pass|pwd|secret|token|credential|auth|key)[\w.-]*["']?\s*[=:]\s*["']?"""
+"""What stands before a secret in texts such as ``password=x`` and ``"token": "x"``."""
+
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _FILE = "file:///"
 _LOGIN = re.compile(r"(?<=://)[^/?#\s]*@")
@@ -56,6 +70,25 @@ def shown(key: str, value: str) -> str:
     return _LOGIN.sub(f"{HIDDEN}@", value)
 
 
+def masked(text: str, secrets: Iterable[str]) -> str:
+    """Return a text, such as a driver's message, with ``***`` in place of each secret.
+
+    The longest secret is replaced first, so that no part of it is left when it contains another one. A secret of fewer
+    than four characters is replaced only where the text itself marks it as one: in a login, and behind a name such as
+    ``password=``. Anywhere else, replacing it would show which letters it consists of.
+    """
+    for secret in sorted(set(filter(None, secrets)), key=len, reverse=True):
+        if len(secret) >= SHORTEST_MASKED:
+            text = text.replace(secret, HIDDEN)
+        else:
+            text = re.sub(rf"({_NAME_OF_ONE}){re.escape(secret)}(?!\w)|(?<=:){re.escape(secret)}(?=@)", _marked, text)
+    return text
+
+
+def _marked(place: re.Match[str]) -> str:
+    return f"{place[1] or ''}{HIDDEN}"
+
+
 def resolved(configuration: Mapping[str, str], environment: Mapping[str, str] | None = None) -> dict[str, str]:
     """Return a copy of the configuration with every reference replaced by what it refers to.
 
@@ -78,7 +111,7 @@ def resolve(key: str, value: str, environment: Mapping[str, str] | None = None, 
 
     Args:
         key: The key of the value; its name decides whether the value may name a file.
-        value: The value as it is written.
+        value: The value as it is written; a ``Resolved`` is returned as it is.
         environment: Used instead of the environment of the process.
         secret: Whether the value is a secret, if that is known better than from the key's name.
 
@@ -101,8 +134,20 @@ def resolve(key: str, value: str, environment: Mapping[str, str] | None = None, 
     return known
 
 
+def begins_reference(text: str) -> bool:
+    """Return whether a text begins as a reference to a file or to a store does; variables may follow."""
+    return text.startswith((_FILE.removesuffix("/"), SCHEME))
+
+
+def refers(value: str) -> bool:
+    """Return whether a text is a reference to a file or to a store of secrets, if a secret may stand at its place."""
+    return not isinstance(value, Resolved) and value.startswith((_FILE, SCHEME))
+
+
 def _refers(value: str, *, secret: bool) -> bool:
-    return _VARIABLE.fullmatch(value) is not None or (secret and value.startswith((_FILE, SCHEME)))
+    if isinstance(value, Resolved):
+        return False
+    return _VARIABLE.fullmatch(value) is not None or (secret and refers(value))
 
 
 def _assigns_secret(value: str) -> bool:

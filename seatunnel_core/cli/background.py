@@ -3,7 +3,7 @@
 import json
 import os
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,7 +22,8 @@ def run_in_background(arguments: "RunArguments") -> int:
     The job's output goes to a file. If the job ends before it has begun, the output is printed and the job's exit code
     returned.
     """
-    begun_before = begun_before_this(arguments, read_job(arguments))
+    request = read_job(arguments)
+    begun_before = begun_before_this(arguments, request)
     job_id = arguments.restore or arguments.set_job_id or begun_before or new_job_id()
     output = log_folder(os.environ) / f"{job_id}.out"
     output.parent.mkdir(parents=True, exist_ok=True)
@@ -42,7 +43,7 @@ def run_in_background(arguments: "RunArguments") -> int:
         code = job.wait()
         print(output.read_text(encoding="utf-8", errors="replace"), end="")
         return code
-    print(_summary(arguments, job_id, job.pid, output))
+    print(_summary(arguments, job_id, job.pid, output, request.secrets))
     job.returncode = 0  # it is nobody's child any more, and Popen need not warn that it still runs
     return 0
 
@@ -66,8 +67,8 @@ def _start(command: Sequence[str], output: Path, *, keep: int) -> "subprocess.Po
         )
 
 
-def _summary(arguments: "RunArguments", job_id: str, pid: int, output: Path) -> str:
-    resume = resume_command(arguments.typed, job_id)
+def _summary(arguments: "RunArguments", job_id: str, pid: int, output: Path, secrets: Collection[str]) -> str:
+    resume = resume_command(arguments.typed, job_id, secrets)
     if arguments.log_format == "json":
         return json.dumps({"job": job_id, "process": pid, "output": str(output), "resume": resume})
     seatunnel = program()[-1] if len(program()) == 1 else " ".join(program())

@@ -5,9 +5,12 @@ from typing import TYPE_CHECKING
 from attrs import frozen
 
 from seatunnel_core.claiming.increments import job_to_go_on_with
+from seatunnel_core.cli.terminal.command_line import hide_values
 from seatunnel_core.config.engine import EngineConfig, load_engine
 from seatunnel_core.config.job_file import RawJob, load_job
 from seatunnel_core.config.variables import Variables
+from seatunnel_core.planning.variable_uses import secret_variables
+from seatunnel_core.registry import lookup
 
 if TYPE_CHECKING:
     from seatunnel_core.cli.arguments import RunArguments
@@ -19,6 +22,8 @@ class Request:
 
     raw: RawJob
     engine: EngineConfig
+    secrets: frozenset[str] = frozenset()
+    """Names of the variables of ``-i`` whose values are used as secrets."""
 
 
 def read_job(arguments: "RunArguments") -> Request:
@@ -27,10 +32,11 @@ def read_job(arguments: "RunArguments") -> Request:
     Raises:
         UsageError: They are wrong; the message lists every problem.
     """
+    secrets = secret_variables(arguments.config, arguments.variables, lookup) if arguments.variables else frozenset()
+    hide_values({arguments.variables[name] for name in secrets})
     engine = load_engine(arguments.engine_config, strict=arguments.strict)
-    return Request(
-        raw=load_job(arguments.config, Variables(arguments.variables), strict=arguments.strict), engine=engine
-    )
+    raw = load_job(arguments.config, Variables(arguments.variables), strict=arguments.strict)
+    return Request(raw=raw, engine=engine, secrets=secrets)
 
 
 def begun_before_this(arguments: "RunArguments", request: Request) -> str | None:

@@ -4,9 +4,9 @@ import os
 import shlex
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
-from seatunnel_storage_api.secret import shown
+from seatunnel_storage_api.secret import HIDDEN, shown
 
 _WITH_VALUE = (
     "-r",
@@ -21,11 +21,16 @@ _WITH_VALUE = (
 _ALONE = ("--retract", "--accept-duplicates", "--allow-non-restored-state", "--take-over")
 
 
-def resume_command(typed: Sequence[str], job_id: str) -> str:
+def resume_command(typed: Sequence[str], job_id: str, secrets: Collection[str] = ()) -> str:
     """Return the command that resumes a job: the arguments as typed, with ``-r JOB_ID`` at the end.
 
     Options that choose an id or where to start are left out: once the job has begun, they are done or stored in its
-    manifest. The value of a variable whose name suggests a secret is not repeated, because it would end up in a log.
+    manifest. The values of secrets are not repeated, because they would end up in a log.
+
+    Args:
+        typed: the arguments of this process.
+        job_id: the id of the job.
+        secrets: names of variables whose values are used as secrets. A name that suggests a secret needs not be here.
     """
     kept: list[str] = []
     arguments = iter(typed)
@@ -37,11 +42,11 @@ def resume_command(typed: Sequence[str], job_id: str) -> str:
         elif argument in _ALONE or (argument.startswith("-r") and not argument.startswith("--")):
             continue
         elif argument in ("-i", "--variable"):
-            kept += [argument, _hidden(next(arguments, ""))]
+            kept += [argument, _hidden(next(arguments, ""), secrets)]
         elif flag == "--variable":
-            kept.append(f"{flag}={_hidden(argument.removeprefix('--variable='))}")
+            kept.append(f"{flag}={_hidden(argument.removeprefix('--variable='), secrets)}")
         elif argument.startswith("-i") and not argument.startswith("--"):
-            kept.append(f"-i{_hidden(argument.removeprefix('-i'))}")
+            kept.append(f"-i{_hidden(argument.removeprefix('-i'), secrets)}")
         else:
             kept.append(argument)
     return shlex.join([*program(), *kept, "-r", job_id])
@@ -60,6 +65,6 @@ def program() -> list[str]:
     return [name] if found is not None and os.path.samefile(found, started) else [started]
 
 
-def _hidden(variable: str) -> str:
+def _hidden(variable: str, secrets: Collection[str]) -> str:
     name, _, value = variable.partition("=")
-    return f"{name}={shown(name, value)}"
+    return f"{name}={HIDDEN if name in secrets else shown(name, value)}"

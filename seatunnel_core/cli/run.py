@@ -52,7 +52,7 @@ def _run_and_watch(
 ) -> JobReport:
     begun_before = begun_before_this(arguments, request)
     job_id = arguments.restore or arguments.set_job_id or begun_before or new_job_id()
-    resume = resume_command(arguments.typed, job_id)
+    resume = resume_command(arguments.typed, job_id, request.secrets)
     name = arguments.name or request.raw.env[JOB_NAME]
     if begun_before is not None:
         display.say(f"The last job of this name, {job_id}, has not ended. This goes on with it.")

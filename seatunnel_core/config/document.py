@@ -5,6 +5,8 @@ from typing import Any
 
 from attrs import evolve, field, frozen
 
+from seatunnel_storage_api.secret import Resolved, refers
+
 
 @frozen
 class Position:
@@ -172,4 +174,6 @@ def from_code(value: Any, position: Position = CODE) -> Value:
         return Items(tuple(from_code(part, position) for part in value), position)
     if isinstance(value, bool):
         return Scalar(value, "true" if value else "false", position)
+    if isinstance(value, str) and "${" in value and not refers(value):
+        value = Resolved(value)  # code has variables of its own: nothing in a text of it is resolved
     return Scalar(value, "null" if value is None else str(value), position)

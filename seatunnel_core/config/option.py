@@ -11,6 +11,7 @@ from attrs import evolve, field, frozen
 from seatunnel_core.config import json_shape
 from seatunnel_core.config.document import dotted
 from seatunnel_core.config.json_shape import Shape
+from seatunnel_storage_api.secret import Resolved
 
 T = TypeVar("T")
 
@@ -237,7 +238,7 @@ def _flat(block: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str
         if isinstance(part, Mapping):
             yield from _flat(part, f"{prefix}{key}.")
         elif part is not None:
-            yield dotted(prefix, str(key)), _text(part)
+            yield dotted(prefix, str(key)), part if isinstance(part, Resolved) else _text(part)
 
 
 def _object_name(value: Any, wanted: str = 'expected an object as "package.module:name"') -> str:

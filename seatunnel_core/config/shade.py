@@ -22,6 +22,7 @@ from attrs import evolve, frozen
 from seatunnel_core.config.document import Block, Entry, Items, Scalar, Value, dotted
 from seatunnel_core.config.variables import has_variable
 from seatunnel_core.errors import UsageError
+from seatunnel_storage_api.secret import Resolved, refers
 
 GROUP = "seatunnel.config_shade"
 NO_SHADE = "default"
@@ -105,10 +106,11 @@ class Shading:
         """
 
         def decrypt(key: str, scalar: Scalar) -> Scalar:
-            if has_variable(scalar.text):
+            if not isinstance(scalar.value, Resolved) and has_variable(scalar.text):
                 return scalar
             try:
-                return _text(scalar, self.shade.decrypt(scalar.text))
+                clear = self.shade.decrypt(scalar.text)
+                return _text(scalar, clear if refers(clear) else Resolved(clear))
             except (ValueError, binascii.Error):
                 problem(key, scalar)
                 return scalar

@@ -24,6 +24,7 @@ from seatunnel_core.config.hocon_tree import (
 from seatunnel_core.config.problem import Problem, Problems
 from seatunnel_core.config.variables import RESERVED, Variables, filled_scalar, stays
 from seatunnel_core.errors import ConfigError
+from seatunnel_storage_api.secret import Resolved, begins_reference
 
 _MAX_STEPS = 96
 """How deep values may lead to values: nesting and chains of substitutions together."""
@@ -182,7 +183,7 @@ class _Resolver:
             return Scalar(f"${{{name}}}", f"${{{name}}}", self.place(node.offset))
         given = self.variables.given.get(name)
         if given is not None:
-            return Scalar(given, given, self.place(node.offset))
+            return self._given(given, node)
         value = self._lookup(node)
         if value is not None:
             return self._weighed(value, node.offset)
@@ -190,7 +191,7 @@ class _Resolver:
             return self._kept(node, name)
         known = self.variables.environment.get(name) if stays(name) else self.variables.around(name)
         if known is not None:
-            return Scalar(known, known, self.place(node.offset))
+            return self._given(known, node)
         if node.default is not None:
             return self.node(node.default)
         if node.optional:
@@ -199,6 +200,10 @@ class _Resolver:
             message, suggestion = self.variables.missing(name, self.keys)
             self.problems.error(message, self.place(node.offset), suggestion)
         return Scalar(f"${{{name}}}", f"${{{name}}}", self.place(node.offset))
+
+    def _given(self, value: str, node: Substitution) -> Scalar:
+        """Return the value of a variable, which is not resolved again."""
+        return Scalar(Resolved(value), Resolved(value), self.place(node.offset))
 
     def _kept(self, node: Substitution, name: str) -> Scalar:
         """Return a substitution as text, which means the same in quotes; report ``${?…}``, which has no such form."""
@@ -268,6 +273,8 @@ class _Resolver:
         if len(present) == 1 and solid:
             return present[0]
         text = "".join(value.text for value in present)
+        if any(isinstance(value.value, Resolved) for value in present) and not _is_reference(present[0]):
+            text = Resolved(text)
         return Scalar(text, text, self.place(node.offset))
 
     def _joined(self, solid: list[Value], node: Concatenation) -> Value:
@@ -289,6 +296,11 @@ class _Resolver:
 
     def error(self, message: str, offset: int) -> ConfigError:
         return ConfigError(str(Problem(message, self.place(offset))))
+
+
+def _is_reference(scalar: Scalar) -> bool:
+    """Return whether the file writes a reference to a secret that begins with this text."""
+    return not isinstance(scalar.value, Resolved) and begins_reference(scalar.text)
 
 
 def _that_count(values: list[Node]) -> list[Node]:

@@ -10,7 +10,7 @@ from seatunnel_core.config.document import Block, Items, Position, Scalar, Value
 from seatunnel_core.config.option import MAP, Keys, Option, Options
 from seatunnel_core.config.problem import Problems, nearest
 from seatunnel_storage_api.errors import StorageConfigurationError
-from seatunnel_storage_api.secret import resolve
+from seatunnel_storage_api.secret import Resolved, refers, resolve
 from seatunnel_storage_api.secret_store import SCHEME
 
 
@@ -192,7 +192,7 @@ def _take_entries(
 def _written(option: Option[Any], found: _Found) -> Any:
     """Return the value as it stands in the file; a secret that is kept elsewhere is fetched, if it is of any use."""
     value = plain(found.value, textual=option.type.textual)
-    if not option.secret and isinstance(value, str) and value.startswith(SCHEME):
+    if not option.secret and isinstance(value, str) and value.startswith(SCHEME) and refers(value):
         raise StorageConfigurationError(
             f"the value of {found.key!r} is {value}, and {found.key!r} is no secret: it is shown and stored. Write it "
             "here, or as ${NAME}"
@@ -218,7 +218,8 @@ def _collect(found: _Found, free: dict[str, str], problems: Problems) -> None:
         problems.error(f"{found.key!r} takes a text or a number", found.value.position)
     elif found.value.value is not None:
         try:
-            free[found.key] = resolve(found.key, found.value.text)
+            value = found.value.value
+            free[found.key] = resolve(found.key, value if isinstance(value, Resolved) else found.value.text)
         except StorageConfigurationError as error:
             problems.error(str(error), found.value.position)
 

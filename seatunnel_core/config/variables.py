@@ -13,7 +13,7 @@ from attrs import define, evolve, field, frozen
 from seatunnel_core.config.document import Block, Entry, Items, Position, Scalar, Value
 from seatunnel_core.config.problem import Problems, nearest
 from seatunnel_core.errors import UsageError
-from seatunnel_storage_api.secret import holds_secret
+from seatunnel_storage_api.secret import Resolved, begins_reference, holds_secret
 
 RESERVED = frozenset(
     {
@@ -106,6 +106,11 @@ def stays(name: str) -> bool:
     return name in RESERVED or _FILLED_BY_SINKS.fullmatch(name) is not None
 
 
+def is_place(key: str) -> bool:
+    """Return whether the value of a key is an address, or a list of addresses."""
+    return _OF_PLACES.search(key) is not None
+
+
 def is_secret_place(keys: Sequence[str]) -> bool:
     """Return whether the value to which these keys lead is a secret, or is shown and stored as if it were one."""
     return any(holds_secret(key) or _HOLDING_SECRETS.search(key) for key in keys)
@@ -132,7 +137,8 @@ def filled(value: Value, variables: Variables, problems: Problems, keys: Sequenc
 def filled_scalar(scalar: Scalar, variables: Variables, problems: Problems, keys: Sequence[str] = ()) -> Scalar:
     """Return a value of a file with the variables inside its text replaced, each only once.
 
-    The value of a variable is not searched again: a password may contain ``${``. A text that consists of an unknown
+    The value of a variable is not resolved again, neither here nor later: a password may contain ``${`` or begin with
+    ``secret://``. A text that consists of an unknown
     variable is an error, and so is one with an unknown variable in it that is a secret, an address or a header. Any
     other text that merely contains ``${…}`` stays, with a warning, because it may mean something to the system that
     reads it.
@@ -145,25 +151,29 @@ def filled_scalar(scalar: Scalar, variables: Variables, problems: Problems, keys
     """
     if isinstance(scalar.value, str) and "${" in scalar.value:
         text = _text_filled(scalar.value, scalar.position, variables, problems, keys)
-        return scalar if text == scalar.value else Scalar(text, text, scalar.position)
+        return scalar if text is scalar.value else Scalar(text, text, scalar.position)
     return scalar
 
 
 def _goes_to_a_service(text: str, keys: Sequence[str]) -> bool:
     """Return whether a text is a secret, an address or part of a header."""
-    return _ADDRESS.match(text) is not None or any(holds_secret(key) or _OF_PLACES.search(key) for key in keys)
+    return _ADDRESS.match(text) is not None or any(holds_secret(key) or is_place(key) for key in keys)
 
 
 def _text_filled(text: str, position: Position, variables: Variables, problems: Problems, keys: Sequence[str]) -> str:
+    filled = False
+
     def replacement(match: re.Match[str]) -> str:
+        nonlocal filled
         name, default = match[1].strip(), match[2]
         if variables.kept or stays(name):
             return match[0]
         known = variables.value(name)
-        if known is None and default is not None:
-            known = default.strip().strip("\"'")
         if known is not None:
+            filled = True
             return known
+        if default is not None:
+            return default.strip().strip("\"'")
         if name in variables.placeholders:
             return match[0]
         message, suggestion = variables.missing(name, keys)
@@ -175,7 +185,10 @@ def _text_filled(text: str, position: Position, variables: Variables, problems: 
             problems.warn(f"{message}, so the text keeps it", position, suggestion)
         return match[0]
 
-    return _PLACEHOLDER.sub(replacement, text)
+    found = _PLACEHOLDER.sub(replacement, text)
+    if found == text and not filled:
+        return text
+    return Resolved(found) if filled and not begins_reference(text) else found
 
 
 # -- values that are kept elsewhere ----------------------------------------------------------------------------------

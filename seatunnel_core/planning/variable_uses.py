@@ -2,14 +2,18 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from seatunnel_core.config.document import Block, Items, Position, Scalar, Value
-from seatunnel_core.config.file import parse
+from seatunnel_core.config.file import parse, read_text
+from seatunnel_core.config.job_file import RawBlock, read_sections
 from seatunnel_core.config.problem import Problems
-from seatunnel_core.config.variables import Variables, is_secret_place
-from seatunnel_core.errors import ConfigError
+from seatunnel_core.config.variables import Variables, is_place, is_secret_place
+from seatunnel_core.errors import ConfigError, SeaTunnelError
+from seatunnel_storage_api.secret import SHORTEST_MASKED
 
 _MARK = "\ue000{}\ue001"
 """Stands for the value of a variable: characters of no job."""
@@ -42,7 +46,28 @@ class Use:
     is_secret: bool
 
 
-def uses(text: str, name: str, given: Mapping[str, str], environment: Mapping[str, str]) -> tuple[Use, ...]:
+class Plugins(Protocol):
+    """Finds the plugins that a job names, as ``Registry`` of the planner does."""
+
+    def source(self, identifier: str) -> type[Any]:
+        """Return the class of a source."""
+
+    def transform(self, identifier: str) -> type[Any]:
+        """Return the class of a transform."""
+
+    def sink(self, identifier: str) -> type[Any]:
+        """Return the class of a sink."""
+
+
+def uses(
+    text: str,
+    name: str,
+    given: Mapping[str, str],
+    environment: Mapping[str, str],
+    *,
+    plugins: Plugins | None = None,
+    folder: Path | None = None,
+) -> tuple[Use, ...]:
     """Return where a job uses variables that have a value; nothing of a text that cannot be parsed.
 
     A place is a secret below a key that holds one or in a header, in the login of an address, and behind the name of a
@@ -54,15 +79,50 @@ def uses(text: str, name: str, given: Mapping[str, str], environment: Mapping[st
         name: a name of a file of its format.
         given: variables that win over those which the file itself defines.
         environment: variables behind these.
+        plugins: to know the options that plugins declare to be secret, whatever their names.
+        folder: the folder of the job's file, for the files that it includes.
     """
     values = [*given.items(), *((key, value) for key, value in environment.items() if key not in given)]
     marks = {key: _MARK.format(number) for number, (key, _) in enumerate(values)}
     variables = Variables({key: marks[key] for key in given}, {key: marks[key] for key in environment})
     try:
-        tree = parse(text, name, variables, Problems())
+        tree = parse(text, name, variables, Problems(), folder=folder)
     except ConfigError:
         return ()  # whoever reads the job says why
-    return tuple(_uses(tree, (), values))
+    declared = () if plugins is None else _in_declared_secrets(tree, name, plugins, values)
+    return (*_uses(tree, (), values), *declared)
+
+
+def secret_variables(path: Path, given: Mapping[str, str], plugins: Plugins) -> frozenset[str]:
+    """Return the names of the given variables whose values a job file uses as secrets, or contain such a value.
+
+    Raises:
+        ConfigError: the file cannot be read.
+    """
+    found = uses(read_text(path), str(path), given, {}, plugins=plugins, folder=path.parent)
+    secrets = {given[use.name] for use in found if use.is_secret} - {""}
+    parts = [secret for secret in secrets if len(secret) >= SHORTEST_MASKED]
+    return frozenset(
+        name for name, value in given.items() if value in secrets or any(secret in value for secret in parts)
+    )
+
+
+def _in_declared_secrets(tree: Block, name: str, plugins: Plugins, values: Sequence[tuple[str, str]]) -> Iterator[Use]:
+    """Yield the uses in options that plugins declare to be secret, except addresses and blocks."""
+    for raw in read_sections(tree, name, Problems())[1]:
+        for entry in raw.block:
+            if entry.key in _secret_options(raw, plugins):
+                for use in _uses(entry.value, (raw.kind.value, raw.identifier, entry.key), values):
+                    yield evolve(use, is_secret=True)
+
+
+def _secret_options(raw: RawBlock, plugins: Plugins) -> frozenset[str]:
+    try:
+        declared = getattr(plugins, raw.kind.value)(raw.identifier).declared
+    except SeaTunnelError:
+        return frozenset()  # whoever plans the job says why
+    secret = (option for option in declared if option.secret and not option.type.nested and not is_place(option.key))
+    return frozenset(name for option in secret for name in (option.key, *option.aliases))
 
 
 def refuse_secrets(text: str, name: str, given: Mapping[str, str], problems: Problems) -> None:

@@ -1,12 +1,18 @@
 """The command that goes on with a job has to work as it is printed."""
 
 import shlex
+import subprocess
 import sys
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from seatunnel_core.cli.arguments import RunArguments, parse
 from seatunnel_core.cli.resume import program, resume_command
+from seatunnel_core.config.option import STRING, Option
+from seatunnel_core.errors import UsageError
+from seatunnel_core.planning.variable_uses import secret_variables
 
 
 @pytest.fixture(autouse=True)
@@ -39,6 +45,54 @@ def test_the_value_of_a_secret_is_not_repeated(typed: list[str]) -> None:
     assert "db.password=***" in command
     assert "x1 " not in command
     assert "day=x1y" in command
+
+
+def test_a_value_that_is_used_as_a_secret_is_not_repeated(tmp_path: Path) -> None:
+    """``PW`` and ``hook`` do not speak of a secret, and their values were shown."""
+    job = tmp_path / "job.conf"
+    job.write_text(
+        "source { Jdbc { password = ${PW}, user = ${user}, url = "
+        '"jdbc:mysql://${host}/x?sslkeyPassword=${ssl}", query = "select ${PW2}" } }\n'
+        'sink { Quiet { hook = "https://${hook}", address = ${host} } }'
+    )
+    given = {"PW": "hunter2", "user": "hunter2", "host": "db", "ssl": "s", "PW2": "1", "hook": "x1", "day": "hunter22"}
+    secrets = secret_variables(job, given, _Plugins)
+    assert secrets == {"PW", "user", "ssl", "hook", "day"}
+    typed = [word for name, value in given.items() for word in ("-i", f"{name}={value}")]
+    command = resume_command(["-c", "j", *typed], "42", secrets)
+    assert command == (
+        "seatunnel -c j -i 'PW=***' -i 'user=***' -i host=db -i 'ssl=***' -i PW2=1 -i 'hook=***' -i 'day=***' -r 42"
+    )
+
+
+class _Quiet:
+    declared = (
+        Option("hook", STRING, doc="Where to call.", secret=True),
+        Option("address", STRING, doc="An address.", secret=True),
+    )
+
+
+class _Plugins:
+    @staticmethod
+    def source(identifier: str) -> type[Any]:
+        raise UsageError(f"there is no {identifier}")
+
+    @staticmethod
+    def sink(_identifier: str) -> type[Any]:
+        return _Quiet
+
+    transform = source
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux lets a process change its command line")
+def test_ps_shows_no_secret_of_the_command_line() -> None:
+    code = (
+        "import sys; from seatunnel_core.cli.terminal.command_line import hide_values; hide_values(['a=b', 'x'])\n"
+        "print([each for each in open('/proc/self/cmdline').read().split(chr(0))[3:] if each], sys.argv[1:])"
+    )
+    given = ["-iPW=a=b", "--variable=x", "PW=x", "day=x1"]
+    shown = subprocess.run([sys.executable, "-c", code, *given], capture_output=True, text=True, check=True).stdout
+    assert shown == f"{['-iPW=', '--variable=', 'PW=', 'day=x1']} {given}\n"
 
 
 def test_without_a_script_the_interpreter_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

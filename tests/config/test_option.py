@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seatunnel_core.config import option as types
-from seatunnel_core.config.document import Block, from_code
+from seatunnel_core.config.document import CODE, Block, Entry, Scalar, from_code
 from seatunnel_core.config.option import STRING, Option, Options, OptionType
 from seatunnel_core.config.problem import Problems
 from seatunnel_core.config.validation import BlockRules, Validated, validate
@@ -173,14 +173,17 @@ def test_a_secret_option_takes_its_value_from_a_file_or_the_environment(
 
     options = read(hook=reference, path=reference).options
     assert (options["hook"], options["path"]) == ("hush", reference)
-    assert read(hook="${A_HOOK}").options["hook"] == "quiet"
+    assert read(hook="${A_HOOK}").options["hook"] == "${A_HOOK}", "code looks up variables itself"
+    filled = Scalar("${A_HOOK}", "${A_HOOK}", CODE)
+    block = Block((Entry("hook", filled, CODE),), CODE)
+    assert validate(block, declared, BlockRules(what="the sink X"), problems).options["hook"] == "quiet"
     free = read(**{"spark.hadoop.fs.s3a.secret.key": reference, "spark.files": reference}).free
     assert free == {"spark.hadoop.fs.s3a.secret.key": "hush", "spark.files": reference}
     assert not problems.found
-    read(**{"hook": "file:///no/such", "spark.a.password": "${NO_SUCH_VARIABLE}"})
+    read(**{"hook": "file:///no/such", "spark.a.password": "file:///no/such/password"})
     assert [str(problem) for problem in problems.errors] == [
         "the sink X: the value of 'hook' is the content of the file /no/such, which does not exist. "
         "Is the secret mounted where this process runs?",
-        "the value of 'spark.a.password' is the environment variable NO_SUCH_VARIABLE, which is not set. "
-        "Set it where this process starts",
+        "the value of 'spark.a.password' is the content of the file /no/such/password, which does not exist. "
+        "Is the secret mounted where this process runs?",
     ]

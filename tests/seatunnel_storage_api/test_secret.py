@@ -55,6 +55,25 @@ def test_what_is_shown_of_a_value(key: str, value: str, shown: str) -> None:
     assert secret.shown(key, value) == shown
 
 
+@pytest.mark.parametrize(
+    ("text", "secrets", "shown"),
+    [
+        ("login of u failed: hunter2 is wrong", ["hunter2", ""], "login of u failed: *** is wrong"),
+        ("hunter2hunter2 hunter2", ["hunter2", "hunter2hunter2"], "*** ***"),
+        ("a parameter of the path is wrong", ["a"], "a parameter of the path is wrong"),
+        ("p@p:pp p", ["p"], "p@p:pp p"),
+        ("password=p host=p", ["p"], "password=*** host=p"),
+        ('{"api_key": "ab", "name": "ab"}', ["ab"], '{"api_key": "***", "name": "ab"}'),
+        ("https://me:p@host/p", ["p"], "https://me:***@host/p"),
+        ("password=pp", ["p"], "password=pp"),
+        ("pwd=*", ["*", "***"], "pwd=***"),
+    ],
+)
+def test_secrets_are_masked_and_short_ones_only_where_they_are_named(text: str, secrets: list[str], shown: str) -> None:
+    """A password of one letter turned that letter into ``***`` wherever it stood, which showed the password."""
+    assert secret.masked(text, secrets) == shown
+
+
 def test_references_are_replaced_and_the_rest_stays(tmp_path: Path) -> None:
     file = tmp_path / "key"
     file.write_text("from the file\n\n")

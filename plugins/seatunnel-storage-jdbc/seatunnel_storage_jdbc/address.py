@@ -44,10 +44,7 @@ class Address:
     def hide(self, text: str) -> str:
         """Return a text, such as a driver's message, with ``***`` in place of the password and of secret properties."""
         secrets = [self.password or "", *(value for key, value in self.properties if secret.holds_secret(key))]
-        for each in secrets:
-            for form in {each, quote(each, safe="")} - {""}:
-                text = text.replace(form, secret.HIDDEN)
-        return text
+        return secret.masked(text, (*secrets, *(quote(each, safe="") for each in secrets)))
 
 
 def address_of(configuration: Mapping[str, str]) -> Address:

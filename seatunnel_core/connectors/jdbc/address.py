@@ -12,6 +12,7 @@ from attrs import field, frozen
 from seatunnel_core.config.option import Options
 from seatunnel_core.connectors.jdbc import options as opt
 from seatunnel_core.errors import UsageError
+from seatunnel_storage_api.secret import masked
 
 KINDS = {"postgresql": "postgresql", "mysql": "mysql", "mariadb": "mysql", "sqlite": "sqlite", "duckdb": "duckdb"}
 """What stands behind ``jdbc:``, and the dialect that it means."""
@@ -51,9 +52,7 @@ class Address:
     def hide(self, text: str) -> str:
         """Return the text with ``***`` in place of each password."""
         hidden = _SECRET.sub(r"\1=***", text)
-        for secret in {self.password or "", _quoted(self.password or "")} - {""}:
-            hidden = hidden.replace(secret, "***")
-        return hidden
+        return masked(hidden, (self.password or "", _quoted(self.password or "")))
 
 
 def address_of(options: Options) -> Address:

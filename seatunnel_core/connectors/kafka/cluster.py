@@ -10,6 +10,7 @@ from attrs import field, frozen
 
 from seatunnel_core.connectors.kafka.settings import secrets
 from seatunnel_core.errors import ConnectorError, UsageError
+from seatunnel_storage_api.secret import masked
 
 LOOK_S = 10.0
 """How long brokers may be unreachable before an error is raised."""
@@ -43,9 +44,7 @@ class Cluster:
 
     def hide(self, text: str) -> str:
         """Return the text with ``***`` in place of each secret."""
-        for secret in sorted(secrets(self.settings), key=len, reverse=True):
-            text = text.replace(secret, "***")
-        return text
+        return masked(text, secrets(self.settings))
 
     # -- clients --------------------------------------------------------------------------------------------------
 

@@ -8,6 +8,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from seatunnel_storage_api.secret import holds_secret
+
 if TYPE_CHECKING:
     from pyspark import SparkConf, SparkContext
 
@@ -30,12 +32,27 @@ def launch(conf: "SparkConf", log_file: Path) -> "SparkContext":
         keep_to_its_logger()
         leave_pandas_alone()
         with log_file.open("ab") as log:
-            gateway = launch_gateway(conf, {"stdout": log, "stderr": log})
+            gateway = launch_gateway(public_part(conf), {"stdout": log, "stderr": log})
     context = SparkContext(conf=conf, gateway=gateway)
     # When the JVM dies, PySpark's server for accumulators would print a traceback into the user's terminal.
     with suppress(AttributeError):
         context._accumulatorServer.handle_error = lambda *_: logger.debug("lost a connection to Spark")
     return context
+
+
+def public_part(conf: "SparkConf") -> "SparkConf":
+    """Return the configuration without secrets.
+
+    PySpark writes what it launches the JVM with into its command line, which every user of the machine can read. The
+    context gets the complete configuration over the gateway.
+    """
+    from pyspark import SparkConf
+
+    public = SparkConf(loadDefaults=False, _jvm=None)
+    for key, value in conf.getAll():
+        if not holds_secret(key):
+            public.set(key, value)
+    return public
 
 
 def keep_to_its_logger() -> None:

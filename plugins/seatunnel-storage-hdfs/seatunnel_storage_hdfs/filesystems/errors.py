@@ -4,7 +4,7 @@ import contextlib
 from collections.abc import Collection, Iterator
 
 from seatunnel_storage_api.errors import CheckpointStorageError, StorageAccessError, StorageUnavailableError
-from seatunnel_storage_api.secret import HIDDEN
+from seatunnel_storage_api.secret import masked
 
 _FINAL_STATUSES = frozenset({400, 401, 403, 404, 405, 409})
 _FINAL_CLASSES = (
@@ -33,9 +33,7 @@ def translated(secrets: Collection[str]) -> Iterator[None]:
         if isinstance(cause, OSError) and cause.errno is not None and not isinstance(cause, FileNotFoundError):
             raise
         text = f"{type(cause).__name__}: {_first_line(str(cause))}"
-        clean = text
-        for secret in secrets:
-            clean = clean.replace(secret, HIDDEN)
+        clean = masked(text, secrets)
         raise _meaning(cause, clean) from (cause if clean == text else None)
 
 

@@ -1,0 +1,34 @@
+"""The command line of this process, as ``ps`` shows it to every user of the machine."""
+
+import contextlib
+from collections.abc import Collection
+from pathlib import Path
+
+_ARG_START = 45
+"""The index of ``arg_start`` among the fields of ``/proc/self/stat`` behind the process's name; ``arg_end`` follows."""
+
+
+def hide_values(values: Collection[str]) -> None:
+    """Remove the values of ``NAME=VALUE`` arguments from this process's command line, on Linux; elsewhere, do nothing.
+
+    Nothing stands in their place, so that their length is not shown either.
+
+    Args:
+        values: the values of ``-i`` that are used as secrets.
+    """
+    hidden = {value.encode() for value in values}
+    with contextlib.suppress(OSError, ValueError, IndexError):  # no Linux, or a /proc that is closed to us
+        fields = Path("/proc/self/stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()
+        start, end = int(fields[_ARG_START]), int(fields[_ARG_START + 1])
+        with Path("/proc/self/mem").open("r+b", buffering=0) as memory:
+            memory.seek(start)
+            before = memory.read(end - start)
+            after = b"\0".join(_without(argument, hidden) for argument in before.split(b"\0"))
+            if after != before:
+                memory.seek(start)
+                memory.write(after.ljust(len(before), b"\0"))
+
+
+def _without(argument: bytes, values: Collection[bytes]) -> bytes:
+    name, equals, value = argument.partition(b"=")
+    return name + equals if value in values else argument
