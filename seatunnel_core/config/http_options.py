@@ -17,7 +17,7 @@ class Permission(Enum):
     """Every GET: jobs with their options, logs and figures."""
 
     CHECK = "check"
-    """Check a job, which runs its plugins; encrypt one."""
+    """Encrypt a job; with ``submit``: check one, which runs its plugins as the node's user."""
 
     SUBMIT = "submit"
     RESTORE = "restore"

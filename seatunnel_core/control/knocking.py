@@ -37,7 +37,7 @@ def knock(
     """
     waiting = deque(members)
     next_at = 0.0
-    with selectors.DefaultSelector() as doors:
+    with selectors.PollSelector() as doors:  # which needs no descriptor of its own
         try:
             while waiting or doors.get_map():
                 now = time.monotonic()

@@ -26,6 +26,7 @@ from seatunnel_core.server.rest.access import Door
 from seatunnel_core.server.rest.application import application
 from seatunnel_core.server.state.location import open_store
 from seatunnel_core.server.state.store import ClusterStore
+from seatunnel_core.server.transport.descriptors import connections_per_port, log_limit, raise_limit
 from seatunnel_core.server.transport.http_config import HttpConfig
 from seatunnel_core.server.transport.listening import Port, http_server, listening, rest_ports
 
@@ -125,10 +126,13 @@ def _servers(
 ) -> list[tuple[Any, socket.socket]]:
     """Return a server for each port, with its socket."""
     at_member = Door(local=is_loopback(config.bind))
-    servers = [(http_server(application(agent, signed=True, door=at_member, joining=joining)), member)]
+    limit = raise_limit()
+    most = connections_per_port(limit, 1 + len(rest))
+    log_limit(limit, most)
+    servers = [(http_server(application(agent, signed=True, door=at_member, joining=joining), most=most), member)]
     for port in rest:
         served = application(agent, signed=False, door=_door(config.http, port))
-        servers.append((http_server(served, port.tls), port.socket))
+        servers.append((http_server(served, port.tls, most=most), port.socket))
     return servers
 
 

@@ -21,7 +21,7 @@ function Page() {
   const granted = usePolled(overview.value && !single ? "/permissions" : null, 0);
   const may = (...deeds) => Boolean(single)
     || (granted.value ? deeds.every((deed) => granted.value.permissions.includes(deed)) : Boolean(granted.error));
-  const places = PLACES.filter(([name]) => name !== "submit" || may("submit") || may("check"));
+  const places = PLACES.filter(([name]) => name !== "submit" || may("submit"));
   const place = route.parts[0] ?? "";
   const View = VIEWS[place] ?? NoView;
   useEffect(() => {

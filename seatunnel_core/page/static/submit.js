@@ -63,7 +63,7 @@ export function Submit({ route, may }) {
       </div>
       <label class="editor">The job<textarea spellcheck=${false} rows="18" required value=${job.text} onInput=${(event) => change({ text: event.target.value })}></textarea></label>
       <div class="actions">
-        ${may("check") && html`<button type="button" disabled=${result.busy} onClick=${(event) => send(event, "check")}>Check</button>`}
+        ${may("check", "submit") && html`<button type="button" disabled=${result.busy} onClick=${(event) => send(event, "check")}>Check</button>`}
         ${may("submit") && html`<button class="first" disabled=${result.busy}>${restored ? "Restore" : "Submit"}</button>`}
         ${result.busy && html`<span class="quiet" role="status">${result.busy === "check" ? "Checking…" : "Submitting…"}</span>`}
       </div>

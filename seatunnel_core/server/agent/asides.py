@@ -58,13 +58,16 @@ class Asides:
         return stored.member(answer, "answer")
 
     async def _answer(self, request: bytes) -> Any:
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "seatunnel_core.server.aside"),
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-            start_new_session=True,
-        )
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *(sys.executable, "-m", "seatunnel_core.server.aside"),
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.PIPE,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise RequestError(f"no process can be started now: {error}", status=503, reason="busy") from error
         try:
             async with asyncio.timeout(LIMIT_S):
                 told, complaint = await process.communicate(request)

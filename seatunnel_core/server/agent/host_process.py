@@ -263,12 +263,17 @@ class HostProcess:
 
 
 def _is_host(pid: int) -> bool:
-    """Return whether a process is a host, and not another one that has its number now."""
+    """Return whether a process is a host, and not another one that has its number now.
+
+    If that cannot be read, for want of descriptors say, the process counts as one as long as it exists.
+    """
     try:
         with open(f"/proc/{pid}/cmdline", "rb") as file:
             command = file.read()
         with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
             state = file.read().rpartition(")")[2].split()[0]
-    except OSError:
+    except (FileNotFoundError, ProcessLookupError, IndexError):
         return False
+    except OSError:
+        return True
     return b"seatunnel_core.server.host" in command and state != "Z"

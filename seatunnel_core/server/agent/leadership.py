@@ -201,7 +201,7 @@ class Leadership:
         began = time.monotonic()
         try:
             seen = _seen(await self._in(self._looking, self._store.look))
-        except (ClusterError, CheckpointStorageError) as error:
+        except (ClusterError, CheckpointStorageError, OSError) as error:
             logger.warning("the cluster's state cannot be seen: %s", error)
             self.election.look_failed()
         else:
@@ -216,7 +216,7 @@ class Leadership:
             logger.info("another node was faster with its claim")
             self.election.claim_failed(time.monotonic())
             return
-        except (ClusterError, CheckpointStorageError) as error:
+        except (ClusterError, CheckpointStorageError, OSError) as error:
             logger.warning("the cluster cannot be claimed: %s", error)
             self.election.claim_failed(time.monotonic())
             return
@@ -253,7 +253,7 @@ class Leadership:
             await self._in(self._looking, tenure.beat, command.number, json.dumps(block).encode())
         except DeposedError as error:
             self._lose(tenure, str(error))
-        except (ClusterError, CheckpointStorageError) as error:
+        except (ClusterError, CheckpointStorageError, OSError) as error:
             logger.warning("no beat: %s", error)
             self.election.beat_failed(time.monotonic())
         else:
@@ -312,7 +312,7 @@ class Leadership:
                 try:
                     answer = await self._peers.ask(leader, Line.JOIN, "/internal/v1/join", request)
                     self.clock.note(leader, stored.seconds(answer, "clock"), sent, wall_clock())
-                except (SeaTunnelError, StoredValueError) as error:  # a leader of an earlier version tells no time
+                except (SeaTunnelError, StoredValueError, OSError) as error:  # earlier versions send no time
                     logger.debug("the leader did not take note of this node: %s", error)
             await asyncio.sleep(JOIN_S)
 

@@ -94,7 +94,7 @@ class Members:
         try:
             body = await self._peers.ask(address, Line.STATUS, "/internal/v1/hosts", {"term": self.term})
             report = MemberReport.from_record(body)
-        except (SeaTunnelError, StoredValueError, ValueError) as error:
+        except (SeaTunnelError, StoredValueError, ValueError, OSError) as error:
             logger.debug("the member %s gives no status: %s", address, error)
             contact.failed(question, refused=isinstance(error.__cause__, ConnectionRefusedError))
         else:
@@ -122,7 +122,7 @@ class Members:
                 for some in bodies(orders):
                     block = {"term": self.term, "orders": some, "as_of": as_of}
                     await self._peers.ask(address, Line.ORDER, "/internal/v1/orders", block)
-        except (StoredValueError, SeaTunnelError, ValueError) as error:
+        except (StoredValueError, SeaTunnelError, ValueError, OSError) as error:
             logger.warning("an order to %s was not carried out: %s", address, error)
         finally:
             contact.told()

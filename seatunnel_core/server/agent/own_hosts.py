@@ -31,6 +31,9 @@ logger = logging.getLogger("seatunnel.cluster")
 
 WATCH_S = 0.1
 
+TROUBLE_S = 1.0
+"""Pause before a host is watched again after an error of the operating system."""
+
 MOST_ENDED = 100
 """Of the hosts that have ended, so many are reported."""
 
@@ -186,6 +189,17 @@ class OwnHosts:
         return _Watched(process)
 
     async def _watch_one(self, name: str) -> None:
+        """Watch a host until it is gone; a lack of descriptors or of processes is waited for."""
+        while True:
+            try:
+                await self._watch_while_possible(name)
+            except OSError as error:
+                logger.warning("the host %s cannot be watched now: %s", name or "shared by jobs", error)
+                await asyncio.sleep(TROUBLE_S)
+            else:
+                return
+
+    async def _watch_while_possible(self, name: str) -> None:
         """Ask a host how it stands, again and again; start the shared one when it is gone."""
         host = self._hosts[name]
         while True:

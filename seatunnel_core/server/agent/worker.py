@@ -186,11 +186,17 @@ class WorkerAgent:
                 if self._joined.is_orphaned(now):
                     raise ClusterError(self._orphaned())
                 if self._spark is not None:
-                    self._spark.supervise(self._joined.places())
+                    self._supervise(self._spark)
         finally:
             for task in (search, *self._joining.values()):
                 task.cancel()
             await asyncio.gather(search, *self._joining.values(), return_exceptions=True)
+
+    def _supervise(self, spark: SparkWorkers) -> None:
+        try:
+            spark.supervise(self._joined.places())
+        except OSError as error:  # no descriptor or no process is free: that passes
+            logger.warning("Spark's workers cannot be looked after now: %s", error)
 
     async def _stops_within(self, seconds: float) -> bool:
         try:
@@ -223,7 +229,7 @@ class WorkerAgent:
         sent = wall_clock()
         try:
             welcome = await self._welcomed_by(member)
-        except (SeaTunnelError, StoredValueError) as error:
+        except (SeaTunnelError, StoredValueError, OSError) as error:
             logger.debug("%s is no master that this worker can join now: %s", member, error)
         else:
             self._joined.welcomed(member, welcome, time.monotonic())

@@ -74,9 +74,10 @@ class _Handler(socketserver.StreamRequestHandler):
 
 def _has_left(connection: socket.socket) -> bool:
     """Return whether the other side has closed the connection, and so waits for no answer."""
-    readable, _, _ = select.select([connection], [], [], 0)
+    readable = select.poll()  # select.select takes no descriptor above 1023
+    readable.register(connection, select.POLLIN)
     try:
-        return bool(readable) and connection.recv(1, socket.MSG_PEEK) == b""
+        return bool(readable.poll(0)) and connection.recv(1, socket.MSG_PEEK) == b""
     except OSError:
         return True
 

@@ -3,7 +3,6 @@
 Starlette is imported when an application is made, so that nothing else of the engine needs it.
 """
 
-import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import Any
@@ -14,11 +13,11 @@ from seatunnel_core.config.http_options import Permission
 from seatunnel_core.control.signing import AUTHORIZATION, BOOT
 from seatunnel_core.errors import SeaTunnelError, StoredValueError, UsageError
 from seatunnel_core.server.agent.agent import Agent
-from seatunnel_core.server.agent.peers import LARGEST_BODY
 from seatunnel_core.server.discovery.joining import Joining
 from seatunnel_core.server.errors import RequestError
 from seatunnel_core.server.rest import (
     access,
+    bodies,
     checking,
     checkpoints,
     forwarding,
@@ -36,6 +35,7 @@ from seatunnel_core.server.rest import (
 from seatunnel_core.server.rest.access import Door, User
 from seatunnel_core.server.rest.openapi import openapi_route
 from seatunnel_core.server.rest.route import Handler, Request, Route, encoded
+from seatunnel_core.server.transport.gate import GUEST, OUT_OF_RESOURCES
 from seatunnel_storage_api.errors import CheckpointStorageError, InvalidIdError
 
 logger = logging.getLogger("seatunnel.cluster")
@@ -70,9 +70,6 @@ _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE")
 
 _REALM = 'Basic realm="SeaTunnel Web UI"'
 
-
-BODY_S = 60.0
-"""For so long the body of a request may take to arrive."""
 
 _HEADERS = {
     "X-Content-Type-Options": "nosniff",
@@ -116,36 +113,33 @@ def _endpoint(agent: Agent, route: Route, *, signed: bool, door: Door) -> Callab
     """Return what answers the requests of a route. On the member port users may ask by v1, unsigned."""
 
     async def answered(request: Request) -> Any:
-        from starlette.requests import ClientDisconnect
         from starlette.responses import Response
 
         try:
             by_signature = signed and access.is_signed(request)
-            body = await _received(agent, request, by_signature=by_signature, signed=signed, door=door)
-            if not by_signature:
-                _require_allowed(access.user_of(agent, request), route.needs(request, body))
+            _require_admitted(agent, request, by_signature=by_signature, signed=signed, door=door)
+            user = None if by_signature else access.user_of(agent, request)
+            if user is not None:
+                _require_allowed(user, route.needs(request))
+            _trust(request)
+            body = await bodies.received(request, route.most_bytes)
+            if by_signature and not agent.doorkeeper.owns(request.headers, body):
+                raise _RefusedError("the body is another one than was signed", {BOOT: agent.doorkeeper.boot})
+            if user is not None:
+                _require_allowed(user, route.body_needs(body))
             if route.to_leader and agent.state is None:
                 target = access.target_of(request).removeprefix(door.prefix)
                 status, forwarded, kind = await forwarding.forwarded(agent, request, target, body)
                 return Response(forwarded, status_code=status, media_type=kind)
             value = await route.handler(agent, request, body)
             return value if isinstance(value, Response) else Response(encoded(value), media_type="application/json")
-        except ClientDisconnect:
-            return Response(status_code=400)  # nobody receives it
-        except _RefusedError as error:
-            return _failure(error, status=error.status, reason=error.reason, headers=error.headers)
-        except RequestError as error:
-            return _failure(error, status=error.status, reason=error.reason)
-        except (UsageError, InvalidIdError, StoredValueError) as error:
-            return _failure(error, status=400, reason=_reason(error))
-        except (SeaTunnelError, CheckpointStorageError) as error:
-            return _failure(error, status=500, reason=_reason(error))
         except Exception as error:
-            logger.exception("a bug of ours: %s %s failed", request.method, request.url.path)
-            return _failure(f"{type(error).__name__}: {error}", status=500, reason="bug")
+            return _failed(request, error)
 
     async def endpoint(request: Request) -> Any:
         answer = await answered(request)
+        if bodies.is_unread(request):  # nobody reads the rest of it
+            answer.headers["Connection"] = "close"
         for name, value in _HEADERS.items():
             answer.headers.setdefault(name, value)
         if signed and AUTHORIZATION in request.headers:
@@ -174,23 +168,49 @@ def _require_allowed(user: User, needed: Collection[Permission]) -> None:
         raise RequestError(f"this user may not do that: it needs {', '.join(missing)}", status=403, reason="forbidden")
 
 
-async def _received(agent: Agent, request: Request, *, by_signature: bool, signed: bool, door: Door) -> bytes:
-    """Return the body of a request that is let in; a stranger's is not received.
+def _require_admitted(agent: Agent, request: Request, *, by_signature: bool, signed: bool, door: Door) -> None:
+    """Refuse a request by its headers alone.
 
     Raises:
-        _RefusedError: it is not let in.
-        RequestError: v1 is off; or the body is too large, or does not arrive in time.
+        _RefusedError: the client is unknown.
+        RequestError: v1 is off, or it is not clear where the request ends.
     """
+    bodies.require_one_length(request)
     if signed and not by_signature and not agent.config.serves_v1:
         raise RequestError(f"v1 of REST is off: {V1_OPTION} in hazelcast.yaml switches it on", status=404)
     headers = {BOOT: agent.doorkeeper.boot} if by_signature else {"WWW-Authenticate": _REALM}
     refused = access.refusal(agent, request, signed=by_signature, door=door)
     if refused is not None:
         raise _RefusedError(refused, headers)
-    body = await _body(request)
-    if by_signature and not agent.doorkeeper.owns(request.headers, body):
-        raise _RefusedError("the body is another one than was signed", headers)
-    return body
+
+
+def _trust(request: Request) -> None:
+    """Keep the connection of an allowed request when the port is full."""
+    guest = request.scope.get("state", {}).get(GUEST)
+    if guest is not None:
+        guest.trust()
+
+
+def _failed(request: Request, error: Exception) -> Any:
+    """Return the answer to a request that an error ended."""
+    from starlette.requests import ClientDisconnect
+    from starlette.responses import Response
+
+    match error:
+        case ClientDisconnect():
+            return Response(status_code=400)  # nobody receives it
+        case _RefusedError():
+            return _failure(error, status=error.status, reason=error.reason, headers=error.headers)
+        case RequestError():
+            return _failure(error, status=error.status, reason=error.reason)
+        case UsageError() | InvalidIdError() | StoredValueError():
+            return _failure(error, status=400, reason=_reason(error))
+        case SeaTunnelError() | CheckpointStorageError():
+            return _failure(error, status=500, reason=_reason(error))
+        case OSError() if error.errno in OUT_OF_RESOURCES:
+            return _failure(f"this node lacks a resource now, try again: {error}", status=503, reason="busy")
+    logger.error("a bug of ours: %s %s failed", request.method, request.url.path, exc_info=error)
+    return _failure(f"{type(error).__name__}: {error}", status=500, reason="bug")
 
 
 def _failure(error: object, *, status: int, reason: str, headers: Mapping[str, str] | None = None) -> Any:
@@ -205,24 +225,6 @@ def _failure(error: object, *, status: int, reason: str, headers: Mapping[str, s
 def _reason(error: SeaTunnelError | CheckpointStorageError) -> str:
     """Return the code of an error, for ``seatunnel help CODE``, as other words for programs are written."""
     return error.code.lower().replace("-", "_")
-
-
-async def _body(request: Request) -> bytes:
-    """Return the body of a request.
-
-    Raises:
-        RequestError: it is too large, or does not arrive in time.
-    """
-    received = bytearray()
-    try:
-        async with asyncio.timeout(BODY_S):
-            async for part in request.stream():
-                received += part
-                if len(received) > LARGEST_BODY:
-                    raise RequestError(f"the body is larger than {LARGEST_BODY} bytes", status=413)
-    except TimeoutError as error:
-        raise RequestError(f"the body did not arrive within {BODY_S:.0f} s", status=408) from error
-    return bytes(received)
 
 
 def _unknown(routes: Sequence[Route]) -> Handler:

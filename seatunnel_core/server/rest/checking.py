@@ -4,6 +4,7 @@ from typing import Any
 
 from seatunnel_core.config.http_options import Permission
 from seatunnel_core.server.agent.agent import Agent
+from seatunnel_core.server.agent.peers import LARGEST_BODY
 from seatunnel_core.server.errors import RequestError
 from seatunnel_core.server.rest.route import Parameter, Request, Route, needing, number
 from seatunnel_core.server.rest.shapes import (
@@ -121,7 +122,8 @@ ROUTES = (
         _check,
         to_leader=False,
         summary="What `seatunnel --check` tells of a job: plan, schemas, guarantees, and every problem with its line.",
-        needs=needing(Permission.CHECK),
+        needs=needing(Permission.CHECK, Permission.SUBMIT),
+        most_bytes=LARGEST_BODY,
         parameters=(FORMAT,),
         bodies=JOB_BODIES,
         answer=_CHECKED,

@@ -9,7 +9,7 @@ from seatunnel_core.clock import wall_clock
 from seatunnel_core.server.agent.agent import Agent
 from seatunnel_core.server.agent.cluster_logs import NAMES, PIECE
 from seatunnel_core.server.agent.log_reading import piece_wanted
-from seatunnel_core.server.agent.peers import Line
+from seatunnel_core.server.agent.peers import LARGEST_BODY, Line
 from seatunnel_core.server.agent.running_jobs import ASKED, TARGET
 from seatunnel_core.server.discovery.joining import MEET, PROBE, Joining
 from seatunnel_core.server.errors import RequestError
@@ -113,8 +113,8 @@ ROUTES = (
     Route("POST", "/internal/v1/join", _join, to_leader=False),
     Route("POST", "/internal/v1/workers", _join_as_worker, to_leader=False),
     Route("POST", "/internal/v1/hosts", _hosts, to_leader=False),
-    Route("POST", "/internal/v1/orders", _orders, to_leader=False),
-    Route("POST", "/internal/v1/submit", _submit),
+    Route("POST", "/internal/v1/orders", _orders, to_leader=False, most_bytes=LARGEST_BODY),
+    Route("POST", "/internal/v1/submit", _submit, most_bytes=LARGEST_BODY),
     Route("POST", NAMES, _log_names, to_leader=False),
     Route("POST", PIECE, _log_piece, to_leader=False),
     Route("POST", TARGET, _running_job, to_leader=False),

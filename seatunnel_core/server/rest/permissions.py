@@ -5,7 +5,7 @@ from typing import Any
 from seatunnel_core.config.http_options import Permission
 from seatunnel_core.server.agent.agent import Agent
 from seatunnel_core.server.rest import access
-from seatunnel_core.server.rest.route import Request, Route
+from seatunnel_core.server.rest.route import Request, Route, needing
 from seatunnel_core.server.rest.shapes import TEXT, block, items
 
 
@@ -21,7 +21,7 @@ ROUTES = (
         _permissions,
         to_leader=False,
         summary="Who asks, and what he may do.",
-        needs=lambda _request, _body: (),
+        needs=needing(),
         answer=block({"user": TEXT, "permissions": items(TEXT)}),
     ),
 )

@@ -22,6 +22,10 @@ Raises:
 """
 
 
+SMALL_BODY = 256 * 1024
+"""Maximum size of the body of a request that carries no job: it is parsed in the event loop."""
+
+
 @frozen
 class Parameter:
     """What may stand in the query of a request."""
@@ -41,22 +45,29 @@ class Body:
     doc: str = ""
 
 
-Needs = Callable[[Request, bytes], Collection[Permission]]
-"""From a request and its body to what its user has to be allowed.
+Needs = Callable[[Request], Collection[Permission]]
+"""From a request without its body to the permissions that its user needs. They are checked before a body is read."""
+
+BodyNeeds = Callable[[bytes], Collection[Permission]]
+"""From the body of a request to further permissions that its user needs.
 
 Raises:
-    RequestError: the body is none.
+    RequestError: the body cannot be read.
 """
 
 
-def looking(_request: Request, _body: bytes) -> Collection[Permission]:
-    """Need no more than who looks."""
+def looking(_request: Request) -> Collection[Permission]:
+    """Require the permission to look."""
     return (Permission.LOOK,)
 
 
-def needing(permission: Permission) -> Needs:
-    """Return what needs a permission, whatever is asked."""
-    return lambda _request, _body: (permission,)
+def needing(*permissions: Permission) -> Needs:
+    """Return a function that requires permissions for every request."""
+    return lambda _request: permissions
+
+
+def _nothing_more(_body: bytes) -> Collection[Permission]:
+    return ()
 
 
 @frozen
@@ -74,7 +85,9 @@ class Route:
         answer: the shape of the answer.
         kind: the kind of its content.
         other_kinds: what its content may be besides, which has no shape.
-        needs: what the user who asks has to be allowed.
+        needs: permissions that the user needs.
+        body_needs: permissions that the user needs besides, because of what the body says.
+        most_bytes: maximum size of the body.
     """
 
     method: str
@@ -88,6 +101,8 @@ class Route:
     kind: str = "application/json"
     other_kinds: tuple[str, ...] = ()
     needs: Needs = looking
+    body_needs: BodyNeeds = _nothing_more
+    most_bytes: int = SMALL_BODY
 
 
 def encoded(value: Any) -> bytes:

@@ -14,7 +14,7 @@ from seatunnel_core.config.http_options import Permission
 from seatunnel_core.config.variables import Variables
 from seatunnel_core.planning.encryption import encrypted_job
 from seatunnel_core.server.agent.agent import Agent
-from seatunnel_core.server.agent.peers import ORDERS_BYTES, order_bytes
+from seatunnel_core.server.agent.peers import LARGEST_BODY, ORDERS_BYTES, order_bytes
 from seatunnel_core.server.errors import RequestError
 from seatunnel_core.server.rest.route import Body, Parameter, Request, Route, json_block, json_value, needing, truth
 from seatunnel_core.server.rest.shapes import FLAG, TEXT, block, by_name, either, items
@@ -249,7 +249,7 @@ async def _encrypt_config(_agent: Agent, request: Request, body: bytes) -> Any:
     return await _in_thread(encrypted_job, read, name, variables)
 
 
-def _to_submit(request: Request, _body: bytes) -> Collection[Permission]:
+def _to_submit(request: Request) -> Collection[Permission]:
     return _to_submit_with(request.query_params)
 
 
@@ -258,10 +258,10 @@ def _to_submit_with(parameters: Mapping[str, Any]) -> Collection[Permission]:
     return (Permission.SUBMIT, Permission.RESTORE) if restored else (Permission.SUBMIT,)
 
 
-def _to_submit_all(_request: Request, body: bytes) -> Collection[Permission]:
+def _to_submit_all(body: bytes) -> Collection[Permission]:
     given = [entry.get("params", {}) for entry in _entries(body)]
     needed = [_to_submit_with(each if isinstance(each, Mapping) else {}) for each in given]
-    return {Permission.SUBMIT, *(permission for each in needed for permission in each)}
+    return {permission for each in needed for permission in each}
 
 
 def _to_stop(entry: Mapping[str, Any]) -> Collection[Permission]:
@@ -289,28 +289,33 @@ ROUTES = (
     Route(
         "POST", "/submit-job", _submit_job, summary="Submit a job. The answer means that it is stored.",
         parameters=(_ID, _NAME, _RESTORE, FORMAT), bodies=JOB_BODIES, answer=_ACCEPTED, needs=_to_submit,
+        most_bytes=LARGEST_BODY,
     ),
     Route(
         "POST", "/submit-job/upload", _submit_upload,
         summary="Submit a job as a file, whose ending says its format, with `variables` for its `${…}` in the form.",
         parameters=(_ID, _NAME, _RESTORE), bodies=(_FORM,), answer=_ACCEPTED, needs=_to_submit,
+        most_bytes=LARGEST_BODY,
     ),
     Route(
         "POST", "/submit-jobs", _submit_jobs, summary="Submit several jobs, each with its `params`.",
-        bodies=(Body(items(_ENTRY)),), answer=items(_ACCEPTED), needs=_to_submit_all,
+        bodies=(Body(items(_ENTRY)),), answer=items(_ACCEPTED), needs=needing(Permission.SUBMIT),
+        body_needs=_to_submit_all, most_bytes=LARGEST_BODY,
     ),
     Route(
         "POST", "/stop-job", _stop_job, summary="Stop a job: cancel it, after a last checkpoint, or with a savepoint.",
-        bodies=(Body(_STOP),), answer=_STOPPED, needs=lambda _request, body: _to_stop(json_block(body)),
+        bodies=(Body(_STOP),), answer=_STOPPED, needs=needing(Permission.STOP),
+        body_needs=lambda body: _to_stop(json_block(body)),
     ),
     Route(
         "POST", "/stop-jobs", _stop_jobs, summary="Stop several jobs.", bodies=(Body(items(_STOP)),),
-        answer=items(_STOPPED),
-        needs=lambda _request, body: {each for entry in _entries(body) for each in _to_stop(entry)},
+        answer=items(_STOPPED), needs=needing(Permission.STOP),
+        body_needs=lambda body: {each for entry in _entries(body) for each in _to_stop(entry)},
     ),
     Route(
         "POST", "/encrypt-config", _encrypt_config, to_leader=False,
         summary="A job with its secrets encrypted, as `seatunnel --encrypt` prints it.",
         parameters=(FORMAT,), bodies=JOB_BODIES, answer=by_name({}), needs=needing(Permission.CHECK),
+        most_bytes=LARGEST_BODY,
     ),
 )  # fmt: skip

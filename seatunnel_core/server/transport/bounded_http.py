@@ -1,9 +1,13 @@
-"""HTTP/1.1 of ``uvicorn`` with bounds for clients that are slow: they hold a connection for so long, and no longer."""
+"""HTTP/1.1 of ``uvicorn`` with limits: the number of connections, and how long slow clients may hold one."""
 
 import asyncio
+import socket
 from typing import Any
 
+import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from seatunnel_core.server.transport.gate import GUEST, Gate, Guest, accept
 
 HEADERS_S = 20.0
 """For so long a request may take to arrive, its body apart."""
@@ -26,6 +30,9 @@ class BoundedHttp(H11Protocol):  # type: ignore[misc]
     def connection_made(self, transport: Any) -> None:
         """Await the first request."""
         super().connection_made(transport)
+        guest = self._guest()
+        if guest is not None:
+            guest.close = transport.abort
         self._await_request()
 
     def data_received(self, data: bytes) -> None:
@@ -49,10 +56,17 @@ class BoundedHttp(H11Protocol):  # type: ignore[misc]
         self._stuck = None
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Await nothing any more."""
+        """Await nothing any more, and free the connection's place."""
+        guest = self._guest()
+        if guest is not None:
+            guest.leave()
         _cancel(self._awaited)
         _cancel(self._stuck)
         super().connection_lost(exc)
+
+    def _guest(self) -> Guest | None:
+        found = self.app_state.get(GUEST)
+        return found if isinstance(found, Guest) else None
 
     def _await_request(self) -> None:
         self._awaited = self.loop.call_later(self.headers_s, self.transport.abort)
@@ -61,3 +75,31 @@ class BoundedHttp(H11Protocol):  # type: ignore[misc]
 def _cancel(timer: asyncio.TimerHandle | None) -> None:
     if timer is not None:
         timer.cancel()
+
+
+class BoundedServer(uvicorn.Server):  # type: ignore[misc]
+    """A server that accepts connections itself, so that its limit counts those that have sent nothing yet."""
+
+    def __init__(self, config: uvicorn.Config, gate: Gate) -> None:
+        super().__init__(config)
+        self.gate = gate
+        self._accepting: list[asyncio.Task[None]] = []
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to accept connections."""
+        await super().startup(sockets=[])
+        for listener in sockets or ():
+            listener.setblocking(False)
+            task = asyncio.create_task(accept(listener, self.gate, self._protocol, self.config.ssl))
+            self._accepting.append(task)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Accept no more connections, and close those that exist."""
+        for task in self._accepting:
+            task.cancel()
+        await asyncio.gather(*self._accepting, return_exceptions=True)
+        await super().shutdown(sockets=sockets)
+
+    def _protocol(self, guest: Guest) -> BoundedHttp:
+        state = {**self.lifespan.state, GUEST: guest}
+        return BoundedHttp(config=self.config, server_state=self.server_state, app_state=state)

@@ -170,6 +170,12 @@ def _users(options: Options) -> tuple[User, ...]:
             raise UsageError(f"the username of entry {number} of http.users has a colon, or is another user's")
         names.add(name)
         permissions = frozenset(map(Permission, entry[http_options.USER_PERMISSIONS]))
+        if Permission.CHECK in permissions and Permission.SUBMIT not in permissions:
+            logger.warning(
+                "http.users: %s may encrypt jobs, but not check them: a check reads files and calls functions as this "
+                "node's user, so it needs the permission submit, too",
+                name,
+            )
         found.append(User(name=name, password=password, permissions=permissions))
     return tuple(found)
 

@@ -11,13 +11,12 @@ from typing import Any
 from attrs import frozen
 
 from seatunnel_core.errors import UsageError
+from seatunnel_core.server.transport.descriptors import MOST_CONNECTIONS
+from seatunnel_core.server.transport.gate import Gate
 from seatunnel_core.server.transport.http_config import HttpConfig
 from seatunnel_core.server.transport.key_store import server_context
 
 logger = logging.getLogger("seatunnel.cluster")
-
-MOST_CONNECTIONS = 1_000
-"""Of one port at once; who comes then is told to come again."""
 
 
 @frozen(kw_only=True)
@@ -78,15 +77,26 @@ def rest_ports(config: HttpConfig) -> Iterator[tuple[Port, ...]]:
 
 
 def _is_fault(record: logging.LogRecord) -> bool:
-    """Return whether a record of ``uvicorn`` is one: a node that stops cancels what it still answers."""
+    """Return whether to log a record of ``uvicorn``.
+
+    A node that stops cancels what it still answers, and anybody can send invalid requests.
+    """
+    if record.levelno < logging.ERROR:
+        return False
     return record.exc_info is None or not isinstance(record.exc_info[1], asyncio.CancelledError)
 
 
-def http_server(application: Any, tls: ssl.SSLContext | None = None) -> Any:
-    """Return a server of ``uvicorn``, which serves a socket that listens."""
+def http_server(application: Any, tls: ssl.SSLContext | None = None, *, most: int = MOST_CONNECTIONS) -> Any:
+    """Return a server of ``uvicorn``, which serves a socket that listens.
+
+    Args:
+        application: of ASGI.
+        tls: of the port; ``None``: in the clear.
+        most: maximum number of connections, from accept on.
+    """
     import uvicorn
 
-    from seatunnel_core.server.transport.bounded_http import BoundedHttp
+    from seatunnel_core.server.transport.bounded_http import BoundedHttp, BoundedServer
 
     config = uvicorn.Config(
         application,
@@ -97,10 +107,9 @@ def http_server(application: Any, tls: ssl.SSLContext | None = None) -> Any:
         lifespan="off",
         proxy_headers=False,  # whoever is on this machine could name any address as the client's
         timeout_keep_alive=30,
-        limit_concurrency=MOST_CONNECTIONS,
         server_header=False,
     )
     config.load()
     config.ssl = tls
     logging.getLogger("uvicorn.error").addFilter(_is_fault)
-    return uvicorn.Server(config)
+    return BoundedServer(config, Gate(most))

@@ -93,7 +93,7 @@ def test_a_user_may_do_what_he_is_allowed(tmp_path: Path) -> None:
     ("method", "path", "body", "needed"),
     [
         ("GET", "/running-jobs", "", "look"),
-        ("POST", "/check", "{}", "check"),
+        ("POST", "/check", "{}", "check submit"),
         ("POST", "/encrypt-config", "{}", "check"),
         ("POST", "/submit-job", "{}", "submit"),
         ("POST", "/submit-job?isStartWithSavePoint=true&jobId=1", "{}", "restore submit"),

@@ -1,0 +1,170 @@
+"""The connection limit of a port, counted from accept on, and an accept loop that survives a lack of descriptors.
+
+A connection is a *stranger* until one of its requests was allowed. If a port is full, a new connection takes the place
+of the stranger that has waited longest, so idle connections cannot keep members, clients and users out.
+"""
+
+import asyncio
+import contextlib
+import errno
+import logging
+import socket
+import ssl
+import time
+from collections.abc import Callable
+from typing import Any
+
+from attrs import define, field
+
+logger = logging.getLogger("seatunnel.cluster")
+
+GUEST = "seatunnel_guest"
+"""Key of the connection's ``Guest`` in the state of a request's scope."""
+
+HANDSHAKE_S = 20.0
+"""Maximum duration of a TLS handshake."""
+
+OUT_OF_RESOURCES = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
+"""Errors of ``accept`` that end when other connections or files are closed."""
+
+PAUSE_S = 0.2
+"""Pause of the accept loop after one of these errors."""
+
+_LOG_EACH_S = 60.0
+
+_BUSY = b"HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 1\r\nContent-Length: 0\r\n\r\n"
+
+
+@define(eq=False)
+class Guest:
+    """One accepted connection."""
+
+    gate: "Gate"
+    close: Callable[[], object]
+    """Closes the connection at once."""
+
+    def trust(self) -> None:
+        """Record that a request of the connection was allowed: it is never closed for a new one."""
+        self.gate.trust(self)
+
+    def leave(self) -> None:
+        """Free the place of the connection. May be called twice."""
+        self.gate.leave(self)
+
+
+@define(eq=False)
+class Gate:
+    """The accepted connections of one port."""
+
+    most: int
+    """Maximum number of connections."""
+
+    _strangers: dict[Guest, None] = field(factory=dict, init=False)
+    """The one that has waited longest comes first."""
+
+    _trusted: set[Guest] = field(factory=set, init=False)
+    _logged: dict[str, float] = field(factory=dict, init=False)
+
+    def __len__(self) -> int:
+        return len(self._strangers) + len(self._trusted)
+
+    def enter(self, guest: Guest) -> bool:
+        """Give a connection a place, and return False if all places belong to trusted connections."""
+        if len(self) >= self.most:
+            self.log("a port has %d connections, its maximum: those that sent no valid request are closed", self.most)
+            if not self.evict():
+                return False
+        self._strangers[guest] = None
+        return True
+
+    def evict(self) -> bool:
+        """Close the stranger that has waited longest, and return False if there is none."""
+        oldest = next(iter(self._strangers), None)
+        if oldest is None:
+            return False
+        del self._strangers[oldest]
+        oldest.close()
+        return True
+
+    def trust(self, guest: Guest) -> None:
+        """Record that a request of the connection was allowed."""
+        if guest in self._strangers:
+            del self._strangers[guest]
+            self._trusted.add(guest)
+
+    def leave(self, guest: Guest) -> None:
+        """Free the place of a connection."""
+        self._strangers.pop(guest, None)
+        self._trusted.discard(guest)
+
+    def log(self, message: str, *arguments: Any) -> None:
+        """Log a warning, at most once a minute for each message."""
+        now = time.monotonic()
+        if now - self._logged.get(message, -_LOG_EACH_S) >= _LOG_EACH_S:
+            self._logged[message] = now
+            logger.warning(message, *arguments)
+
+
+async def accept(
+    listener: socket.socket, gate: Gate, make: Callable[[Guest], asyncio.Protocol], tls: ssl.SSLContext | None
+) -> None:
+    """Accept connections until cancelled.
+
+    Args:
+        listener: a listening socket that does not block.
+        gate: counts the connections of this port.
+        make: makes the protocol of a connection, which frees its place when the connection is lost.
+        tls: of the port; ``None``: in the clear.
+    """
+    loop = asyncio.get_running_loop()
+    beginning: set[asyncio.Task[None]] = set()
+    try:
+        while True:
+            try:
+                connection, _ = await loop.sock_accept(listener)
+            except OSError as error:
+                if listener.fileno() < 0:
+                    return
+                if error.errno in OUT_OF_RESOURCES:
+                    gate.log("no connection can be accepted now: %s. The limit of open files is too low", error)
+                    gate.evict()
+                    await asyncio.sleep(PAUSE_S)
+                continue
+            _admit(connection, gate, make, tls, beginning)
+            await asyncio.sleep(0)  # a flood of connections must not hold up the event loop
+    finally:
+        for task in beginning:
+            task.cancel()
+
+
+def _admit(
+    connection: socket.socket,
+    gate: Gate,
+    make: Callable[[Guest], asyncio.Protocol],
+    tls: ssl.SSLContext | None,
+    beginning: set[asyncio.Task[None]],
+) -> None:
+    guest = Guest(gate, connection.close)
+    if not gate.enter(guest):
+        if tls is None:
+            with contextlib.suppress(OSError):
+                connection.send(_BUSY)
+        connection.close()
+        return
+    task = asyncio.create_task(_begin(connection, guest, make, tls))
+    guest.close = task.cancel
+    beginning.add(task)
+    task.add_done_callback(beginning.discard)
+
+
+async def _begin(
+    connection: socket.socket, guest: Guest, make: Callable[[Guest], asyncio.Protocol], tls: ssl.SSLContext | None
+) -> None:
+    """Hand a connection to its protocol, after the TLS handshake if there is one."""
+    try:
+        await asyncio.get_running_loop().connect_accepted_socket(
+            lambda: make(guest), connection, ssl=tls, ssl_handshake_timeout=None if tls is None else HANDSHAKE_S
+        )
+    except (OSError, asyncio.CancelledError):
+        guest.leave()
+        connection.close()
