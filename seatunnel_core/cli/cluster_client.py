@@ -152,7 +152,7 @@ def _submit(client: ClusterClient, arguments: "ClusterArguments") -> int:
     print(f"Start submit job, job id: {job_id}, with plugin jar []", flush=True)
     with _terminated_as_by_ctrl_c():
         try:
-            answer = _ask_patiently(client, request)
+            answer = _submitted(client, request, is_new=arguments.restore is None and arguments.set_job_id is None)
             print(f"Submit job finished, job id: {job_id}, job name: {answer['jobName']}", flush=True)
             return 0 if arguments.leave else _wait(client, job_id)
         except KeyboardInterrupt:
@@ -176,6 +176,20 @@ def _terminated_as_by_ctrl_c() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+def _submitted(client: ClusterClient, request: Mapping[str, Any], *, is_new: bool) -> Any:
+    """Return the answer to a submit; ``is_new`` if its id was made for it.
+
+    A node may accept a job and die before it answers, and the job may have ended when the request is repeated.
+    """
+    try:
+        return _ask_patiently(client, request)
+    except UsageError:
+        found = client.ask("GET", f"/job-info/{request['job_id']}") if is_new else {}
+        if "finishTime" not in found:
+            raise
+        return found
 
 
 def _ask_patiently(client: ClusterClient, request: Mapping[str, Any]) -> Any:

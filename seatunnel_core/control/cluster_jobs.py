@@ -225,12 +225,12 @@ class ClusterJobs:
     def take(self, submission: Submission) -> Taken:
         """See to it that a job runs or has finished, which may have been submitted before under the same id.
 
-        One that runs is left alone. One that has failed or was stopped goes on from its last checkpoint, as it is
-        submitted now. One that is being stopped is waited for, and goes on then. When this returns, what it did is
-        stored.
+        One that runs is left alone, if it is the same job. One that has failed or was stopped goes on from its last
+        checkpoint, as it is submitted now. One that is being stopped is waited for, and goes on then. When this
+        returns, what it did is stored.
 
         Raises:
-            UsageError: the cluster refuses the job, and why.
+            UsageError: the cluster refuses the job, and why: another one is active under its id, say.
             PlatformError: it has not answered for ``patience_s``.
         """
         refused: UsageError | None = None
@@ -238,16 +238,15 @@ class ClusterJobs:
             found = self._settled(submission.job_id)
             if found.state == "FINISHED":
                 return Taken.FINISHED
-            if found.state and not found.has_ended:
-                return Taken.FOLLOWED
+            is_active = bool(found.state) and not found.has_ended
             try:
-                self._submit(submission, restore=found.has_ended)
+                self._submit(submission, restore=found.has_ended)  # of an active job: the cluster compares them
             except UsageError as error:
                 if refused is not None:
                     raise
                 refused = error  # unless it has come and ended between the question and this
             else:
-                return Taken.RESTORED if found.has_ended else Taken.SUBMITTED
+                return Taken.FOLLOWED if is_active else Taken.RESTORED if found.has_ended else Taken.SUBMITTED
         raise refused or UsageError(f"the job {submission.job_id} ends as often as it is submitted")
 
     def _settled(self, job_id: str) -> JobView:

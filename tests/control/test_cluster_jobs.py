@@ -59,8 +59,8 @@ def submits(node: RestNode) -> list[dict[str, list[str]]]:
     ("state", "taken", "restores"),
     [
         (UNKNOWN, Taken.SUBMITTED, ["false"]),
-        (job("PENDING"), Taken.FOLLOWED, []),
-        (job("RUNNING"), Taken.FOLLOWED, []),
+        (job("PENDING"), Taken.FOLLOWED, ["false"]),
+        (job("RUNNING"), Taken.FOLLOWED, ["false"]),
         (job("FINISHED"), Taken.FINISHED, []),
         (job("FAILED"), Taken.RESTORED, ["true"]),
         (job("CANCELED"), Taken.RESTORED, ["true"]),
@@ -93,6 +93,16 @@ def test_a_job_that_is_refused_is_an_error_with_the_reason(state: dict[str, Any]
     with (
         cluster(state, submitted=lambda _: (400, {"message": "job.conf:3: no sink 'Consol'"})) as (jobs, _node),
         pytest.raises(UsageError, match="no sink 'Consol'"),
+    ):
+        jobs.take(JOB)
+
+
+def test_another_job_that_is_active_under_the_id_is_an_error() -> None:
+    """It was followed to its end, and the program took its result for that of its own job, which never ran."""
+    refused = 409, {"status": "fail", "message": "the job id orders-1 is in use", "code": "job_id_in_use"}
+    with (
+        cluster(job("RUNNING"), submitted=lambda _: refused) as (jobs, _node),
+        pytest.raises(UsageError, match="orders-1 is in use"),
     ):
         jobs.take(JOB)
 

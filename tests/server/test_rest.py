@@ -89,7 +89,7 @@ def test_an_accepted_job_is_durable_and_shown_in_the_shapes_of_seatunnel(tmp_pat
     ]
     assert ask(agent, "GET", "/overview")[1]["pendingJobs"] == "1"
     again = ask(agent, "POST", "/submit-job?jobId=7&jobName=other", JOB)
-    assert again[:2] == (200, {"jobId": "7", "jobName": "other"})
+    assert again[:2] == (200, {"jobId": "7", "jobName": "nightly"}), "the job that runs, by its own name"
     assert [each["jobName"] for each in ask(agent, "GET", "/running-jobs")[1]] == ["nightly"]
     assert ask(agent, "POST", "/stop-job", json.dumps({"jobId": 7}))[1] == {"jobId": "7"}
     assert b'"wanted":"cancel"' in local_store(tmp_path).read()["job/7"]

@@ -30,18 +30,21 @@ class UserRequests:
         self._dispatcher = dispatcher
 
     async def submit(self, record: JobRecord) -> JobRecord:
-        """Accept a job; when this returns, it is durable. A job that is there already is returned as it is.
+        """Accept a job; when this returns, it is durable. If the same job is active already, return it as it is.
 
-        One that ended before any attempt claimed it may be restored too, and starts from nothing.
+        Two submissions are the same job if text, format and variables are equal: a client repeats a request whose
+        answer was lost. A job that ended before any attempt claimed it may be restored too, and starts from nothing.
 
         Raises:
-            RequestError: it ended before, and is not to be restored; or this node does not lead.
+            RequestError: another job is active under its id, or the job has ended and is not to be restored; or this
+                node does not lead.
         """
         state = self._leadership.require_state()
 
         def put() -> JobRecord:
             present = state.job(record.job_id)
             if present is not None:
+                _require_same(record, present)
                 return present
             ended = state.ended(record.job_id)
             if ended is not None and not record.restore:
@@ -117,3 +120,20 @@ class UserRequests:
         if view is None:
             return 0, Slots(total=0, free=0)
         return sum(has_tags(view, address, tags) for address in view.members), slots_of(view, tags)
+
+
+def _require_same(record: JobRecord, active: JobRecord) -> None:
+    """Raise if a job differs from the active one of its id.
+
+    Raises:
+        RequestError: It does; the message names what differs, and contains no value of a variable.
+    """
+    differing = [name for name in ("text", "format", "variables") if getattr(record, name) != getattr(active, name)]
+    if differing:
+        raise RequestError(
+            f"the job id {active.job_id} is in use: the job {active.name!r} is {active.state.value}, and its "
+            f"{' and '.join(differing)} {'differ' if len(differing) > 1 or differing[0] == 'variables' else 'differs'} "
+            "from what was submitted now. Nothing was submitted: write another job id, or stop that job first",
+            status=409,
+            reason="job_id_in_use",
+        )

@@ -136,10 +136,10 @@ def _decoded(body: bytes) -> str:
 async def accept(
     agent: Agent, *, job_id: str, name: str, text: str, format: str, variables: Mapping[str, str], restore: bool
 ) -> dict[str, Any]:
-    """Accept a job, durably, and return its id and name.
+    """Accept a job, durably, and return its id and name: those of the active job, if it is the same.
 
     Raises:
-        RequestError: it is too large, ended before, or this node does not lead.
+        RequestError: it is too large, ended before, another job has its id, or this node does not lead.
         InvalidIdError: its id cannot be one.
         SeaTunnelError: it cannot be read.
     """
@@ -161,8 +161,8 @@ async def accept(
     )
     if order_bytes(record) > ORDERS_BYTES:  # it would be accepted, and no member could be told to run it
         raise RequestError(f"the job is too large: written as JSON it has more than {ORDERS_BYTES} bytes", status=413)
-    await agent.users.submit(record)
-    return {"jobId": job_id, "jobName": record.name}
+    accepted = await agent.users.submit(record)
+    return {"jobId": job_id, "jobName": accepted.name}
 
 
 async def _in_thread(function: Callable[..., Value], *arguments: Any) -> Value:
