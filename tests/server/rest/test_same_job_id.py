@@ -10,7 +10,8 @@ from seatunnel_core.server.rest.submitting import accept
 from seatunnel_core.server.state.cluster_state import ClusterState
 from seatunnel_core.server.state.records import EndedJob, JobState
 from tests.server.rest.test_submitting import HOCON, upload, upload_with
-from tests.server.test_rest import JOB, ask, config_of, leading, local_store
+from tests.server.state.stores import local_store
+from tests.server.test_rest import JOB, ask, config_of, leading
 
 OTHER = JOB.replace("copy", "another")
 SUBMIT = "/submit-job?jobId=7"
