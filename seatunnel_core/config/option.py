@@ -41,6 +41,9 @@ class OptionType(Generic[T]):
     keys: "Keys | None" = field(default=None, repr=False, eq=False)
     """Those that the block may have, or the blocks of the list; ``None``: any. Another one is reported and left out."""
 
+    closed: bool = False
+    """Whether a key that is not among ``keys`` is an error, as where leaving it out would change a result."""
+
     shape: Shape = field(factory=dict, repr=False, eq=False)
     """A JSON Schema of what may stand in a file, for editors; empty: anything."""
 
@@ -325,9 +328,9 @@ NESTED: OptionType[dict[str, Any]] = OptionType(name="block", parse=_mapping, ne
 """A nested block, as plain dicts, lists, texts, numbers, truth values and ``None``."""
 
 
-def BLOCK(keys: Keys) -> OptionType[dict[str, Any]]:  # noqa: N802
-    """Return a type as ``NESTED``, with these keys and no others."""
-    return evolve(NESTED, keys=keys)
+def BLOCK(keys: Keys, *, closed: bool = False) -> OptionType[dict[str, Any]]:  # noqa: N802
+    """Return a type as ``NESTED``, with these keys and no others; ``closed``: others are errors."""
+    return evolve(NESTED, keys=keys, closed=closed)
 
 
 ANY: OptionType[Any] = OptionType(name="any value", parse=lambda value: value, nested=True)

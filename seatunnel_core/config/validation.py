@@ -7,7 +7,7 @@ from typing import Any
 from attrs import evolve, field, frozen
 
 from seatunnel_core.config.document import Block, Items, Position, Scalar, Value, by_hocon, dotted, plain
-from seatunnel_core.config.option import MAP, Keys, Option, Options
+from seatunnel_core.config.option import MAP, Keys, Option, Options, OptionType
 from seatunnel_core.config.problem import Problems, nearest
 from seatunnel_storage_api.errors import StorageConfigurationError
 from seatunnel_storage_api.secret import Resolved, refers, resolve
@@ -151,24 +151,33 @@ def _take(
     if option.no_effect:
         problems.warn_once(f"{found.key!r} has no effect: {option.no_effect}", found.position)
     if option.type.keys is not None:
-        _report_keys(found.key, found.value, option.type.keys, rules, problems)
+        return _report_keys(found.key, found.value, option.type, option.type.keys, rules, problems)
     return True
 
 
-def _report_keys(path: str, value: Value, keys: Keys, rules: BlockRules, problems: Problems) -> None:
-    """Report the keys inside of an option's blocks that have no meaning; existing files have such keys."""
+def _report_keys(
+    path: str, value: Value, kind: OptionType[Any], keys: Keys, rules: BlockRules, problems: Problems
+) -> bool:
+    """Report the keys inside of an option's blocks that have no meaning, and return whether they may be left out.
+
+    Existing files have such keys. They are errors where the option is ``closed``.
+    """
+    right = True
+    report = problems.error if kind.closed else problems.lenient
     if isinstance(value, Items):
         for each in value.values:
-            _report_keys(path, each, keys, rules, problems)
+            right = _report_keys(path, each, kind, keys, rules, problems) and right
     for entry in value if isinstance(value, Block) else ():
         if entry.key not in keys:
             close = nearest(entry.key, keys)
             suggestion = f"Did you mean {close!r}?" if close else f"Known are: {', '.join(sorted(keys))}"
-            problems.lenient(f"{rules.what}: {path} has no {entry.key!r}", entry.position, suggestion)
+            report(f"{rules.what}: {path} has no {entry.key!r}", entry.position, suggestion)
+            right = right and not kind.closed
             continue
         below = keys[entry.key]
         if below is not None:
-            _report_keys(f"{path}.{entry.key}", entry.value, below, rules, problems)
+            right = _report_keys(f"{path}.{entry.key}", entry.value, kind, below, rules, problems) and right
+    return right
 
 
 def _take_entries(

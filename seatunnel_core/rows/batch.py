@@ -17,6 +17,9 @@ class ConstraintKey:
     columns: tuple[str, ...]
     """Names, in the order of the key."""
 
+    sort_types: tuple[str, ...] = ()
+    """``ASC`` or ``DESC`` of each column; empty when all are ``ASC``."""
+
 
 @frozen(kw_only=True)
 class TableSchema:
@@ -31,6 +34,9 @@ class TableSchema:
 
     primary_key: tuple[str, ...] = ()
     """Names of the columns of the primary key, in its order; empty when there is none."""
+
+    primary_key_name: str | None = None
+    """The name of the primary key; ``None`` when there is no key, or its name is not known."""
 
     constraint_keys: tuple[ConstraintKey, ...] = ()
     """The other keys, in the order in which they are declared. No sink enforces them."""

@@ -34,6 +34,12 @@ def primary_key(block: Any, names: Sequence[str] | None) -> tuple[str, ...]:
     return columns
 
 
+def primary_key_name(block: Any) -> str | None:
+    """Return the name that ``primaryKey`` gives to the primary key; ``None`` when it gives none."""
+    name = block.get("name") if isinstance(block, Mapping) else None
+    return None if name is None else str(name)
+
+
 def constraint_keys(keys: Any, names: Sequence[str] | None) -> tuple[ConstraintKey, ...]:
     """Return the keys of ``constraintKeys``.
 
@@ -71,7 +77,9 @@ def _constraint_key(what: str, key: Mapping[str, Any], names: Sequence[str] | No
             raise ValueError(f"{what}: sortType is ASC or DESC, found {column['sortType']!r}")
     named = tuple(str(column["columnName"]) for column in columns)
     _check_columns(what, named, names)
-    return ConstraintKey(name=str(key["constraintName"]), kind=kind, columns=named)
+    sorts = tuple(str(column.get("sortType") or "ASC").upper() for column in columns)
+    sorts = sorts if "DESC" in sorts else ()
+    return ConstraintKey(name=str(key["constraintName"]), kind=kind, columns=named, sort_types=sorts)
 
 
 def _check_columns(what: str, columns: Sequence[str], names: Sequence[str] | None) -> None:

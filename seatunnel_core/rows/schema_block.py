@@ -8,7 +8,7 @@ import pyarrow as pa
 from attrs import frozen
 
 from seatunnel_core.rows.batch import TableSchema
-from seatunnel_core.rows.keys import constraint_keys, primary_key
+from seatunnel_core.rows.keys import constraint_keys, primary_key, primary_key_name
 from seatunnel_core.rows.types import NO_DIMENSIONS, VECTORS, arrow_type, own_types, type_name
 
 DEFAULT_TABLE = "default"
@@ -135,6 +135,7 @@ def described_table(block: Mapping[str, Any] | None, columns: pa.Schema | None =
         table=table_name(block),
         columns=pa.schema([]) if columns is None else columns,
         primary_key=primary_key(block.get("primaryKey"), names),
+        primary_key_name=primary_key_name(block.get("primaryKey")),
         constraint_keys=constraint_keys(block.get("constraintKeys"), names),
         comment=None if comment is None else str(comment),
     )

@@ -39,15 +39,20 @@ def thaw(body: bytes) -> Enumeration:
 def _freeze_schema(schema: TableSchema) -> dict[str, Any]:
     """Return a schema in JSON.
 
-    One without constraint keys and without a comment has the form that it had before these were stored.
+    Members that are empty are left out, so that it has the form that it had before they were stored.
     """
     frozen: dict[str, Any] = {
         "table": schema.table,
         "columns": schema_to_text(schema.columns),
         "primary_key": list(schema.primary_key),
     }
+    if schema.primary_key_name is not None:
+        frozen["primary_key_name"] = schema.primary_key_name
     if schema.constraint_keys:
-        frozen["constraint_keys"] = [[key.name, key.kind, list(key.columns)] for key in schema.constraint_keys]
+        frozen["constraint_keys"] = [
+            [key.name, key.kind, list(key.columns), *([list(key.sort_types)] if key.sort_types else [])]
+            for key in schema.constraint_keys
+        ]
     if schema.comment is not None:
         frozen["comment"] = schema.comment
     return frozen
@@ -58,6 +63,7 @@ def _thaw_schema(document: Any) -> TableSchema:
         table=stored.text(document, "table"),
         columns=schema_from_text(stored.text(document, "columns")),
         primary_key=tuple(stored.texts(document, "primary_key")),
+        primary_key_name=stored.text(document, "primary_key_name") if "primary_key_name" in document else None,
         constraint_keys=tuple(map(_thaw_key, stored.items(document, "constraint_keys")))
         if "constraint_keys" in document
         else (),
@@ -66,9 +72,12 @@ def _thaw_schema(document: Any) -> TableSchema:
 
 
 def _thaw_key(written: Any) -> ConstraintKey:
-    if not isinstance(written, list | tuple) or len(written) != 3:
-        raise StoredValueError("a key must be a list of name, kind and columns")
-    parts = dict(zip(("name", "kind", "columns"), written, strict=True))
+    if not isinstance(written, list | tuple) or len(written) not in (3, 4):
+        raise StoredValueError("a key must be a list of name, kind and columns, with or without their sort types")
+    parts = dict(zip(("name", "kind", "columns", "sort_types"), (*written, []), strict=False))
     return ConstraintKey(
-        name=stored.text(parts, "name"), kind=stored.text(parts, "kind"), columns=tuple(stored.texts(parts, "columns"))
+        name=stored.text(parts, "name"),
+        kind=stored.text(parts, "kind"),
+        columns=tuple(stored.texts(parts, "columns")),
+        sort_types=tuple(stored.texts(parts, "sort_types")),
     )

@@ -70,6 +70,7 @@ class PythonFunction(Transform):
         return evolve(
             schema,
             primary_key=said.primary_key or schema.primary_key,
+            primary_key_name=said.primary_key_name if said.primary_key else schema.primary_key_name,
             constraint_keys=said.constraint_keys or schema.constraint_keys,
             comment=said.comment or schema.comment,
         )

@@ -41,7 +41,15 @@ def test_comes_back_as_it_was() -> None:
 def test_keys_and_comments_come_back_as_they_were() -> None:
     columns = pa.schema([pa.field("id", pa.int64(), metadata={"comment": "from the till"})])
     key = ConstraintKey(name="u", kind="UNIQUE_KEY", columns=("id",))
-    schema = TableSchema(table="t", columns=columns, constraint_keys=(key,), comment="what was ordered")
+    sorted_key = ConstraintKey(name="s", kind="KEY", columns=("id",), sort_types=("DESC",))
+    schema = TableSchema(
+        table="t",
+        columns=columns,
+        primary_key=("id",),
+        primary_key_name="pk",
+        constraint_keys=(key, sorted_key),
+        comment="what was ordered",
+    )
     (found,) = thaw(freeze(Enumeration(schemas=(schema,), splits=()))).schemas
     assert found == schema
     assert found.columns.field(0).metadata == {b"comment": b"from the till"}

@@ -55,17 +55,46 @@ class ColumnRule:
 
 
 @frozen(kw_only=True)
+class KeyRule:
+    """The rule for one key beside the primary key."""
+
+    name: str
+    kind: str
+    columns: tuple[str, ...]
+    sort_types: tuple[str | None, ...]
+    """``ASC`` or ``DESC`` of each column; ``None`` is not checked."""
+
+    @classmethod
+    def of(cls, key: ConstraintKey) -> "KeyRule":
+        """Return the rule that only this key satisfies."""
+        return cls(name=key.name, kind=key.kind, columns=key.columns, sort_types=_sorts(key))
+
+    def held(self, key: ConstraintKey) -> bool:
+        """Return whether a key satisfies the rule."""
+        sorts = zip(self.sort_types, _sorts(key), strict=False)
+        same = (key.name, key.kind, key.columns) == (self.name, self.kind, self.columns)
+        return same and all(wanted in (None, found) for wanted, found in sorts)
+
+    def __str__(self) -> str:
+        sorted_by = zip(self.columns, self.sort_types, strict=True)
+        columns = (f"{column} DESC" if sort == "DESC" else column for column, sort in sorted_by)
+        return f"{self.kind} {self.name} ({', '.join(columns)})"
+
+
+def _sorts(key: ConstraintKey) -> tuple[str, ...]:
+    return key.sort_types or ("ASC",) * len(key.columns)
+
+
+@frozen(kw_only=True)
 class CatalogRule:
     """The rule for a table; a field that is ``None`` is not checked."""
 
     table: str | None = None
     """The whole name of the table."""
 
-    names_catalog: bool = False
-    """Whether the rule names a catalog, which tables of this engine do not have."""
-
     primary_key: tuple[str, ...] | None = None
-    constraint_keys: tuple[ConstraintKey, ...] | None = None
+    primary_key_name: str | None = None
+    constraint_keys: tuple[KeyRule, ...] | None = None
     """All keys, in any order."""
 
     columns: tuple[ColumnRule, ...] | None = None
@@ -80,10 +109,13 @@ class CatalogRule:
                 f"Assert: the primary key of table {schema.table} is {list(schema.primary_key)}, expected "
                 f"{list(self.primary_key)}"
             )
-        if self.constraint_keys is not None and set(schema.constraint_keys) != set(self.constraint_keys):
+        if self.primary_key_name is not None:
+            self._check_primary_key_name(schema)
+        if self.constraint_keys is not None and not _all_held(self.constraint_keys, schema.constraint_keys):
+            found = ", ".join(str(KeyRule.of(key)) for key in schema.constraint_keys)
             raise RuleError(
-                f"Assert: the keys of table {schema.table} are {_keys(schema.constraint_keys)}; expected "
-                f"{_keys(self.constraint_keys)}"
+                f"Assert: the keys of table {schema.table} are {found or 'none'}; expected "
+                f"{', '.join(map(str, self.constraint_keys)) or 'none'}"
             )
         wanted = self.columns
         if wanted is not None and not (
@@ -95,6 +127,30 @@ class CatalogRule:
                 f"Assert: the columns of table {schema.table} are {found}; expected {', '.join(map(str, wanted))}"
             )
 
+    def _check_primary_key_name(self, schema: TableSchema) -> None:
+        if not schema.primary_key:
+            raise RuleError(
+                f"Assert: table {schema.table} has no primary key, expected is one with the name "
+                f"{self.primary_key_name!r}"
+            )
+        if schema.primary_key_name is None:
+            raise RuleError(
+                f"Assert: the source does not report a name of the primary key of table {schema.table}, so "
+                f"primary_key_name = {self.primary_key_name!r} cannot be compared. Remove primary_key_name, or declare "
+                "the name in the source: schema { primaryKey { name = … } }"
+            )
+        if schema.primary_key_name != self.primary_key_name:
+            raise RuleError(
+                f"Assert: the primary key of table {schema.table} has the name {schema.primary_key_name!r}, expected "
+                f"{self.primary_key_name!r}"
+            )
+
+
+def _all_held(wanted: Sequence[KeyRule], found: Sequence[ConstraintKey]) -> bool:
+    by_name = {key.name: key for key in found}
+    held = all(rule.name in by_name and rule.held(by_name[rule.name]) for rule in wanted)
+    return held and {rule.name for rule in wanted} == by_name.keys() and len(wanted) == len(found)
+
 
 def catalog_rule(rule: Mapping[str, Any]) -> CatalogRule:
     """Return the rule for the value of ``catalog_table_rule``.
@@ -102,33 +158,40 @@ def catalog_rule(rule: Mapping[str, Any]) -> CatalogRule:
     Raises:
         ValueError: A part is missing or not understood.
     """
-    key = None
+    key = name = None
     if rule.get("primary_key_rule") is not None:
         key = rule["primary_key_rule"].get("primary_key_columns")
-        if key is None:
-            raise ValueError("primary_key_rule needs primary_key_columns")
+        name = rule["primary_key_rule"].get("primary_key_name")
+        if key is None and name is None:
+            raise ValueError("primary_key_rule needs primary_key_columns or primary_key_name")
     constraints, columns = rule.get("constraint_key_rule"), rule.get("column_rule")
     identifier = rule.get("table_identifier_rule") or {}
+    if identifier.get("catalog_name") is not None:
+        raise ValueError(
+            "table_identifier_rule: catalog_name cannot be compared, as tables of this engine are in no catalog. "
+            "Remove it; table compares the table's name"
+        )
     return CatalogRule(
         table=None if identifier.get("table") is None else str(identifier["table"]),
-        names_catalog=identifier.get("catalog_name") is not None,
         primary_key=None if key is None else LIST(STRING).parse(key),
+        primary_key_name=None if name is None else str(name),
         constraint_keys=None if constraints is None else tuple(map(_constraint_key, constraints)),
         columns=None if columns is None else tuple(map(_column_rule, columns)),
     )
 
 
-def _constraint_key(rule: Mapping[str, Any]) -> ConstraintKey:
-    """Return the rule for a key; ``constraint_key_sort_type`` is ignored, as tables of this engine do not have it."""
+def _constraint_key(rule: Mapping[str, Any]) -> KeyRule:
     if not rule.get("constraint_key_name") or not rule.get("constraint_key_columns"):
         raise ValueError("each of constraint_key_rule needs a constraint_key_name and constraint_key_columns")
     for column in rule["constraint_key_columns"]:
         if "constraint_key_column_name" not in column:
             raise ValueError("each of constraint_key_columns needs a constraint_key_column_name")
-    return ConstraintKey(
+    sorts = tuple(column.get("constraint_key_sort_type") for column in rule["constraint_key_columns"])
+    return KeyRule(
         name=str(rule["constraint_key_name"]),
         kind=str(rule.get("constraint_key_type") or "KEY").upper(),
         columns=tuple(str(column["constraint_key_column_name"]) for column in rule["constraint_key_columns"]),
+        sort_types=tuple(None if sort is None else str(sort).upper() for sort in sorts),
     )
 
 
@@ -139,10 +202,6 @@ def _column_rule(rule: Mapping[str, Any]) -> ColumnRule:
         nullable=rule.get("nullable"),
         said={key: text_of(rule[written]) for written, key in _SAID.items() if rule.get(written) is not None},
     )
-
-
-def _keys(keys: tuple[ConstraintKey, ...]) -> str:
-    return ", ".join(f"{key.kind} {key.name} ({', '.join(key.columns)})" for key in keys) or "none"
 
 
 def _as_rule(column: pa.Field, wanted: Sequence[ColumnRule]) -> ColumnRule:

@@ -189,6 +189,8 @@ def _value_rule(rule: Mapping[str, Any]) -> ValueRule:
     known = (*_NO_VALUE, *_OF_NUMBERS, *_OF_LENGTHS)
     if kind not in known and not (kind is None and compares):
         raise ValueError(f"expected a rule_type of {', '.join(known)} or an equals_to, found {kind}")
+    if kind not in (*_OF_NUMBERS, *_OF_LENGTHS) and rule.get("rule_value") is not None:
+        raise ValueError(f"{kind or 'equals_to'} takes no rule_value: remove it, or name a rule_type that compares it")
     number = None
     if kind in _OF_NUMBERS:
         number = limit(kind, rule.get("rule_value"))

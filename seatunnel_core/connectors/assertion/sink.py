@@ -20,7 +20,8 @@ _TABLE: Keys = {
 RULES = Option(
     "rules",
     BLOCK(
-        {**_TABLE, **dict.fromkeys(("table-names", "table_names")), "tables_configs": {"table_path": None, **_TABLE}}
+        {**_TABLE, **dict.fromkeys(("table-names", "table_names")), "tables_configs": {"table_path": None, **_TABLE}},
+        closed=True,
     ),
     required=True,
     doc="row_rules (MIN_ROW, MAX_ROW), field_rules (NOT_NULL, NULL, MIN, MAX, MIN_LENGTH, MAX_LENGTH, equals_to, "
@@ -43,8 +44,6 @@ class AssertSink(Sink):
             self.rules = table_rules(options[RULES])
         except (ValueError, TypeError, AttributeError) as error:
             raise UsageError(f"option 'rules': {error}") from None
-        if any(rules.catalog.names_catalog for rules in self.rules):
-            self.remarks = ("catalog_name of a table_identifier_rule is not compared: tables here are in no catalog",)
         names: Any = options[RULES].get("table-names") or options[RULES].get("table_names") or ()
         self._tables: tuple[str, ...] = LIST(STRING).parse(names)
         self._came: list[frozenset[str]] = []

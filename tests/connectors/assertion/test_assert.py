@@ -325,12 +325,12 @@ def test_a_type_is_expected_of_values(kind: str, value: Any, expected: str, hold
 
 
 def test_the_name_of_a_table_is_a_rule_too() -> None:
-    rule = {"catalog_name": "FakeSource", "table": "people"}
+    rule = {"table": "people"}
     asserted({"catalog_table_rule": {"table_identifier_rule": rule}})
     with pytest.raises(RuleError, match="a table people came, expected is animals"):
         asserted({"catalog_table_rule": {"table_identifier_rule": {**rule, "table": "animals"}}})
-    sink = AssertSink(options_of(AssertSink, {"rules": {"catalog_table_rule": {"table_identifier_rule": rule}}}))
-    assert "catalog_name of a table_identifier_rule is not compared" in sink.remarks[0]
+    with pytest.raises(UsageError, match="catalog_name cannot be compared"):
+        asserted({"catalog_table_rule": {"table_identifier_rule": {**rule, "catalog_name": "FakeSource"}}})
 
 
 def test_what_the_catalog_says_of_columns_and_keys() -> None:
