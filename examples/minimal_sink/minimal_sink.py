@@ -6,7 +6,7 @@ import pyarrow as pa
 
 from seatunnel_core.config.option import STRING, Option
 from seatunnel_core.connectors.sink import Sink, SinkWriter, Staged
-from seatunnel_core.errors import CommitError
+from seatunnel_core.errors import CommitError, SinkError
 
 PATH = Option("path", STRING, required=True, doc="A folder that driver and tasks share; the files appear in it.")
 
@@ -20,6 +20,9 @@ class JsonLines(Sink):
         return Path(self.options[PATH], ".seatunnel", context.job_id, str(context.pipeline_id), str(epoch))
 
     def prepare(self, context):
+        known = self.staging(context, context.prepared_in)
+        if context.prepared_in and not known.is_dir():
+            raise SinkError(f"{known} is gone: the folder was moved, or its disk is not mounted; put it back")
         self.staging(context, context.epoch).mkdir(parents=True, exist_ok=True)
 
     def open_writer(self, schemas, context):

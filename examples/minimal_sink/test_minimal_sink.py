@@ -1,4 +1,5 @@
 import json
+import shutil
 
 import pytest
 from minimal_sink import JsonLines
@@ -21,3 +22,7 @@ class TestJsonLines(SinkConformance):
 
     def staged(self):
         return sum(path.is_file() for path in self.folder.glob(".seatunnel/*/*/*/*"))
+
+    def lose(self):
+        shutil.rmtree(self.folder)
+        return True

@@ -79,6 +79,9 @@ class PrepareSinks:
     save_mode_pending: frozenset[str]
     """The names of the sinks whose save modes have not acted yet."""
 
+    prepared_in: Mapping[str, int] = field(factory=dict)
+    """The newest epoch that prepared the target of a sink, by name of the sink; absent if none is known to have."""
+
 
 @frozen(kw_only=True)
 class Enumerate:

@@ -159,22 +159,30 @@ class Start:
         Raises:
             RestoreRefusedError: A sink has such units, and its options have changed since.
         """
-        for name, changed in self._restore.changed_bindings.items():
+        for name in self._restore.changed_bindings:
             for each in filter(lambda each: any(each.body.values()), states.committables_for(name)):
-                changes = [words for since, words in changed if since <= each.epoch < (self._restore.since or 0)]
-                if changes and changes[-1]:
-                    raise RestoreRefusedError(staged_elsewhere(name, "units", changes[-1]))
+                if changes := self._changes_since(name, each.epoch):
+                    raise RestoreRefusedError(staged_elsewhere(name, "units", changes))
 
     def _saved(self, states: VertexStates) -> VertexStates:
         """Return the states, with the save modes that the request names marked as done.
 
-        The restore point hands that on to every later start.
+        A sink whose options have changed may have a new target, which no epoch has prepared. The restore point passes
+        all that on to every later start.
         """
-        sinks = {
-            name: evolve(sink, save_mode_pending=False) if name in self._restore.saved else sink
-            for name, sink in states.sinks.items()
-        }
-        return evolve(states, sinks=sinks) if self._restore.saved else states
+        sinks = dict(states.sinks)
+        for name in self._restore.saved & sinks.keys():
+            sinks[name] = evolve(sinks[name], save_mode_pending=False)
+        for name in self._restore.changed_bindings.keys() & sinks.keys():
+            if self._changes_since(name, sinks[name].prepared_in):
+                sinks[name] = evolve(sinks[name], prepared_in=0)
+        return evolve(states, sinks=sinks)
+
+    def _changes_since(self, sink: str, epoch: int) -> str:
+        """Return how the options that bind a sink's output differed in an epoch from those of now; empty if equal."""
+        changes = self._restore.changed_bindings[sink]
+        words = [words for since, words in changes if since <= epoch < (self._restore.since or 0)]
+        return words[-1] if words else ""
 
     def checkpoint_damaged(self, event: events.CheckpointDamaged) -> None:
         """Fail the start: the base cannot be read, and going back to an older one is the user's decision (R10)."""
@@ -218,7 +226,8 @@ class Start:
         )
         self._context.enter(Phase.PREPARING)
         pending = frozenset(name for name, sink in states.sinks.items() if sink.save_mode_pending)
-        self._wiring.do(PrepareSinks(epoch=self._context.epoch, save_mode_pending=pending))
+        known = {name: sink.prepared_in for name, sink in states.sinks.items() if sink.prepared_in}
+        self._wiring.do(PrepareSinks(epoch=self._context.epoch, save_mode_pending=pending, prepared_in=known))
 
     def sinks_prepared(self, _event: events.SinksPrepared) -> None:
         """Publish what the base had not committed: the sinks know the epoch now."""

@@ -156,7 +156,7 @@ class _Moving:
                         f"{title(self._source)}: somebody removed it"
                     )
                 else:
-                    found[number] = evolve(codec.decode(state.states).without_staged(), retracting=None)
+                    found[number] = evolve(codec.decode(state.states).without_staged().unprepared(), retracting=None)
             except _UNREADABLE as error:
                 self._problems.append(f"checkpoint {ref} of pipeline {number} cannot be read: {error}")
         return found

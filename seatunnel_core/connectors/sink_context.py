@@ -33,6 +33,10 @@ class SinkContext:
     process: int = 0
     """Equal for all pipelines of one process, and larger than in every earlier process of the job."""
 
+    prepared_in: int = field(default=0, eq=False)
+    """The newest epoch before this one that is known to have prepared the target; 0 if none is. A target that shows
+    nothing of that epoch is another one: ``prepare`` has to refuse it."""
+
     recognised_before: Sequence[Mapping[str, str]] = field(factory=tuple, eq=False, repr=False)
     """For ``published``: what ``recognises_by`` returned in each process of the job since its options changed, the
     newest last; empty in other calls."""

@@ -174,7 +174,7 @@ class SparkSink(AddingSink, FrameSink):
     # -- in the driver --------------------------------------------------------------------------------------------
 
     def prepare(self, context: SinkContext) -> None:
-        self._target(context).create(context.epoch)
+        self._target(context).create(context)
 
     def probe(self, context: SinkContext, token: str) -> None:
         self._target(context).probe(context.epoch, token)
@@ -219,6 +219,7 @@ class SparkSink(AddingSink, FrameSink):
         self, spark: "SparkSession", committables: Sequence[Committable], context: SinkContext, *, again: bool
     ) -> None:
         target = self._target(context)
+        target.require_for_commit(context.epoch)
         by_columns: dict[str, list[str]] = {}
         for file in (file for committable in committables for file in staged_files(committable, target)):
             waiting = target.waiting(file.epoch, file.name, again=again)
@@ -268,6 +269,7 @@ class ParquetStager(SinkWriter):
         self._name = f"rows-{unique_name(context)}-{_fingerprint(columns)}.parquet"
         self._path = os.path.join(target.staging(context.epoch), self._name)
         self._rows = 0
+        target.require(context.epoch)
         try:
             self._file = pq.ParquetWriter(
                 self._path,

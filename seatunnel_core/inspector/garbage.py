@@ -19,7 +19,7 @@ from attrs import define, field, frozen
 from seatunnel_core.checkpoint.errors import StateFormatError
 from seatunnel_core.checkpoint.state import codec
 from seatunnel_core.checkpoint.state.vertex_state import VertexStates
-from seatunnel_core.connectors.filesystems.staged_name import STAGING
+from seatunnel_core.connectors.filesystems.staged_name import PREPARED, STAGING
 from seatunnel_core.errors import UsageError
 from seatunnel_core.inspector.content import attachments_of, loaded
 from seatunnel_core.inspector.staged import StagedFile, staged, targets_of
@@ -174,7 +174,7 @@ class _Search:
         named = [each for state in states.values() for each in state.committables()]
         return Needs(
             committables=frozenset(committable.id for committable in named),
-            epochs=frozenset(committable.epoch for committable in named),
+            epochs=frozenset(committable.epoch for committable in named).union(_prepared_in(states)),
             attachments=frozenset().union(*(attachments_of(state) for state in states.values())),
             frozen=latest is not None and all(source.attachment for source in latest.sources.values()),
         )
@@ -276,6 +276,11 @@ class _Search:
         )
 
 
+def _prepared_in(states: Mapping[CheckpointRef, VertexStates]) -> frozenset[int]:
+    """Return the epochs by whose staging folders a restored job recognises its targets."""
+    return frozenset(sink.prepared_in for state in states.values() for sink in state.sinks.values())
+
+
 def _no_longer_needed(job: JobSurvey, holding: Holding, needs: Mapping[int, Needs]) -> str:
     """Return what a holding is if nothing that may be restored needs it, otherwise ``""``."""
     pipeline = job.pipelines[holding.pipeline_id] if holding.pipeline_id is not None else None
@@ -325,6 +330,8 @@ def _remove_staged(file: StagedFile) -> str:
             os.unlink(file.path)
             return ""
         folder = Path(file.path)
+        if os.listdir(folder) == [PREPARED]:
+            os.rmdir(folder / PREPARED)
         for each in (folder, *folder.parents):
             os.rmdir(each)
             if each.name == STAGING:

@@ -9,6 +9,7 @@ from attrs import evolve, frozen
 from seatunnel_core.config.job_file import Kind
 from seatunnel_core.connectors.filesystems.staged_name import (
     FENCE,
+    PREPARED,
     PROBE,
     REPLACED,
     REPLACING,
@@ -22,7 +23,7 @@ from seatunnel_core.inspector.survey import JobSurvey
 
 @frozen(kw_only=True)
 class StagedFile:
-    """One file or empty folder that a sink has staged.
+    """One file that a sink has staged, or a folder that is empty but for its mark.
 
     It lies below ``<target>/.seatunnel/<job>/<pipeline>/<epoch>/``, or below the fence of a save mode of that epoch,
     which holds what the save mode removes, or below ``<target>/.seatunnel/<job>/replacing/``.
@@ -103,6 +104,8 @@ def _all_below(folder: Path, job_id: str, pipeline: int, epoch: int) -> Iterator
 def _epoch(folder: Path, job_id: str, pipeline: int, epoch: int) -> Iterator[StagedFile]:
     entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
     for entry in entries:
+        if entry.name == PREPARED:
+            continue
         status = entry.stat(follow_symlinks=False)
         unit = owner(entry.name, job_id)
         yield StagedFile(

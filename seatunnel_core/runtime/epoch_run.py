@@ -236,7 +236,7 @@ class EpochRun:
         def prepare_and_prove() -> None:
             if not self._work.shares_disk:
                 self._shared.spark.result()
-            self._work.prepare_sinks(command.epoch, command.save_mode_pending)
+            self._work.prepare_sinks(command.epoch, command.save_mode_pending, command.prepared_in)
 
         prepare = partial(
             self._ask,

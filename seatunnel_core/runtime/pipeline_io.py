@@ -71,6 +71,9 @@ class PipelineIO:
     _saves_later: bool = field(default=False, init=False)
     """Whether a save mode waits for its tables to be known."""
 
+    _prepared_in: Mapping[str, int] = field(factory=dict, init=False, repr=False)
+    """By sink: as in ``SinkContext``."""
+
     upstream: Acknowledgements = field(init=False, repr=False)
     """Receives how far the rows are published."""
 
@@ -172,11 +175,12 @@ class PipelineIO:
 
     # -- sinks ----------------------------------------------------------------------------------------------------
 
-    def prepare_sinks(self, epoch: int, save_mode_pending: frozenset[str]) -> None:
+    def prepare_sinks(self, epoch: int, save_mode_pending: frozenset[str], prepared_in: Mapping[str, int]) -> None:
         """Prepare the targets, and apply the save modes that are pending.
 
         In between, prove that what a task writes to the target is what the driver sees.
         """
+        self._prepared_in = {sink: known for sink, known in prepared_in.items() if known >= self.settled_below}
         for sink in self.planned.sinks:
             sink.sink.prepare(self._context(sink, epoch))
         if not self.shares_disk:
@@ -326,6 +330,7 @@ class PipelineIO:
             sink_ordinal=sink.ordinal,
             epoch=epoch,
             process=epoch // EPOCHS_PER_VERSION,
+            prepared_in=self._prepared_in.get(sink.name, 0),
         )
 
 

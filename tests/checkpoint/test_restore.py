@@ -154,6 +154,25 @@ def test_what_was_staged_since_a_restore_was_decided_goes_where_it_was_meant(sin
     assert goes or "'out' has units staged that may not be published yet, and its path was" in failure(played).message
 
 
+@pytest.mark.parametrize(
+    ("since", "bindings", "known"),
+    [(3, {}, {"out": 1}), (2, {"out": [(0, "path was")]}, {}), (1, {"out": [(0, "path was")]}, {"out": 1})],
+    ids=["the same options", "another target", "an earlier start has changed it already"],
+)
+def test_a_start_names_the_epoch_that_has_prepared_the_same_target(
+    since: int, bindings: dict[str, list[tuple[int, str]]], known: dict[str, int]
+) -> None:
+    """Without it a sink folder that was moved away is created again, and the job goes on with exit code 0 (R8)."""
+    states = evolve(HELD.without_staged(), sinks={"out": SinkState(save_mode_pending=False, prepared_in=1)})
+    base = stored(states)
+    played = listed(RestoreRequest(changed_bindings=bindings, since=since), ORDERED, base)
+    played.deliver(events.CheckpointLoaded(now_ms=0, state=base))
+    played.stored(played.only(commands.StoreCheckpoint).state.checkpoint_id)
+    assert played.only(commands.PrepareSinks).prepared_in == known
+    assert codec.decode(codec.encode(states)) == states
+    assert states.unprepared().sinks["out"].prepared_in == 0
+
+
 class TestGoingBack:
     def test_rows_are_taken_back_after_the_sweep_and_before_anything_is_read(self) -> None:
         played = back(Rewind.RETRACTED)

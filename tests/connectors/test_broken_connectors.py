@@ -1,6 +1,7 @@
 """The kit finds every rule that a connector breaks: connectors that are wrong in the ways that real ones go wrong."""
 
 import json
+import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -56,6 +57,10 @@ class OfJsonLines(SinkConformance):
 
     def staged(self) -> int:
         return sum(path.is_file() for path in self.folder.glob(".seatunnel/*/*/*/*"))
+
+    def lose(self) -> bool:
+        shutil.rmtree(self.folder)
+        return True
 
 
 class OfAdding(TransformConformance):

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
@@ -174,6 +175,10 @@ class OfTheFileSink(SinkConformance):
 
     def staged(self) -> int:
         return sum(path.is_file() for path in (self.folder / ".seatunnel").rglob("*"))
+
+    def lose(self) -> bool:
+        shutil.rmtree(self.folder)
+        return True
 
     def visible(self) -> Sequence[Mapping[str, Any]]:
         paths = sorted(path for path in self.folder.rglob("*") if path.is_file() and ".seatunnel" not in path.parts)

@@ -155,12 +155,17 @@ def _task_json(state: TaskState) -> Json:
 
 
 def _sink_json(state: SinkState) -> Json:
-    return table_rows_json(state.table_rows) | {
-        "save_mode_pending": state.save_mode_pending,
-        "uncommitted": [committable_json(committable) for committable in state.uncommitted],
-        "rows_committed": state.rows_committed,
-        "bytes_committed": state.bytes_committed,
-    }
+    prepared = {"prepared_in": state.prepared_in} if state.prepared_in else {}
+    return (
+        table_rows_json(state.table_rows)
+        | prepared
+        | {
+            "save_mode_pending": state.save_mode_pending,
+            "uncommitted": [committable_json(committable) for committable in state.uncommitted],
+            "rows_committed": state.rows_committed,
+            "bytes_committed": state.bytes_committed,
+        }
+    )
 
 
 def _read_ref(ref: Json) -> CheckpointRef:
@@ -234,6 +239,7 @@ def _read_sink(state: Json) -> SinkState:
         raise StateFormatError("the stored state of a sink names one committable twice")
     return SinkState(
         save_mode_pending=stored.flag(state, "save_mode_pending"),
+        prepared_in=stored.number(state, "prepared_in") if "prepared_in" in state else 0,
         uncommitted=uncommitted,
         rows_committed=stored.number(state, "rows_committed"),
         bytes_committed=stored.number(state, "bytes_committed"),

@@ -73,6 +73,10 @@ class SinkState:
     save_mode_pending: bool = True
     """Whether ``data_save_mode`` has still to act (R4)."""
 
+    prepared_in: int = 0
+    """Newest epoch known to have prepared the target; 0 if none is. A later start accepts only a target that shows it
+    (R8)."""
+
     uncommitted: tuple[Committable, ...] = ()
     rows_committed: int = 0
     bytes_committed: int = 0
@@ -167,6 +171,10 @@ class VertexStates:
             tasks={name: _unfinished(task) for name, task in self.tasks.items()},
             sinks={name: _published(sink) for name, sink in self.sinks.items()},
         )
+
+    def unprepared(self) -> "VertexStates":
+        """Return the same cut for another job, which has not prepared any target yet."""
+        return evolve(self, sinks={name: evolve(sink, prepared_in=0) for name, sink in self.sinks.items()})
 
 
 def _unfinished(task: TaskState) -> TaskState:

@@ -69,7 +69,7 @@ class Halt:
 
 @frozen
 class Prepared:
-    """To a sink: its save mode has acted."""
+    """To a sink: its target is prepared for the epoch, and its save mode has acted."""
 
 
 @frozen

@@ -64,6 +64,7 @@ class SinkVertex:
         self._limits = limits
         self._wiring = wiring
         self._save_mode_pending = True
+        self._prepared_in = 0
         self._waiting: dict[str, _Entry] = {}
         """The entries that no completed checkpoint contains yet, by id, in order of arrival."""
 
@@ -110,6 +111,7 @@ class SinkVertex:
                 self._complete(checkpoint_id)
             case Prepared():
                 self._save_mode_pending = False
+                self._prepared_in = self._epoch
             case RestoreSink(state=state, epoch=epoch):
                 self._restore(state, epoch)
             case _:
@@ -153,6 +155,7 @@ class SinkVertex:
         before = [entry.committable for entry in self._waiting.values() if entry.after < checkpoint_id]
         return SinkState(
             save_mode_pending=self._save_mode_pending,
+            prepared_in=self._prepared_in,
             uncommitted=(*(entry.committable for entry in self._publishable), *before),
             rows_committed=self.rows_committed,
             bytes_committed=self.bytes_committed,
@@ -162,6 +165,7 @@ class SinkVertex:
     def _restore(self, state: SinkState, epoch: int) -> None:
         self._epoch = epoch
         self._save_mode_pending = state.save_mode_pending
+        self._prepared_in = state.prepared_in
         self.rows_committed = state.rows_committed
         self.bytes_committed = state.bytes_committed
         self.table_rows = state.table_rows

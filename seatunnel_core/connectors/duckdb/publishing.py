@@ -76,10 +76,14 @@ class Publishing:
         Raises:
             SinkError: A newer engine has the pipeline.
         """
+        if self.context.prepared_in and not self.database.exists:  # to open it would create it
+            raise SinkError(self._lost())
         with self.database.transaction() as connection:
             for statement in _TABLES:
                 connection.execute(statement)
             epoch = self._epoch(connection)
+            if (epoch or 0) < self.context.prepared_in:
+                raise SinkError(self._lost())
             if epoch is not None and epoch > self.context.epoch:
                 raise SinkError(self._replaced_by(epoch))
             connection.execute(f"INSERT OR REPLACE INTO {OWN}.pipelines VALUES ({self._key}, {self.context.epoch})")
@@ -93,6 +97,8 @@ class Publishing:
         Raises:
             CommitError: Another engine has it, or its job has ended.
         """
+        if not self.database.exists:  # to open it would create it
+            raise CommitError(self._lost())
         with self.database.transaction() as connection:
             epoch = self._epoch(connection) if self._remembers(connection) else None
             if epoch is None:
@@ -111,6 +117,12 @@ class Publishing:
     def _remembers(self, connection: Any) -> bool:
         asked = f"database_name = current_database() AND schema_name = '{OWN}' AND table_name = 'replacing'"
         return bool(ask(connection, f"SELECT 1 FROM duckdb_tables() WHERE {asked}"))
+
+    def _lost(self) -> str:
+        return (
+            f"{self.who}: {self.database.path} is not the file that this job has written to: it was moved, removed or "
+            "replaced by an older one. Put it back, and resume the job; or begin a new job"
+        )
 
     def _replaced_by(self, epoch: int) -> str:
         return (

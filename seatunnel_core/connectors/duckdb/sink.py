@@ -104,7 +104,7 @@ class DuckDBSink(AddingSink):
         self._of_driver.save_mode_left = False
         with self._errors_wrapped(context, "cannot be written"):
             publishing = self._publishing(context)
-            publishing.staging.create(context.epoch)
+            publishing.staging.create(context)
             publishing.claim()
 
     def probe(self, context: SinkContext, token: str) -> None:

@@ -207,7 +207,7 @@ class FileSink(AddingSink, LookingSink):
             )
         if self.root != self.place:
             require_replaceable(target, self.place)
-        target.create(context.epoch)
+        target.create(context)
         fence = Fence(target, context)
         fence.shut_out_older()
         if context.process > 1:  # whose job began in another one
@@ -244,6 +244,7 @@ class FileSink(AddingSink, LookingSink):
 
     def commit(self, committables: Sequence[Committable], context: SinkContext, *, again: bool) -> None:
         target = self.target(context)
+        target.require_for_commit(context.epoch)
         named = staged_copies if self.style.writer.keeps_names else staged_files
         files = [file for committable in committables for file in named(committable, target)]
         if self.mode.replaces:
@@ -278,6 +279,7 @@ class FileSink(AddingSink, LookingSink):
 
     def complete(self, context: SinkContext) -> None:
         if self.mode.replaces:
+            self.target(context).require_for_commit(context.epoch)
             self._replacing(context).complete()
 
     def _replacing(self, context: SinkContext) -> Replacing:

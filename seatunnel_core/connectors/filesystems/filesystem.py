@@ -16,6 +16,7 @@ import pyarrow as pa
 from attrs import field, frozen
 
 from seatunnel_core import stored
+from seatunnel_core.connectors.filesystems.marked_staging import MarkedStaging
 from seatunnel_core.connectors.filesystems.pattern import MatchState, Pattern, Walk, all_of, fixed_part, patterns
 from seatunnel_core.errors import SourceError
 
@@ -127,7 +128,7 @@ class Receipt:
     """What ``publish`` has to know besides the two paths: JSON values, part of the committable; empty for nothing."""
 
 
-class FileSystem(ABC):
+class FileSystem(MarkedStaging):
     """A file system. Picklable: it travels to the tasks of its source or sink, and connects where it is used.
 
     Paths are texts with ``/`` between names, starting with ``top``. A failure to list or open is a ``SourceError``;
@@ -361,13 +362,6 @@ class FileSystem(ABC):
         return
 
     # -- staging and publishing -----------------------------------------------------------------------------------
-
-    @abstractmethod
-    def make_staging(self, folder: str, root: str) -> None:
-        """Create a staging folder and the target ``root`` above it, and check that the folder can be written.
-
-        Both survive a crash when this returns. The folder may exist already.
-        """
 
     @abstractmethod
     def leave_note(self, path: str) -> None:

@@ -215,14 +215,10 @@ class HdfsFileSystem(RemoteFileSystem):
 
     def why_unknown(self, staged: str, target: str, receipt: Mapping[str, Any]) -> str:
         found = self._is(target, stored.number(receipt, "file"))
-        folder = staged.rpartition("/")[0]
-        if found or (found is None and self.is_folder(folder)):
+        if found:
             return ""
         if found is None:
-            return (
-                f"the staging folder {folder} is gone, so it is not known whether {target} was published; is this "
-                "the same cluster and the same folder?"
-            )
+            return self.not_prepared(staged, target)
         return f"{target} is there and is another file than the one that was staged as {staged}; move it away"
 
     def discard(self, staged: str) -> bool:

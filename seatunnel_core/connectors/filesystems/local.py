@@ -160,13 +160,7 @@ class LocalFileSystem(FileSystem):
 
         A missing target proves nothing, because a consumer may have moved it.
         """
-        folder = os.path.dirname(staged)
-        if os.path.isdir(folder):
-            return ""
-        return (
-            f"the staging folder {folder} is gone, so it is not known whether {target} was published; is the "
-            "target's disk mounted, and is this the same machine?"
-        )
+        return self.not_prepared(staged, target)
 
     def discard(self, staged: str) -> bool:
         return self.remove(staged)

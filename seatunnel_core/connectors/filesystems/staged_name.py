@@ -3,6 +3,7 @@
 ::
 
     <target>/.seatunnel/<job>/<pipeline>/<epoch>/<name>     staged
+    <target>/.seatunnel/<job>/<pipeline>/<epoch>/.prepared  prepared by the driver for this epoch
     <target>/<folders>/<name>                               published
     <target>/.seatunnel/<job>/save-mode/<process>-<epoch>-<pipeline>-<sink>/<number>    being removed (``save_mode``)
     <target>/.seatunnel/<job>/replacing/…                   committed, and not in its place yet (``replacing``)
@@ -28,6 +29,10 @@ REPLACED = re.compile(r"(?P<pipeline>\d+)-(?P<sink>\d+)")
 """The beginning of what lies there: the sink that replaces something."""
 
 FENCE = re.compile(r"(?P<process>\d+)-(?P<epoch>\d+)-(?P<pipeline>\d+)-(?P<sink>\d+)")
+
+PREPARED = ".prepared"
+"""Name of the folder (in a bucket: the object) that marks a staging folder. Only the driver creates it, at the start of
+an epoch. A staging folder without it is not the one of the epoch, whoever created it."""
 
 PROBE = ".probe-"
 """The prefix of files that a task writes for the driver to find."""

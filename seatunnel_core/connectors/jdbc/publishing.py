@@ -72,6 +72,8 @@ class Publishing:
         with self.transaction() as connection:
             self.dialect.wait_for_locks(connection, _CLAIM_S)
             epoch = self._locked(connection)
+            if (epoch or 0) < self.context.prepared_in:
+                raise SinkError(self._lost(epoch))
             if epoch is None:
                 values = f"({self._key}, {self.context.epoch})"
                 self._run(connection, f"INSERT INTO {PIPELINES} (pipeline, epoch) VALUES {values}")
@@ -114,6 +116,14 @@ class Publishing:
         asked = self.dialect.lock_row(f"SELECT epoch FROM {PIPELINES} WHERE pipeline = {self._key}")
         rows = self.dialect.ask(connection, asked)
         return int(rows[0][0]) if rows else None
+
+    def _lost(self, epoch: int | None) -> str:
+        found = f"{PIPELINES} has no row" if epoch is None else f"{PIPELINES} has an older row"
+        return (
+            f"{self.who}: this is not the database that the job has written to: {found} of this pipeline. It was "
+            "created again, or restored from an older backup, so rows that were committed may be missing. Restore its "
+            "last state, and resume the job; or begin a new job"
+        )
 
     def _replaced(self, epoch: int) -> str:
         return (

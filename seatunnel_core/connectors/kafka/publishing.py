@@ -102,6 +102,11 @@ class Publishing:
 
         if self.cluster.topic(self.name) is not None:
             return
+        if self.context.prepared_in:
+            raise SinkError(
+                f"{self.who}: the topic {self.name} is gone, in which this job recorded what it has sent: somebody "
+                "removed it, or these are other brokers. Check which rows are there, and begin a new job"
+            )
         if staged := self.target.staged(self.context.epoch):
             raise SinkError(
                 f"{self.who}: the topic {self.name} is gone, which records what was sent, and {staged} files wait in "
@@ -200,6 +205,7 @@ class Publishing:
         Raises:
             CommitError: A file is missing or cannot be sent, or is recorded as sent although ``again`` is false.
         """
+        self.target.require_for_commit(self.context.epoch)
         files = [file for committable in committables for file in staged_files(committable, self.target)]
         done, left = self._sorted(engine, files, again=again)
         self._discard(done)

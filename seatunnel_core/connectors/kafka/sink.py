@@ -99,7 +99,7 @@ class KafkaSink(AddingSink, LookingSink):
         with self._errors_wrapped(context, SinkError):
             self._look()
             if self._stages:
-                self._target(context).create(context.epoch)
+                self._target(context).create(context)
                 self._publishing(context).make_topic()
                 self._of_driver.forget_older(context)
                 self._engine(context)

@@ -62,6 +62,7 @@ class StagingWriter(SinkWriter):
         self._writer: Any = None
         self._rows = self._bytes = 0
         self._room = (0, 0)
+        target.require(context.epoch)
 
     def write(self, batch: Batch) -> None:
         messages = self._known.messages(batch)

@@ -85,21 +85,76 @@ class Target:
 
     # -- staging --------------------------------------------------------------------------------------------------
 
-    def create(self, epoch: int) -> None:
-        """Create the staging folder, so that it survives a crash of the machine.
+    def create(self, context: SinkContext) -> None:
+        """Create the staging folder of an epoch, so that it survives a crash of the machine, and mark it as prepared.
+
+        A target that an earlier epoch prepared must still show that: it is never created a second time. Folders that
+        a version without marks left are marked when the target is prepared for the first time since.
 
         Raises:
             SinkError: the message names the folder and the obstacle.
         """
+        folder = self.staging(context.epoch)
         try:
-            self.files.make_staging(self.staging(epoch), self.root)
+            self._require_same(context.prepared_in)
+            unmarked = context.process > 1 and not context.prepared_in and self.files.has_folders
+            for epoch in self._epochs() if unmarked else ():
+                self.files.prepare_staging(self.staging(epoch), self.root)
+            self.files.prepare_staging(folder, self.root)
+            self._require_same(context.prepared_in, but=context.epoch)  # it may have been moved away meanwhile
+        except SinkError:
+            self.files.unmark(folder)
+            raise
         except OSError as error:
             raise self.failed("cannot be written", error, self.root) from error
 
+    def _require_same(self, prepared_in: int, but: int = 0) -> None:
+        """Require that this job has prepared the target in an epoch, or in a later one other than ``but``.
+
+        Raises:
+            SinkError: it is another target.
+        """
+        if not prepared_in or self.files.is_prepared(self.staging(prepared_in)):
+            return
+        later = (epoch for epoch in self._epochs() if epoch > prepared_in and epoch != but)
+        if not any(self.files.is_prepared(self.staging(epoch)) for epoch in later):
+            raise SinkError(self._lost(self.staging(prepared_in)))
+
     def require(self, epoch: int) -> None:
-        """Create the staging folder in a task if only the driver's machine has it."""
-        if self.files.has_folders and not self.files.is_folder(self.staging(epoch)):
-            self.create(epoch)
+        """Check in a task, before it stages, that the staging folder is the one that the driver prepared.
+
+        Raises:
+            SinkError: it is not: it was moved away, or its disk is not mounted. A task never creates it.
+        """
+        try:
+            found = self.files.is_prepared(self.staging(epoch))
+        except OSError as error:
+            raise self.failed("cannot be read", error, self.root) from error
+        if not found:
+            raise SinkError(self._lost(self.staging(epoch)))
+
+    def require_for_commit(self, epoch: int) -> None:
+        """Check before a commit that the target is the one that the driver prepared for this epoch.
+
+        Raises:
+            CommitError: it is not, or it cannot be read.
+        """
+        try:
+            found = self.files.is_prepared(self.staging(epoch))
+        except OSError as error:
+            raise CommitError(
+                f"{self.who}: {self.root} cannot be read: {error.strerror or error}",
+                retryable=error.errno in _TRANSIENT,
+            ) from error
+        if not found:
+            raise CommitError(self._lost(self.staging(epoch)))
+
+    def _lost(self, folder: str) -> str:
+        return (
+            f"{self.who}: the staging folder {folder} of this job is gone: {self.root} was moved, removed or replaced, "
+            "or its disk is not mounted. Nothing is written into another folder of that name. Put it back and resume "
+            "the job, or start a new job"
+        )
 
     def stage(self, epoch: int, name: str, folder: str, published: str = "") -> StagedOutput:
         """Begin a file that is to become ``name``, or ``published``, in a folder of the target."""
@@ -231,15 +286,26 @@ class Target:
         """Sweep all epochs up to ``newest``, and remove the folders that are empty then.
 
         A folder that is not empty stays, and so do those above it. Mostly there is one epoch with nothing in it: then
-        no folder is listed.
+        no other folder is listed.
         """
-        if not (self.files.remove_if_empty(self.staging(newest)) and self.files.remove_if_empty(self._pipeline_folder)):
+        if not (self._removed(newest) and self.files.remove_if_empty(self._pipeline_folder)):
             self.sweep(newest + 1, frozenset())
             for epoch in self._epochs():
-                self.files.remove_if_empty(self.staging(epoch))
+                self._removed(epoch)
             self.files.remove_if_empty(self._pipeline_folder)
         self.files.remove_if_empty(os.path.dirname(self._pipeline_folder))
         self.files.remove_if_empty(os.path.join(self.root, STAGING))
+
+    def _removed(self, epoch: int) -> bool:
+        """Remove the staging folder of an epoch if it holds nothing but its mark, and return whether it is gone."""
+        folder = self.staging(epoch)
+        self.files.unmark(folder)
+        if self.files.remove_if_empty(folder):
+            return True
+        with suppress(OSError):  # another sink may have something there, and needs the mark
+            if self.files.is_folder(folder):
+                self.files.prepare_staging(folder, self.root)
+        return False
 
     def _epochs(self) -> list[int]:
         try:

@@ -7,12 +7,13 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
+import pytest
 from attrs import evolve
 
 from seatunnel_core.connectors.sink import Sink, WriterContext
-from seatunnel_core.connectors.testing.drive import commit, options_of, place, sink_place, stage
+from seatunnel_core.connectors.testing.drive import commit, options_of, place, shipped, sink_place, stage
 from seatunnel_core.connectors.testing.kill_suite import SCHEMA, numbered
-from seatunnel_core.errors import SinkError
+from seatunnel_core.errors import CommitError, SinkError
 from seatunnel_core.work.committable import Committable
 
 
@@ -32,6 +33,10 @@ class SinkTargets(ABC):
     def elsewhere(self) -> Mapping[str, Any] | None:
         """Return options for another target than that of ``options``; ``None`` where committables have no target."""
         return None
+
+    def lose(self) -> bool:
+        """Remove the target with all that the sink keeps there, as an unmounted disk does; return True if you did."""
+        return False
 
     def emptying(self) -> Mapping[str, Any] | None:
         """Return options with which the save mode empties the target; ``None`` where no option does.
@@ -67,6 +72,26 @@ class SinkTargets(ABC):
             commit(told_otherwise, [committable], later, again=True)
             assert self._found() == Counter([10]), "it took what it did not find for published, or published elsewhere"
         self._finish(sink, committable)
+
+    def test_a_target_that_was_lost_is_refused_and_not_created_again(self) -> None:
+        """Lose the target between two units: no commit succeeds, and no later start accepts an empty one (R8)."""
+        first = place()
+        sink = self._made(self.options())
+        sink.prepare(sink_place(first))
+        done, waiting = (stage(sink, SCHEMA, [numbered(unit * 10, 1)], place(unit=unit)) for unit in (1, 2))
+        commit(sink, [done], first)
+        for epoch in (2, 3):
+            self._made(self.options()).prepare(evolve(sink_place(place(epoch=epoch)), prepared_in=epoch - 1))
+        if not self.lose():
+            return
+        with suppress(Exception):  # a task that has not noticed it
+            stage(shipped(sink), SCHEMA, [numbered(30, 1)], place(unit=3))
+        for again in (False, True):
+            with pytest.raises(CommitError):
+                commit(sink, [waiting], first, again=again)
+        for _ in range(2):
+            with pytest.raises(SinkError):
+                self._made(self.options()).prepare(evolve(sink_place(place(epoch=4)), prepared_in=3))
 
     def _finish(self, sink: Sink, committable: Committable) -> None:
         """Commit with the original options, and check that all rows are there."""

@@ -48,6 +48,10 @@ def _own_committables_only(_original: Any) -> Any:
     return snapshot
 
 
+def _forget_what_is_prepared(original: Any) -> Any:
+    return lambda self, checkpoint_id: evolve(original(self, checkpoint_id), prepared_in=0)
+
+
 def _without_half_built(original: Any) -> Any:
     def snapshot(self: Any) -> Any:
         state = original(self)
@@ -335,6 +339,8 @@ MUTATIONS: tuple[Mutation, ...] = (
         ModelTarget, "consume", lambda _original: lambda self, key: self.consumed.add(key))),
     Mutation("R8", "never say that a commit may have been done", replace(
         SinkVertex, "_publish", _never_again)),
+    Mutation("R8", "forget which epoch has prepared a target", replace(
+        SinkVertex, "snapshot", _forget_what_is_prepared)),
     Mutation("R8", "use unit numbers again", replace(
         TaskVertex, "snapshot", lambda original: lambda self: _numbered_again(original(self)))),
     Mutation("R9", "sweep what is held back for order", replace(Start, "base_committed", _keep_nothing)),

@@ -78,6 +78,13 @@ class LooksOnlyWhereItIsTold(Honest):
         super().commit(there if again else committables, context, again=again)
 
 
+class CreatesWhatIsMissing(Honest):
+    """A folder that is not there yet is created."""
+
+    def prepare(self, context: SinkContext) -> None:
+        super().prepare(evolve(context, prepared_in=0))
+
+
 class PublishesWhereItIsTold(Honest):
     """What it staged says where it lies; where it goes, the options say."""
 

@@ -38,6 +38,11 @@ class TestDuckDB(SinkConformance):
     def staged(self) -> int:
         return staged(self.folder)
 
+    def lose(self) -> bool:
+        """Move the file away; its staging folder stays."""
+        (self.folder / FILE).rename(self.folder / "moved")
+        return True
+
 
 class TestDuckDBMerging(TestDuckDB):
     more: ClassVar[Mapping[str, Any]] = {"write_mode": "merge", "merge_key": "id"}

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from seatunnel_core.connectors.filesystems.staged_name import PREPARED
 from seatunnel_core.connectors.testing import SinkConformance
 
 STAGING = "/.seatunnel/"
@@ -28,7 +29,7 @@ class FileSinkSuite(SinkConformance):
         return {**self.options(), "data_save_mode": "DROP_DATA"}
 
     def staged(self) -> int:
-        return sum(STAGING in path for path in self.files())
+        return sum(STAGING in path and not path.endswith(f"/{PREPARED}") for path in self.files())
 
     def visible(self) -> Sequence[Mapping[str, Any]]:
         shown = [body for path, body in self.files().items() if STAGING not in path]

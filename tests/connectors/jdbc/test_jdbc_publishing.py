@@ -50,6 +50,11 @@ class TestJdbcSink(JdbcSinkSuite):
         gc.collect()
         return len(ask(self.file, "SELECT name FROM sqlite_master WHERE name LIKE 'seatunnel_%_o%_e%'"))
 
+    def lose(self) -> bool:
+        forget()
+        self.file.rename(f"{self.file}-moved")
+        return True
+
 
 def test_an_engine_that_was_replaced_commits_nothing(file: Path) -> None:
     old, new = sink(file, table="people", **EXACT), sink(file, table="people", **EXACT)

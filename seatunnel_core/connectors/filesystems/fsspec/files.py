@@ -191,13 +191,7 @@ class FsspecFileSystem(RemoteFileSystem):
             PROTOCOLS[self.protocol].rename(client, self.within(old), self.within(new))
 
     def why_unknown(self, staged: str, target: str, receipt: Mapping[str, Any]) -> str:
-        folder = staged.rpartition("/")[0]
-        if self.is_folder(folder):
-            return ""
-        return (
-            f"the staging folder {folder} is gone, so it is not known whether {target} was published; is this the "
-            "same server and the same folder?"
-        )
+        return self.not_prepared(staged, target)
 
     def discard(self, staged: str) -> bool:
         return self.remove(staged)

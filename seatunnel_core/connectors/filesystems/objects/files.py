@@ -23,7 +23,7 @@ from seatunnel_core.connectors.filesystems.objects.store import LARGEST_COPY, Fo
 from seatunnel_core.connectors.filesystems.pattern import MatchState, Walk
 from seatunnel_core.connectors.filesystems.remote import RemoteFileSystem, RemoteOpenFile
 from seatunnel_core.connectors.filesystems.rename import TargetExistsError
-from seatunnel_core.connectors.filesystems.staged_name import PROBE, STAGING
+from seatunnel_core.connectors.filesystems.staged_name import PREPARED, PROBE, STAGING
 from seatunnel_core.errors import SourceChangedError, SourceError
 
 _REMOVALS = 4
@@ -178,6 +178,18 @@ class ObjectFileSystem(RemoteFileSystem):
                 days,
                 f"{root}/{STAGING}",
             )
+
+    def prepare_staging(self, folder: str, root: str) -> None:
+        """Leave a note in the place of a folder, which a bucket does not have."""
+        self.make_staging(folder, root)
+        self.leave_note(f"{folder}/{PREPARED}")
+
+    def is_prepared(self, folder: str) -> bool:
+        return self.exists(f"{folder}/{PREPARED}")
+
+    def unmark(self, folder: str) -> None:
+        with suppress(OSError):
+            self.remove(f"{folder}/{PREPARED}")
 
     def leave_note(self, path: str) -> None:
         self.store.put(self.key(path), NOTE)

@@ -24,6 +24,7 @@ from tests.checkpoint.simulation.invariants.starts import (
     FinishedStaysFinished,
     GoingBack,
     OrderOfTheStart,
+    TargetsAreRecognised,
     TheTableHolds,
     ZombiesAreHarmless,
 )
@@ -49,6 +50,7 @@ def all_invariants(world: "World") -> tuple[Invariant, ...]:
             ZombiesAreHarmless,
             FinishedStaysFinished,
             EveryRowOnce,
+            TargetsAreRecognised,
             SweepsKeepWhatIsNamed,
             FrozenEnumerations,
             OrderIsKept,

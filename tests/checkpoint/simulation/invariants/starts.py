@@ -65,6 +65,35 @@ class OrderOfTheStart(Invariant):
         self.require(not deleted, f"the save mode of {sink!r} deletes rows that this pipeline has published")
 
 
+class TargetsAreRecognised(Invariant):
+    """R8: a target that an epoch has prepared is never prepared as a new one. The start names the newest epoch that did
+    it, as far as the base knows, so that a target which shows nothing of that epoch is refused."""
+
+    rule = "R8"
+
+    def __init__(self, world: "World") -> None:
+        super().__init__(world)
+        self._prepared: set[int] = set()
+        self._told: set[str] = set()
+        """Sinks of which a start was told that their save mode has acted, or that their options have changed."""
+
+    def handled(self, engine: "Engine", before: Phase, event: Event, result: tuple[Command, ...]) -> None:
+        if isinstance(event, events.SinksPrepared):
+            self._prepared.add(engine.epoch or 0)
+        self._told |= {*engine.request.saved, *engine.request.changed_bindings}
+        for command in result:
+            if not isinstance(command, commands.PrepareSinks):
+                continue
+            for sink in (each.name for each in self.world.scenario.topology.sinks):
+                known = command.prepared_in.get(sink, 0)
+                if known:
+                    self.require(known in self._prepared, f"epoch {known} has not prepared the target of {sink!r}")
+                    self.require(known < command.epoch, f"epoch {known} is not before {command.epoch}")
+                elif sink not in self._told:
+                    pending = sink in command.save_mode_pending
+                    self.require(pending, f"the target of {sink!r} is prepared as if no epoch had done so")
+
+
 class ZombiesAreHarmless(Invariant):
     """R6: what a stale engine publishes is contained in the base of the newest one, and what it stores is void."""
 
