@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from seatunnel_core.claiming.job_id import new_job_id
 from seatunnel_core.cli.job_files import begun_before_this, read_job
 from seatunnel_core.cli.resume import program, resume_command
+from seatunnel_core.control.private_files import open_private, private_folder
 from seatunnel_core.spark.starting.log_folder import log_folder
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ def run_in_background(arguments: "RunArguments") -> int:
     begun_before = begun_before_this(arguments, request)
     job_id = arguments.restore or arguments.set_job_id or begun_before or new_job_id()
     output = log_folder(os.environ) / f"{job_id}.out"
-    output.parent.mkdir(parents=True, exist_ok=True)
+    private_folder(output.parent)
     reads, writes = os.pipe()
     with open(reads, "rb") as begun:
         try:
@@ -56,7 +57,7 @@ def _command(arguments: "RunArguments", job_id: str, begun_before: str | None, *
 
 
 def _start(command: Sequence[str], output: Path, *, keep: int) -> "subprocess.Popen[bytes]":
-    with output.open("wb") as file:
+    with open_private(output, "wb") as file:
         return subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,

@@ -19,6 +19,7 @@ from typing import Any, NoReturn
 from seatunnel_core import stored
 from seatunnel_core.config.file import read_text
 from seatunnel_core.control.cluster import ClusterClient
+from seatunnel_core.control.private_files import open_private, private_folder
 from seatunnel_core.control.signing import SECRET_FILE, write_secret
 from seatunnel_core.control.sockets import control_folder
 from seatunnel_core.errors import SeaTunnelError, StoredValueError, UsageError
@@ -174,9 +175,9 @@ def _is_node(pid: int) -> bool:
 
 
 def _daemon(argv: Sequence[str], config: NodeConfig) -> int:
-    config.logs.mkdir(parents=True, exist_ok=True)
+    private_folder(config.logs)
     path = config.logs / config.role.log_file
-    with path.open("ab") as log:
+    with open_private(path) as log:
         node = subprocess.Popen(
             [sys.executable, "-m", "seatunnel_core.server", *argv],
             stdin=subprocess.DEVNULL,

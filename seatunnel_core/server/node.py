@@ -12,6 +12,7 @@ from typing import Any
 
 from attrs import evolve
 
+from seatunnel_core.control.private_files import accessible_to_others
 from seatunnel_core.errors import PlatformError
 from seatunnel_core.installing import install_command
 from seatunnel_core.server.agent.agent import Agent
@@ -125,6 +126,7 @@ def _servers(
     config: NodeConfig, agent: Any, joining: Joining, member: socket.socket, rest: tuple[Port, ...]
 ) -> list[tuple[Any, socket.socket]]:
     """Return a server for each port, with its socket."""
+    _warn_of_readers(config)
     at_member = Door(local=is_loopback(config.bind))
     limit = raise_limit()
     most = connections_per_port(limit, 1 + len(rest))
@@ -134,6 +136,13 @@ def _servers(
         served = application(agent, signed=False, door=_door(config.http, port))
         servers.append((http_server(served, port.tls, most=most), port.socket))
     return servers
+
+
+def _warn_of_readers(config: NodeConfig) -> None:
+    """Warn of logs that others may access; the storage warns of its state."""
+    logs = sorted(config.logs.iterdir()) if config.logs.is_dir() else []
+    if accessible_to_others([config.logs]) and (found := accessible_to_others(logs)):
+        logger.warning("other users may access logs, %s for one: chmod -R go= %s", found[0], config.logs)
 
 
 def _door(http: HttpConfig, port: Port) -> Door:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import seatunnel_storage_hdfs.local
+from seatunnel_storage_hdfs import local
 from seatunnel_storage_hdfs.factory import HdfsStorageFactory
 from seatunnel_storage_hdfs.local import LocalFileStorage
 from seatunnel_storage_hdfs.mounts import network_file_system
@@ -298,3 +299,37 @@ def test_a_disk_that_is_full_when_it_is_opened_may_have_room_later(
     monkeypatch.setattr(seatunnel_storage_hdfs.local, "_probe", refuse)
     with pytest.raises(expected, match=os.strerror(number)):
         seatunnel_storage_hdfs.local.create({"namespace": f"{tmp_path}/"})
+
+
+@pytest.mark.parametrize("umask", [0o000, 0o022])
+@pytest.mark.parametrize("nameless", [True, False])
+def test_state_is_accessible_to_its_owner_only(tmp_path: Path, umask: int, nameless: bool) -> None:
+    """Whatever the umask; the folders above the namespace are at least not writable for others."""
+    before = os.umask(umask)
+    try:
+        storage = local.create({"namespace": f"{tmp_path}/above/state/", "max-retained": "1"})
+        storage.has_nameless_files = storage.has_nameless_files and nameless
+        assert storage.put_if_absent("job/a/1.bin", b"secret")
+    finally:
+        os.umask(before)
+    modes = {each.name: each.stat().st_mode & 0o777 for each in (tmp_path / "above").rglob("*")}
+    assert {name: mode for name, mode in modes.items() if name != ".tmp"} == {
+        "state": 0o700, "job": 0o700, "a": 0o700, "1.bin": 0o600,
+    }  # fmt: skip
+    assert modes.get(".tmp", 0o700) == 0o700
+    assert (tmp_path / "above").stat().st_mode & 0o022 == 0
+
+
+def test_state_that_others_may_access_is_warned_of(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    namespace = tmp_path / "state"
+    configuration = {"namespace": f"{namespace}/", "max-retained": "1"}
+    local.create(configuration).put_if_absent("job/a/1.bin", b"x")
+    namespace.chmod(0o755)
+    local.create(configuration)
+    assert not caplog.records, "others may see the names of jobs, and nothing in them"
+    (namespace / "job").chmod(0o755)
+    local.create(configuration)
+    assert f"chmod -R go= {namespace}" in caplog.text
+    namespace.chmod(0o777)
+    local.create(configuration)
+    assert f"chmod go-w {namespace}" in caplog.text

@@ -8,6 +8,7 @@ it has a name in ``.tmp/`` beside its target first.
 
 import contextlib
 import errno
+import itertools
 import os
 import secrets
 import stat
@@ -22,6 +23,14 @@ from seatunnel_storage_api.retry import what_helps
 from seatunnel_storage_hdfs.mounts import file_system, network_file_system
 
 BACKEND = "hdfs on local files"
+
+_OWN_FILE, _OWN_FOLDER = 0o600, 0o700
+"""Modes of what is created, whatever the umask: checkpoints and jobs may contain secrets and rows."""
+
+_OTHERS = stat.S_IRWXG | stat.S_IRWXO
+_LOOKED_AT = 100
+"""So many entries of a namespace are inspected for access by others."""
+
 PROBE = ".probe-"
 
 _NAMELESS_ON = frozenset(("ext4", "xfs", "tmpfs"))
@@ -130,7 +139,8 @@ class LocalFileStorage(BlobStorage):
             except FileNotFoundError:
                 self._make_folder(folder)
                 with contextlib.suppress(FileExistsError):
-                    os.mkdir(os.path.dirname(draft))  # what comes to lie there has another name before it counts
+                    # What comes to lie there has another name before it counts.
+                    os.mkdir(os.path.dirname(draft), _OWN_FOLDER)
                 _write_file(draft, pieces)
             os.link(draft, path)
         finally:
@@ -140,7 +150,7 @@ class LocalFileStorage(BlobStorage):
     def _make_folder(self, folder: str) -> None:
         """Create a folder, which is missing once in a pipeline's life."""
         self._require_namespace()
-        _make_folders(folder)
+        _make_folders(folder, within=self.namespace)
 
     def _require_namespace(self) -> None:
         """Check that the namespace still is the folder that was opened.
@@ -180,13 +190,14 @@ def create(configuration: Mapping[str, str], backend: str = BACKEND) -> LocalFil
     if not storage.read_only:
         storage.has_nameless_files = _require_usable(namespace, backend)
         storage.device = _device_of(namespace)
+        shared.warn(_exposed(namespace))
     return storage
 
 
 def _require_usable(namespace: str, backend: str) -> bool:
     """Return whether the file system has files without names; raise errors of the storage as ``create`` does."""
     try:
-        _make_folders(namespace.rstrip("/") or "/")
+        _make_folders(namespace.rstrip("/") or "/", within=namespace)
         has_nameless_files = _probe(namespace)
     except OSError as cause:
         if cause.errno in _PASSING:
@@ -207,6 +218,24 @@ def _require_usable(namespace: str, backend: str) -> bool:
             ]
         )
     return has_nameless_files
+
+
+def _exposed(namespace: str) -> list[str]:
+    """Return a warning if other users may replace the namespace's entries, or read some that exist."""
+    found = os.stat(namespace)
+    if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH) and not found.st_mode & stat.S_ISVTX:
+        return [f"other users may write to {namespace}, which holds state: chmod go-w {namespace}"]
+    if found.st_uid not in (0, os.getuid()):
+        return [f"the namespace {namespace}, which holds state, belongs to another user: chown it to this one"]
+    if not found.st_mode & (stat.S_IXGRP | stat.S_IXOTH):
+        return []
+    with os.scandir(namespace) as entries:
+        for entry in itertools.islice(entries, _LOOKED_AT):
+            with contextlib.suppress(FileNotFoundError):
+                if not entry.is_symlink() and entry.stat().st_mode & _OTHERS:
+                    said = f"other users may read state in {namespace}, {entry.name} for one"
+                    return [f"{said}: chmod -R go= {namespace}"]
+    return []
 
 
 def _probe(namespace: str) -> bool:
@@ -249,7 +278,7 @@ def _open_nameless(folder: str) -> int:
     """
     if not hasattr(os, "O_TMPFILE"):
         raise OSError(errno.EOPNOTSUPP, os.strerror(errno.EOPNOTSUPP), folder)
-    return os.open(folder, os.O_WRONLY | os.O_TMPFILE | os.O_CLOEXEC, 0o666)
+    return os.open(folder, os.O_WRONLY | os.O_TMPFILE | os.O_CLOEXEC, _OWN_FILE)
 
 
 def _name(descriptor: int, path: str) -> None:
@@ -259,7 +288,7 @@ def _name(descriptor: int, path: str) -> None:
 
 
 def _write_file(path: str, pieces: Sequence[bytes]) -> None:
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, _OWN_FILE)
     try:
         _write(descriptor, pieces)
     finally:
@@ -283,13 +312,13 @@ def _after(written_bytes: int, pieces: list[memoryview]) -> list[memoryview]:
     return []
 
 
-def _make_folders(path: str) -> None:
-    """Create a folder and those above it, each durable in its parent."""
+def _make_folders(path: str, *, within: str) -> None:
+    """Create a folder and those above it, each durable in its parent; others may enter those above the namespace."""
     parent = os.path.dirname(path)
     if not os.path.isdir(parent):
-        _make_folders(parent)
+        _make_folders(parent, within=within)
     with contextlib.suppress(FileExistsError):
-        os.mkdir(path)
+        os.mkdir(path, _OWN_FOLDER if f"{path}/".startswith(within) else 0o755)
         _sync_folder(parent)
 
 

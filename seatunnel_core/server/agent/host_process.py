@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from seatunnel_core import stored
+from seatunnel_core.control.private_files import open_private, private_folder
 from seatunnel_core.errors import StoredValueError
 from seatunnel_core.server.agent.node_config import NodeConfig
 from seatunnel_core.server.errors import HostError
@@ -109,14 +110,14 @@ class HostProcess:
             job: which has the host for itself. It goes through a pipe: its options for Spark may hold secrets.
         """
         config = self._config
-        config.logs.mkdir(parents=True, exist_ok=True)
+        private_folder(config.logs)
         command = [sys.executable, "-m", "seatunnel_core.server.host", "--cluster", config.cluster]
         command += ["--address", self._address, "--slots", str(config.slots), "--logs", str(config.logs)]
         command += self._spark()
         command += ["--offered", str(config.offered), "--name", self.name, "--boot", boot]
         if config.engine_file is not None:
             command += ["--engine-config", str(config.engine_file)]
-        with (config.logs / "seatunnel-engine-host.log").open("ab") as log, tempfile.TemporaryFile() as told:
+        with open_private(config.logs / "seatunnel-engine-host.log") as log, tempfile.TemporaryFile() as told:
             if job is not None:
                 told.write(job.to_bytes() + b"\n")
                 told.seek(0)

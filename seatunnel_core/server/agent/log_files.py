@@ -10,6 +10,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from seatunnel_core.control.private_files import open_private
+
 logger = logging.getLogger("seatunnel.cluster")
 
 SWEEP_S = 60.0
@@ -84,7 +86,8 @@ class LogFiles:
 
     def _set_aside(self, path: Path) -> None:
         """Copy a log and empty it: its writer has it open, and appends."""
-        shutil.copyfile(path, path.with_name(f"{path.name}.1"))
+        with path.open("rb") as large, open_private(path.with_name(f"{path.name}.1"), "wb") as kept:
+            shutil.copyfileobj(large, kept)
         with path.open("r+b") as file:
             file.truncate()
         logger.info("%s had more than %d bytes, and goes on empty", path, self._largest)

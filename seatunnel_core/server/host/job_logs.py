@@ -4,9 +4,19 @@ import logging
 import re
 import threading
 from pathlib import Path
+from typing import Any
+
+from seatunnel_core.control.private_files import open_private, private_folder
 
 _NAME = re.compile(r"[A-Za-z0-9._-]{1,128}", re.ASCII)
 _FORMAT = "%(asctime)s %(levelname)s %(message)s"
+
+
+class _PrivateFile(logging.FileHandler):
+    """A log file that only its owner may access."""
+
+    def _open(self) -> Any:
+        return open_private(Path(self.baseFilename), self.mode, encoding=self.encoding, errors=self.errors)
 
 
 class JobLogs(logging.Handler):
@@ -21,7 +31,7 @@ class JobLogs(logging.Handler):
         self._folder = folder
         self._files: dict[str, logging.FileHandler] = {}
         self._opening = threading.Lock()
-        folder.mkdir(parents=True, exist_ok=True)
+        private_folder(folder)
 
     def path_of(self, job_id: str) -> Path:
         """Return the log file of a job."""
@@ -40,7 +50,7 @@ class JobLogs(logging.Handler):
     def _file(self, job_id: str) -> logging.FileHandler:
         with self._opening:
             if job_id not in self._files:
-                handler = logging.FileHandler(self.path_of(job_id), encoding="utf-8", delay=True)
+                handler = _PrivateFile(self.path_of(job_id), encoding="utf-8", delay=True)
                 handler.setFormatter(logging.Formatter(_FORMAT))
                 self._files[job_id] = handler
             return self._files[job_id]

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from seatunnel_core.control.private_files import open_private, private_folder
 from seatunnel_core.errors import PlatformError
 from seatunnel_core.installing import install_command
 from seatunnel_core.spark.starting.java import find_java
@@ -86,9 +87,9 @@ class Child:
             self._start()
 
     def _start(self) -> None:
-        self._log.parent.mkdir(parents=True, exist_ok=True)
+        private_folder(self._log.parent)
         command = [sys.executable, "-I", "-S", _BOUND, str(os.getpid()), *spark_class(), *self._arguments()]
-        with self._log.open("ab") as log:
+        with open_private(self._log) as log:
             self._process = subprocess.Popen(
                 command,
                 stdin=subprocess.DEVNULL,

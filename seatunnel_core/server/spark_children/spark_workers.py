@@ -12,6 +12,7 @@ from pathlib import Path
 
 from attrs import frozen
 
+from seatunnel_core.control.private_files import private_folder
 from seatunnel_core.server.agent.node_config import NodeConfig
 from seatunnel_core.server.spark_children.child import Child
 from seatunnel_core.server.spark_children.credentials import Credentials, write_properties
@@ -95,7 +96,8 @@ class SparkWorkers:
         config = self._config
 
         def arguments() -> list[str]:
-            work.mkdir(parents=True, exist_ok=True)
+            for folder in (self._work.parent, self._work, work):
+                private_folder(folder)
             properties = self._folder / f"worker-{name}.conf"
             write_properties(properties, self._properties(name, resource))
             return [

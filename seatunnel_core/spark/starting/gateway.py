@@ -8,10 +8,12 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from seatunnel_core.control.private_files import open_private
 from seatunnel_storage_api.secret import holds_secret
 
 if TYPE_CHECKING:
     from pyspark import SparkConf, SparkContext
+
 
 logger = logging.getLogger("seatunnel.spark")
 
@@ -31,7 +33,7 @@ def launch(conf: "SparkConf", log_file: Path) -> "SparkContext":
     if gateway is None:
         keep_to_its_logger()
         leave_pandas_alone()
-        with log_file.open("ab") as log:
+        with open_private(log_file) as log:
             gateway = launch_gateway(public_part(conf), {"stdout": log, "stderr": log})
     context = SparkContext(conf=conf, gateway=gateway)
     # When the JVM dies, PySpark's server for accumulators would print a traceback into the user's terminal.

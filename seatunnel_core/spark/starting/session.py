@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from attrs import field, frozen
 
+from seatunnel_core.control.private_files import open_private, private_folder
 from seatunnel_core.errors import PlatformError
 from seatunnel_core.installing import install_command
 from seatunnel_core.spark.starting import gateway, open_files
@@ -130,7 +131,7 @@ def _start_own(settings: SparkSettings) -> RunningSpark:
     if open_files.is_short():
         logger.warning("%s", open_files.shortage())
     log_file = settings.log_file or settings.cache / "spark.log"
-    log_file.parent.mkdir(parents=True, exist_ok=True)
+    private_folder(log_file.parent)
     logged_before = log_file.stat().st_size if log_file.exists() else 0
     os.environ["JAVA_HOME"] = str(java.home)
     os.environ["PYSPARK_PYTHON"] = workers_python(settings, os.environ)
@@ -160,7 +161,7 @@ def _template(settings: SparkSettings, log_file: Path) -> WorkerTemplate | None:
     users = "spark.python.daemon.module" in settings.options
     if users or os.name != "posix" or not runs_on_this_machine(settings):
         return None
-    with log_file.open("ab") as log:
+    with open_private(log_file) as log:
         template = WorkerTemplate(socket_folder(), settings.preloads, log)
     os.environ[TEMPLATE] = template.path  # for the JVM, which hands it on
     return template

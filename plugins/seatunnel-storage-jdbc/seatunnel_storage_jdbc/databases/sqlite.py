@@ -24,6 +24,9 @@ class SQLite(Dialect):
         return {"timeout": min(_WAIT_S, answer_s), "check_same_thread": False, "isolation_level": None}
 
     def begin_session(self, connection: Any) -> None:
+        file = Path(connection.execute("PRAGMA database_list").fetchone()[2])
+        if file.is_file() and not file.stat().st_size:
+            file.chmod(0o600)  # it was just created: jobs and checkpoints may contain secrets and rows
         connection.execute("PRAGMA synchronous = EXTRA")  # with less, a power cut just after a commit can undo it
 
     def begin(self, connection: sa.Connection, *, writes: bool) -> None:
