@@ -92,10 +92,25 @@ def folders(rows: pa.RecordBatch, keys: Sequence[str], expression: str) -> pa.Ar
 
 
 def _folder_values(values: pa.Array, *, begins: bool) -> pa.Array:
-    texts = values.cast(pa.string()) if not pa.types.is_binary(values.type) else _base64(values)
-    encoded = texts.dictionary_encode()
+    encoded = _folder_texts(values).dictionary_encode()
     names = pa.array([folder_value(value, begins=begins) for value in encoded.dictionary.to_pylist()], pa.string())
     return names.take(encoded.indices).fill_null(NULL_PARTITION)
+
+
+def _folder_texts(values: pa.Array) -> pa.Array:
+    if pa.types.is_binary(values.type):
+        return _base64(values)
+    texts = values.cast(pa.string())
+    return _with_seconds(values, texts) if pa.types.is_timestamp(values.type) and values.type.tz else texts
+
+
+def _with_seconds(values: pa.Array, texts: pa.Array) -> pa.Array:
+    """Return the texts of moments; those whose offset has seconds, which Arrow leaves out, are in UTC."""
+    moments = values.cast(pa.int64())
+    offsets = pc.subtract(pc.local_timestamp(values).cast(pa.int64()), moments)
+    minute = {"s": 60, "ms": 60_000, "us": 60_000_000, "ns": 60_000_000_000}[values.type.unit]
+    whole = pc.equal(pc.multiply(pc.divide(offsets, minute), minute), offsets)
+    return pc.if_else(whole, texts, values.cast(pa.timestamp(values.type.unit, "UTC")).cast(pa.string()))
 
 
 def _base64(values: pa.Array) -> pa.Array:

@@ -6,11 +6,14 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from seatunnel_core.connectors.filesystems.partition_folders import folder_value, partitions
+from seatunnel_core.connectors.staging.naming import folders
 from seatunnel_core.connectors.testing import plan, read
 from seatunnel_core.errors import RowError, SinkError
+from seatunnel_core.rows.values import converter
 from tests.connectors.file.local_files import source, write
 
 MOMENT = dt.datetime(2024, 2, 29, 23, 59, 59, 999999)
@@ -97,3 +100,19 @@ def test_what_other_programs_write() -> None:
 
 def test_a_name_that_hadoop_would_hide_is_escaped_where_a_name_begins() -> None:
     assert [folder_value("_na", begins=begins) for begins in (True, False)] == ["%5Fna", "_na"]
+
+
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+def test_folders_of_moments_keep_the_seconds_of_historic_offsets(unit: str) -> None:
+    """Berlin was 53 minutes and 28 seconds ahead until 1893, and the folder's name had 53 minutes."""
+    moments = [dt.datetime(1883, 11, 18, 12, 3, 57, tzinfo=dt.UTC), None, dt.datetime(2024, 7, 1, tzinfo=dt.UTC)]
+    batch = pa.RecordBatch.from_arrays([pa.array(moments, pa.timestamp(unit, "Europe/Berlin"))], names=["v"])
+    named = [name.removeprefix("v=").replace("%3A", ":") for name in folders(batch, ["v"], "${k0}=${v0}").to_pylist()]
+    digits = {"s": "", "ms": ".000", "us": ".000000", "ns": ".000000000"}[unit]
+    assert named == [
+        f"1883-11-18 12:03:57{digits}Z",
+        "__HIVE_DEFAULT_PARTITION__",
+        f"2024-07-01 02:00:00{digits}+0200",
+    ]
+    read = converter(pa.timestamp("us", "UTC"))
+    assert [read(named[0]), read(named[2])] == [moments[0], moments[2]]
