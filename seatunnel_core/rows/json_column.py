@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from seatunnel_core.errors import RowError
-from seatunnel_core.rows.value_text import encoded
+from seatunnel_core.rows.value_text import json_text
 
 _ESCAPED = r'["\\\x00-\x1f]'
 _LEAST, _MOST = 1e-4, 1e15
@@ -36,7 +36,7 @@ _FALSE = pa.Array.from_buffers(pa.bool_(), 1, [None, pa.py_buffer(b"\0")])[0]
 
 
 def json_lines(rows: pa.RecordBatch, line_end: str) -> pa.Array:
-    """Return each row as an object. A decimal is a number with all its digits, but a text inside rows, arrays and maps.
+    """Return each row as an object. A decimal is a number with all its digits.
 
     Raises:
         RowError: a value cannot be written as JSON; names the column.
@@ -47,10 +47,7 @@ def json_lines(rows: pa.RecordBatch, line_end: str) -> pa.Array:
     for number, (column, array) in enumerate(zip(rows.schema, rows.columns, strict=True)):
         line.write(_name(column, number))
         try:
-            if pa.types.is_decimal(column.type):
-                line.add(array.cast(pa.string()).fill_null(_NULL))
-            else:
-                line.add_value(array)
+            line.add_value(array)
         except ValueError as error:
             raise RowError(f"column {column.name!r}: {error}", column=column.name) from None
     line.write("}" + line_end)
@@ -134,11 +131,17 @@ def _texts(array: pa.Array) -> pa.Array:
 
 
 def _one_by_one(array: pa.Array) -> pa.Array:
-    return _array(encoded(value, array.type) for value in array.to_pylist())
+    return _array(json_text(value, array.type) for value in array.to_pylist())
 
 
 def _cast(array: pa.Array) -> pa.Array:
     return array.cast(pa.string())
+
+
+def _decimal(array: pa.Array) -> pa.Array:
+    texts = array.cast(pa.string())
+    with_exponent = pc.match_substring(texts, "E").fill_null(_FALSE)  # Arrow writes 1E-9
+    return _except(texts, array, _bits(with_exponent), _one_by_one)
 
 
 def _in_quotes(texts: pa.Array, end: pa.Scalar = _QUOTE) -> pa.Array:
@@ -336,7 +339,6 @@ def _is_utc(kind: pa.DataType) -> bool:
 _Maker = tuple[Callable[[pa.DataType], bool], Callable[[pa.Array], pa.Array]]
 
 _QUOTED: tuple[_Maker, ...] = (
-    (pa.types.is_decimal, _cast),
     (pa.types.is_date32, _date),
     (lambda kind: kind == pa.time64("us"), _time),
     (_is_utc, _timestamp),
@@ -347,6 +349,7 @@ _MAKERS: tuple[_Maker, ...] = (
     (pa.types.is_string, _string),
     (pa.types.is_integer, _cast),
     (pa.types.is_boolean, _cast),
+    (pa.types.is_decimal, _decimal),
     (pa.types.is_float64, _floating),
     (pa.types.is_float32, _floating),
     *((matches, _quoted) for matches, _ in _QUOTED),

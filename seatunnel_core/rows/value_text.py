@@ -4,6 +4,8 @@ import base64
 import json
 import math
 import struct
+from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any
 
 import pyarrow as pa
@@ -15,20 +17,38 @@ from seatunnel_core.rows.types import vector_name
 def json_text(value: Any, kind: pa.DataType) -> str:
     """Return a value of an Arrow type, as Python has it, as JSON on one line.
 
-    Dates and times are ISO texts, bytes base64, rows and maps objects. A decimal is a number with all its digits, but a
-    text inside rows, lists and maps.
+    Dates and times are ISO texts, bytes base64, rows and maps objects. A decimal is a number with all its digits.
 
     Raises:
         ValueError: a map has a key twice, of which an object would keep one.
     """
-    if value is not None and pa.types.is_decimal(kind):
+    if not _holds_decimals(kind):
+        return _ENCODER.encode(_plain(value, kind))
+    if value is None:
+        return "null"
+    if pa.types.is_decimal(kind):
         return f"{value:f}"
-    return encoded(value, kind)
+    if pa.types.is_struct(kind):
+        return _braced((part.name, json_text(value[part.name], part.type)) for part in kind)
+    if pa.types.is_map(kind):
+        names = _object(value, kind)
+        items = (json_text(item, kind.item_type) for _, item in value)
+        return _braced(zip(names, items, strict=True))
+    return f"[{','.join(json_text(element, kind.value_type) for element in value)}]"
 
 
-def encoded(value: Any, kind: pa.DataType) -> str:
-    """Return the ``json_text`` of a value inside of a row, a list or a map."""
-    return _ENCODER.encode(_plain(value, kind))
+@lru_cache(maxsize=256)
+def _holds_decimals(kind: pa.DataType) -> bool:
+    """Return whether values have numbers that ``json`` cannot write."""
+    if pa.types.is_struct(kind):
+        return any(_holds_decimals(part.type) for part in kind)
+    if pa.types.is_map(kind):
+        return _holds_decimals(kind.item_type)
+    return pa.types.is_decimal(kind) or (pa.types.is_nested(kind) and _holds_decimals(kind.value_type))
+
+
+def _braced(parts: Iterable[tuple[str, str]]) -> str:
+    return "{" + ",".join(f"{_ENCODER.encode(name)}:{text}" for name, text in parts) + "}"
 
 
 def shortest(value: float) -> float:

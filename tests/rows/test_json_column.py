@@ -4,6 +4,7 @@ import datetime as dt
 import json
 import subprocess
 import sys
+from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
@@ -13,8 +14,11 @@ from hypothesis import strategies as st
 
 from seatunnel_core.errors import RowError
 from seatunnel_core.rows.json_column import json_lines
+from seatunnel_core.rows.native_json import NativeJson, parsed
+from seatunnel_core.rows.schema_block import table_schema
 from seatunnel_core.rows.types import arrow_type
 from seatunnel_core.rows.value_text import json_text
+from seatunnel_core.rows.values import converter, row_converter
 
 SIGNS = st.text(st.one_of(st.sampled_from('"\\\n\x00\x1f\x7f,{é漢😀'), st.characters(codec="utf-8")), max_size=5)
 NAIVE = st.one_of(st.datetimes(), st.datetimes().map(lambda each: each.replace(microsecond=0)))
@@ -118,7 +122,7 @@ print(json_lines(rows, "\\n")[0].as_py(), "pandas" in sys.modules)
 
 
 def test_common_values_are_not_written_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("seatunnel_core.rows.json_column.encoded", lambda value, _: pytest.fail(f"{value} alone"))
+    monkeypatch.setattr("seatunnel_core.rows.json_column.json_text", lambda value, _: pytest.fail(f"{value} alone"))
     values: dict[str, list[Any]] = {
         "string": ["a", 'a "b"\n', None],
         "double": [1.5, 0.0, None],
@@ -140,3 +144,31 @@ def test_a_column_that_is_null_everywhere_is_written(kind: str) -> None:
     """Arrow's buffers of such a column have odd sizes, which ended in an exception of numpy."""
     nulls = pa.nulls(5, arrow_type(kind))
     assert json_lines(pa.RecordBatch.from_arrays([nulls], names=["c"]), ";").to_pylist() == ['{"c":null};'] * 5
+
+
+def test_decimals_are_numbers_with_all_digits_at_any_depth() -> None:
+    """They were texts inside rows, arrays and maps, and ``0E-10`` for a zero with many digits."""
+    fields = {"a": "decimal(38, 10)", "b": "array<decimal(5, 2)>", "c": {"d": "decimal(38, 2)", "e": "string"}}
+    fields |= {"m": "map<string, decimal(3, 1)>"}
+    schema = table_schema({"fields": fields, "table": "t"})
+    assert schema is not None
+    zero, large = Decimal("0E-10"), Decimal("9" * 36 + ".99")
+    rows = [
+        {"a": zero, "b": [Decimal("1.50"), None], "c": {"d": large, "e": '"'}, "m": [("k", Decimal("-0.5"))]},
+        {"a": Decimal("1E-10"), "b": [], "c": {"d": None, "e": None}, "m": None},
+    ]
+    batch = pa.RecordBatch.from_pylist(rows, schema=schema.columns)
+    written = json_lines(batch, "\n").to_pylist()
+    assert written == [
+        '{"a":0.0000000000,"b":[1.50,null],"c":{"d":' + "9" * 36 + '.99,"e":"\\""},"m":{"k":-0.5}}\n',
+        '{"a":0.0000000001,"b":[],"c":{"d":null,"e":null},"m":null}\n',
+    ]
+    texts = [
+        ",".join(f'"{name}":{json_text(row[name], batch.schema.field(name).type)}' for name in row) for row in rows
+    ]
+    assert written == [f"{{{text}}}\n" for text in texts]
+    both = "".join(written) + written[0].replace("1.50", '"1.50"').replace(".99,", '.99",').replace('"d":9', '"d":"9')
+    found = NativeJson(batch.schema, converter).rows(both.encode())
+    read = [row_converter(batch.schema)(parsed(line.encode())) for line in both.splitlines()]
+    assert read == [*rows, rows[0]]
+    assert found is None or found.to_pylist() == [*rows, rows[0]]
