@@ -2,11 +2,11 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from decimal import Decimal
 from functools import cache
 from typing import Any
 
 from seatunnel_core.rows.repeated_keys import RepeatedKeys, object_of_pairs
+from seatunnel_core.rows.written_decimal import WrittenDecimal
 
 
 class Number(float):
@@ -39,13 +39,13 @@ def parsed(text: str | bytes) -> Any:
 
 
 def exact(document: Any) -> Any:
-    """Return a document with a ``Decimal``, which compares by all digits, for each ``Number``."""
+    """Return a document with a decimal, which compares by all digits, for each ``Number``."""
     if isinstance(document, dict):
         found = {name: exact(part) for name, part in document.items()}
         return RepeatedKeys(found, document.repeated) if isinstance(document, RepeatedKeys) else found
     if isinstance(document, list):
         return [exact(part) for part in document]
-    return Decimal(document.text) if isinstance(document, Number) else document
+    return WrittenDecimal(document.text) if isinstance(document, Number) else document
 
 
 def _no_number(word: str) -> None:

@@ -19,6 +19,7 @@ import pyarrow.json as arrow_json
 
 from seatunnel_core.rows.repeated_keys import object_of_pairs, require_once
 from seatunnel_core.rows.values import Converter, plain
+from seatunnel_core.rows.written_decimal import WrittenDecimal
 
 _BOM = b"\xef\xbb\xbf"
 _INF = re.compile(rb"Inf(?=[\s,}\]])")
@@ -29,7 +30,7 @@ _AS_THEY_ARE = {
 _AS_TEXT = (pa.types.is_date32, pa.types.is_time64, pa.types.is_timestamp, pa.types.is_binary)
 _DIGITS_OF_128, _DIGITS_OF_256 = 38, 76
 
-_DECODER = json.JSONDecoder(parse_float=decimal.Decimal, object_pairs_hook=object_of_pairs)
+_DECODER = json.JSONDecoder(parse_float=WrittenDecimal, object_pairs_hook=object_of_pairs)
 _GLANCING = json.JSONDecoder(parse_float=decimal.Decimal)
 _scan = _DECODER.scan_once  # type: ignore[attr-defined]
 
@@ -37,7 +38,7 @@ Converters = Callable[[pa.DataType], Converter]
 
 
 def parsed(text: bytes) -> Any:
-    """Return the JSON value of a text; its decimals keep their digits, its integers are as large as they are written.
+    """Return the JSON value of a text; numbers keep their digits, decimals their spelling, too.
 
     Objects with a key more than once are ``RepeatedKeys``.
 

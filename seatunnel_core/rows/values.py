@@ -18,8 +18,10 @@ from typing import Any
 
 import pyarrow as pa
 
+from seatunnel_core.rows.json_document import Number
 from seatunnel_core.rows.repeated_keys import RepeatedKeyError, object_of_pairs, require_once
 from seatunnel_core.rows.types import type_name, vector_name
+from seatunnel_core.rows.written_decimal import WrittenDecimal
 
 LARGEST_FLOAT = (2 - 2**-23) * 2.0**127
 """The largest number of 32 bits, Java's ``Float.MAX_VALUE``."""
@@ -135,13 +137,13 @@ def _text(value: Any, _: pa.DataType) -> str:
 
 
 def _document(value: Any) -> str:
-    """Return the value of a JSON text, whose decimals keep all their digits."""
+    """Return the value of a JSON text, whose numbers with a point keep their spelling."""
     if isinstance(value, Mapping):
         require_once(value)
         return "{" + ",".join(f"{_document(str(key))}:{_document(part)}" for key, part in value.items()) + "}"
     if isinstance(value, (list, tuple)):
         return "[" + ",".join(map(_document, value)) + "]"
-    return str(value) if isinstance(value, decimal.Decimal) else json.dumps(value, ensure_ascii=False)
+    return str(value) if isinstance(value, decimal.Decimal | Number) else json.dumps(value, ensure_ascii=False)
 
 
 def _boolean(value: Any, _: pa.DataType) -> bool:
@@ -327,7 +329,7 @@ def _unpacked(value: Any) -> Any:
         return value
     text = value.strip()
     try:
-        return json.loads(text, parse_float=decimal.Decimal, object_pairs_hook=object_of_pairs)
+        return json.loads(text, parse_float=WrittenDecimal, object_pairs_hook=object_of_pairs)
     except json.JSONDecodeError:
         if not (text.startswith("{") and text.endswith("}")):
             raise

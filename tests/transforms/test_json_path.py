@@ -61,7 +61,7 @@ def taken(*columns: dict[str, Any], rows: Any = ((1, DOCUMENT),), table: TableSc
         ("$.data.c_map_array[?(@.c_string_1 == 'c')].c_string_1", "array<string>", ["c"]),
         ("$.data.c_array[9:]", "array<string>", []),
         ("$.data['c row']", "{x = int, y = array<string>}", {"x": 1, "y": ["2.50", "true"]}),
-        ("$.data['c row'].y", "string", "[2.5,true]"),
+        ("$.data['c row'].y", "string", "[2.50,true]"),
     ],
 )
 def test_values_of_every_type(path: str, kind: str, value: Any) -> None:
