@@ -1,9 +1,13 @@
 """Change messages of Canal, Debezium, Maxwell and OGG, decoded into rows with kinds."""
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import pyarrow as pa
+
 from seatunnel_core.rows.kind import RowKind
+from seatunnel_core.rows.repeated_keys import RepeatedKeys
 
 Change = tuple[RowKind, Mapping[str, Any]]
 Changed = Callable[[Mapping[str, Any], Mapping[str, str]], list[Change]]
@@ -12,9 +16,11 @@ Changed = Callable[[Mapping[str, Any], Mapping[str, str]], list[Change]]
 
 def _canal(message: Mapping[str, Any], _: Mapping[str, str]) -> list[Change]:
     """Decode ``{data: […], old: […], type: UPDATE}``; ``old`` has the previous values of the changed columns."""
+    kind = message["type"]
+    if kind in ("TRUNCATE", "ERASE"):
+        raise _emptied(kind)
     if message.get("isDdl"):
         return []
-    kind = message["type"]
     rows = message["data"]
     rows = [rows] if isinstance(rows, Mapping) else rows or []
     if kind == "UPDATE":
@@ -31,6 +37,13 @@ def _debezium(message: Mapping[str, Any], wanted: Mapping[str, str]) -> list[Cha
     """Decode ``{before, after, op}``, alone or as the ``payload`` beside a ``schema``."""
     if "payload" in message:
         message = message["payload"]
+        if message is None:  # a tombstone
+            return []
+    if "op" not in message:
+        raise ValueError(
+            "'op' is missing: the message is none of a table's changes, or a transform of Kafka Connect such as "
+            "ExtractNewRecordState has changed it; read those with format = json"
+        )
     kind = message["op"]
     if wanted and not _is_of(message.get("source") or {}, wanted):
         return []
@@ -40,7 +53,9 @@ def _debezium(message: Mapping[str, Any], wanted: Mapping[str, str]) -> list[Cha
         return _updated(_there(message, "before"), _there(message, "after"))
     if kind == "d":
         return [(RowKind.DELETE, _there(message, "before"))]
-    if kind in ("t", "m"):  # a truncated table; a message of the application
+    if kind == "t":
+        raise _emptied("op = t")
+    if kind == "m":  # a message of an application
         return []
     raise ValueError(f"'op' is c, r, u or d, found {str(kind)[:40]!r}")
 
@@ -54,6 +69,8 @@ def _maxwell(message: Mapping[str, Any], _: Mapping[str, str]) -> list[Change]:
         return _updated({**message["data"], **(message.get("old") or {})}, message["data"])
     if kind == "delete":
         return [(RowKind.DELETE, message["data"])]
+    if kind in ("table-drop", "database-drop"):
+        raise _emptied(kind)
     if kind.startswith(("table-", "database-", "bootstrap-")):
         return []
     raise ValueError(f"'type' is insert, update or delete, found {kind[:40]!r}")
@@ -69,7 +86,7 @@ def _ogg(message: Mapping[str, Any], _: Mapping[str, str]) -> list[Change]:
     if kind == "D":
         return [(RowKind.DELETE, _there(message, "before"))]
     if kind == "T":
-        return []
+        raise _emptied("op_type = T")
     raise ValueError(f"'op_type' is I, U or D, found {str(kind)[:40]!r}")
 
 
@@ -80,7 +97,14 @@ CHANGES: Mapping[str, Changed] = {
     "ogg_json": _ogg,
 }
 
-_NO_ROWS = {"CREATE", "ALTER", "ERASE", "QUERY", "TRUNCATE", "RENAME", "CINDEX", "DINDEX"}
+_NO_ROWS = {"CREATE", "ALTER", "QUERY", "RENAME", "CINDEX", "DINDEX"}
+
+
+def _emptied(kind: str) -> ValueError:
+    return ValueError(
+        f"the table was truncated or dropped ({kind}), and its rows are not deleted in the sink: empty the target and "
+        "start a new job, or write row_error_handle_way = SKIP to leave such messages out"
+    )
 
 
 def _updated(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Change]:
@@ -101,3 +125,21 @@ def _there(message: Mapping[str, Any], side: str) -> Mapping[str, Any]:
 def _is_of(source: Mapping[str, Any], wanted: Mapping[str, str]) -> bool:
     keys = {"database_name": "db", "schema_name": "schema", "table_name": "table"}
     return all(source.get(keys[name]) == value for name, value in wanted.items() if value is not None)
+
+
+def with_bytes(row: Mapping[str, Any], columns: pa.Schema, message: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a row of Canal with the bytes of its binary columns, whose texts have a character for each byte."""
+    types = message.get("mysqlType") or {}
+    found = {
+        column.name: row[column.name].encode("latin-1")
+        for column in columns
+        if pa.types.is_binary(column.type)
+        and isinstance(row.get(column.name), str)
+        and _BINARY.match(str(types.get(column.name)))
+    }
+    if isinstance(row, RepeatedKeys):
+        return RepeatedKeys({**row, **found}, row.repeated)
+    return {**row, **found} if found else row
+
+
+_BINARY = re.compile(r"(tiny|medium|long)?blob|(var)?binary", re.IGNORECASE)
