@@ -2,14 +2,15 @@
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from attrs import field, frozen
 
 from seatunnel_core.connectors.kafka.settings import secrets
-from seatunnel_core.errors import ConnectorError, UsageError
+from seatunnel_core.errors import ConnectorError, SourceError, UsageError
 from seatunnel_storage_api.secret import masked
 
 LOOK_S = 10.0
@@ -20,6 +21,9 @@ COMMIT_S = 30.0
 the next job of the group would read the last messages once more."""
 
 _STEP_S = 1.0
+_MARGIN_S = 5.0
+"""How much longer than a request its answer is awaited, so that the client reports the timeout."""
+
 TASK_MODULES = ("confluent_kafka",)
 
 E = TypeVar("E", bound=ConnectorError)
@@ -159,7 +163,7 @@ class Cluster:
             asked: An ``OffsetSpec`` for each ``TopicPartition``.
             committed: Whether messages of open transactions are left out.
         """
-        return _patiently(lambda: self._offsets(asked, committed=committed))
+        return patiently(lambda: self._offsets(asked, committed=committed))
 
     def _offsets(self, asked: Mapping[Any, Any], *, committed: bool) -> Mapping[tuple[str, int], int]:
         from confluent_kafka import IsolationLevel
@@ -184,14 +188,14 @@ class Cluster:
         )
         return any(behind[place] > first[place] for place in first)
 
-    def committed(self, group: str, places: Sequence[tuple[str, int]]) -> Mapping[tuple[str, int], int]:
-        """Return the committed offsets of a group, for those partitions that have one.
+    def committed(self, group: str, places: Sequence[tuple[str, int]]) -> Mapping[tuple[str, int], tuple[int, str]]:
+        """Return the committed offsets of a group with their metadata, for those partitions that have one.
 
         It retries, as a new group has no coordinator for some seconds.
         """
-        return _patiently(lambda: self._committed(group, places))
+        return patiently(lambda: self._committed(group, places))
 
-    def _committed(self, group: str, places: Sequence[tuple[str, int]]) -> Mapping[tuple[str, int], int]:
+    def _committed(self, group: str, places: Sequence[tuple[str, int]]) -> Mapping[tuple[str, int], tuple[int, str]]:
         import confluent_kafka
 
         background = BackgroundErrors()
@@ -212,18 +216,23 @@ class Cluster:
                     f"the offsets of group {group} cannot be had",
                     confluent_kafka.KafkaException(each.error),
                 )
-        return {(each.topic, each.partition): each.offset for each in found if each.offset >= 0}
+        return {(each.topic, each.partition): (each.offset, each.metadata or "") for each in found if each.offset >= 0}
 
-    def commit(self, group: str, offsets: Mapping[tuple[str, int], int]) -> None:
-        """Commit offsets for a group."""
-        _patiently(lambda: self._commit(group, offsets), COMMIT_S)
+    def commit(
+        self, group: str, offsets: Mapping[tuple[str, int], int], metadata: Mapping[str, str] | None = None
+    ) -> None:
+        """Commit offsets for a group, with the metadata of their topics."""
+        patiently(lambda: self._commit(group, offsets, metadata or {}), COMMIT_S)
 
-    def _commit(self, group: str, offsets: Mapping[tuple[str, int], int]) -> None:
+    def _commit(self, group: str, offsets: Mapping[tuple[str, int], int], metadata: Mapping[str, str]) -> None:
         import confluent_kafka
 
         background = BackgroundErrors()
         consumer = self.consumer(background, **{"group.id": group})
-        places = [confluent_kafka.TopicPartition(*place, offset) for place, offset in offsets.items()]
+        places = [
+            confluent_kafka.TopicPartition(topic, partition, offset, metadata.get(topic, ""))
+            for (topic, partition), offset in offsets.items()
+        ]
         try:
             consumer.commit(offsets=places, asynchronous=False)
         except confluent_kafka.KafkaException as error:
@@ -247,12 +256,12 @@ class Cluster:
 
     def _answer(self, future: "Future[Any]", what: str) -> Any:
         try:
-            return future.result(LOOK_S)
+            return future.result(LOOK_S + _MARGIN_S)
         except Exception as error:
             raise self.failed(ConnectorError, f"{what} cannot be had", error) from None
 
 
-def _patiently(ask: Callable[[], T], patience_s: float = LOOK_S) -> T:
+def patiently(ask: Callable[[], T], patience_s: float = LOOK_S) -> T:
     """Retry for a while after errors for which a retry may help."""
     deadline = time.monotonic() + patience_s
     while True:
@@ -262,6 +271,19 @@ def _patiently(ask: Callable[[], T], patience_s: float = LOOK_S) -> T:
             if not error.retryable or time.monotonic() > deadline:
                 raise
         time.sleep(0.2)
+
+
+@contextmanager
+def errors_of_source() -> Iterator[None]:
+    """Turn errors of queries to the brokers into ``SourceError``."""
+    try:
+        yield
+    except (SourceError, UsageError):
+        raise
+    except ConnectorError as error:
+        found = SourceError(str(error))
+        found.retryable = error.retryable
+        raise found from error
 
 
 class BackgroundErrors(list[Any]):

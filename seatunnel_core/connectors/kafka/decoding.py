@@ -12,7 +12,8 @@ from attrs import field, frozen
 from seatunnel_core.connectors.file.formats.delimited.delimiter import text_or_pattern
 from seatunnel_core.connectors.file.formats.row_batches import Texts
 from seatunnel_core.connectors.kafka.avro import avro_schema
-from seatunnel_core.connectors.kafka.changes import CHANGES, Changed
+from seatunnel_core.connectors.kafka.changes import CHANGES, Changed, with_bytes
+from seatunnel_core.connectors.kafka.debezium import schemas_of, typed
 from seatunnel_core.connectors.source import ReadContext
 from seatunnel_core.errors import RowError
 from seatunnel_core.rows.batch import Batch, TableSchema
@@ -38,6 +39,9 @@ class Decoder:
 
     delimiter: str = ","
     """The delimiter of the format ``text``: a regular expression, or one text (``file/delimiter_pattern.py``)."""
+
+    nulls: tuple[str, ...] = ("",)
+    """The fields of ``text`` that are null."""
 
     ragged: bool = True
     """Whether a text may have more or fewer fields than there are columns."""
@@ -110,20 +114,33 @@ class Decoder:
 
     def _decode(self) -> Callable[[bytes], Rows]:
         if self.format in CHANGES:
-            changed: Changed = CHANGES[self.format]
-            return lambda value: changed(_json(value), self.table_filter)
+            return self._changes(CHANGES[self.format])
         if not self.declared:
             return lambda value: ((RowKind.INSERT, {"content": value.decode()}),)
         if self.format == "text":
             return self._text
         return self._avro() if self.format == "avro" else _object
 
+    def _changes(self, changed: Changed) -> Callable[[bytes], Rows]:
+        def decode(value: bytes) -> Rows:
+            message = _json(value)
+            found = changed(message, self.table_filter)
+            if self.format == "debezium_json":
+                schemas = schemas_of(message)
+                return [(kind, typed(row, self.schema.columns, schemas)) for kind, row in found]
+            if self.format == "canal_json":
+                return [(kind, with_bytes(row, self.schema.columns, message)) for kind, row in found]
+            return found
+
+        return decode
+
     def _text(self, value: bytes) -> Rows:
         """Split a line into fields; surplus fields are dropped, and missing ones are null."""
         fields = self._split(value.decode())
         if len(fields) != len(self.schema.columns) and not self.ragged:
             raise ValueError(f"it has {len(fields)} fields, and the schema {len(self.schema.columns)} columns")
-        return ((RowKind.INSERT, dict(zip(self.schema.columns.names, fields, strict=False))),)
+        values = (None if each in self.nulls else each for each in fields)
+        return ((RowKind.INSERT, dict(zip(self.schema.columns.names, values, strict=False))),)
 
     def _split(self, value: str) -> Sequence[str]:
         return _splitter(self.delimiter)(value)

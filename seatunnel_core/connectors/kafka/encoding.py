@@ -22,6 +22,8 @@ Message = tuple[str, int, bytes | None, bytes]
 _OVERHEAD = 200
 """The most bytes of a batch of one message besides key and value; the brokers' limit applies to the batch."""
 
+_JSON = FileStyle(format="json", delimiter=",")
+
 _ADDED: dict[str, tuple[bytes, bytes]] = {
     "canal_json": (b'{"data":[', b'],"type":"INSERT"}'),
     "debezium_json": (b'{"before":null,"after":', b',"op":"c"}'),
@@ -50,6 +52,9 @@ class Encoder:
 
     format: str
     delimiter: str
+    null: str
+    """What null is written as in ``text``."""
+
     key_columns: tuple[str, ...]
     partition: int | None
     assigned: tuple[str, ...]
@@ -94,7 +99,7 @@ class Encoder:
         values = self._values(batch)
         keys: Sequence[bytes | None] = [None] * rows.num_rows
         if self.key_columns:
-            keys = _lines("json", ",", rows.select(list(self.key_columns)))
+            keys = _lines(_JSON, rows.select(list(self.key_columns)))
         topics = self._topics(batch)
         found = [
             (topic, self._partition(topic, value), key, value)
@@ -149,10 +154,12 @@ class Encoder:
             )
         if self.format == "avro":
             return self._avro(batch.rows)
-        return _lines(self.format, self.delimiter, batch.rows)
+        if self.format == "text":
+            return _lines(FileStyle(format="text", delimiter=self.delimiter, null=self.null), batch.rows)
+        return _lines(_JSON, batch.rows)
 
     def _changes(self, batch: Batch) -> Sequence[bytes]:
-        rows = _lines("json", ",", batch.rows)
+        rows = _lines(_JSON, batch.rows)
         before, behind = _ADDED[self.format]
         if batch.kinds is None:
             return [before + row + behind for row in rows]
@@ -198,10 +205,9 @@ def _avro_value(value: Any, kind: pa.DataType) -> Any:
     return found
 
 
-def _lines(format: str, delimiter: str, rows: pa.RecordBatch) -> list[bytes]:
+def _lines(style: FileStyle, rows: pa.RecordBatch) -> list[bytes]:
     """Return the encoded rows; JSON and text have no line end inside of a row, so each is a line."""
     stream = pa.BufferOutputStream()
-    style = FileStyle(format=format, delimiter=delimiter)
     writer = style.open(stream, rows.schema)
     writer.write(style.writer.prepared(style, rows))
     writer.close()

@@ -58,6 +58,17 @@ FORMAT = Option(
     "are refused.",
 )
 DELIMITER = Option("field_delimiter", STRING, default=",", doc="What stands between the fields of text.")
+NULL_FORMAT = Option(
+    "null_format",
+    STRING,
+    doc="A text that means null in messages of text, such as \\N. Without it null is written as the empty text.",
+)
+EMPTY_VALUE = Option(
+    "empty_value",
+    ENUM("NULL", "TEXT"),
+    default="NULL",
+    doc="What an empty field of text is in a column of texts: null, as with SeaTunnel, or the empty text.",
+)
 PROTOBUF = (
     Option("protobuf_message_name", STRING, no_effect=_NOT_PROTOBUF, doc="Of protobuf."),
     Option("protobuf_schema", STRING, no_effect=_NOT_PROTOBUF, doc="Of protobuf."),
@@ -157,6 +168,8 @@ _OF_A_TABLE: tuple[Option[Any], ...] = (
     *INFERENCE,
     FORMAT,
     DELIMITER,
+    NULL_FORMAT,
+    EMPTY_VALUE,
     START,
     START_TIMESTAMP,
     END_TIMESTAMP,
@@ -225,6 +238,7 @@ SINK_OPTIONS: tuple[Option[Any], ...] = (
     SINK_TOPIC,
     FORMAT,
     DELIMITER,
+    NULL_FORMAT,
     SEMANTICS,
     STAGING_PATH,
     KEY_FIELDS,

@@ -6,7 +6,8 @@ from typing import Any
 
 from attrs import frozen
 
-from seatunnel_core.connectors.kafka.cluster import BackgroundErrors, Cluster
+from seatunnel_core.connectors.kafka.cluster import BackgroundErrors, Cluster, errors_of_source, patiently
+from seatunnel_core.connectors.kafka.identity import require_same, topic_ids
 from seatunnel_core.connectors.kafka.idle import Idle
 from seatunnel_core.errors import SourceChangedError, SourceError
 
@@ -29,6 +30,8 @@ class Range:
     partition: int
     start: int
     end: int
+    topic_id: str | None = None
+    """The id of the topic that the offsets belong to; ``None`` where brokers, or an older checkpoint, have none."""
 
     def __str__(self) -> str:
         return f"topic {self.topic}, partition {self.partition}, offsets {self.start} to {self.end - 1}"
@@ -71,16 +74,27 @@ def messages(cluster: Cluster, wanted: Range, patience_s: float) -> Generator[li
         SourceChangedError: The first offsets of the range do not exist any more.
         SourceError: They cannot be read; retryable when a retry may help.
     """
+    _require_topic(cluster, wanted, patience_s)
     consumer, background = _opened(cluster)
     done = False
     try:
         yield from _read(cluster, consumer, background, wanted, patience_s)
+        _require_topic(cluster, wanted, patience_s)  # again: then all that was read is of this topic
         done = True
     finally:
         if done:
             _released(cluster, consumer, background)
         else:
             consumer.close()
+
+
+def _require_topic(cluster: Cluster, wanted: Range, patience_s: float) -> None:
+    """Raise ``SourceChangedError`` when the topic is not the one whose offsets the range has."""
+    if wanted.topic_id is None:
+        return
+    with errors_of_source():
+        found = patiently(lambda: topic_ids(cluster, [wanted.topic]), patience_s)
+    require_same(cluster, wanted.topic, wanted.topic_id, found.get(wanted.topic), "of the job")
 
 
 def _read(
@@ -109,6 +123,7 @@ def _read(
         if some and (found or at >= wanted.end):
             deadline = time.monotonic() + patience_s
         elif time.monotonic() > deadline:
+            _require_end(cluster, wanted)
             raise _late(cluster, wanted, at, background)
 
 
@@ -135,6 +150,21 @@ def _look(cluster: Cluster, wanted: Range, error: Any) -> None:
     found = cluster.failed(SourceError, f"{wanted} cannot be read", KafkaException(error))
     if not found.retryable:
         raise found
+
+
+def _require_end(cluster: Cluster, wanted: Range) -> None:
+    """Raise ``SourceChangedError`` when the partition ends before the range does."""
+    from confluent_kafka import TopicPartition
+    from confluent_kafka.admin import OffsetSpec
+
+    with errors_of_source():
+        ends = cluster.offsets({TopicPartition(wanted.topic, wanted.partition): OffsetSpec.latest()}, committed=False)
+    end = ends[wanted.topic, wanted.partition]
+    if end < wanted.end:
+        raise SourceChangedError(
+            f"{cluster.names}: {wanted}: the partition ends at offset {end} now: its topic was created again, or "
+            "brokers lost messages. Start a new job"
+        )
 
 
 def _late(cluster: Cluster, wanted: Range, at: int, background: BackgroundErrors) -> SourceError:

@@ -256,6 +256,7 @@ def _encoder(options: Options) -> Encoder:
         topic_column=column[1] if column else None,
         format=format,
         delimiter=options[opt.DELIMITER],
+        null=options[opt.NULL_FORMAT] or "",
         key_columns=options[opt.KEY_FIELDS] or (),
         partition=options[opt.PARTITION],
         assigned=options[opt.ASSIGN] or (),

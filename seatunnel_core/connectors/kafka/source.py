@@ -3,7 +3,7 @@
 import logging
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing
 from itertools import zip_longest
 from typing import Any, ClassVar
 
@@ -11,8 +11,9 @@ from seatunnel_core import stored
 from seatunnel_core.config.option import Option, Options
 from seatunnel_core.connectors.kafka import options as opt
 from seatunnel_core.connectors.kafka.changes import CHANGES
-from seatunnel_core.connectors.kafka.cluster import TASK_MODULES, Cluster
+from seatunnel_core.connectors.kafka.cluster import TASK_MODULES, Cluster, errors_of_source
 from seatunnel_core.connectors.kafka.decoding import CONTENT, Decoder
+from seatunnel_core.connectors.kafka.identity import note_of, require_same, topic_ids
 from seatunnel_core.connectors.kafka.reading import Range, messages
 from seatunnel_core.connectors.kafka.sampling import Sampling
 from seatunnel_core.connectors.kafka.settings import WITHOUT_EFFECT, translated
@@ -26,7 +27,7 @@ from seatunnel_core.connectors.source import (
     Source,
     table_without_name,
 )
-from seatunnel_core.errors import ConnectorError, SourceError, UsageError
+from seatunnel_core.errors import SourceError, UsageError
 from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.rows.inference.shape import Shape
 from seatunnel_core.rows.schema_block import described_table, table_schema
@@ -75,6 +76,7 @@ class KafkaSource(Source):
         written = options[opt.CONFIG] or {}
         self._cluster = Cluster(servers=options[opt.SERVERS], settings=translated(written))
         self._starting = Starting.of(options, self._cluster)
+        self.remarks = self._starting.unused(options)
         self._decoder = _decoder(options, self._starting)
         self._sampling = Sampling.of(options, format=self._decoder.format, declared=self._decoder.declared)
         self._schema: TableSchema = self._decoder.schema
@@ -126,35 +128,41 @@ class KafkaSource(Source):
         return () if self._sampling is None else (f"its columns are those of the {self._sampling.looked_at}",)
 
     def require_input(self) -> None:
-        with _errors_wrapped():
+        with errors_of_source():
             self._starting.starts(self._starting.places())
 
     def discover(self, planning: Planning) -> Sequence[Item]:
         """Return the partitions whose first messages tell the columns, each with the offsets that the job reads."""
         if self._sampling is None:
             return ()
-        return tuple(
-            {"topic": topic, "partition": partition, "start": start, "end": end}
-            for (topic, partition), (start, end) in sorted(self._bounds().items())
+        bounds, ids = self._bounds()
+        ranges = (
+            Range(topic=topic, partition=partition, start=start, end=end, topic_id=ids.get(topic))
+            for (topic, partition), (start, end) in sorted(bounds.items())
             if start < end
         )
+        return tuple(map(_body, ranges))
 
     def inspect(self, item: Item, planning: Planning) -> Item:
         assert self._sampling is not None
         with closing(messages(self._cluster, _range(item), self._patience_s)) as found:
             return {**item, "shape": self._sampling.shape(found).body()}
 
-    def _bounds(self) -> dict[Place, tuple[int, int]]:
-        """Return where a batch job begins and ends in each partition."""
-        with _errors_wrapped():
+    def _bounds(self) -> tuple[dict[Place, tuple[int, int]], Mapping[str, str]]:
+        """Return where a batch job begins and ends in each partition, and the ids of the topics."""
+        with errors_of_source():
             places = self._starting.places()
-            starts, ends = self._starting.starts(places), self._starting.last(places)
-        return {place: (starts[place], ends[place]) for place in places}
+            ids = topic_ids(self._cluster, (topic for topic, _ in places))
+            starts, opened = self._starting.starts(places), self._starting.last(places, opened=True)
+            ends = self._starting.last(places)
+            for warning in self._starting.unread(ends, opened):
+                _log.warning("%s", warning)
+        return {place: (starts[place], ends[place]) for place in places}, ids
 
     def enumerate(self, inspected: Sequence[Item], planning: Planning) -> Enumeration:
         if self._sampling is not None:
             return self._of_sample(self._sampling, inspected, planning)
-        ranges = _divided(self._bounds(), planning) if self.bounded else [_range(item) for item in inspected]
+        ranges = _divided(*self._bounds(), planning) if self.bounded else [_range(item) for item in inspected]
         return Enumeration(schemas=(self._schema,), splits=_splits(ranges, {}))
 
     def _of_sample(self, sampling: Sampling, inspected: Sequence[Item], planning: Planning) -> Enumeration:
@@ -166,43 +174,53 @@ class KafkaSource(Source):
             _log.warning("no message of %s has a field, so there are no rows", ", ".join(self._starting.topics))
             return Enumeration(schemas=(), splits=())
         whole = [_range(item) for item in inspected]
-        ranges = _divided({(each.topic, each.partition): (each.start, each.end) for each in whole}, planning)
+        ids = {each.topic: each.topic_id for each in whole if each.topic_id is not None}
+        ranges = _divided({(each.topic, each.partition): (each.start, each.end) for each in whole}, ids, planning)
         schemas = sampling.tables(sampling.with_columns(self._schema, columns))
         return Enumeration(schemas=schemas, splits=_splits(ranges, {"columns": schema_to_text(columns)}))
 
     def poll(self, memory: Item, planning: Planning) -> PollResult:
         now_ms = int(time.time() * 1000)
-        with _errors_wrapped():
+        with errors_of_source():
             known, listed_ms = _known(memory) if memory else ({}, now_ms)
+            new: list[Place] = []
             if not memory:
-                known = self._starting.starts(self._starting.places())
+                new = self._starting.places()
             elif self._discovers and abs(now_ms - listed_ms) >= self.options[opt.DISCOVERY]:
-                new = [place for place in self._starting.places() if place not in known]
-                known, listed_ms = {**known, **self._starting.firsts(new)}, now_ms
-            ends = self._starting.ends(list(known))
-        new_ends = {place: (start, max(start, ends[place])) for place, start in known.items()}
-        ranges = _divided(new_ends, planning)
+                new, listed_ms = [place for place in self._starting.places() if place not in known], now_ms
+            ids = self._same_topics(known, new, memory)  # first: offsets of an older topic than its id cannot be read
+            known = {**known, **(self._starting.firsts(new) if memory else self._starting.starts(new))}
+            ends = self._starting.ends_behind(known)
+        ranges = _divided({place: (start, ends[place]) for place, start in known.items()}, ids, planning)
         taken = ranges[:MOST_RANGES]
         known = {**known, **{(each.topic, each.partition): each.end for each in taken}}
-        bodies = tuple(
-            {"topic": each.topic, "partition": each.partition, "start": each.start, "end": each.end} for each in taken
-        )
         again_ms = 0 if len(ranges) > len(taken) else LOOK_MS
-        return PollResult(items=bodies, memory=_remembered(known, listed_ms), again_ms=again_ms)
+        memory = _remembered(known, ids, listed_ms)
+        return PollResult(items=tuple(map(_body, taken)), memory=memory, again_ms=again_ms)
+
+    def _same_topics(self, known: Mapping[Place, int], new: Sequence[Place], memory: Item) -> Mapping[str, str]:
+        """Return the ids of all topics; raise ``SourceChangedError`` when that of a known one has changed."""
+        ids = topic_ids(self._cluster, (topic for topic, _ in (*known, *new)))
+        for topic, expected in _known_ids(memory).items():
+            require_same(self._cluster, topic, expected, ids.get(topic), "of the checkpoint")
+        return ids
 
     def acknowledge(self, planned: Sequence[Split], unread: Sequence[Split], memory: Item) -> None:
         """Where each partition goes on: at its first range that is not published, else behind all that was found."""
         offsets: dict[Place, int] = _known(memory)[0] if memory else {}
+        ids = _known_ids(memory)
         for each in (_range(split.body) for split in planned):
             place = (each.topic, each.partition)
+            ids |= {} if each.topic_id is None else {each.topic: each.topic_id}
             offsets[place] = max(offsets.get(place, 0), each.end)
         for each in (_range(split.body) for split in unread):
             place = (each.topic, each.partition)
             offsets[place] = min(offsets.get(place, each.start), each.start)
         changed = {place: offset for place, offset in offsets.items() if self._committed.get(place) != offset}
         if changed:
-            with _errors_wrapped():
-                self._cluster.commit(self._starting.group, changed)
+            with errors_of_source():
+                notes = {topic: note_of(each) for topic, each in ids.items()}
+                self._cluster.commit(self._starting.group, changed, notes)
             self._committed.update(changed)
 
     @property
@@ -234,7 +252,7 @@ def _decoder(options: Options, starting: Starting) -> Decoder:
     format = options[opt.FORMAT].replace("-", "_")
     if format in opt.REFUSED:
         raise UsageError(f"option 'format': {format} is not read here; write json, text, avro or {', '.join(CHANGES)}")
-    block = options[opt.SCHEMA_BLOCK]
+    block, empty = options[opt.SCHEMA_BLOCK], options[opt.EMPTY_VALUE]
     name = starting.topics[0] if len(starting.topics) == 1 and not starting.pattern else table_without_name(options)
     block = {"table": name, **(block or {})}
     try:
@@ -253,6 +271,9 @@ def _decoder(options: Options, starting: Starting) -> Decoder:
             format=format,
             declared=schema is not None,
             delimiter=options[opt.DELIMITER],
+            nulls=tuple(
+                each for each in (options[opt.NULL_FORMAT], "" if empty == "NULL" else None) if each is not None
+            ),
             ragged=not options.is_set("row_error_handle_way"),
             table_filter=table_filter,
         )
@@ -260,7 +281,7 @@ def _decoder(options: Options, starting: Starting) -> Decoder:
         raise UsageError(f"option 'schema': {error}") from None
 
 
-def _divided(bounds: Mapping[Place, tuple[int, int]], planning: Planning) -> list[Range]:
+def _divided(bounds: Mapping[Place, tuple[int, int]], ids: Mapping[str, str], planning: Planning) -> list[Range]:
     """Divide partitions into ranges; they alternate between partitions, and those of one partition are in order."""
     total = sum(end - start for start, end in bounds.values())
     size = min(max(total // (planning.parallelism * 4), LEAST_OFFSETS), MOST_OFFSETS)
@@ -269,7 +290,10 @@ def _divided(bounds: Mapping[Place, tuple[int, int]], planning: Planning) -> lis
     if planning.bytes_per_second:
         size = min(size, max(1, planning.bytes_per_second // _MESSAGE_BYTES))
     pieces = [
-        [Range(topic=topic, partition=partition, start=at, end=min(at + size, end)) for at in range(start, end, size)]
+        [
+            Range(topic=topic, partition=partition, start=at, end=min(at + size, end), topic_id=ids.get(topic))
+            for at in range(start, end, size)
+        ]
         for (topic, partition), (start, end) in sorted(bounds.items())
     ]
     return [each for turn in zip_longest(*pieces) for each in turn if each is not None]
@@ -282,10 +306,15 @@ def _splits(ranges: Sequence[Range], more: Mapping[str, str]) -> tuple[Split, ..
             index=index,
             weight_bytes=(each.end - each.start) * _MESSAGE_BYTES,
             rows=each.end - each.start,
-            body={"topic": each.topic, "partition": each.partition, "start": each.start, "end": each.end, **more},
+            body={**_body(each), **more},
         )
         for index, each in enumerate(ranges)
     )
+
+
+def _body(of: Range) -> dict[str, Any]:
+    found = {"topic": of.topic, "partition": of.partition, "start": of.start, "end": of.end}
+    return found if of.topic_id is None else {**found, "topic_id": of.topic_id}
 
 
 def _range(body: Item) -> Range:
@@ -295,6 +324,7 @@ def _range(body: Item) -> Range:
         partition=stored.number(body, "partition"),
         start=start,
         end=stored.number(body, "end", least=start + 1),
+        topic_id=stored.text(body, "topic_id") if "topic_id" in body else None,
     )
 
 
@@ -311,21 +341,14 @@ def _known(memory: Item) -> tuple[dict[Place, int], int]:
     return known, stored.number(memory, "listed_ms")
 
 
-def _remembered(known: Mapping[Place, int], listed_ms: int) -> Item:
+def _known_ids(memory: Item) -> dict[str, str]:
+    """Return the ids of the topics; a checkpoint of an older version has none."""
+    ids = stored.below(memory, "ids") if "ids" in memory else {}
+    return {topic: stored.text(ids, topic) for topic in ids}
+
+
+def _remembered(known: Mapping[Place, int], ids: Mapping[str, str], listed_ms: int) -> Item:
     topics: dict[str, dict[str, int]] = {}
     for (topic, partition), offset in sorted(known.items()):
         topics.setdefault(topic, {})[str(partition)] = offset
-    return {"topics": topics, "listed_ms": listed_ms}
-
-
-@contextmanager
-def _errors_wrapped() -> Iterator[None]:
-    """Turn errors of queries to the brokers into ``SourceError``."""
-    try:
-        yield
-    except (SourceError, UsageError):
-        raise
-    except ConnectorError as error:
-        found = SourceError(str(error))
-        found.retryable = error.retryable
-        raise found from error
+    return {"topics": topics, "ids": dict(sorted(ids.items())), "listed_ms": listed_ms}

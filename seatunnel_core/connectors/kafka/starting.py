@@ -8,8 +8,12 @@ from attrs import field, frozen
 
 from seatunnel_core.config.option import Options
 from seatunnel_core.connectors.kafka import options as opt
-from seatunnel_core.connectors.kafka.cluster import Cluster
+from seatunnel_core.connectors.kafka.cluster import Cluster, patiently
+from seatunnel_core.connectors.kafka.identity import noted_id, require_same, topic_ids
 from seatunnel_core.errors import SourceError, UsageError
+
+SHORTER_S = 10.0
+"""How long a partition may end before what was read of it: a new leader may know less for a moment."""
 
 Place = tuple[str, int]
 """A topic and one of its partitions."""
@@ -134,12 +138,61 @@ class Starting:
 
         return self._asked(places, OffsetSpec.latest())
 
-    def last(self, places: Sequence[Place]) -> dict[Place, int]:
-        """Return the offset before which a batch job ends in each partition."""
-        ends = self.ends(places)
+    def ends_behind(self, known: Mapping[Place, int]) -> dict[Place, int]:
+        """Return the end of each partition, which is not before the offset that is known.
+
+        Raises:
+            SourceError: A partition ends before it; retryable.
+        """
+
+        def asked() -> dict[Place, int]:
+            ends = self.ends(list(known))
+            for (topic, partition), at in known.items():
+                if ends[topic, partition] < at:
+                    raise _shorter(self.cluster, topic, partition, at, ends[topic, partition])
+            return ends
+
+        return patiently(asked, SHORTER_S)
+
+    def last(self, places: Sequence[Place], *, opened: bool = False) -> dict[Place, int]:
+        """Return the offset before which a batch job ends in each partition.
+
+        Args:
+            places: The partitions.
+            opened: Whether the messages of open transactions count.
+        """
+        from confluent_kafka.admin import OffsetSpec
+
+        committed = self.committed and not opened
+        ends = self._asked(places, OffsetSpec.latest(), committed=committed)
         if self.mode != "timestamp" or self.end_timestamp_ms is None:
             return ends
-        return {place: min(ends[place], end) for place, end in self._from(places, self.end_timestamp_ms).items()}
+        found = self._asked(places, OffsetSpec.for_timestamp(self.end_timestamp_ms), committed=committed)
+        return {place: min(end, found[place]) if found[place] >= 0 else end for place, end in ends.items()}
+
+    def unread(self, ends: Mapping[Place, int], opened: Mapping[Place, int]) -> list[str]:
+        """Return a warning for each partition with messages behind the start of an open transaction.
+
+        Args:
+            ends: Where a batch job ends in each partition.
+            opened: The same with the messages of open transactions, asked for before that.
+        """
+        return [
+            f"{self.cluster.names}: topic {topic}, partition {partition}: a producer has a transaction open since "
+            f"offset {end}. The job ends there and does not read the offsets up to {opened[topic, partition] - 1}. Run "
+            "it again when the transaction has ended"
+            for (topic, partition), end in sorted(ends.items())
+            if end < opened[topic, partition]
+        ]
+
+    def unused(self, options: Options) -> tuple[str, ...]:
+        """Return a warning for each option of another ``start_mode``."""
+        modes = ((opt.START_TIMESTAMP, "timestamp"), (opt.END_TIMESTAMP, "timestamp"))
+        return tuple(
+            f"option {option.key!r} has no effect: it needs start_mode = {mode}, and start_mode is {self.mode}"
+            for option, mode in (*modes, (opt.START_OFFSETS, "specific_offsets"))
+            if options.is_set(option) and self.mode != mode
+        )
 
     def _from(self, places: Sequence[Place], moment_ms: int | None) -> dict[Place, int]:
         """Return the offset of the first message that is at least as late; the end where there is none."""
@@ -149,21 +202,30 @@ class Starting:
         late = [place for place, offset in found.items() if offset < 0]
         return {**found, **(self.ends(late) if late else {})}
 
-    def _asked(self, places: Sequence[Place], what: Any) -> dict[Place, int]:
+    def _asked(self, places: Sequence[Place], what: Any, *, committed: bool | None = None) -> dict[Place, int]:
         from confluent_kafka import TopicPartition
 
         if not places:
             return {}
-        found = self.cluster.offsets({TopicPartition(*place): what for place in places}, committed=self.committed)
+        committed = self.committed if committed is None else committed
+        found = self.cluster.offsets({TopicPartition(*place): what for place in places}, committed=committed)
         return {place: found[place] for place in places}
 
     def _of_group(
         self, places: Sequence[Place], firsts: Mapping[Place, int], ends: Mapping[Place, int]
     ) -> Mapping[Place, int]:
         """Return the offsets of the group, with those of ``auto.offset.reset`` where it has none."""
-        found = dict(self.cluster.committed(self.group, places))
+        committed = self.cluster.committed(self.group, places)
+        found = {place: offset for place, (offset, _) in committed.items()}
+        ids = topic_ids(self.cluster, (topic for topic, _ in found))
         for place in places:
             gone = place in found and not firsts[place] <= found[place] <= ends[place]
+            if place in found:
+                expected = noted_id(committed[place][1])
+                if self.reset and expected not in (None, ids.get(place[0])):
+                    gone = True
+                else:
+                    require_same(self.cluster, place[0], expected, ids.get(place[0]), f"of group {self.group}")
             if place in found and not (gone and self.reset):
                 continue
             if self.reset == "none":
@@ -196,6 +258,15 @@ def _offset(written: tuple[str, str]) -> tuple[Place, int]:
     if not topic or not partition.isdigit() or not value.isdigit():
         raise UsageError(f"option 'start_mode.offsets': {name} = {value}: write it as \"topic-0\" = 50")
     return (topic, int(partition)), int(value)
+
+
+def _shorter(cluster: Cluster, topic: str, partition: int, at: int, end: int) -> SourceError:
+    error = SourceError(
+        f"{cluster.names}: topic {topic}, partition {partition} ends at offset {end}, and the job has read it up to "
+        f"{at}: its topic was created again, or brokers lost messages. Start a new job"
+    )
+    error.retryable = True
+    return error
 
 
 def _without_leader(cluster: Cluster, topic: str, partition: int) -> SourceError:

@@ -139,6 +139,15 @@ def test_text_and_avro_and_messages_without_a_schema() -> None:
     assert said(rows(stream.getvalue(), format="avro")) == [(0, ["1", "ä", "1.50"])]
 
 
+def test_an_empty_field_of_text_is_null_as_it_is_in_files() -> None:
+    """A null of the sink came back as a text without characters."""
+    schema = {"fields": {"a": "string", "b": "string", "c": "int"}}
+    assert rows(b",x,", b"", schema=schema, format="text") == [(0, [None, "x", None]), (0, [None, None, None])]
+    apart = {"null_format": "\\N", "empty_value": "TEXT"}
+    assert rows(rb"\N,,\N", schema=schema, format="text", **apart) == [(0, [None, "", None])]
+    assert rows(rb"\N,,", schema=schema, format="text", null_format=r"\N") == [(0, [None, None, None])]
+
+
 def test_json_that_is_read_fast_is_what_is_read_with_care() -> None:
     schema = {"fields": {"id": "bigint", "name": "string", "at": "timestamp"}}
     values = [b'{"id": 1, "name": "a", "more": [1]}', b'{"at": "2024-02-29T01:02:03", "id": null}']
@@ -207,7 +216,7 @@ def split(index: int, partition: int, start: int, end: int, topic: str = "t") ->
 
 def test_a_group_gets_offsets_of_published_ranges_only(monkeypatch: pytest.MonkeyPatch) -> None:
     told_: list[dict[Any, int]] = []
-    monkeypatch.setattr(Cluster, "commit", lambda _, group, offsets: told_.append(dict(offsets)))
+    monkeypatch.setattr(Cluster, "commit", lambda _, group, offsets, notes: told_.append(dict(offsets)))
     made = source()
     planned = [split(0, 0, 0, 10), split(1, 1, 0, 5), split(2, 0, 10, 20)]
     made.acknowledge(planned, planned[1:], {})
@@ -222,7 +231,7 @@ def test_a_group_gets_offsets_of_published_ranges_only(monkeypatch: pytest.Monke
 
 def test_each_table_has_its_own_ranges(monkeypatch: pytest.MonkeyPatch) -> None:
     told_: list[Any] = []
-    monkeypatch.setattr(Cluster, "commit", lambda _, group, offsets: told_.append((group, dict(offsets))))
+    monkeypatch.setattr(Cluster, "commit", lambda _, group, offsets, notes: told_.append((group, dict(offsets))))
     entries = [{"topic": name, "consumer.group": f"of-{name}"} for name in ("a", "b")]
     entries[1]["commit_on_checkpoint"] = "false"
     given = {"bootstrap.servers": "localhost:9092", "tables_configs": entries}

@@ -1,0 +1,173 @@
+"""The source ``Kafka`` and topics that change under it: created again, shortened, or behind an open transaction."""
+
+import json
+import re
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import pytest
+from attrs import evolve
+
+from seatunnel_core.connectors.kafka import starting as of_starting
+from seatunnel_core.connectors.kafka.identity import topic_ids
+from seatunnel_core.connectors.kafka.source import KafkaSource
+from seatunnel_core.connectors.source import Planning
+from seatunnel_core.connectors.testing import options_of, plan, read
+from seatunnel_core.errors import SourceChangedError, SourceError
+from tests.servers.kafka import Kafka
+
+pytestmark = [pytest.mark.servers, pytest.mark.xdist_group("kafka"), pytest.mark.timeout(600)]
+
+SCHEMA = {"fields": {"id": "bigint", "name": "string"}}
+ROWS = [{"id": number, "name": f"name {number}"} for number in range(500)]
+
+
+@pytest.fixture(scope="module")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kafka]:
+    with Kafka(tmp_path_factory.mktemp("kafka")) as running:
+        yield running
+
+
+@pytest.fixture
+def topic(request: pytest.FixtureRequest) -> str:
+    """A name of its own for each test."""
+    return f"t{abs(hash(request.node.nodeid))}"
+
+
+def source(broker: Kafka, topic: str, **more: Any) -> KafkaSource:
+    given = {"bootstrap.servers": broker.servers, "topic": topic, "start_mode": "earliest", "schema": SCHEMA, **more}
+    return KafkaSource(options_of(KafkaSource, given))
+
+
+def ids(of: KafkaSource) -> list[int]:
+    return [row["id"] for row in read(of, plan(of, Planning(parallelism=2)))]
+
+
+def lines(rows: Sequence[Mapping[str, Any]]) -> list[bytes]:
+    return [json.dumps(row).encode() for row in rows]
+
+
+def recreated(broker: Kafka, topic: str, rows: Sequence[Mapping[str, Any]], *, partitions: int = 1) -> None:
+    """Delete a topic, and create it again with other messages."""
+    broker.admin.delete_topics([topic])[topic].result(30)
+    deadline = time.monotonic() + 30
+    while topic in broker.topics() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    broker.topic(topic, partitions=partitions)
+    broker.send(topic, lines(rows), partition=0)
+
+
+def test_a_topic_that_is_created_again_is_an_error_in_a_batch_job(broker: Kafka, topic: str) -> None:
+    """Its ranges were read from the new topic, which has other messages at the same offsets."""
+    broker.topic(topic)
+    broker.send(topic, lines(ROWS[:100]))
+    made = source(broker, topic)
+    found = plan(made, Planning(parallelism=2))
+    old = topic_ids(made._cluster, [topic])[topic]
+    assert [split.body["topic_id"] for split in found.splits] == [old]
+    recreated(broker, topic, ROWS[100:400])
+    new = topic_ids(made._cluster, [topic])[topic]
+    with pytest.raises(
+        SourceChangedError, match=f"topic {topic} was deleted and created again: .*{re.escape(f'{old} and is {new}')}"
+    ):
+        read(made, found)
+    body = {key: value for key, value in found.splits[0].body.items() if key != "topic_id"}
+    without = evolve(found.splits[0], body=body)  # of an enumeration of an older version
+    assert len(read(made, found, [without])) == 100
+    longer = evolve(without, body={**without.body, "end": 500})
+    with pytest.raises(SourceChangedError, match="the partition ends at offset 300 now"):
+        read(source(broker, topic, **{"poll.timeout": 500}), found, [longer])
+
+
+def test_a_topic_that_is_created_again_is_an_error_while_a_job_streams_and_when_it_is_restored(
+    broker: Kafka, topic: str
+) -> None:
+    broker.topic(topic, partitions=2)
+    broker.send(topic, lines(ROWS[:100]), partition=0)
+    made = source(broker, topic)
+    made.run_in(streaming=True)
+    planning = Planning(parallelism=2)
+    memory = made.poll({}, planning).memory
+    assert memory["topics"] == {topic: {"0": 100, "1": 0}}
+    assert memory["ids"] == topic_ids(made._cluster, [topic])
+    assert made.poll(memory, planning).items == ()
+    recreated(broker, topic, ROWS[:300])
+    restored = source(broker, topic)
+    restored.run_in(streaming=True)
+    for each in (made, restored):
+        with pytest.raises(SourceChangedError, match=f"topic {topic} was deleted and created again"):
+            each.poll(memory, planning)
+
+
+def test_a_checkpoint_without_ids_is_restored_and_gets_them(broker: Kafka, topic: str) -> None:
+    broker.topic(topic)
+    broker.send(topic, lines(ROWS[:5]))
+    made = source(broker, topic)
+    made.run_in(streaming=True)
+    old = {"topics": {topic: {"0": 3}}, "listed_ms": 0}
+    polled = made.poll(old, Planning(parallelism=2))
+    assert [(item["start"], item["end"]) for item in polled.items] == [(3, 5)]
+    assert polled.memory["ids"] == topic_ids(made._cluster, [topic])
+
+
+def test_an_end_before_what_was_read_is_an_error(broker: Kafka, topic: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was taken for a partition without news, until as many messages had come."""
+    monkeypatch.setattr(of_starting, "SHORTER_S", 0.5)
+    broker.topic(topic)
+    broker.send(topic, lines(ROWS[:5]))
+    made = source(broker, topic)
+    made.run_in(streaming=True)
+    with pytest.raises(
+        SourceError, match=f"topic {topic}, partition 0 ends at offset 5, and the job has read it up to 7"
+    ):
+        made.poll({"topics": {topic: {"0": 7}}, "listed_ms": 0}, Planning(parallelism=2))
+
+
+def test_offsets_of_a_group_name_their_topic(broker: Kafka, topic: str) -> None:
+    of_group = {"start_mode": "group_offsets", "consumer.group": topic}
+    broker.topic(topic)
+    broker.send(topic, lines(ROWS[:10]))
+    made = source(broker, topic, **of_group)
+    found = plan(made, Planning(parallelism=2))
+    made.acknowledge(found.splits, [], {})
+    assert ids(source(broker, topic, **of_group)) == []
+    recreated(broker, topic, ROWS[:30])
+    made._committed.clear()
+    made.acknowledge(found.splits, [], {})  # as a job does that read the deleted topic
+    with pytest.raises(SourceChangedError, match=f"created again: .* offsets of group {topic} belong to the deleted"):
+        ids(source(broker, topic, **of_group))
+    reset = {"kafka.config": {"auto.offset.reset": "earliest"}}
+    assert ids(source(broker, topic, **of_group, **reset)) == list(range(30))
+
+
+def test_messages_behind_an_open_transaction_are_reported(
+    broker: Kafka, topic: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The job read nothing behind it, and said nothing."""
+    from confluent_kafka import Producer
+
+    broker.topic(topic, partitions=2)
+    broker.send(topic, lines(ROWS[:3]), partition=1)
+    assert ids(source(broker, topic)) == [0, 1, 2]
+    assert not caplog.messages
+    producer = Producer({"bootstrap.servers": broker.servers, "transactional.id": topic, "linger.ms": 0})
+    producer.init_transactions(60)
+    producer.begin_transaction()
+    producer.produce(topic, lines(ROWS[:1])[0], partition=1)
+    producer.flush(30)
+    broker.send(topic, lines(ROWS[4:9]), partition=1)
+    for more in ({}, {"start_mode": "timestamp", "start_mode.timestamp": 0, "start_mode.end_timestamp": 2**41}):
+        caplog.clear()
+        assert ids(source(broker, topic, **more)) == [0, 1, 2]
+        assert [message.partition("topic ")[2] for message in caplog.messages] == [
+            f"{topic}, partition 1: a producer has a transaction open since offset 3. The job ends there and does not "
+            "read the offsets up to 8. Run it again when the transaction has ended"
+        ]
+    producer.abort_transaction(30)
+
+
+def test_a_timestamp_without_its_mode_is_reported(broker: Kafka, topic: str) -> None:
+    assert source(broker, topic, **{"start_mode.timestamp": 5}).remarks == (
+        "option 'start_mode.timestamp' has no effect: it needs start_mode = timestamp, and start_mode is earliest",
+    )
