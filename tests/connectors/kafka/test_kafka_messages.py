@@ -4,17 +4,20 @@ import io
 import json
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from attrs import evolve, frozen
 
 from seatunnel_core.connectors.kafka.avro import avro_schema
 from seatunnel_core.connectors.kafka.cluster import Cluster
+from seatunnel_core.connectors.kafka.encoding import Encoder
 from seatunnel_core.connectors.kafka.settings import translated
 from seatunnel_core.connectors.kafka.source import KafkaSource
 from seatunnel_core.connectors.tables import source_of
 from seatunnel_core.connectors.testing import options_of
 from seatunnel_core.connectors.testing.drive import Skipped
 from seatunnel_core.errors import RowError, UsageError
+from seatunnel_core.rows.batch import Batch
 from seatunnel_core.work.split import Split
 
 FIELDS = {"id": "int", "name": "string", "price": "decimal(8, 2)"}
@@ -146,6 +149,30 @@ def test_an_empty_field_of_text_is_null_as_it_is_in_files() -> None:
     apart = {"null_format": "\\N", "empty_value": "TEXT"}
     assert rows(rb"\N,,\N", schema=schema, format="text", **apart) == [(0, [None, "", None])]
     assert rows(rb"\N,,", schema=schema, format="text", null_format=r"\N") == [(0, [None, None, None])]
+
+
+@pytest.mark.parametrize(
+    ("null", "options", "expected"),
+    [("", {}, [None, None, "x"]), ("\\N", {"null_format": "\\N", "empty_value": "TEXT"}, [None, "", "x"])],
+)
+def test_null_that_is_written_as_text_is_read_as_null(null: str, options: dict[str, Any], expected: list[Any]) -> None:
+    encoder = Encoder(
+        topic="t",
+        topic_column=None,
+        format="text",
+        delimiter=",",
+        null=null,
+        key_columns=(),
+        partition=None,
+        assigned=(),
+    )
+    written = pa.RecordBatch.from_pydict({"a": [1, 1, 1], "b": pa.array([None, "", "x"], pa.string())})
+    values = [value for *_, value in encoder.messages(Batch(table="t", rows=written))]
+    found = rows(*values, schema={"fields": {"a": "bigint", "b": "string"}}, format="text", **options)
+    assert [row[1] for _, row in found] == expected
+    if null:
+        with pytest.raises(RowError, match="is what null is written as"):
+            encoder.messages(Batch(table="t", rows=written.set_column(1, "b", pa.array(["x", null, "y"]))))
 
 
 def test_json_that_is_read_fast_is_what_is_read_with_care() -> None:
