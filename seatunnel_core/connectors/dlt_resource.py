@@ -16,6 +16,7 @@ from seatunnel_core.connectors.source_function import Row
 from seatunnel_core.errors import SourceError
 from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.rows.python_rows import AT_ONCE
+from seatunnel_core.work.names import repeated
 
 PLACE = Option(
     "function",
@@ -272,7 +273,7 @@ def _rows_of(item: Any) -> Iterator[Row]:
         table = pa.Table.from_batches([item])
     else:
         table = pa.RecordBatchReader.from_stream(item).read_all()
-    doubled = sorted({name for name in table.column_names if table.column_names.count(name) > 1})
+    doubled = repeated(table.column_names)
     if doubled:
         raise SourceError(f"a table that the resource yields has two columns {doubled[0]!r}; rename one of them")
     for batch in table.to_batches(max_chunksize=AT_ONCE):

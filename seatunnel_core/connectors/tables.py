@@ -15,6 +15,7 @@ from seatunnel_core.connectors.source import Enumeration, Item, Planning, PollRe
 from seatunnel_core.errors import SourceError, UsageError
 from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.rows.schema_block import table_name
+from seatunnel_core.work.names import repeated
 from seatunnel_core.work.split import Split
 
 TABLES = "tables_configs"
@@ -279,7 +280,7 @@ def _in_turn(splits: Mapping[str, Sequence[Split]]) -> list[tuple[str, Split]]:
 def _different(found: Mapping[str, Enumeration]) -> tuple[TableSchema, ...]:
     schemas = tuple(schema for each in found.values() for schema in each.schemas)
     names = [schema.table for schema in schemas]
-    doubled = sorted({name for name in names if names.count(name) > 1})
+    doubled = repeated(names)
     if doubled:
         raise SourceError(f"two entries of {TABLES} give the table {', '.join(doubled)}")
     return schemas

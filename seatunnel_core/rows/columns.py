@@ -12,7 +12,8 @@ from seatunnel_core.rows.types import is_text, type_name
 
 def check_known(transform: str, names: Iterable[str], schema: TableSchema) -> None:
     """Raise ``TransformError`` for a name that is no column of the schema."""
-    unknown = [name for name in names if name not in schema.columns.names]
+    known = set(schema.columns.names)
+    unknown = [name for name in names if name not in known]
     if unknown:
         raise TransformError(
             f"{transform}: the table {schema.table} has no column {', '.join(unknown)}; it has "
@@ -22,7 +23,8 @@ def check_known(transform: str, names: Iterable[str], schema: TableSchema) -> No
 
 def check_new(transform: str, names: Iterable[str], schema: TableSchema, option: str) -> None:
     """Raise ``TransformError`` for a name that a column of the schema has already."""
-    taken = [name for name in names if name in schema.columns.names]
+    present = set(schema.columns.names)
+    taken = [name for name in names if name in present]
     if taken:
         raise TransformError(
             f"{transform}: the table {schema.table} has a column {', '.join(taken)} already; "

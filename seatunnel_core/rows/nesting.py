@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 from attrs import evolve, frozen
 
 from seatunnel_core.rows.batch import Batch, TableSchema
+from seatunnel_core.work.names import repeated
 
 ROW_ID, PARENT_ID, LIST_INDEX, VALUE = "_row_id", "_parent_id", "_list_index", "value"
 KEEP, COLUMNS, TABLES = "keep", "columns", "tables"
@@ -150,7 +151,7 @@ def _child(name: str, lists: pa.Array, ids: pa.Array) -> list[_Column]:
 
 
 def _refuse_doubled(table: str, names: Sequence[str]) -> None:
-    doubled = sorted({name for name in names if names.count(name) > 1})
+    doubled = repeated(names)
     if doubled:
         what = f"of the table {table} two columns" if table else "two tables"
         raise ValueError(

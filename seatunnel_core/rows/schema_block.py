@@ -10,6 +10,7 @@ from attrs import frozen
 from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.rows.keys import constraint_keys, primary_key, primary_key_name
 from seatunnel_core.rows.types import NO_DIMENSIONS, VECTORS, arrow_type, own_types, type_name
+from seatunnel_core.work.names import repeated
 
 DEFAULT_TABLE = "default"
 
@@ -152,7 +153,7 @@ def _from_columns(columns: Any, dimensions: Mapping[str, int]) -> list[Column]:
         raise ValueError("schema.columns is a list [ { name = id, type = bigint }, … ]")
     declared = [_column(position, column, dimensions) for position, column in enumerate(columns, 1)]
     names = [column.field.name for column in declared]
-    doubled = sorted({name for name in names if names.count(name) > 1})
+    doubled = repeated(names)
     if doubled:
         raise ValueError(f"schema.columns names {doubled} more than once")
     return declared

@@ -41,6 +41,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from seatunnel_core.work.names import repeated
+
 SIMPLE: Mapping[str, pa.DataType] = {
     "string": pa.string(),
     "boolean": pa.bool_(),
@@ -201,9 +203,9 @@ def _vector(name: str, dimension: int) -> pa.DataType:
 
 def _row(fields: list[tuple[str, pa.DataType]]) -> pa.DataType:
     names = [name for name, _ in fields]
-    doubled = {name for name in names if names.count(name) > 1}
+    doubled = repeated(names)
     if not fields or doubled:
-        problem = f"{sorted(doubled)} more than once" if doubled else "no field"
+        problem = f"{doubled} more than once" if doubled else "no field"
         raise ValueError(f"a row needs fields of different names, found {problem}")
     return pa.struct([pa.field(name, kind) for name, kind in fields])
 

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seatunnel_core.rows.types import vector_name
+from seatunnel_core.work.names import repeated
 
 
 def json_text(value: Any, kind: pa.DataType) -> str:
@@ -102,7 +103,7 @@ def _object(pairs: list[tuple[Any, Any]], kind: pa.DataType) -> dict[str, Any]:
     found = {_key(_plain(key, kind.key_type)): _plain(element, kind.item_type) for key, element in pairs}
     if len(found) < len(pairs):
         names = [_key(_plain(key, kind.key_type)) for key, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
+        twice = repeated(names)[0]
         raise ValueError(f"a map has the key {cut(repr(twice), 60)} more than once, and an object of JSON has it once")
     return found
 

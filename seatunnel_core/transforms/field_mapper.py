@@ -10,6 +10,7 @@ from seatunnel_core.errors import TransformError
 from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.rows.columns import check_known, with_names
 from seatunnel_core.transforms.transform import Transform
+from seatunnel_core.work.names import repeated
 
 MAPPER = Option(
     "field_mapper",
@@ -31,7 +32,7 @@ class FieldMapper(Transform):
         super().__init__(options)
         self._names: dict[str, str] = dict(options[MAPPER])
         new = list(self._names.values())
-        doubled = sorted({name for name in new if new.count(name) > 1})
+        doubled = repeated(new)
         if doubled or not new:
             problem = f"gives the name {', '.join(doubled)} more than once" if doubled else "names no column"
             raise TransformError(f"option 'field_mapper' {problem}")

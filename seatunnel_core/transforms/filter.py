@@ -41,5 +41,7 @@ class Filter(Transform):
 
     def _kept(self, columns: pa.Schema) -> list[str]:
         if self._include:
-            return [name for name in columns.names if name in self._include]
-        return [name for name in columns.names if name not in self._exclude]
+            kept = set(self._include)
+            return [name for name in columns.names if name in kept]
+        left_out = set(self._exclude)
+        return [name for name in columns.names if name not in left_out]

@@ -98,7 +98,8 @@ class FileReading:
         Raises:
             SourceError: ``read_columns`` names an unknown one.
         """
-        unknown = [name for name in self.chosen if name not in columns.names]
+        known = set(columns.names)
+        unknown = [name for name in self.chosen if name not in known]
         if unknown:
             raise SourceError(f"read_columns names {', '.join(unknown)}; there are {', '.join(columns.names)}")
         return pa.schema([columns.field(name) for name in self.chosen]) if self.chosen else columns

@@ -218,7 +218,8 @@ class FileSource(IncrementalFiles, Source):
         return partition_keys(files) if self.bounded else tuple(partitions(f"{self._listing.path}/"))
 
     def _with_partitions(self, columns: pa.Schema, keys: Sequence[str]) -> pa.Schema:
-        return pa.schema([*columns, *(pa.field(key, pa.string()) for key in keys if key not in columns.names)])
+        known = set(columns.names)
+        return pa.schema([*columns, *(pa.field(key, pa.string()) for key in keys if key not in known)])
 
     def require_input(self) -> None:
         """List until the first file is found."""

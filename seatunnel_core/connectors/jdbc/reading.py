@@ -17,6 +17,7 @@ from seatunnel_core.connectors.jdbc.splitting import Divided, Piece, condition, 
 from seatunnel_core.connectors.source import Planning, table_without_name
 from seatunnel_core.errors import SourceError, UsageError
 from seatunnel_core.rows.batch import TableSchema
+from seatunnel_core.work.names import repeated
 
 _WHERE = re.compile(r"\s*where\s+(.+)", re.IGNORECASE | re.DOTALL)
 
@@ -62,7 +63,7 @@ class Reading:
         else:
             columns = self.dialect.columns(connection, self.query)
             names = [column.name for column in columns]
-            doubled = sorted({name for name in names if names.count(name) > 1})
+            doubled = repeated(names)
             if doubled:
                 raise SourceError(f"two columns of the query are called {doubled[0]!r}; give one another name with AS")
         if self.options[opt.INT_NARROWING]:
@@ -235,11 +236,8 @@ def readings_of(dialect: Dialect, options: Options) -> tuple[Reading, ...]:
     if not entries:
         found = [_reading(dialect, options, where)]
     names = [each.name for each in found]
-    for name in names:
-        if names.count(name) > 1:
-            raise UsageError(
-                f"option 'table_list': two entries have the table {name!r}; write another table_path in one"
-            )
+    for name in repeated(names):
+        raise UsageError(f"option 'table_list': two entries have the table {name!r}; write another table_path in one")
     return tuple(found)
 
 

@@ -18,6 +18,7 @@ from attrs import evolve, field, frozen
 from seatunnel_core.errors import RowError
 from seatunnel_core.rows.python_rows import PythonRows
 from seatunnel_core.rows.types import type_name
+from seatunnel_core.work.names import repeated
 
 LARGEST = 2**30
 """The largest size in bytes: the rows are sent to every worker."""
@@ -54,7 +55,7 @@ def hold(value: Any) -> Held:
         return value
     table = _table(value)
     names = table.column_names
-    twice = sorted({name for name in names if names.count(name) > 1})
+    twice = repeated(names)
     if twice or not names:
         raise ValueError(f"expected columns of different names, found {f'{twice} twice' if twice else 'no column'}")
     if table.nbytes > LARGEST:

@@ -16,6 +16,7 @@ from seatunnel_core.spark.program import Program, Reader, Step, Target
 from seatunnel_core.spark.starting.gateway import QUERY_LOGGERS
 from seatunnel_core.spark.work import UnitWork
 from seatunnel_core.transforms.transform import DataFrameTransform, Transform
+from seatunnel_core.work.names import repeated
 from seatunnel_core.work.unit import UnitAttempt
 
 if TYPE_CHECKING:
@@ -242,6 +243,6 @@ def applied(transform: DataFrameTransform, frames: "Mapping[str, DataFrame]", sc
         raise TransformError(f"{transform.identifier}: {type(error).__name__}: {said[0]}") from error
     names = made.columns
     if len(set(names)) < len(names):
-        twice = sorted({name for name in names if names.count(name) > 1})
+        twice = repeated(names)
         raise TransformError(f"{transform.identifier} gives several columns named {', '.join(twice)}: rename them")
     return made

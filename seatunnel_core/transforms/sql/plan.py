@@ -13,6 +13,7 @@ from seatunnel_core.transforms.sql.engine import KINDS, TABLE, Engine, Query
 from seatunnel_core.transforms.sql.expression import Expressions
 from seatunnel_core.transforms.sql.functions.lists import exploded
 from seatunnel_core.transforms.sql.value import NOW, SqlError, Value, is_list, quoted_name
+from seatunnel_core.work.names import repeated
 
 
 @frozen(kw_only=True)
@@ -157,6 +158,6 @@ def _field(columns: pa.Schema, name: str, value: Value, source: str | None) -> p
 
 
 def _check_names(names: Sequence[str]) -> None:
-    twice = sorted({name for name in names if names.count(name) > 1})
+    twice = repeated(names)
     if twice:
         raise SqlError(f"Sql: two columns are called {', '.join(twice)}; give one of them another name with AS")

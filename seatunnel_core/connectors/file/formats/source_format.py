@@ -54,13 +54,14 @@ class SourceFormat(ABC):
         Raises:
             SourceError: a column is missing that has to be there, or all are.
         """
-        absent = [name for name in wanted.names if name not in names]
+        known = set(names)
+        absent = [name for name in wanted.names if name not in known]
         if absent and (len(absent) == len(wanted) or not self.may_lack.issuperset(absent)):
             raise SourceError(
                 f"{problem} {', '.join(absent)}; it has {', '.join(names)}. Where files may lack columns, write "
                 "missing_columns = NULL, or a defaultValue for the column in schema, which may be null"
             )
-        return pa.schema([column for column in wanted if column.name in names])
+        return pa.schema([column for column in wanted if column.name in known])
 
     def columns_of(self, declared: pa.Schema | None) -> pa.Schema | None:
         """Return the columns of the files as far as the options define them.

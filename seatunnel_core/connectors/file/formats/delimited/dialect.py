@@ -13,6 +13,7 @@ from seatunnel_core.connectors.file.formats.packing import unpacked
 from seatunnel_core.connectors.filesystems.filesystem import OpenFile
 from seatunnel_core.errors import SourceError
 from seatunnel_core.rows.date_format import strptime_format
+from seatunnel_core.work.names import repeated
 
 PREAMBLE_BYTES = 1 << 20
 """The header and the skipped lines before it must lie within this many bytes."""
@@ -231,7 +232,7 @@ class Dialect:
             raise SourceError(f"{path}: its header line {no_characters(self.encoding)}") from error
         except pa.ArrowInvalid as error:
             raise SourceError(f"{path}: its header line cannot be read: {error}") from error
-        doubled = sorted({name for name in names if names.count(name) > 1})
+        doubled = repeated(names)
         if doubled:
             raise SourceError(
                 f"{path}: its header names {', '.join(doubled)} more than once; rename them in the file, or "

@@ -66,7 +66,8 @@ def _stripe(file: orc.ORCFile, descriptor: int, number: int, names: list[str]) -
         if _FAR not in str(error):
             raise
     kinds = {column.name: column.type for column in file.schema}
-    names = [name for name in kinds if name in names]
+    wanted = set(names)
+    names = [name for name in kinds if name in wanted]
     columns = [_column(file, descriptor, number, name, kinds[name]) for name in names]
     return pa.RecordBatch.from_arrays(columns, names=names)
 
