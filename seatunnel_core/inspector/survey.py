@@ -199,7 +199,7 @@ def survey(storage: CheckpointStorage, *, deleted: bool = False) -> tuple[JobSur
     for holding in inventory_of(storage).holdings():
         if holding.job_id is not None and not holding.job_id.startswith(PREFIX):
             by_job.setdefault(holding.job_id, []).append(holding)
-    jobs = {job_id: held for job_id, held in by_job.items() if deleted or _is_job(held)}
+    jobs = {job_id: held for job_id, held in by_job.items() if (deleted and not _is_foreign(held)) or _is_job(held)}
     return tuple(_survey(storage, job_id, held) for job_id, held in sorted(jobs.items()))
 
 
@@ -210,7 +210,7 @@ def survey_job(storage: CheckpointStorage, job_id: str) -> JobSurvey:
         UsageError: The storage holds nothing of it; the message lists the existing jobs.
     """
     held = list(inventory_of(storage).holdings(job_id))
-    if not held:
+    if _is_foreign(held):
         known = storage.list_jobs()
         shown = ", ".join(known[:10]) + (f" and {len(known) - 10} more" if len(known) > 10 else "")
         raise UsageError(f"there is no job {job_id} in this storage; it has {shown or 'no job at all'}")
@@ -229,6 +229,11 @@ def inventory_of(storage: CheckpointStorage) -> Inventory:
             "implement seatunnel_storage_api.inventory.Inventory, as every BlobStorage does"
         )
     return storage
+
+
+def _is_foreign(held: list[Holding]) -> bool:
+    """Return True if nothing was stored for a job: a folder of others, such as ``cluster`` with a cluster's state."""
+    return all(each.kind is HoldingKind.FOREIGN for each in held)
 
 
 def _is_job(held: list[Holding]) -> bool:

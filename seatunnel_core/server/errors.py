@@ -6,6 +6,7 @@
     └── ClusterError
         ├── DeposedError            a newer term was claimed, so this node does not lead any more
         ├── StateUnavailableError   the cluster's state cannot be read or written now
+        │   └── StateWentBackError  it is older than what this node has seen
         ├── HostError               a host refuses an order, or cannot be reached
         └── RequestError            a request of a client or of another node is refused
 """
@@ -25,6 +26,10 @@ class DeposedError(ClusterError):
 
 class StateUnavailableError(ClusterError):
     """The cluster's state cannot be read or written now. Whether the last change is durable is not known."""
+
+
+class StateWentBackError(StateUnavailableError):
+    """The cluster's state is older than what this node has seen: changes that were acknowledged are missing."""
 
 
 class HostError(ClusterError):

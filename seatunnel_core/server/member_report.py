@@ -43,6 +43,9 @@ class MemberReport:
     workers: Mapping[str, int] = field(factory=dict)
     """Slots of the workers on which rows move instead of on this member, by address; empty if they move here."""
 
+    moves_rows: bool = True
+    """True if rows move on this member: a master whose role is not ``master`` alone."""
+
     offered: int = 0
     """How many slots its shared host offers when it is ready; 0 when slots are dynamic."""
 
@@ -63,6 +66,7 @@ class MemberReport:
             "ended": list(self.ended),
             "tags": dict(self.tags),
             "workers": dict(self.workers),
+            "moves_rows": self.moves_rows,
             "offered": self.offered,
             "clock": self.clock,
         }
@@ -81,12 +85,13 @@ class MemberReport:
             ended=tuple(stored.texts(block, "ended")),
             tags={key: stored.text(tags, key) for key in tags},
             workers={key: stored.number(workers, key) for key in workers},
+            moves_rows=stored.flag(block, "moves_rows"),
             offered=stored.number(block, "offered"),
             clock=stored.seconds(block, "clock"),
         )
 
 
-_ADDED: Mapping[str, Any] = {"ended": [], "offered": 0}
+_ADDED: Mapping[str, Any] = {"ended": [], "offered": 0, "moves_rows": True}
 """What the reports of earlier versions have not."""
 
 

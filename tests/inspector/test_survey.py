@@ -42,6 +42,14 @@ def test_a_job_that_was_deleted_is_no_job_any_more(made: Made) -> None:
     assert [holding.number for holding in left.holdings] == [200_001]
 
 
+def test_the_state_of_a_cluster_is_no_job(storage: BlobStorage) -> None:
+    """The folder ``cluster`` was shown as a job that was deleted."""
+    storage.put_if_absent("cluster/seatunnel/engine_beats/0000000001-00000000000000000000.beat", b"{}")
+    assert survey(storage, deleted=True) == ()
+    with pytest.raises(UsageError, match="there is no job cluster in this storage"):
+        survey_job(storage, "cluster")
+
+
 def test_what_is_not_there_is_answered_with_what_is(made: Made) -> None:
     with pytest.raises(UsageError, match=r"there is no job other in this storage; it has job-1"):
         survey_job(made.storage, "other")

@@ -47,7 +47,7 @@ function Nodes({ monitored }) {
     { title: "Role", cell: role },
     { title: "Slots", number: true, cell: (node) => slotsOf(slots.get(address(node)) ?? node) },
     { title: "Memory of the machine", cell: (node) => memory(node["physical.memory.total"], node["physical.memory.free"]) },
-    { title: "Memory of the node", number: true, cell: (node) => bytes(size(node["heap.memory.used"])) },
+    { title: "Memory of the node", number: true, cell: (node) => bytes(size(node["node.memory.used"] ?? node["heap.memory.used"])) },
     { title: "Load", number: true, cell: (node) => node["load.systemAverage"] ?? NONE },
     { title: "Processors", number: true, cell: (node) => count(node.processors) },
     { title: "Clock", number: true, cell: (node) => skew(node["cluster.timeDiff"]) },

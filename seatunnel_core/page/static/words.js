@@ -49,9 +49,11 @@ export const moment = (text) => {
   return Number.isNaN(at) ? null : at;
 };
 
-/** Return how long it was between two such moments. */
-export const between = (from, to) =>
-  moment(from) === null || moment(to) === null ? NONE : duration(moment(to) - moment(from));
+/** Return how long it was between two such moments, which have whole seconds. */
+export const between = (from, to) => {
+  if (moment(from) === null || moment(to) === null) return NONE;
+  return moment(to) === moment(from) ? "under 1 s" : duration(moment(to) - moment(from));
+};
 
 export const clock = (ms) => new Date(ms).toLocaleTimeString("en-GB");
 

@@ -33,6 +33,7 @@ from seatunnel_core.server.member_report import MemberReport
 from seatunnel_core.server.metrics.figures import Figures
 from seatunnel_core.server.state.cluster_state import ClusterState
 from seatunnel_core.server.state.store import ClusterStore
+from seatunnel_core.server.transport.rejections import Rejections
 
 
 class Agent:
@@ -48,6 +49,7 @@ class Agent:
         self.config = config
         self.address = address
         self.doorkeeper = Doorkeeper(config.secret, config.cluster)
+        self.rejections = Rejections()
         self.peers = Peers(config)
         self.leadership = Leadership(config, store, address, self.peers, self._wake)
         self.workers = Workers()
@@ -111,6 +113,10 @@ class Agent:
         """Return the address of the leader as far as this node knows; empty when it knows of none."""
         return self.leadership.leader()
 
+    def problem(self) -> str:
+        """Return why no node may lead now; empty if this node knows of no such reason."""
+        return self.leadership.problem()
+
     def own_hosts(self) -> OwnHosts:
         """Return the hosts of this member."""
         return self.hosts
@@ -118,6 +124,10 @@ class Agent:
     async def ask_hosts(self, request: Mapping[str, Any]) -> list[Any]:
         """Return the answers of the hosts of this member that give one."""
         return await self.hosts.ask_all(request)
+
+    def host_pids(self) -> tuple[int, ...]:
+        """Return the process ids of the hosts of this member."""
+        return self.hosts.pids()
 
     def report(self) -> MemberReport | None:
         """Return what is known of the hosts of this member; ``None`` while they are looked for."""
@@ -134,6 +144,10 @@ class Agent:
     def _nodes(self) -> tuple[str, ...]:
         return (*self.leadership.members(), *self.workers.living())
 
+    def note_query(self, address: str) -> None:
+        """Take in that a query node lives."""
+        self.workers.queried(address)
+
     def welcome(self, address: str, slots: int) -> dict[str, Any]:
         """Take in that a worker lives, and return what it has to know.
 
@@ -148,6 +162,7 @@ class Agent:
             "leader": self.leader(),
             "masters": list(known),
             "workers": self.workers.living(),
+            "queries": self.workers.queries(),
             "spark": self._spark.url(),
             "hosts": list(self.hosts.names()),
             "clock": wall_clock(),
@@ -176,6 +191,7 @@ class Agent:
             "term": self.leadership.term(),
             "members": list(self.leadership.members()),
             "workers": self.workers.living(),
+            "queries": self.workers.queries(),
             "host": host,
             "version": answers.project_version(),
         }

@@ -19,8 +19,15 @@ from seatunnel_core.server.agent.machine import ClockDifference
 from seatunnel_core.server.agent.node_config import NodeConfig
 from seatunnel_core.server.agent.peers import Line, Peers
 from seatunnel_core.server.election import Claim, Command, Election, Look, Role, Seen, SendBeat, StepDown
-from seatunnel_core.server.errors import ClusterError, DeposedError, RequestError, StateUnavailableError
+from seatunnel_core.server.errors import (
+    ClusterError,
+    DeposedError,
+    RequestError,
+    StateUnavailableError,
+    StateWentBackError,
+)
 from seatunnel_core.server.state.cluster_state import ClusterState
+from seatunnel_core.server.state.newest_seen import NewestSeenStore
 from seatunnel_core.server.state.store import ClusterStore, Sighting, Tenure
 from seatunnel_storage_api.errors import CheckpointStorageError
 
@@ -123,6 +130,10 @@ class Leadership:
         """Return whether this node may act as the leader now."""
         return self.state is not None and self.election.may_act(time.monotonic())
 
+    def problem(self) -> str:
+        """Return why no node may lead now; empty if there is no such reason."""
+        return self._store.problem if isinstance(self._store, NewestSeenStore) else ""
+
     def leader(self) -> str:
         """Return the address of the leader as far as this node knows; empty when it knows of none."""
         return self.election.leader
@@ -156,6 +167,8 @@ class Leadership:
         Raises:
             RequestError: this node does not lead, or not for sure.
         """
+        if problem := self.problem():
+            raise RequestError(problem, status=503, reason="state_went_back")
         if self.state is None or not self.leads():
             raise RequestError("this node does not lead the cluster now: try again", status=503, reason="no_leader")
         return self.state
@@ -202,7 +215,8 @@ class Leadership:
         try:
             seen = _seen(await self._in(self._looking, self._store.look))
         except (ClusterError, CheckpointStorageError, OSError) as error:
-            logger.warning("the cluster's state cannot be seen: %s", error)
+            if not isinstance(error, StateWentBackError):  # which the store reports
+                logger.warning("the cluster's state cannot be seen: %s", error)
             self.election.look_failed()
         else:
             self.election.looked(began, time.monotonic(), seen)
@@ -251,7 +265,7 @@ class Leadership:
         block = {"leader": self.address, "acting": command.acting, "members": list(self.members())}
         try:
             await self._in(self._looking, tenure.beat, command.number, json.dumps(block).encode())
-        except DeposedError as error:
+        except (DeposedError, StateWentBackError) as error:
             self._lose(tenure, str(error))
         except (ClusterError, CheckpointStorageError, OSError) as error:
             logger.warning("no beat: %s", error)

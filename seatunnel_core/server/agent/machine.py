@@ -5,7 +5,7 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Set
 from pathlib import Path
 
 from attrs import frozen
@@ -71,18 +71,40 @@ class Machine:
         self._peak = 0
         self._measuring = threading.Lock()
 
-    def measured(self) -> dict[str, str]:
-        """Return what is measured, by SeaTunnel's names, all as texts, without what this machine does not tell."""
+    def measured(self, hosts: Iterable[int] = ()) -> dict[str, str]:
+        """Return what is measured, by SeaTunnel's names, all as texts, without what this machine does not tell.
+
+        Args:
+            hosts: Process ids of the node's hosts, which may be no children of this process.
+        """
         with self._measuring:
             memory, own = self._fields("meminfo"), self._fields("self/status")
             return {
                 "processors": str(os.cpu_count() or 1),
                 **_memory(memory),
                 **_own_memory(own, memory),
+                **self._node_memory({os.getpid(), *hosts}),
                 **_collections(),
                 **self._loads(),
                 **self._threads(own),
             }
+
+    def _node_memory(self, roots: Set[int]) -> dict[str, str]:
+        """Return the memory and the number of these processes and all that they started: JVMs, Python workers."""
+        parents: dict[int, int] = {}
+        pages: dict[int, int] = {}
+        for folder in self._proc.glob("[0-9]*"):
+            fields = self._read(f"{folder.name}/stat").rpartition(")")[2].split()
+            if len(fields) > 21:
+                parents[int(folder.name)], pages[int(folder.name)] = int(fields[1]), int(fields[21])
+        if not pages:
+            return {}
+        found, new = set[int](), set(roots) & set(pages)
+        while new:
+            found |= new
+            new = {pid for pid, parent in parents.items() if parent in new} - found
+        used = sum(pages[pid] for pid in found) * os.sysconf("SC_PAGE_SIZE")
+        return {"node.memory.used": _size(used), "node.processes": str(len(found))}
 
     def _fields(self, name: str) -> dict[str, int]:
         """Return the numbers of a file of lines like ``VmRSS:  123 kB``, in its own units."""

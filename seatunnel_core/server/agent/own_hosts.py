@@ -111,6 +111,7 @@ class OwnHosts:
             ended=ended,
             tags=self.tags,
             workers=workers,
+            moves_rows=self._config.role.works,
             offered=self._config.offered,
             clock=time.monotonic(),
         )
@@ -118,6 +119,10 @@ class OwnHosts:
     def names(self) -> tuple[str, ...]:
         """Return the names of the hosts."""
         return tuple(dict.fromkeys((SHARED, *self._hosts)))
+
+    def pids(self) -> tuple[int, ...]:
+        """Return the process ids of the hosts."""
+        return tuple(host.process.pid for host in self._hosts.values() if host.process.pid)
 
     def shared(self) -> HostStatus | None:
         """Return what the shared host said last."""

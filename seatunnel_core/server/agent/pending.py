@@ -152,7 +152,7 @@ def workers(view: View | None) -> list[dict[str, Any]]:
                 dynamic = not report.offered
                 known = found.setdefault(worker, _worker(worker, {}, total, min(total, free), dynamic=dynamic))
                 known["runningJobIds"] += [job.job_id for job in jobs]
-        elif report.host(SHARED) is not None:
+        elif report.moves_rows and report.host(SHARED) is not None:
             held = sum(view.demand(job.job_id).slots for job in jobs)
             free = max(0, report.offered - held)
             found[address] = _worker(address, report.tags, report.offered, free, dynamic=not report.offered)

@@ -9,6 +9,7 @@ import logging
 import time
 from collections.abc import Iterable, Mapping
 from typing import Any, NoReturn
+from urllib.parse import urlencode
 
 from attrs import define, frozen
 
@@ -25,8 +26,12 @@ from seatunnel_core.server.agent.peers import Line, Peers
 from seatunnel_core.server.errors import ClusterError, RequestError
 from seatunnel_core.server.metrics.figures import Figures
 from seatunnel_core.server.spark_children.spark_workers import Place, SparkWorkers
+from seatunnel_core.server.transport.rejections import Rejections
 
 logger = logging.getLogger("seatunnel.cluster")
+
+QUERY = "query"
+"""The parameter by which a query node says where it is. A master of an earlier version does not look at it."""
 
 JOIN_S = 1.0
 SEARCH_S = 10.0
@@ -51,6 +56,9 @@ class Welcome:
     hosts: tuple[str, ...]
     """The names of its hosts."""
 
+    queries: tuple[str, ...] = ()
+    """The addresses of the query nodes that it knows."""
+
     clock: float | None = None
     """Its clock, in seconds since 1970; ``None`` where it tells none: as a ``query`` node asks, or a version before."""
 
@@ -68,6 +76,7 @@ class Welcome:
             workers={address: stored.number(workers, address) for address in workers},
             spark=stored.text(block, "spark"),
             hosts=tuple(stored.texts(block, "hosts")),
+            queries=tuple(stored.texts(block, "queries")) if "queries" in block else (),
             clock=stored.seconds(block, "clock") if "clock" in block else None,
         )
 
@@ -154,6 +163,7 @@ class WorkerAgent:
         self.config = config
         self.address = address
         self.doorkeeper = Doorkeeper(config.secret, config.cluster)
+        self.rejections = Rejections()
         self.peers = Peers(config)
         self.logs = ClusterLogs(config, address, self.peers, self._nodes)
         self._joined = Joined(address, config.members, config.worker_grace_s, time.monotonic())
@@ -240,8 +250,8 @@ class WorkerAgent:
         if self._spark is not None:
             request = {"address": self.address, "slots": self.config.offered or self.config.slots}
             return Welcome.of(await self.peers.ask(member, Line.WORKER, "/internal/v1/workers", request))
-        found = await self.peers.ask(member, Line.WORKER, "/internal/v1/members", None, method="GET")
-        return Welcome.of_members(found)
+        target = f"/internal/v1/members?{urlencode({QUERY: self.address})}"
+        return Welcome.of_members(await self.peers.ask(member, Line.WORKER, target, None, method="GET"))
 
     def stop(self) -> None:
         """End ``run``."""
@@ -263,6 +273,10 @@ class WorkerAgent:
         newest = self._joined.newest()
         return "" if newest is None else newest.leader
 
+    def problem(self) -> str:
+        """Return nothing: a worker does not read the cluster's state."""
+        return ""
+
     def clock_difference(self) -> int:
         """Return how far the clock of this node is before that of the leader, in milliseconds."""
         return self._clock.ms
@@ -279,9 +293,13 @@ class WorkerAgent:
             "term": 0,
             "members": [] if newest is None else list(newest.masters),
             "workers": {} if newest is None else newest.workers,
+            "queries": [] if newest is None else list(newest.queries),
             "host": None,
             "version": answers.project_version(),
         }
+
+    def note_query(self, _address: str) -> None:
+        """Do nothing: masters know the nodes of a cluster."""
 
     def welcome(self, _address: str, _slots: int) -> NoReturn:
         """Refuse a worker.
@@ -294,6 +312,10 @@ class WorkerAgent:
     async def ask_hosts(self, _request: Mapping[str, Any]) -> list[Any]:
         """Return no answers: a worker has no hosts."""
         return []
+
+    def host_pids(self) -> tuple[int, ...]:
+        """Return nothing: a worker has no hosts."""
+        return ()
 
     def report(self) -> None:
         """Return nothing: a worker has no hosts."""

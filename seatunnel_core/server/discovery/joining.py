@@ -22,7 +22,7 @@ from seatunnel_core.errors import PlatformError, StoredValueError, UsageError
 from seatunnel_core.server.agent.node_config import NodeConfig
 from seatunnel_core.server.discovery.storage_probe import StorageProbe
 from seatunnel_core.server.errors import RequestError
-from seatunnel_core.server.state.store import Sighting
+from seatunnel_core.server.state.store import Sighting, Version
 from seatunnel_storage_api.errors import CheckpointStorageError
 
 logger = logging.getLogger("seatunnel.cluster")
@@ -71,6 +71,9 @@ class Introduction:
     members: tuple[str, ...] = ()
     """The masters that it knows."""
 
+    version: Version = ()
+    """The newest version of the cluster's state that it has seen; empty if it keeps none, or is an earlier version."""
+
     @classmethod
     def from_record(cls, block: Mapping[str, Any]) -> "Introduction":
         """Return the value that ``asdict`` wrote.
@@ -90,7 +93,15 @@ class Introduction:
             storages=tuple(stored.texts(block, "storages")),
             leader=stored.text(block, "leader"),
             members=tuple(stored.texts(block, "members")),
+            version=_version(block),
         )
+
+
+def _version(block: Mapping[str, Any]) -> Version:
+    """Return the version of an introduction; empty if it is of an earlier version of the engine."""
+    if "version" not in block:
+        return ()
+    return tuple(stored.number({"version": each}, "version") for each in stored.items(block, "version"))
 
 
 def difference(here: Introduction, there: Introduction) -> str | None:
@@ -135,6 +146,9 @@ class Joining:
         self._probes = probes
         self.knows: Callable[[], Mapping[str, Any]] = lambda: {"leader": "", "members": []}
         """Gives what the node knows of the cluster, when it has an agent."""
+
+        self.version: Callable[[], Version] = tuple
+        """Gives the newest version of the cluster's state that the node has seen."""
 
         self._comparing: dict[str, threading.Lock] = {}
         """By member: held while it is asked what it sees, because who has asked clears away."""
@@ -264,7 +278,8 @@ class Joining:
         if reason is not None:
             logger.warning("the node %s cannot join this cluster: %s", visitor.address, reason)
         known = self.knows()
-        return asdict(evolve(self._self, leader=known["leader"], members=tuple(known["members"])))
+        members = tuple(known["members"])
+        return asdict(evolve(self._self, leader=known["leader"], members=members, version=self.version()))
 
     def probe(self, body: bytes) -> dict[str, str]:
         """Read what a node has left in its storages, and leave something for it: the digests, empty where it is not.

@@ -181,6 +181,8 @@ def _require_admitted(agent: Agent, request: Request, *, by_signature: bool, sig
     headers = {BOOT: agent.doorkeeper.boot} if by_signature else {"WWW-Authenticate": _REALM}
     refused = access.refusal(agent, request, signed=by_signature, door=door)
     if refused is not None:
+        if by_signature:
+            agent.rejections.report(request.client.host if request.client else "", refused)
         raise _RefusedError(refused, headers)
 
 

@@ -36,6 +36,8 @@ async def forwarded(agent: Agent, request: Request, target: str, body: bytes) ->
     """
     target += f"{'&' if '?' in target else '?'}{FORWARDED}=1"
     while True:
+        if problem := agent.problem():
+            raise RequestError(problem, status=503, reason="state_went_back")
         leader = agent.leader()
         if leader in ("", agent.address) or FORWARDED in request.query_params:
             raise RequestError("the cluster has no leader now: try again", status=503, reason="no_leader")

@@ -11,13 +11,16 @@ from seatunnel_core.server.agent.cluster_logs import NAMES, PIECE
 from seatunnel_core.server.agent.log_reading import piece_wanted
 from seatunnel_core.server.agent.peers import LARGEST_BODY, Line
 from seatunnel_core.server.agent.running_jobs import ASKED, TARGET
+from seatunnel_core.server.agent.worker import QUERY
 from seatunnel_core.server.discovery.joining import MEET, PROBE, Joining
 from seatunnel_core.server.errors import RequestError
 from seatunnel_core.server.rest import nodes, submitting
 from seatunnel_core.server.rest.route import Handler, Request, Route
 
 
-async def _members(agent: Agent, _request: Request, _body: bytes) -> Any:
+async def _members(agent: Agent, request: Request, _body: bytes) -> Any:
+    if QUERY in request.query_params:
+        agent.note_query(request.query_params[QUERY])
     return agent.describe()
 
 

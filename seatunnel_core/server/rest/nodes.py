@@ -66,7 +66,7 @@ async def _monitored(agent: Agent, address: str) -> dict[str, str]:
 
 async def monitoring_of(agent: Agent) -> dict[str, str]:
     """Return what a node measures of itself."""
-    measured = await asyncio.get_running_loop().run_in_executor(None, agent.machine.measured)
+    measured = await asyncio.get_running_loop().run_in_executor(None, agent.machine.measured, agent.host_pids())
     difference = agent.clock_difference()
     warning = f"its clock is {difference / 1000:+.1f} s off the leader's" if abs(difference) > 1_000 else ""
     return {

@@ -20,8 +20,9 @@ from seatunnel_storage_mapstore.recovery import Recovered, recover
 from seatunnel_storage_mapstore.segments import can_append
 from seatunnel_storage_mapstore.store import fetch, place
 
-from seatunnel_core.server.errors import DeposedError, StateUnavailableError
-from seatunnel_core.server.state.store import ClusterStore, Sighting, Tenure
+from seatunnel_core.server.errors import DeposedError, StateUnavailableError, StateWentBackError
+from seatunnel_core.server.state.newest_seen import went_back
+from seatunnel_core.server.state.store import ClusterStore, Sighting, Tenure, Version
 from seatunnel_storage_api.blob import BlobStorage
 from seatunnel_storage_api.errors import CheckpointCorruptedError, CheckpointStorageError, StaleEpochError
 
@@ -58,7 +59,8 @@ class LoggedStore(ClusterStore):
     def claim(self) -> "LoggedTenure":
         with _translated():
             journal = Journal(self._folder, append=can_append(self._storage), limits=self._limits)
-        return LoggedTenure(journal, self._beats)
+            before = max(_beats_in(self._beats), default=(0, 0))
+        return LoggedTenure(journal, self._beats, (journal.epoch - 1, *before))
 
     def look(self) -> Sighting:
         with _translated():
@@ -66,10 +68,11 @@ class LoggedStore(ClusterStore):
                 claimed = self._folder.newest_epoch()
                 newest = max(_beats_in(self._beats), default=None)
                 if newest is None:
-                    return Sighting(claimed=claimed, term=0, number=0, body=b"")
+                    return Sighting(claimed=claimed, term=0, number=0, body=b"", version=(claimed, 0, 0))
                 body = self._beats.read(_beat_name(*newest))
                 if body is not None:
-                    return Sighting(claimed=claimed, term=newest[0], number=newest[1], body=body)
+                    version = (claimed, *newest)
+                    return Sighting(claimed=claimed, term=newest[0], number=newest[1], body=body, version=version)
         raise StateUnavailableError(
             f"the beats in {self._beats.where('')} were removed {_READS} times while they were read"
         )
@@ -109,9 +112,14 @@ class LoggedStore(ClusterStore):
 class LoggedTenure(Tenure):
     """The journal of one claim, with the beats beside it."""
 
-    def __init__(self, journal: Journal, beats: Folder) -> None:
+    def __init__(self, journal: Journal, beats: Folder, claimed_from: Version) -> None:
         self._journal = journal
         self._beats = beats
+        self.claimed_from = claimed_from
+        self.version = (journal.epoch, *claimed_from[1:])
+        self._last_beat: int | None = None
+        """The number of the last beat that was stored."""
+
         self._numbering = threading.Lock()
         self._values = 0
         self._old_beats_removed = False
@@ -138,9 +146,23 @@ class LoggedTenure(Tenure):
 
     def beat(self, number: int, body: bytes) -> None:
         with _translated():
+            self._require_last_beat()
             self._beats.put(_beat_name(self.term, number), body, epoch=self.term)
             self._journal.confirm()
+        self._last_beat, self.version = number, (self.term, self.term, number)
         self._remove_beats_before(number)
+
+    def _require_last_beat(self) -> None:
+        """Raise if the last beat is not there any more, and no newer leader has removed it.
+
+        Raises:
+            StateWentBackError: The storage has lost what it had stored.
+        """
+        if self._last_beat is None or self._beats.read(_beat_name(self.term, self._last_beat)) is not None:
+            return
+        self._journal.confirm()
+        where, last = self._beats.where(""), (self.term, self._last_beat)
+        raise StateWentBackError(went_back(where, found="without the last beat", seen=last))
 
     def _remove_beats_before(self, number: int) -> None:
         """Remove the beat before this one; with the first beat of a tenure, those of older terms too."""

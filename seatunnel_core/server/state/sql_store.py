@@ -22,8 +22,9 @@ import sqlalchemy as sa
 from seatunnel_storage_jdbc.database import PART_BYTES, Database, bytes_column, key_column, table
 from sqlalchemy.exc import IntegrityError
 
-from seatunnel_core.server.errors import DeposedError, StateUnavailableError
-from seatunnel_core.server.state.store import ClusterStore, Sighting, Tenure
+from seatunnel_core.server.errors import DeposedError, StateUnavailableError, StateWentBackError
+from seatunnel_core.server.state.newest_seen import went_back
+from seatunnel_core.server.state.store import ClusterStore, Sighting, Tenure, Version
 from seatunnel_storage_api.errors import CheckpointStorageError
 from seatunnel_storage_api.retry import Backoff
 
@@ -31,6 +32,9 @@ NAME_CHARACTERS = 500
 _KEY_CHARACTERS = 200
 _PATIENCE = Backoff(attempts=6)
 """About 1.5 s: for a connection that was lost, a deadlock, and a server that is started again at once."""
+
+_NOT_KNOWN = 2**62
+"""Changes of the term before, of a claim whose answer was lost: it was compared when it was made."""
 
 Answer = TypeVar("Answer")
 
@@ -60,8 +64,8 @@ class SqlStore(ClusterStore):
     def claim(self) -> "SqlTenure":
         claimant = secrets.token_hex(16)
         before = self.attempt(self._claimed)
-        entries = self.attempt(lambda: self._take(before, claimant))
-        return SqlTenure(self, before + 1, entries)
+        changes, entries = self.attempt(lambda: self._take(before, claimant))
+        return SqlTenure(self, before + 1, entries, (before, changes))
 
     def _claimed(self) -> int:
         """Return the newest term; the first claim of a cluster makes its row."""
@@ -79,28 +83,32 @@ class SqlStore(ClusterStore):
                 return self._claimed()  # another node was faster
         return term or 0
 
-    def _take(self, before: int, claimant: str) -> dict[str, bytes]:
-        """Take the term behind ``before``, and return the entries."""
+    def _take(self, before: int, claimant: str) -> tuple[int, dict[str, bytes]]:
+        """Take the term behind ``before``, and return how many changes that had at least, and the entries."""
         columns = self.clusters.c
         with self.change() as connection:
+            changes = connection.execute(sa.select(columns.changes).where(self.mine, columns.term == before)).scalar()
             take = sa.update(self.clusters).where(self.mine, columns.term == before)
             if connection.execute(take.values(term=before + 1, claimant=claimant, changes=0)).rowcount == 0:
                 row = connection.execute(sa.select(columns.term, columns.claimant).where(self.mine)).one_or_none()
                 if row is None or (row.term, row.claimant) != (before + 1, claimant):  # else an answer was lost
                     raise DeposedError(f"another node was faster to claim term {before + 1} of {self.describe()}")
                 self.confirm(connection)
-            return self.read_with(connection)
+                changes = _NOT_KNOWN
+            return changes or 0, self.read_with(connection)
 
     def look(self) -> Sighting:
         columns = self.clusters.c
-        wanted = sa.select(columns.term, columns.beat_term, columns.beat, columns.body).where(self.mine)
+        wanted = sa.select(columns.term, columns.changes, columns.beat_term, columns.beat, columns.body)
+        wanted = wanted.where(self.mine)
 
         def ask() -> Sighting:
             with self._database.transaction() as connection:
                 row = connection.execute(wanted).one_or_none()
             if row is None:
-                return Sighting(claimed=0, term=0, number=0, body=b"")
-            return Sighting(claimed=row.term, term=row.beat_term, number=row.beat, body=bytes(row.body))
+                return Sighting(claimed=0, term=0, number=0, body=b"", version=(0, 0))
+            body, version = bytes(row.body), (row.term, row.changes)
+            return Sighting(claimed=row.term, term=row.beat_term, number=row.beat, body=body, version=version)
 
         return self.once(ask)
 
@@ -167,9 +175,11 @@ class SqlStore(ClusterStore):
 class SqlTenure(Tenure):
     """One term, and the entries as of its last change."""
 
-    def __init__(self, store: SqlStore, term: int, entries: dict[str, bytes]) -> None:
+    def __init__(self, store: SqlStore, term: int, entries: dict[str, bytes], claimed_from: Version) -> None:
         self._store = store
         self._term = term
+        self.version = (term, 0)
+        self.claimed_from = claimed_from
         self._entries = entries
         self._changes = 0
         self._changing = threading.Lock()
@@ -193,6 +203,7 @@ class SqlTenure(Tenure):
                 self._over = str(error)
                 raise
             self._changes += 1
+            self.version = (self._term, self._changes)
             for key, value in changes.items():
                 if value is None:
                     self._entries.pop(key, None)
@@ -205,17 +216,23 @@ class SqlTenure(Tenure):
             if self._updated(connection, columns.changes == number - 1, changes=number):
                 _put(connection, self._store.entries, self._store.name, changes)
                 return
-            row = connection.execute(sa.select(columns.term, columns.changes).where(self._store.mine)).one_or_none()
+            row = self._row(connection)
             if row is None or (row.term, row.changes) != (self._term, number):  # else an answer was lost
-                raise self._deposed(row)
+                raise self._lost(row)
             self._store.confirm(connection)
 
+    def _row(self, connection: sa.Connection) -> Any:
+        columns = self._store.clusters.c
+        return connection.execute(sa.select(columns.term, columns.changes).where(self._store.mine)).one_or_none()
+
     def beat(self, number: int, body: bytes) -> None:
+        changes = self._store.clusters.c.changes
+
         def write() -> None:
             with self._store.change() as connection:
-                if not self._updated(connection, sa.true(), beat_term=self._term, beat=number, body=body):
-                    columns = self._store.clusters.c
-                    raise self._deposed(connection.execute(sa.select(columns.term).where(self._store.mine)).first())
+                known = changes >= self.version[-1]
+                if not self._updated(connection, known, beat_term=self._term, beat=number, body=body):
+                    raise self._lost(self._row(connection))
 
         self._require_held()
         self._store.once(write)
@@ -226,9 +243,14 @@ class SqlTenure(Tenure):
         mine = sa.update(clusters).where(self._store.mine, clusters.c.term == self._term, when)
         return connection.execute(mine.values(**values)).rowcount == 1
 
-    def _deposed(self, row: Any) -> DeposedError:
-        newest = "is not there any more" if row is None else f"has term {row.term}"
-        return DeposedError(f"another node leads: {self._store.describe()} {newest}, and this node had {self._term}")
+    def _lost(self, row: Any) -> DeposedError | StateWentBackError:
+        """Return why this tenure is over, by the cluster's row: another node has claimed, or the row is older."""
+        found = None if row is None else (row.term, row.changes)
+        if found is None or found < self.version:
+            return StateWentBackError(went_back(self._store.describe(), found=found, seen=self.version))
+        return DeposedError(
+            f"another node leads: {self._store.describe()} has term {row.term}, and this node had {self._term}"
+        )
 
     def _require_held(self) -> None:
         if self._over:

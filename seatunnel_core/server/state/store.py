@@ -7,7 +7,10 @@ change or a beat of an older one is never acknowledged. Standbys and tools read 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 
-from attrs import frozen
+from attrs import field, frozen
+
+Version = tuple[int, ...]
+"""How new a state is: of two versions of one store, the larger one is the newer state."""
 
 
 @frozen(kw_only=True)
@@ -26,6 +29,9 @@ class Sighting:
     body: bytes
     """What the leader wrote with it; empty if there is no beat."""
 
+    version: Version = field(default=(), eq=False)
+    """How new the state is."""
+
 
 class Tenure(ABC):
     """One leader's hold on the state, from its claim until a newer claim. May be called from any thread."""
@@ -39,6 +45,12 @@ class Tenure(ABC):
     @abstractmethod
     def entries(self) -> Mapping[str, bytes]:
         """All acknowledged entries. A live view: changes appear in it when they are acknowledged."""
+
+    version: Version = ()
+    """The version of the state after the last acknowledged change or beat of this tenure."""
+
+    claimed_from: Version = ()
+    """The version of the state that the claim found."""
 
     @abstractmethod
     def commit(self, changes: Mapping[str, bytes | None]) -> None:

@@ -67,3 +67,17 @@ def test_a_job_with_very_many_slots_is_counted_in_full_and_listed_in_part() -> N
 def test_a_job_that_cannot_be_read_has_no_pipelines() -> None:
     found = waiting("source {")
     assert (found["pipelines"], found["lackingTaskGroupDiagnostics"]) == ([], [])
+
+
+def test_a_master_that_only_leads_is_no_worker() -> None:
+    """The snapshot of a cluster without workers said ``workerCount: 1``."""
+    for moves_rows, count in ((True, 1), (False, 0)):
+        seen = view(JOB)
+        members = {
+            address: evolve(member, report=evolve(member.report, workers={}, moves_rows=moves_rows))
+            for address, member in seen.members.items()
+            if member.report is not None
+        }
+        found = pending_jobs(evolve(seen, members=members), [], {}, waits=True, job_id="", limit=9, pretty=False)
+        assert (found["clusterSnapshot"]["workerCount"] > 0) is bool(count)
+        assert len(found["clusterSnapshot"]["workers"]) == found["clusterSnapshot"]["workerCount"]

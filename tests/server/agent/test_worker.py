@@ -54,6 +54,17 @@ def test_a_worker_is_orphaned_when_no_master_answers_for_the_grace() -> None:
     assert not joined.is_orphaned(220)
 
 
+def test_query_nodes_are_listed_while_they_are_heard_of() -> None:
+    now = [0.0]
+    workers = Workers(lambda: now[0])
+    workers.queried("q1:1")
+    workers.queried("q2:1")
+    assert workers.queries() == ["q1:1", "q2:1"]
+    assert workers.living() == {}
+    now[0] = WORKER_S
+    assert workers.queries() == []
+
+
 def test_workers_are_listed_while_they_are_heard_of() -> None:
     now = [0.0]
     workers = Workers(lambda: now[0])

@@ -62,6 +62,9 @@ class Node:
     def leader(self) -> str:
         return self.named
 
+    def problem(self) -> str:
+        return ""
+
     async def ask(self, method: str = "GET", left: asyncio.Event | None = None) -> tuple[int, bytes, str]:
         async def receive() -> dict[str, str]:
             await (left or asyncio.Event()).wait()

@@ -2,6 +2,9 @@
 
 import asyncio
 import logging
+import os
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -79,3 +82,15 @@ def test_the_threads_of_a_node_are_listed(tmp_path: Path, monkeypatch: pytest.Mo
         assert names == sorted(names)
     finally:
         done.set()
+
+
+def test_the_memory_of_a_node_is_that_of_all_its_processes() -> None:
+    """Only the agent's was shown, and its JVMs and Python workers have most of it."""
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as child:
+        alone, own, all_own = (
+            Machine()._node_memory(roots) for roots in ({child.pid}, {os.getpid(), child.pid}, {os.getpid()})
+        )
+        child.communicate(b"\n")
+    assert alone["node.processes"] == "1"
+    assert int(own["node.processes"]) >= 2
+    assert own["node.processes"] == all_own["node.processes"], "a child counts once"

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 
 from attrs import define
 
-from seatunnel_core.server.state.store import ClusterStore, Sighting, Tenure
+from seatunnel_core.server.state.store import ClusterStore, Sighting, Tenure, Version
 
 Body = bytes | None
 
@@ -127,6 +127,11 @@ class WatchedTenure(Tenure):
     def __init__(self, tenure: Tenure, ledger: Ledger) -> None:
         self._tenure = tenure
         self._ledger = ledger
+        self.claimed_from = tenure.claimed_from
+
+    @property
+    def version(self) -> Version:  # type: ignore[override]
+        return self._tenure.version
 
     @property
     def term(self) -> int:

@@ -33,6 +33,7 @@ import seatunnel_core.server.state.sql_store as sql_store_module
 from seatunnel_core.config.engine import load_engine
 from seatunnel_core.server.agent.agent import Agent
 from seatunnel_core.server.agent.node_config import NodeConfig
+from seatunnel_core.server.state.newest_seen import NewestSeenStore
 from seatunnel_core.server.state.records import HISTORY_PREFIX, JOB_PREFIX, EndedJob, JobRecord, Wanted
 from seatunnel_storage_api.retry import Backoff
 from tests.server.simulation import faults as kinds
@@ -356,7 +357,7 @@ class World:
         machine.gone_since = None
 
     def _begin(self, machine: Machine) -> None:
-        store = WatchedStore(self.shared.open(), self.ledger)
+        store = NewestSeenStore(WatchedStore(self.shared.open(), self.ledger))
         machine.agent = Agent(machine.config, store, machine.address)
         machine.task = self.loop.create_task(machine.agent.run())
         life = machine.life
