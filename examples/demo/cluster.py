@@ -61,9 +61,12 @@ def main() -> int:
         kill(killed)
         print(f"Killed all processes of the leader 127.0.0.1:{killed} in the middle of the job.", flush=True)
         print(until("the job has ended", ended))
+        leads = until("another node leads", leader)
     finally:
         kill_all()
-    return subprocess.run([sys.executable, "examples/demo/verify.py"], check=False).returncode
+    code = subprocess.run([sys.executable, "examples/demo/verify.py"], check=False).returncode
+    print(f"\n127.0.0.1:{killed} led the cluster and was killed; the new leader 127.0.0.1:{leads} finished the job.")
+    return code
 
 
 def run(command: str, *arguments: str, node: int = 0, needed: bool = False) -> str:
@@ -101,6 +104,11 @@ def leader_after_rows() -> int:
     committed = re.search(r'"SinkCommittedCount": *"?(\d+)', metrics)
     if committed is None or int(committed[1]) < 50_000:
         return 0
+    return leader()
+
+
+def leader() -> int:
+    """Return the port of the node that leads; 0 while none does."""
     found = re.search(r"127\.0\.0\.1:(\d+) +ACTIVE MASTER", members_of())
     return 0 if found is None else int(found[1])
 

@@ -16,6 +16,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
+from attrs import evolve
+
 from seatunnel_core import stored
 from seatunnel_core.config.file import read_text
 from seatunnel_core.control.cluster import ClusterClient
@@ -26,6 +28,7 @@ from seatunnel_core.errors import SeaTunnelError, StoredValueError, UsageError
 from seatunnel_core.server.agent.node_config import NodeConfig, node_config
 from seatunnel_core.server.member_role import MemberRole
 from seatunnel_core.server.node import run_node
+from seatunnel_core.server.transport.page_login import PASSWORD_FILE, USER, with_page
 from seatunnel_storage_api.errors import CheckpointStorageError
 
 DONE, FAILED, WRONG_USAGE = 0, 1, 2
@@ -79,6 +82,7 @@ def node_parser() -> argparse.ArgumentParser:
     add("--port", type=int, help="the member port, instead of that of hazelcast.yaml; the next ones are not tried")
     add("--http-port", type=int, help="serve REST v2 on this port of http.bind-address (loopback unless set), "
         "whatever http.enable-http says")  # fmt: skip
+    add("--page", action="store_true", help=argparse.SUPPRESS)  # of the process that -d starts
     add("--engine-config", metavar="FILE", type=Path, help="instead of the seatunnel.yaml that is found; beside it "
         "stand hazelcast.yaml and cluster.secret")  # fmt: skip
     add("--make-secret", action="store_true", help=f"write config/{SECRET_FILE}, which all nodes and clients need")
@@ -111,13 +115,22 @@ def _start(argv: Sequence[str]) -> int:
         return _list_members(config)
     if values.daemon:
         return _daemon([argument for argument in argv if argument not in ("-d", "--daemon")], config)
+    if values.page:
+        options, folder = config.engine.options, _config_folder(config)
+        http = with_page(config.http, options, folder, has_secret=config.secret is not None)
+        config = evolve(config, http=http)
     os.environ["JAVA_OPTS"] = " ".join(
         (*_jvm_options(config), os.environ.get("JAVA_OPTS", ""), values.jvm_option)
     ).strip()
     logger.info("mode: cluster %r, as a %s", config.cluster, config.role.value)
     with contextlib.ExitStack() as resources:
-        run_node(config, on_ready=lambda address: resources.enter_context(_noted(config, address)))
+        run_node(config, on_ready=lambda address, page: resources.enter_context(_noted(config, address, page)))
     return DONE
+
+
+def _config_folder(config: NodeConfig) -> Path:
+    """Return the folder of the node's files: that of the engine's file, else that of its logs."""
+    return config.logs if config.engine_file is None else config.engine_file.parent
 
 
 def _jvm_options(config: NodeConfig) -> list[str]:
@@ -130,10 +143,11 @@ def _jvm_options(config: NodeConfig) -> list[str]:
 
 
 @contextlib.contextmanager
-def _noted(config: NodeConfig, address: str) -> Iterator[None]:
+def _noted(config: NodeConfig, address: str, page: str) -> Iterator[None]:
     """Leave a note of this process, for ``stop-seatunnel-cluster``, as long as it runs."""
     path = _notes() / f"{address.rpartition(':')[2]}-{os.getpid()}.json"
-    path.write_text(json.dumps({"pid": os.getpid(), "cluster": config.cluster, "address": address}))
+    note = {"pid": os.getpid(), "cluster": config.cluster, "address": address, "page": page}
+    path.write_text(json.dumps(note))
     try:
         yield
     finally:
@@ -179,7 +193,7 @@ def _daemon(argv: Sequence[str], config: NodeConfig) -> int:
     path = config.logs / config.role.log_file
     with open_private(path) as log:
         node = subprocess.Popen(
-            [sys.executable, "-m", "seatunnel_core.server", *argv],
+            [sys.executable, "-m", "seatunnel_core.server", "--page", *argv],
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
@@ -195,11 +209,29 @@ def _daemon(argv: Sequence[str], config: NodeConfig) -> int:
         address = _running_nodes(None).get(node.pid)
         if address is not None:
             print(f"The node {address} of the cluster {config.cluster!r} runs in process {node.pid}. Its log: {path}")
+            print(_page_line(config, _page_of(node.pid)))
             node.returncode = 0  # it is nobody's child any more, and Popen need not warn that it still runs
             return DONE
         time.sleep(0.05)
     print(f"The node does not listen after {_READY_S:.0f} s: see {path}", file=sys.stderr)
     return FAILED
+
+
+def _page_of(pid: int) -> str:
+    """Return the URL of the page of a node; empty if it serves none."""
+    for path in _notes().glob(f"*-{pid}.json"):
+        with contextlib.suppress(OSError, StoredValueError):
+            return stored.text(stored.parse(path.read_bytes()), "page")
+    return ""
+
+
+def _page_line(config: NodeConfig, page: str) -> str:
+    """Return what the user is told about the page."""
+    if not page:
+        return "It serves no page, as http.enable-http says."
+    if config.http.login is None and config.secret is not None and config.http.port is None:
+        return f"Its page: {page} (log in as {USER} with the password in {_config_folder(config) / PASSWORD_FILE})"
+    return f"Its page: {page}"
 
 
 def _list_members(config: NodeConfig) -> int:
@@ -211,6 +243,8 @@ def _list_members(config: NodeConfig) -> int:
         print(f"{address:<24}{role:<16}{found['version']}")
     for address in found["workers"]:
         print(f"{address:<24}{'WORKER':<16}{found['version']}")
+    for address in found.get("queries", ()):
+        print(f"{address:<24}{'QUERY':<16}{found['version']}")
     return DONE
 
 

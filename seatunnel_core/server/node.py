@@ -26,6 +26,7 @@ from seatunnel_core.server.discovery.zookeeper import registered
 from seatunnel_core.server.rest.access import Door
 from seatunnel_core.server.rest.application import application
 from seatunnel_core.server.state.location import open_store
+from seatunnel_core.server.state.newest_seen import NewestSeenStore
 from seatunnel_core.server.state.store import ClusterStore
 from seatunnel_core.server.transport.descriptors import connections_per_port, log_limit, raise_limit
 from seatunnel_core.server.transport.http_config import HttpConfig
@@ -34,12 +35,13 @@ from seatunnel_core.server.transport.listening import Port, http_server, listeni
 logger = logging.getLogger("seatunnel.cluster")
 
 
-def run_node(config: NodeConfig, *, on_ready: Callable[[str], None] = lambda _: None) -> None:
+def run_node(config: NodeConfig, *, on_ready: Callable[[str, str], None] = lambda _address, _page: None) -> None:
     """Run a node until it is told to end by SIGTERM or SIGINT.
 
     Args:
         config: of the node.
-        on_ready: called with the node's address when it listens.
+        on_ready: called with the node's address and the URL of its page when it listens; the URL is empty if it
+            serves none.
 
     Raises:
         UsageError: its ports are taken, or its configuration cannot work.
@@ -54,10 +56,10 @@ def run_node(config: NodeConfig, *, on_ready: Callable[[str], None] = lambda _: 
         member = resources.enter_context(listening(config.bind, config.port, tries=config.port_count))
         address = f"{config.host}:{config.public_port or member.getsockname()[1]}"
         rest = resources.enter_context(rest_ports(config.http))
-        store: ClusterStore | None = None
+        store: NewestSeenStore | None = None
         probes: dict[str, StorageProbe] = {}
         if config.role.leads:
-            store = _open_store(config)
+            store = NewestSeenStore(_open_store(config))
             logger.info(
                 "the node %s of the cluster %r keeps its state in %s", address, config.cluster, store.describe()
             )
@@ -72,11 +74,11 @@ def run_node(config: NodeConfig, *, on_ready: Callable[[str], None] = lambda _: 
 
 async def _serve(
     config: NodeConfig,
-    store: ClusterStore | None,
+    store: NewestSeenStore | None,
     joining: Joining,
     member: socket.socket,
     rest: tuple[Port, ...],
-    on_ready: Callable[[str], None],
+    on_ready: Callable[[str, str], None],
 ) -> None:
     address = joining.address
     agent = WorkerAgent(config, address) if store is None else Agent(config, store, address)
@@ -91,7 +93,7 @@ async def _serve(
         await loop.run_in_executor(None, _join, config, store, joining)
         gc.collect()
         gc.freeze()  # all that is here lives as long as the process: do not look for garbage among it
-        on_ready(address)
+        on_ready(address, _page_of(config, rest))
         await agent.run()
     finally:
         logs.cancel()
@@ -101,13 +103,26 @@ async def _serve(
         await agent.close(with_host=True)
 
 
-def _join(config: NodeConfig, store: ClusterStore | None, joining: Joining) -> None:
+def _page_of(config: NodeConfig, rest: tuple[Port, ...]) -> str:
+    """Return the URL of the page; empty if no port serves it."""
+    if not rest:
+        return ""
+    port, bind = rest[-1], config.http.bind
+    host = config.host if bind in ("0.0.0.0", "::") else f"[{bind}]" if ":" in bind else bind
+    return f"{'https' if port.tls else 'http'}://{host}:{port.number}{config.http.context_path}/"
+
+
+def _join(config: NodeConfig, store: NewestSeenStore | None, joining: Joining) -> None:
     """Meet the members that live: those that are known by a list or by ZooKeeper, and those that the state names.
 
     Raises:
         JoinRefusedError: one of them and this node are not of one cluster.
     """
     met = joining.ask_all([*config.members, *(() if store is None else named_in(store.look()))])
+    if store is not None:
+        joining.version = lambda: store.newest
+        for each in met:
+            store.remember(each.version)
     if met:
         logger.info("met %s", ", ".join(f"{each.address} ({each.role})" for each in met))
 

@@ -1,0 +1,61 @@
+"""The page that ``seatunnel-cluster -d`` serves where the configuration says nothing of REST."""
+
+import os
+import secrets
+from pathlib import Path
+
+from attrs import evolve
+
+from seatunnel_core.config import http_options
+from seatunnel_core.config.option import Options
+from seatunnel_core.errors import UsageError
+from seatunnel_core.server.discovery.own_address import LOOPBACK
+from seatunnel_core.server.transport.http_config import HttpConfig
+
+USER = "admin"
+PASSWORD_FILE = "page.password"
+
+
+def with_page(http: HttpConfig, options: Options, folder: Path, *, has_secret: bool) -> HttpConfig:
+    """Return the ports of a node with one for the page, unless the configuration says whether there is one.
+
+    It listens on loopback, on the first free port. Where the cluster has a secret, users of this machine who do not
+    know it must not get in by the page: it asks for a password, which a file that only its owner may read contains.
+
+    Args:
+        http: As the configuration says.
+        options: Of the engine's file.
+        folder: Gets the password's file.
+        has_secret: Whether the cluster has a secret.
+
+    Raises:
+        UsageError: The password's file cannot be read or written.
+    """
+    said = (http_options.ENABLE_HTTP, http_options.ENABLE_HTTPS, http_options.BIND_ADDRESS)
+    if http.port is not None or http.https_port is not None or any(options.is_set(each) for each in said):
+        return http
+    port, count = int(options[http_options.HTTP_PORT]), int(options[http_options.PORT_RANGE])
+    login = http.login
+    if login is None and has_secret:
+        login = USER, _password(folder / PASSWORD_FILE)
+    return evolve(http, port=port, port_count=count, bind=LOOPBACK, login=login)
+
+
+def _password(path: Path) -> str:
+    """Return the password of a file, which is made if it does not exist."""
+    try:
+        opened = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        pass
+    except OSError as error:
+        raise UsageError(f"the password of the page cannot be written to {path}: {error}") from error
+    else:
+        with open(opened, "w", encoding="ascii") as file:
+            file.write(secrets.token_urlsafe(18) + "\n")
+    try:
+        found = path.read_text("utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"the password of the page cannot be read from {path}: {error}") from error
+    if not found:
+        raise UsageError(f"{path} is empty: write a password, or delete the file and start the node again")
+    return found
