@@ -8,6 +8,7 @@ ARGS ?=
 SEEDS ?= 10000
 SEED ?=
 STATE ?=
+OLD ?= HEAD~1
 JOBS ?= 500
 EXAMPLES ?= 10000
 RUNS ?= 30
@@ -22,7 +23,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Hundreds of processes of the tests import the same modules: whatever the shell says, these are compiled once.
 unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
-.PHONY: help demo cluster-demo docs test coverage test-servers test-orchestrators test-browser test-notebook test-oldest page-libraries lint type format fuzz mutants exhaustive simulate simulate-cluster torture torture-modes increments nemesis soak bench bench-full bench-dlt wheels release clean dev
+.PHONY: help demo cluster-demo docs test coverage test-servers test-orchestrators test-browser test-notebook test-oldest page-libraries lint type format fuzz mutants exhaustive simulate simulate-cluster torture torture-modes increments nemesis rolling-upgrade soak bench bench-full bench-dlt wheels release clean dev
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -128,6 +129,9 @@ torture-modes: dev ## jobs that merge and replace, killed from outside and resum
 # The state file keeps what was played: the next batch draws what was played least, and the page sums all of them up.
 nemesis: dev ## a real cluster under real faults for MINUTES, at most 20, drawn by SEED; ARGS="--plan workers" chooses the cluster
 	@$(RUN) -m tests.server.nemesis --minutes $(if $(filter 60,$(MINUTES)),20,$(MINUTES)) $(if $(SEED),--seed $(SEED)) $(if $(STATE),--state $(STATE)) $(ARGS)
+
+rolling-upgrade: dev ## nodes of the commit OLD replaced one by one by this tree's, while clients submit jobs
+	@SEATUNNEL_OLD=$(OLD) $(PYTEST) -m torture -s --timeout 900 tests/server/test_rolling_upgrade.py $(ARGS)
 
 increments: dev ## a job that loads what is new, NIGHTS nights long, killed up to KILLS times; each row once, and the cursor knows
 	@$(RUN) -m tests.torture.nights --nights $(NIGHTS) --kills $(KILLS) $(ARGS)

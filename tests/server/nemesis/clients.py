@@ -20,6 +20,9 @@ STOPPED = frozenset({"CANCELED", "SAVEPOINT_DONE"})
 NEVER_BEGUN = "in the checkpoint storage to go on with"
 """Of a job that was resumed and had been stopped before it had anything to go on with."""
 
+INTRUDERS = 0.2
+"""The share of jobs whose id another client uses, too."""
+
 ANSWER_S = 10.0
 LOOK_S = 0.5
 COUNT_S = 2.0
@@ -112,11 +115,19 @@ class Errand:
         text = self.work.text(self.clients.ground.database)
         if not self._submit(text, "submit", leaving):
             return
+        if self.draw.random() < INTRUDERS:
+            self._intrude(text)
         state, error = self._watch(self._first_stop(), leaving)
         if self.work.resumed and state in STOPPED and self._submit(text, "resume", leaving):
             state, error = self._watch(self._last_stop(), leaving)
         while state == "FAILED" and NEVER_BEGUN not in error and self._submit(text, "resume", leaving):
             state, error = self._watch(self._last_stop(), leaving)
+
+    def _intrude(self, text: str) -> None:
+        """Submit another job under the same id, as a second client would: it must not be acknowledged."""
+        target = f"/submit-job?jobId={self.work.job_id}&format=hocon"
+        if self._call("intrude", "POST", target, f"{text}\n# another job".encode(), lambda _: ("", "")).acknowledged:
+            self.clients.bugs.append(f"another job was accepted under the active id {self.work.job_id}")
 
     def _first_stop(self) -> Callable[[], bool]:
         """Return what says that the job is to be stopped now: it is at a random moment, unless that is for good."""

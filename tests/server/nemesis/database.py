@@ -4,6 +4,7 @@ import contextlib
 import os
 import signal
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -84,6 +85,13 @@ class Database:
                 return []
             cursor.execute(f"SELECT id FROM {table} ORDER BY id")
             return [int(number) for (number,) in cursor.fetchall()]
+
+    @contextlib.contextmanager
+    def changing(self) -> Iterator[Any]:
+        """Give a cursor in a transaction, which is committed."""
+        with contextlib.closing(self._connected()) as connection, contextlib.closing(connection.cursor()) as cursor:
+            yield cursor
+            connection.commit()
 
     def _connected(self) -> Any:
         end = time.monotonic() + 60

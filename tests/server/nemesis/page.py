@@ -29,6 +29,7 @@ what the nodes have logged:
   the sinks of any other job no row is there twice;
 - a job whose submit was not acknowledged ran once or not at all;
 - a stop that was acknowledged is not forgotten;
+- another job under an active id is refused;
 - all slots are free, and no job is left;
 - no two nodes led in one term; no agent logged a traceback.
 
