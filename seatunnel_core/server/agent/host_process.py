@@ -218,13 +218,13 @@ class HostProcess:
         """Kill the host at once. Its jobs go on from their checkpoints in another one."""
         self._disconnect()
         if self.pid and (self._child is not None or _is_host(self.pid)):
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(self.pid, signal.SIGKILL)
+            _kill_with_group(self.pid)
         self._forget()
 
     def _forget(self) -> None:
         self._disconnect()
         if self._child is not None:
+            _kill_with_group(self.pid)  # its JVM, if that hangs; the number is still that of the child
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._child.wait(5)
         for pid, path in host_sockets(self._config.cluster, self._address).items():
@@ -261,6 +261,15 @@ class HostProcess:
         connection, self._connection = self._connection, None
         if connection is not None:
             connection.close()
+
+
+def _kill_with_group(pid: int) -> None:
+    """Kill a host with its JVM: a JVM that hangs or stands still does not notice the end of its host."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.kill(pid, signal.SIGKILL)
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        if pid != os.getpgid(0):  # a host leads a group of its own
+            os.killpg(pid, signal.SIGKILL)
 
 
 def _is_host(pid: int) -> bool:

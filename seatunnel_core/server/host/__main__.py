@@ -176,13 +176,21 @@ def _follow(host: Host, spark: WarmSpark, orphan_after_s: float) -> None:
     while not host.leaving.wait(_WARM_S if host.spark.slots else _STARTING_S):
         if spark.failure or spark.is_gone():
             logger.error("this host ends, and its jobs go on in another one: %s", spark.failure or "Spark is gone")
-            os._exit(1)
+            end_with_all()
         host.spark = spark.look()
         if host.silence_s > orphan_after_s:
             logger.warning("no agent has asked for anything for %.0f s: this host ends", host.silence_s)
             host.stop_all(Wanted.CANCEL_AT_ONCE, 5.0)
             return
     host.stop_all(Wanted.CANCEL, _CLEAN_STOP_S)
+
+
+def end_with_all() -> None:
+    """End this process and all of its process group at once: a JVM that hangs would not end by itself."""
+    sys.stderr.flush()
+    if os.getpgid(0) == os.getpid():
+        os.killpg(0, signal.SIGKILL)
+    os._exit(1)
 
 
 def _options(line: str) -> Mapping[str, str]:

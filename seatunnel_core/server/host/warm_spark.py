@@ -4,7 +4,8 @@ import gc
 import logging
 import os
 import threading
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 
@@ -105,21 +106,28 @@ def _options_of_workers(address: str, resource: str) -> dict[str, str]:
     }
 
 
+START_S = 300.0
+"""Time limit for the start of the JVM, in seconds: PySpark itself waits for a JVM that hangs forever."""
+
+
 class WarmSpark:
     """Starts the plane and looks after it. ``look`` never blocks for long.
 
     Args:
         plane: not started.
         slots: of Spark without a cluster.
+        clock: Monotonic seconds.
     """
 
-    def __init__(self, plane: SparkPlane, slots: int) -> None:
+    def __init__(self, plane: SparkPlane, slots: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._plane = plane
         self._slots = slots
         self._warm: frozenset[str] = frozenset()
         """The executors whose Python processes have imported what tasks need."""
 
         self._started = False
+        self._clock = clock
+        self._began = clock()
         self.failure = ""
         """Why Spark did not start; empty while it may."""
 
@@ -127,6 +135,7 @@ class WarmSpark:
 
     def start(self) -> None:
         """Begin, and return at once. On a cluster the start ends when there is an executor."""
+        self._began = self._clock()
         threading.Thread(target=self._start, name="spark", daemon=True).start()
 
     def _start(self) -> None:
@@ -154,6 +163,8 @@ class WarmSpark:
         """Return how Spark stands now."""
         application = self._plane.application
         if not self._started:
+            if self._clock() - self._began > START_S and not self._plane.is_alive():
+                self.failure = f"the JVM of Spark did not start within {START_S:.0f} s"
             return SparkStanding(application=application)
         if not application:
             return SparkStanding(slots=self._slots)

@@ -1,6 +1,7 @@
 """PySpark's gateway to the JVM: its launch, its state, its reset, and what PySpark does there that no job wants."""
 
 import logging
+import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import suppress
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("seatunnel.spark")
 
+END_S = 5.0
+"""Time limit for a JVM to end by itself when its standard input is closed, in seconds."""
+
 QUERY_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 """The loggers with which PySpark prints queries that cannot be planned."""
 
@@ -30,12 +34,18 @@ def launch(conf: "SparkConf", log_file: Path) -> "SparkContext":
     if gateway is not None and not is_alive(gateway):
         forget()
         gateway = None
+    is_new = gateway is None
     if gateway is None:
         keep_to_its_logger()
         leave_pandas_alone()
         with open_private(log_file) as log:
             gateway = launch_gateway(public_part(conf), {"stdout": log, "stderr": log})
-    context = SparkContext(conf=conf, gateway=gateway)
+    try:
+        context = SparkContext(conf=conf, gateway=gateway)
+    except BaseException:
+        if is_new:
+            _end(gateway)
+        raise
     # When the JVM dies, PySpark's server for accumulators would print a traceback into the user's terminal.
     with suppress(AttributeError):
         context._accumulatorServer.handle_error = lambda *_: logger.debug("lost a connection to Spark")
@@ -102,6 +112,18 @@ def is_alive(gateway: Any) -> bool:
     except Exception:
         return False
     return True
+
+
+def _end(gateway: Any) -> None:
+    """End the JVM of a gateway whose context did not start: nothing would use it, or end it before this process."""
+    forget()
+    process = gateway.proc
+    if process is not None:
+        try:
+            process.wait(END_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
 
 
 def forget() -> None:

@@ -5,7 +5,7 @@ from typing import Any, cast
 
 import pytest
 
-from seatunnel_core.server.host.warm_spark import WarmSpark
+from seatunnel_core.server.host.warm_spark import START_S, WarmSpark
 from tests.server.nodes import until
 
 
@@ -42,3 +42,15 @@ def test_a_jvm_that_ends_while_it_starts_is_no_bug(lives: bool, failure: str, ca
         until("it has failed", lambda: spark.failure, wait_s=10)
     assert failure in spark.failure
     assert ("a bug of ours" in caplog.text) == lives
+
+
+def test_a_jvm_that_hangs_while_it_starts_is_a_failure_after_a_while() -> None:
+    """The host waited for it forever, and its node had no slots."""
+    now = [0.0]
+    hanging = WarmSpark(cast(Any, Plane(lives=False)), 2, clock=lambda: now[0])
+    waiting = WarmSpark(cast(Any, Plane(lives=True)), 2, clock=lambda: now[0])  # for an executor
+    for after_s, failure in ((START_S, ""), (START_S + 1, "the JVM of Spark did not start within 300 s")):
+        now[0] = after_s
+        assert hanging.look().slots == waiting.look().slots == 0
+        assert hanging.failure == failure
+    assert waiting.failure == ""
