@@ -32,7 +32,7 @@ class NewestSeenStore(ClusterStore):
         self._newest: Version = ()
         self._tenure: Tenure | None = None
         self._reported_at: float | None = None
-        """When it was reported last that the state went back; ``None`` while it did not."""
+        """Time of the last report that the state went back; ``None`` while it did not."""
 
         self.problem = ""
         """Why this node cannot lead: the state is older than what it has seen. Empty while it is not."""
@@ -95,7 +95,7 @@ class NewestSeenStore(ClusterStore):
 
 
 def went_back(where: str, *, found: object, seen: object) -> str:
-    """Return what the operator is told about a state that is older than what was seen."""
+    """Return the message about a state that is older than what was seen, with the operator's choices."""
     return (
         f"the cluster's state in {where} is older than what this node has seen (version {found}, and {seen} was seen): "
         "its database failed over and lost its last seconds, or it was restored from a copy. Jobs that were "

@@ -12,7 +12,7 @@ REPORT_S = 60.0
 MOST_KNOWN = 1_000
 
 _ROUTINE = ("the request is signed for an earlier process", "the request is not signed with the cluster's secret")
-"""Of each sender that does not know this process yet, and of port scanners."""
+"""Reasons that are no news: a sender that does not know this process yet, and port scanners."""
 
 
 class Rejections:
