@@ -87,7 +87,7 @@ def translated() -> Iterator[None]:
     try:
         yield
     except ClientError as error:
-        raise refusal(code_of(error), status_of(error), error.operation_name) from error
+        raise refusal(code_of(error), status_of(error), error.operation_name, _region_of(error)) from error
     except BotoCoreError as error:
         raise _disconnection(error) from error
     except ResponseParserError as error:
@@ -119,20 +119,28 @@ def require_deleted(answer: Mapping[str, Any]) -> None:
             raise refusal(error["Code"], 0, "DeleteObjects")
 
 
-def refusal(code: str, status: int, operation: str) -> StorageFailureError:
+def _region_of(error: ClientError) -> str:
+    """Return the region of the bucket as the answer names it, empty if it does not."""
+    headers = error.response.get("ResponseMetadata", {}).get("HTTPHeaders", {})
+    return str(error.response.get("Error", {}).get("Region") or headers.get("x-amz-bucket-region") or "")
+
+
+def refusal(code: str, status: int, operation: str, region: str = "") -> StorageFailureError:
     """Return the error for an answer that reports a failure.
 
     Args:
         code: The error code of the answer.
         status: The HTTP status; 0 for one key of a batch.
         operation: boto3's name of the operation, such as ``PutObject``.
+        region: The region of the bucket, if the answer names it.
     """
     known = _SAME.get(code, code)
     words = [str(status)] if status else []
     words += [code] if code not in ("", *words) else []
     answer = f"the server answered {' '.join(words)} to {operation}"
     if known in REFUSALS:
-        return StorageAccessError(f"{answer}: {REFUSALS[known]}")
+        named = f". The bucket's region is {region}" if region and _REGION in REFUSALS[known] else ""
+        return StorageAccessError(f"{answer}: {REFUSALS[known]}{named}")
     if known in _MAY_PASS:
         return StorageUnavailableError(f"{answer}: {_MAY_PASS[known]}")
     if status in _PASSING_STATUS or known in ("InternalError", "ServiceUnavailable"):

@@ -211,6 +211,9 @@ _REMEDIES = {
 }
 """What to do, by the server's code."""
 
+_OTHER_REGION = frozenset({"AuthorizationHeaderMalformed", "PermanentRedirect", "IllegalLocationConstraintException"})
+"""Codes of a server whose bucket is in another region than the request was signed for."""
+
 _CONNECTING = {
     "SSLError": ". Name the certificate's file as fs.s3a.ssl.ca-file in hadoop_s3_properties; a server without TLS has "
     "http:// in fs.s3a.endpoint",
@@ -258,6 +261,16 @@ def _meaning(error: Any, path: str) -> OSError:
         return FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), path)
     if status in (401, 403):
         return PermissionError(errno.EACCES, f"the server refuses it: {words}{_REMEDIES.get(code, '')}", path)
+    if status == 301 or code in _OTHER_REGION:
+        return OSError(errno.EINVAL, f"{words}. {_in_region(error)}", path)
     if status in _PASSING or code in ("SlowDown", "RequestTimeout", "ConditionalRequestConflict", "OperationAborted"):
         return OSError(errno.EIO, words, path)
     return OSError(errno.EINVAL, words, path)
+
+
+def _in_region(error: Any) -> str:
+    """Return what to configure for a bucket in another region, with that region if the server names it."""
+    headers = error.response.get("ResponseMetadata", {}).get("HTTPHeaders", {})
+    region = error.response.get("Error", {}).get("Region") or headers.get("x-amz-bucket-region")
+    where = f"The bucket is in the region {region}" if region else "The bucket is in another region"
+    return f"{where}: write it as {REGION} in hadoop_s3_properties"
