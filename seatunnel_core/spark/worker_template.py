@@ -26,6 +26,9 @@ FILE = "workers"
 
 _WAITING = 16
 
+_ENDS_WITHIN_S = 10.0
+"""Time for the template to end by itself; then it is killed."""
+
 _MEMORY = {
     "ARROW_DEFAULT_MEMORY_POOL": "system",
     "MALLOC_ARENA_MAX": "1",
@@ -68,7 +71,11 @@ class WorkerTemplate:
         """Stop the template and wait for its end; the workers that were forked from it go on."""
         if self._process.stdin is not None:
             self._process.stdin.close()
-        self._process.wait()
+        try:
+            self._process.wait(_ENDS_WITHIN_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
 
 
 def serve(path: str, modules: Sequence[str]) -> None:

@@ -175,3 +175,13 @@ def test_who_is_asked_to_end_before_he_knows_for_whom_passes_it_on(folder: str) 
                 asking.sendall(str(forked.pid).encode())
                 assert forked.wait(SECONDS) == -signal.SIGTERM
             assert daemon.wait(SECONDS) == 0
+
+
+def test_a_template_that_stands_still_is_killed(folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every wait for another process has a limit: the end of a job waited forever for a process that was paused."""
+    monkeypatch.setattr("seatunnel_core.spark.worker_template._ENDS_WITHIN_S", 0.2)
+    with (tmp_path / "log").open("ab") as log:
+        template = WorkerTemplate(folder, [], log)
+    template._process.send_signal(signal.SIGSTOP)
+    template.stop()
+    assert template._process.returncode == -signal.SIGKILL

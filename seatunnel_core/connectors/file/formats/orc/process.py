@@ -16,6 +16,9 @@ from seatunnel_core.connectors.filesystems.filesystem import OpenFile
 
 _PROGRAM = "import sys; from seatunnel_core.connectors.file.formats.orc.child import serve; serve(int(sys.argv[1]))"
 
+_ENDS_WITHIN_S = 10.0
+"""Time for the child to end by itself; then it is killed."""
+
 
 class OrcChildError(OSError):
     """The file cannot be read: the library refuses it, or crashed on it."""
@@ -62,7 +65,11 @@ class _Child:
     def end(self) -> int:
         """Close the socket, and return how the child ended: 0, or minus the number of the signal that killed it."""
         self._connection.close()
-        return self._process.wait()
+        try:
+            return self._process.wait(_ENDS_WITHIN_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            return self._process.wait()
 
 
 _one_at_a_time = threading.Lock()
