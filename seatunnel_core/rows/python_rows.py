@@ -8,7 +8,6 @@ Arrow itself would cut ``1.5`` to the 1 of a whole number, the hour off a moment
 So every value's Python type is looked at first, and one that its column does not hold is refused with row and key.
 """
 
-import datetime as dt
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from itertools import combinations, islice
@@ -18,20 +17,27 @@ import pyarrow as pa
 import pyarrow.types as of
 
 from seatunnel_core.errors import RowError
+from seatunnel_core.rows.plain_values import plain_values
+from seatunnel_core.rows.python_kinds import (
+    BIG,
+    DECIMAL,
+    EXACT,
+    EXACT_NUMBERS,
+    LIST,
+    LONG,
+    MAPPING,
+    REFINED,
+    plain_kind,
+)
 from seatunnel_core.rows.types import type_name
 
 AT_ONCE = 10_000
 """How many rows are held as Python objects at a time."""
 
-_MAPPING, _LIST, _DECIMAL = "mapping", "list", "Decimal"
-_LONG = "int that no float holds"
-_EXACT = 2**53
-"""A float holds every whole number up to this one, and down to its negative."""
-
 _INFERRED: Mapping[str, pa.DataType] = {
     "bool": pa.bool_(),
     "int": pa.int64(),
-    _LONG: pa.int64(),
+    LONG: pa.int64(),
     "float": pa.float64(),
     "str": pa.string(),
     "bytes": pa.binary(),
@@ -41,7 +47,7 @@ _INFERRED: Mapping[str, pa.DataType] = {
     "time": pa.time64("us"),
 }
 _TOGETHER: Mapping[frozenset[str], pa.DataType] = {
-    frozenset(("int", _LONG)): pa.int64(),
+    frozenset(("int", LONG)): pa.int64(),
     frozenset(("int", "float")): pa.float64(),
 }
 """Sets of several kinds that a type holds, and it."""
@@ -55,7 +61,7 @@ class SeenValues:
         self.kinds: dict[str, int] = {}
         self.parts = SeenFields(path)
         self._element: SeenValues | None = None
-        self._whole_digits = self._scale = 0
+        self._whole_digits = self._scale = self._int_digits = 0
 
     def see(self, values: Sequence[Any], rows: Sequence[int]) -> None:
         """Look at values, each with the number of its row.
@@ -69,25 +75,27 @@ class SeenValues:
                 self._see_type(found, [value for value, _ in some], [row for _, row in some])
 
     def _see_type(self, found: type, values: list[Any], rows: list[int]) -> None:
-        name = _plain_kind(found)
+        name = plain_kind(found)
         if name is None:
             raise RowError(
                 f"row {rows[0]}, key {self.path!r}: {_a(found.__name__)} is no value of a column; make it "
-                "a bool, int, float, str, bytes, Decimal, date, datetime, time, list or mapping"
+                "a bool, int, float, str, bytes, Decimal, date, datetime, time, UUID, list or mapping"
             )
-        refined = name in _REFINED and not (name == "int" and max(values) <= _EXACT and min(values) >= -_EXACT)
+        refined = name in REFINED and not (name == "int" and max(values) <= EXACT and min(values) >= -EXACT)
         for value, row in zip(values, rows, strict=True) if refined else ():
-            self.kinds.setdefault(_REFINED[name](value), row)
+            self.kinds.setdefault(REFINED[name](value), row)
         if not refined:
             self.kinds.setdefault(name, rows[0])
-        if name == _MAPPING:
+        if name == MAPPING:
             self.parts.see(values, rows)
-        elif name == _LIST:
+        elif name == LIST:
             numbers = [row for value, row in zip(values, rows, strict=True) for _ in value]
             self._element = self._element or SeenValues(f"{self.path}[]")
             self._element.see([each for value in values for each in value], numbers)
-        elif name == _DECIMAL:
+        elif name == DECIMAL:
             self._see_digits(values)
+        elif name == "int":
+            self._int_digits = max(self._int_digits, *(len(str(abs(each))) for each in (min(values), max(values))))
 
     def _see_digits(self, values: Iterable[Decimal]) -> None:
         for value in values:
@@ -108,19 +116,30 @@ class SeenValues:
         if len(self.kinds) > 1:
             return self._together()
         ((kind, row),) = self.kinds.items()
-        if kind == _MAPPING and self.parts:
+        if kind == MAPPING and self.parts:
             return pa.struct(self.parts.inferred())
-        if kind == _LIST and self._element is not None:
+        if kind == LIST and self._element is not None:
             return pa.list_(self._element.inferred())
-        if kind == _DECIMAL and 0 < (precision := max(1, self._whole_digits + self._scale)) <= 76:
-            return (pa.decimal128 if precision <= 38 else pa.decimal256)(precision, self._scale)
+        if kind == DECIMAL and (decimal := self._decimal(self._whole_digits)) is not None:
+            return decimal
         if kind not in _INFERRED:
             raise RowError(f"row {row}, key {self.path!r}: {_a(kind)} fits no column; {_HINTS[kind]}")
         return _INFERRED[kind]
 
+    def _decimal(self, whole_digits: int) -> pa.DataType | None:
+        """Return the decimal with so many digits before its point; ``None`` if it has too many."""
+        precision = max(1, whole_digits + self._scale)
+        if precision > 76:
+            return None
+        return (pa.decimal128 if precision <= 38 else pa.decimal256)(precision, self._scale)
+
     def _together(self) -> pa.DataType:
         """Return the type that holds values of several kinds."""
         found = _TOGETHER.get(frozenset(self.kinds))
+        if DECIMAL in self.kinds and EXACT_NUMBERS.issuperset(self.kinds):
+            found = self._decimal(max(self._whole_digits, self._int_digits))
+            if found is None:
+                raise RowError(f"key {self.path!r}: its numbers need more than 76 digits; make them texts")
         if found is not None:
             return found
         (one, first), (other, second) = min(
@@ -211,16 +230,17 @@ def _later(pair: tuple[_Kind, _Kind]) -> int:
 
 
 def _clash(one: _Kind, other: _Kind) -> bool:
-    return frozenset((one[0], other[0])) not in _TOGETHER
+    pair = frozenset((one[0], other[0]))
+    return pair not in _TOGETHER and not (DECIMAL in pair and EXACT_NUMBERS.issuperset(pair))
 
 
 _HINTS = {
-    "int of more than 64 bits": "make it a Decimal or a str",
+    BIG: "make it a Decimal or a str",
     "Decimal that is no number": "leave it out, or make it None",
     "datetime with nanoseconds": "round it to microseconds",
     "time with a zone": "leave the zone out",
-    _DECIMAL: "it has more than 76 digits; make it a str",
-    _MAPPING: "it has no keys in any row; leave it out, or declare the columns",
+    DECIMAL: "it has more than 76 digits; make it a str",
+    MAPPING: "it has no keys in any row; leave it out, or declare the columns",
 }
 
 
@@ -228,66 +248,20 @@ def _a(noun: str) -> str:
     return f"an {noun}" if noun[0].lower() in "aeiou" else f"a {noun}"
 
 
-def _plain_kind(found: type) -> str | None:
-    for base, name in _PYTHON:
-        if issubclass(found, base):
-            return name
-    return None
-
-
-_PYTHON: tuple[tuple[type | tuple[type, ...], str], ...] = (
-    (bool, "bool"),
-    (int, "int"),
-    (float, "float"),
-    (str, "str"),
-    ((bytes, bytearray), "bytes"),
-    (Decimal, _DECIMAL),
-    (dt.datetime, "datetime"),
-    (dt.date, "date"),
-    (dt.time, "time"),
-    (Mapping, _MAPPING),
-    ((list, tuple), _LIST),
-)
-"""In this order: a bool is an int, and a datetime a date."""
-
-
-def _int_kind(value: int) -> str:
-    if -_EXACT <= value <= _EXACT:
-        return "int"
-    if not -(2**63) <= value < 2**63:
-        return "int of more than 64 bits"
-    return "int" if int(float(value)) == value else _LONG
-
-
-def _datetime_kind(value: Any) -> str:
-    if getattr(value, "nanosecond", 0):
-        return "datetime with nanoseconds"
-    return "datetime without a zone" if value.utcoffset() is None else "datetime with a zone"
-
-
-_REFINED: Mapping[str, Any] = {
-    "int": lambda value: _int_kind(value),
-    _DECIMAL: lambda value: _DECIMAL if value.is_finite() else "Decimal that is no number",
-    "datetime": _datetime_kind,
-    "time": lambda value: "time" if value.tzinfo is None else "time with a zone",
-}
-"""Where the type alone does not tell the kind."""
-
-
 def _held(declared: pa.DataType) -> tuple[str, ...]:
     """Return the kinds that a type holds; the range of numbers is left to Arrow, which refuses what does not fit."""
     if of.is_floating(declared):
-        return ("float", "int", _LONG)
+        return ("float", "int", LONG)
     if of.is_decimal(declared):
-        return (_DECIMAL, "int", _LONG, "int of more than 64 bits")
+        return (DECIMAL, "int", LONG, BIG)
     if of.is_integer(declared):
-        return ("int", _LONG)
+        return ("int", LONG)
     if of.is_timestamp(declared):
         return ("datetime without a zone" if declared.tz is None else "datetime with a zone",)
     if of.is_struct(declared) or of.is_map(declared):
-        return (_MAPPING,)
+        return (MAPPING,)
     if of.is_nested(declared):
-        return (_LIST,)
+        return (LIST,)
     return tuple(kind for kind, held in _INFERRED.items() if held == declared)
 
 
@@ -311,7 +285,7 @@ def columns_of(
         number = next(number for row, number in zip(rows, numbers, strict=True) if wrong[0] in row)
         place = f" of {within!r}" if within else ""
         raise RowError(f"row {number}: the key {wrong[0]!r}{place} is {_a(type(wrong[0]).__name__)}; keys are texts")
-    return {key: ([row.get(key) for row in rows], numbers) for key in keys}
+    return {key: (list(plain_values([row.get(key) for row in rows])), numbers) for key in keys}
 
 
 class PythonRows:

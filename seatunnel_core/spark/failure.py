@@ -1,7 +1,6 @@
 """The conversion of exceptions, in a task or in the driver, to a ``Failure``: its kind and a message for the user."""
 
 import errno
-import re
 import traceback
 from collections.abc import Sequence
 
@@ -99,25 +98,3 @@ def _kind_of_ours(error: SeaTunnelError) -> FailureKind:
     if isinstance(error, SourceError | TransformError | RuleError):
         return FailureKind.DATA
     return FailureKind.USAGE
-
-
-def refused_by_spark(error: BaseException | None) -> bool:
-    """Return whether Spark rejected the plan before it ran any of it, so that trying again cannot help."""
-    from pyspark.errors import AnalysisException, IllegalArgumentException
-
-    return isinstance(error, AnalysisException | IllegalArgumentException)
-
-
-_IN_PYTHON = re.compile(r"^(?!org\.|java\.|py4j\.|Traceback )[\w.]*(?:Error|Exception)\b.*", re.MULTILINE)
-
-
-def spark_says(error: Exception) -> str:
-    """Return what an error of Spark reports, without the stack of its JVM.
-
-    If Python code raised the error, the last line of the Python traceback follows.
-    """
-    said = str(getattr(error, "java_exception", None) or error)
-    lines = [line.strip() for line in said.splitlines() if line.strip() and not line.strip().startswith("at ")]
-    summary = " ".join(lines[:3])[:1000] or type(error).__name__
-    raised = _IN_PYTHON.findall(said.partition("Traceback (most recent call last)")[2])
-    return f"{summary.partition('Traceback (most recent')[0].strip()} {raised[-1][:500]}" if raised else summary

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from seatunnel_core.spark.failure import spark_says
+from seatunnel_core.spark.spark_errors import spark_says
 
 if TYPE_CHECKING:
     from pyspark import SparkContext

@@ -20,7 +20,6 @@ from seatunnel_core.connectors.sink import FrameSink, Sink, SinkContext
 from seatunnel_core.connectors.source import FrameSource, Item, Planning, Source
 from seatunnel_core.errors import CommitError, PacketLostError, PlatformError, SeaTunnelError, SinkError, SourceError
 from seatunnel_core.rows.batch import TableSchema
-from seatunnel_core.spark.failure import refused_by_spark, spark_says
 from seatunnel_core.spark.frames.frames import SparkFrames, both_parts
 from seatunnel_core.spark.frames.task import FrameWork
 from seatunnel_core.spark.frames.unit import direct_works
@@ -29,6 +28,7 @@ from seatunnel_core.spark.packet import PackedObject, packet_of
 from seatunnel_core.spark.pickles import Pickles
 from seatunnel_core.spark.program import FramePlan, Program
 from seatunnel_core.spark.shipping import cores, executors
+from seatunnel_core.spark.spark_errors import lost_task, other_python, spark_says
 from seatunnel_core.spark.starting import session
 from seatunnel_core.spark.starting.session import LOOPBACK
 from seatunnel_core.spark.starting.settings import SparkSettings
@@ -93,11 +93,12 @@ class SparkPlane:
             self.holds_back = str(self.context.master).startswith("local[") and not chosen
         except Exception as error:
             lost = not isinstance(error, SeaTunnelError) and not session.alive(self._running)
-            where = f"the cluster at {self.context.master} ended the application while it started"
-            log = self.log_file
+            where, log = f"the cluster at {self.context.master} ended the application while it started", self.log_file
             self.stop()
             if lost:
                 raise PlatformError(f"{where}: {spark_says(error)}; see {log}") from error
+            if said := other_python(error):
+                raise PlatformError(said) from error
             raise
 
     def give_up(self) -> None:
@@ -293,8 +294,7 @@ class SparkPlane:
         """Have Spark publish what is staged for a sink.
 
         Raises:
-            CommitError: the sink or Spark refuses. If Spark failed, the error is ``retryable`` unless Spark rejected
-                the plan.
+            CommitError: the sink or Spark refuses. If Spark failed, the error is ``retryable`` unless it lasts.
         """
         try:
             with self._tagged(self.new_tag()):
@@ -302,7 +302,7 @@ class SparkPlane:
         except PacketLostError as error:
             raise CommitError(
                 f"pipeline {context.pipeline_id}, sink {sink.identifier}: {error}",
-                retryable=not refused_by_spark(error.__cause__),
+                retryable=error.retryable,
             ) from error
 
     def _spark_frames(self) -> SparkFrames:
@@ -343,7 +343,7 @@ class SparkPlane:
             raise
         except Exception as error:
             if self.is_alive():
-                raise PacketLostError(spark_says(error)) from error
+                raise lost_task(error) from error
             log = f"; see {self.log_file}" if self.log_file else ""
             raise PlatformError(
                 f"Spark's JVM is gone: it was killed, stopped, or ran out of memory{log}. "

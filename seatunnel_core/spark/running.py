@@ -6,7 +6,7 @@ from typing import Any
 
 from attrs import define, field, frozen
 
-from seatunnel_core.errors import PacketLostError
+from seatunnel_core.errors import PacketLostError, TransformError
 from seatunnel_core.spark.packing import LIGHT_BYTES, LIGHT_ROWS, Candidate, Pace
 from seatunnel_core.spark.program import Program
 from seatunnel_core.spark.work import UnitResult
@@ -53,6 +53,8 @@ class Order:
         """Return the failure of a unit whose Spark task was lost."""
         unit = f"source {self.program.source_name!r}, work unit {self.attempt.unit.number}"
         where = f"pipeline {self.program.pipeline_id}, {unit}"
+        if not lost.retryable:
+            return Failure(kind=FailureKind.DATA, message=f"{where}: {lost}", code=TransformError.code)
         message = f"{where}: the Spark task that ran it was lost: {lost}"
         return Failure(kind=FailureKind.TRANSIENT, message=message, code=lost.code)
 

@@ -62,6 +62,16 @@ def test_whatever_has_the_interface_gives_its_rows(given: Any) -> None:
     assert (read(source, found), found.schemas[0].columns) == (ROWS, SCHEMA.columns)
 
 
+def test_the_index_of_a_dataframe_is_no_column() -> None:
+    """The index of a frame that was filtered became a column ``__index_level_0__``, and one with a name a column."""
+    frame = pd.DataFrame({"n": [1, 2, 3]})
+    assert hold(frame[frame["n"] > 1]).columns.names == ["n"]
+    assert hold(frame[frame["n"] > 1]).rows == 2
+    with pytest.raises(ValueError, match=r"the index city, and an index is no column: call reset_index\(\)"):
+        hold(frame.set_axis(pd.Index(["a", "b", "c"], name="city")))
+    assert hold(pa.Table.from_pandas(frame.set_axis(["a", "b", "c"]))).columns.names == ["n", "__index_level_0__"]
+
+
 LONG = pa.large_string()
 KNOWN: list[tuple[pa.Array, pa.DataType]] = [
     (pa.array(["a"], pa.large_string()), pa.string()),

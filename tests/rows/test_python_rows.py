@@ -3,8 +3,10 @@
 import datetime as dt
 from decimal import Decimal
 from typing import Any
+from uuid import UUID
 from zoneinfo import ZoneInfo
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
@@ -247,3 +249,43 @@ def test_rows_come_back_as_they_were_or_are_refused(rows: list[dict[str, Any]]) 
     assert [[type(row.get(key)) for key in sorted(keys)] for row in rows] == [
         [type(row[key]) for key in sorted(keys)] for row in found
     ]
+
+
+def test_values_of_libraries_are_those_of_python() -> None:
+    """A UUID and scalars of NumPy were refused, and so was a whole number beside a Decimal."""
+    uuid = UUID(int=5)
+    moment = np.datetime64("2024-02-29T10:00:00", "ns")
+    rows: list[dict[str, Any]] = [
+        {"u": uuid, "i": np.int64(7), "f": np.float32(0.5), "b": np.bool_(True), "s": np.str_("x"), "t": moment},
+        {"u": None, "i": 8, "f": None, "b": False, "s": "y", "t": np.datetime64("NaT")},
+    ]
+    rows[0] |= {
+        "d": Decimal("1.25"),
+        "l": np.array([1, 2]),
+        "m": {"u": uuid, "n": [np.int8(1)]},
+        "day": moment.astype("M8[D]"),
+    }
+    rows[1] |= {"d": 2**70, "l": [3], "m": {"u": None, "n": []}, "day": None}
+    made = PythonRows(None)
+    list(made.batches(rows))
+    (batch,) = PythonRows(made.columns).batches(rows)
+    assert batch.to_pylist() == [
+        {
+            "u": str(uuid),
+            "i": 7,
+            "f": 0.5,
+            "b": True,
+            "s": "x",
+            "t": dt.datetime(2024, 2, 29, 10),
+            "d": Decimal("1.25"),
+            "l": [1, 2],
+            "m": {"u": str(uuid), "n": [1]},
+            "day": dt.date(2024, 2, 29),
+        },
+        {**rows[1], "t": None, "d": Decimal(2**70)},
+    ]
+    assert made.columns.field("d").type == pa.decimal128(24, 2)
+    with pytest.raises(RowError, match="row 1, key 'x': a datetime64 is no value of a column"):
+        list(PythonRows(None).batches([{"x": np.datetime64("2024-02-29T10:00:00.000000001", "ns")}]))
+    with pytest.raises(RowError, match="row 3, key 'x': a str, and row 1 has"):
+        list(PythonRows(None).batches([{"x": Decimal(1)}, {"x": 2}, {"x": "3"}]))

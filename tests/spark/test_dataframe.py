@@ -1,17 +1,20 @@
 """The DataFrame path gives what the fused path gives: the same committables, failures and counts."""
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
 import watched
+from pyspark.sql import SparkSession
 from watched import Doubled, Folder, Numbers, numbers_program, numbers_unit, staged_numbers
 
 from seatunnel_core.connectors.testing import options_of
-from seatunnel_core.errors import TransformError
+from seatunnel_core.errors import PacketLostError, TransformError
 from seatunnel_core.rows.batch import TableSchema
+from seatunnel_core.spark.frames.frames import SparkFrames
 from seatunnel_core.spark.plane import SparkPlane
 from seatunnel_core.spark.program import Program, Step, Target
 from seatunnel_core.spark.work import UnitResult
@@ -205,3 +208,27 @@ def test_a_dataframe_transform_takes_one_table(plane: SparkPlane, tmp_path: Path
             targets=[],
             frame_plan=plane.frame_plan,
         )
+
+
+def test_settings_of_the_session_count_in_threads_of_the_engine(plane: SparkPlane) -> None:
+    """Spark took the defaults there: ``id`` beside ``Id`` was ambiguous although the session tells cases apart."""
+    session = SparkSession(plane.context).newSession()
+    frames = SparkFrames(session, slots=2)
+    schema = TableSchema(table="t", columns=pa.schema([("id", pa.int64()), ("Id", pa.string())]))
+
+    def planned() -> Any:
+        return frames.plan(Framed(lambda frame: frame.mapInArrow(lambda batches: batches, frame.schema)), {"t": schema})
+
+    with ThreadPoolExecutor(1) as thread:
+        said = r"table 't' has the columns 'id' and 'Id', which Spark takes for one name; set spark\.sql\.caseSensitive"
+        with pytest.raises(TransformError, match=said):
+            thread.submit(planned).result()
+        session.conf.set("spark.sql.caseSensitive", "true")
+        assert thread.submit(planned).result().schema.columns.names == ["id", "Id"]
+
+
+def test_a_division_by_zero_is_not_tried_again(plane: SparkPlane, tmp_path: Path) -> None:
+    program = program_with(plane, tmp_path, step("divided", lambda frame: frame.selectExpr("n div 0 as n"), "numbers"))
+    with pytest.raises(PacketLostError, match="DIVIDE_BY_ZERO") as caught:
+        run(plane, program, numbers_unit(1))
+    assert not caught.value.retryable

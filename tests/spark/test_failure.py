@@ -2,8 +2,9 @@
 
 import pytest
 
-from seatunnel_core.errors import PlatformError, SeaTunnelError, SinkError, SourceError, UsageError
+from seatunnel_core.errors import PacketLostError, PlatformError, SeaTunnelError, SinkError, SourceError, UsageError
 from seatunnel_core.spark.failure import kind_of
+from seatunnel_core.spark.spark_errors import lasts, lost_task
 from seatunnel_core.work.failure import FailureKind
 
 
@@ -37,3 +38,48 @@ def test_the_kind_of_an_error(error: SeaTunnelError, cause: OSError | None, kind
     """A JVM that is gone does not come back: a job that tried again for minutes said the same in the end."""
     error.__cause__ = cause
     assert kind_of(error) is kind
+
+
+PYTHON = 'Task 0 failed: Traceback (most recent call last):\n  File "f.py", line 3, in f\n{}\n\n\tat org.apache.Spark'
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("[DIVIDE_BY_ZERO] Division by zero. SQLSTATE: 22012", True),
+        ("Job aborted: [CAST_INVALID_INPUT] The value 'x' cannot be cast. SQLSTATE: 22018", True),
+        ("[TABLE_OR_VIEW_NOT_FOUND] SQLSTATE: 42P01", True),
+        (PYTHON.format("ModuleNotFoundError: No module named 'mine'"), True),
+        (PYTHON.format("ZeroDivisionError: division by zero"), True),
+        (PYTHON.format("decimal.InvalidOperation: [<class 'decimal.ConversionSyntax'>]"), False),
+        (PYTHON.format("pyarrow.lib.ArrowTypeError: Expected bytes"), True),
+        (PYTHON.format("ConnectionResetError: [Errno 104] reset"), False),
+        (PYTHON.format("MemoryError: no room"), False),
+        (PYTHON.format("requests.exceptions.ConnectionError: refused"), False),
+        ("ExecutorLostFailure (executor 3 exited) Reason: worker lost", False),
+        ("Python worker exited unexpectedly (crashed)", False),
+        ("[CONNECT] the server is gone SQLSTATE: 08006", False),
+    ],
+)
+def test_what_another_attempt_cannot_change(text: str, expected: bool) -> None:
+    """A division by zero and a missing module were tried four times, as "the Spark task that ran it was lost"."""
+    assert lasts(RuntimeError(text)) is expected
+    lost = lost_task(RuntimeError(text))
+    assert isinstance(lost, PacketLostError)
+    assert lost.retryable is not expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[PYTHON_VERSION_MISMATCH] Python in worker has different version: 3.10 than that in driver: 3.11, PySpark",
+        "Python in worker has different version (3.10) than that in driver (3.11): PySpark cannot run",
+    ],
+)
+def test_another_python_where_tasks_run_is_said_at_once(text: str) -> None:
+    """Each unit was tried four times, and the message said that its task was lost."""
+    found = lost_task(RuntimeError(PYTHON.format(f"pyspark.errors.exceptions.base.PySparkRuntimeError: {text}")))
+    assert isinstance(found, PlatformError)
+    assert kind_of(found) is FailureKind.USAGE
+    assert "the tasks run with Python 3.10 and the driver with Python 3.11" in str(found)
+    assert "spark.pyspark.python" in str(found)

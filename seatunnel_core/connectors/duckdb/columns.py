@@ -9,11 +9,13 @@ Arrow                                  DuckDB
 ``halffloat``, ``float``, ``double``   ``FLOAT``, ``FLOAT``, ``DOUBLE``
 ``decimal128(p, s)``                   ``DECIMAL(p, s)``; no more than 38 digits
 ``string``, ``binary``                 ``VARCHAR``, ``BLOB``
-``date32``, ``time64[us]``             ``DATE``, ``TIME``
-``timestamp[us]``, with a zone         ``TIMESTAMP``, ``TIMESTAMP WITH TIME ZONE``
+``date32``, ``date64``, any time       ``DATE``, ``TIME``
+any timestamp, with any zone           ``TIMESTAMP``, ``TIMESTAMP WITH TIME ZONE``
 ``list``, ``fixed_size_list``          ``T[]``
 ``map``, ``struct``                    ``MAP(K, V)``, ``STRUCT(…)``
 ====================================== =============================================
+
+Timestamps and times are staged in microseconds; a value that is finer is an error of its row.
 
 A column of a table that is there may be another one, if a value either goes into it unchanged or is refused.
 """
@@ -44,7 +46,13 @@ _PLAIN: Mapping[pa.DataType, str] = {
     pa.timestamp("us", "UTC"): "TIMESTAMP WITH TIME ZONE",
 }
 _ARROW = {declared: kind for kind, declared in _PLAIN.items()}
-_STORED = {pa.float16(): pa.float32(), pa.large_string(): pa.string(), pa.large_binary(): pa.binary()}
+_STORED = {
+    pa.float16(): pa.float32(),
+    pa.large_string(): pa.string(),
+    pa.string_view(): pa.string(),
+    pa.large_binary(): pa.binary(),
+    pa.date64(): pa.date32(),
+}
 
 
 def stored_type(kind: pa.DataType) -> pa.DataType:
@@ -54,6 +62,12 @@ def stored_type(kind: pa.DataType) -> pa.DataType:
         TypeError: DuckDB has no type for it; the text is the Arrow type.
     """
     kind = _STORED.get(kind, kind)
+    if of.is_timestamp(kind):
+        return pa.timestamp("us", kind.tz and "UTC")
+    if of.is_time(kind):
+        return pa.time64("us")
+    if of.is_fixed_size_binary(kind):
+        return pa.binary()
     if kind in _PLAIN or of.is_decimal128(kind):
         return kind
     if of.is_list(kind) or of.is_large_list(kind) or of.is_fixed_size_list(kind):

@@ -10,6 +10,7 @@ import errno
 import logging
 import re
 import time
+import zlib
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -145,7 +146,7 @@ class FileSource(IncrementalFiles, Source):
     def inspect(self, item: Item, planning: Planning) -> Item:
         found = dict(item)
         version = FileVersion.of(item)
-        with self._files.open(version) as file:
+        with self._files.open(version) as file, _named(version):
             if self._reading.declared is None:
                 columns = self._reading.found(file, item["start"], item["end"])
                 found |= {} if columns is None else {"columns": columns}
@@ -286,16 +287,25 @@ class FileSource(IncrementalFiles, Source):
     def read(self, split: Split, context: ReadContext) -> Iterator[Batch]:
         version = FileVersion.of(split.body)
         keys = stored.texts(split.body, "keys") if "keys" in split.body else ()
-        with self._files.open(version) as file:
+        with self._files.open(version) as file, _named(version):
             found = partitions(version.path) if keys else {}
-            try:
-                for rows in self._reading.read(file, split.body, context, found):
-                    rows = _with_values(rows, {key: found.get(key) for key in keys})
-                    yield from self._nesting.batches(Batch(table=self._table, rows=rows))
-            except OSError as error:
-                # Arrow has no number for what it finds in the bytes: trying again gives the same.
-                cause = error if error.errno else None
-                raise SourceError(f"{version.path} cannot be read: {error.strerror or error}") from cause
+            for rows in self._reading.read(file, split.body, context, found):
+                rows = _with_values(rows, {key: found.get(key) for key in keys})
+                yield from self._nesting.batches(Batch(table=self._table, rows=rows))
+
+
+@contextmanager
+def _named(version: FileVersion) -> Iterator[None]:
+    """Name the file in what a library raises about its bytes."""
+    try:
+        yield
+    except SeaTunnelError:
+        raise
+    except (OSError, pa.ArrowException, UnicodeError, zlib.error) as error:
+        # Libraries have no error number for what they find in the bytes: trying again gives the same.
+        numbered = isinstance(error, OSError) and error.errno
+        said = error.strerror if isinstance(error, OSError) and error.strerror else error
+        raise SourceError(f"{version.path} cannot be read: {said}") from (error if numbered else None)
 
 
 class LocalFileSource(FileSource):

@@ -10,11 +10,13 @@ Arrow                                  Iceberg
 ``double``                             ``double``
 ``decimal128(p, s)``                   ``decimal(p, s)``; no more than 38 digits
 ``string``, ``binary``                 ``string``, ``binary``
-``date32``, ``time64[us]``             ``date``, ``time``
-``timestamp[us]``, with a zone         ``timestamp``, ``timestamptz``
+``date32``, ``date64``, any time       ``date``, ``time``
+any timestamp, with any zone           ``timestamp``, ``timestamptz``
 ``list``, ``fixed_size_list``          ``list``
 ``map``, ``struct``                    ``map``, ``struct``
 ====================================== =============================================
+
+Timestamps and times have microseconds in a table; a value that is finer is an error of its row.
 """
 
 from collections.abc import Callable
@@ -82,13 +84,16 @@ def _converted(kind: pa.DataType, number: Callable[[], int]) -> Any:
         **dict.fromkeys((pa.int64(), pa.uint32()), ice.LongType),
         **dict.fromkeys((pa.float16(), pa.float32()), ice.FloatType),
         pa.float64(): ice.DoubleType,
-        **dict.fromkeys((pa.string(), pa.large_string()), ice.StringType),
+        **dict.fromkeys((pa.string(), pa.large_string(), pa.string_view()), ice.StringType),
         **dict.fromkeys((pa.binary(), pa.large_binary()), ice.BinaryType),
-        pa.date32(): ice.DateType,
-        pa.time64("us"): ice.TimeType,
-        pa.timestamp("us"): ice.TimestampType,
-        pa.timestamp("us", "UTC"): ice.TimestamptzType,
+        **dict.fromkeys((pa.date32(), pa.date64()), ice.DateType),
     }
+    if of.is_timestamp(kind):
+        return ice.TimestampType() if kind.tz is None else ice.TimestamptzType()
+    if of.is_time(kind):
+        return ice.TimeType()
+    if of.is_fixed_size_binary(kind):
+        return ice.BinaryType()
     if kind not in simple:
         raise TypeError(type_name(kind))
     return simple[kind]()

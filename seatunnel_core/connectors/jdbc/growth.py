@@ -185,6 +185,8 @@ class Growth:
         statement = None
         if arrow is not None and is_plain and not column.generated:
             declared = self.dialect.declared(arrow)
+            if _spelled(declared) == _spelled(column.declared):  # the table holds the values as it is
+                return None
             statement = self.dialect.widen_column(connection, path, column, declared)
         if statement is None:
             if fits(have.type, column):
@@ -202,3 +204,8 @@ class Growth:
             asked = f"SELECT 1 FROM {self.dialect.quoted(*path)} WHERE {where} LIMIT 1"
             change = evolve(change, unless=asked, lost=f"whole numbers beyond {EXACT}, which {declared} would change")
         return evolve(column, declared=declared, arrow=arrow), change
+
+
+def _spelled(declared: str) -> str:
+    """Return a declared type in one spelling."""
+    return declared.replace(" ", "").lower()

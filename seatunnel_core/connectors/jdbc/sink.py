@@ -15,6 +15,7 @@ from seatunnel_core.connectors.growing import TARGET_CONTRACT
 from seatunnel_core.connectors.jdbc import options as opt
 from seatunnel_core.connectors.jdbc.address import address_of
 from seatunnel_core.connectors.jdbc.databases.dialect import TASK_MODULES, dialect_of
+from seatunnel_core.connectors.jdbc.databases.longest_names import require_short
 from seatunnel_core.connectors.jdbc.databases.table_path import TablePath
 from seatunnel_core.connectors.jdbc.growth import Growth
 from seatunnel_core.connectors.jdbc.history import History, history_of, target_with
@@ -73,10 +74,8 @@ class JdbcSink(AddingSink, LookingSink):
         address = address_of(options)
         self.task_modules = TASK_MODULES.get(address.kind, ())  # type: ignore[misc]
         self._dialect = dialect_of(address, options[opt.POOL])
-        if self._dialect.not_written:
-            raise UsageError(
-                f"option 'url': the sink Jdbc does not write jdbc:{address.kind}: {self._dialect.not_written}"
-            )
+        if said := self._dialect.not_written:
+            raise UsageError(f"option 'url': the sink Jdbc does not write jdbc:{address.kind}: {said}")
         self._mode = mode_of(options)
         self.needs_order = self._mode is not None and self._mode.merges
         self.needs_end = self._mode is not None and self._mode.collects
@@ -201,7 +200,9 @@ class JdbcSink(AddingSink, LookingSink):
     def _named(self, schema: TableSchema) -> tuple[TablePath, dict[str, str], tuple[str, ...]]:
         """Return the table for rows of a schema, the names of its columns there, and its key."""
         names = {name: self._written(name) for name in schema.columns.names}
-        return self._path(schema), names, tuple(self._written(name) for name in self._keys(schema))
+        path = self._path(schema)
+        require_short(self._dialect, path[-1], names.values())
+        return path, names, tuple(self._written(name) for name in self._keys(schema))
 
     def look(self, schemas: Sequence[TableSchema] | None) -> Sequence[str]:
         return look_into(self._dialect, lambda connection: [self._looked(connection, each) for each in schemas or ()])

@@ -19,7 +19,7 @@ from seatunnel_core.connectors.jdbc.target import Target, with_key
 from seatunnel_core.connectors.sink import SinkWriter, Staged, WriterContext
 from seatunnel_core.errors import ConnectorError, RowError, SinkError
 from seatunnel_core.rows.batch import Batch
-from seatunnel_core.rows.extent import BEYOND, beyond, shown
+from seatunnel_core.rows.extent import shown
 from seatunnel_core.rows.kind import RowKind
 
 _FLUSH_BYTES = 16 << 20
@@ -292,12 +292,12 @@ class JdbcWriter(SinkWriter):
 
     def _refuse_beyond(self, values: pa.Array, column: Column, table: str) -> None:
         """Raise an error for timestamps that the database would store as other values."""
-        refused = None if self._dialect.holds_any_moment else beyond(values)
+        refused, why = self._dialect.unstorable(values)
         if refused is not None:
             number = pc.index(refused, True).as_py()
             raise RowError(
                 f"{self._who()}: column {column.name!r}, row {number + 1} of a batch of {table}: "
-                f"{shown(values[number])!r} {BEYOND}"
+                f"{shown(values[number])!r} {why}"
             )
 
     def _who(self) -> str:

@@ -6,6 +6,8 @@ pandas, Polars, DuckDB, pyarrow and others give their tables through ``__arrow_c
 column whose type is not among those of ``rows/types.py`` gets the nearest one that holds all its values.
 """
 
+import json
+import re
 from collections.abc import Iterable
 from contextlib import suppress
 from hashlib import sha256
@@ -19,6 +21,9 @@ from seatunnel_core.errors import RowError
 from seatunnel_core.rows.python_rows import PythonRows
 from seatunnel_core.rows.types import type_name
 from seatunnel_core.work.names import repeated
+
+_UNNAMED = re.compile(r"__index_level_\d+__")
+"""The name that pandas gives to a part of an index without a name."""
 
 LARGEST = 2**30
 """The largest size in bytes: the rows are sent to every worker."""
@@ -54,6 +59,8 @@ def hold(value: Any) -> Held:
     if isinstance(value, Held):
         return value
     table = _table(value)
+    if type(value).__module__.startswith("pandas."):
+        table = _without_index(table)
     names = table.column_names
     twice = repeated(names)
     if twice or not names:
@@ -132,6 +139,25 @@ def _table(value: Any) -> pa.Table:
         "expected an object with __arrow_c_stream__ or __arrow_c_array__, such as a DataFrame of pandas or Polars, in "
         f"Python code; found a {type(value).__name__}"
     )
+
+
+def _without_index(table: pa.Table) -> pa.Table:
+    """Return the rows of a DataFrame of pandas without its index, which is no column.
+
+    Raises:
+        ValueError: the index has a name, so that it probably holds data.
+    """
+    described = json.loads((table.schema.metadata or {}).get(b"pandas", b"{}"))
+    index = [
+        name for name in described.get("index_columns", ()) if isinstance(name, str) and name in table.column_names
+    ]
+    named = [name for name in index if not _UNNAMED.fullmatch(name)]
+    if named:
+        raise ValueError(
+            f"the DataFrame has the index {', '.join(named)}, and an index is no column: call reset_index() to make it "
+            "one, or reset_index(drop=True) to leave it out"
+        )
+    return table.drop_columns(index) if index else table
 
 
 def _known_columns(table: pa.Table) -> pa.Table:

@@ -16,7 +16,8 @@ rows are not, nor is the row kind: a DataFrame has inserted rows only, and anyth
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
@@ -31,6 +32,7 @@ from seatunnel_core.spark.frames.scope import asked_for_rows, judge_plan, judgin
 from seatunnel_core.spark.frames.task import FrameWork, Note, Noted, staged_parts
 from seatunnel_core.spark.frames.unit import UnitFrames, applied, frame_of
 from seatunnel_core.spark.program import FramePlan, Program
+from seatunnel_core.spark.starting.session import activate
 from seatunnel_core.spark.unit_run import committable, shown
 from seatunnel_core.spark.work import UnitResult
 from seatunnel_core.transforms.transform import ALL, AUTO, UNIT, DataFrameTransform
@@ -54,6 +56,17 @@ class SparkFrames:
 
         self._noted = _new_notes(spark)
 
+    @contextmanager
+    def _build(self) -> Iterator[None]:
+        """Let no other thread build frames meanwhile, and have Spark resolve names by the settings of the session.
+
+        Spark asks the session that is active in the thread of its JVM; a thread of the engine has none, and would get
+        the defaults for ``spark.sql.caseSensitive``, the time zone and all other settings.
+        """
+        with self._building:
+            activate(self._spark)
+            yield
+
     def plan(self, transform: DataFrameTransform, arriving: Mapping[str, TableSchema]) -> FramePlan:
         """Return what a DataFrame transform makes of its inputs, as Spark analyses it on frames without rows.
 
@@ -61,9 +74,11 @@ class SparkFrames:
             TransformError: Spark refuses it, it cannot be judged, it leaves out one of several inputs, or a column's
                 type has no counterpart.
         """
+        for schema in arriving.values():
+            self._check_names(transform.identifier, schema)
         schemas = {name: spark_schema(schema) for name, schema in arriving.items()}
         first = next(iter(arriving.values()))
-        with self._building:
+        with self._build():
             frames = {name: plan_only(self._spark, columns) for name, columns in schemas.items()}
             try:
                 with judging(f"the function of {transform.identifier}"):
@@ -84,13 +99,26 @@ class SparkFrames:
         across = {UNIT: "", ALL: clauses or "scope = all"}.get(transform.scope, clauses)
         return FramePlan(schema=TableSchema(table=first.table, columns=arrow_columns(made.schema)), across=across)
 
+    def _check_names(self, identifier: str, schema: TableSchema) -> None:
+        """Raise ``TransformError`` if Spark cannot tell two columns apart, whose names differ in case only."""
+        if str(self._spark.conf.get("spark.sql.caseSensitive")).lower() == "true":
+            return
+        seen: dict[str, str] = {}
+        for name in schema.columns.names:
+            if name.lower() in seen:
+                raise TransformError(
+                    f"{identifier}: table {schema.table!r} has the columns {seen[name.lower()]!r} and {name!r}, which "
+                    "Spark takes for one name; set spark.sql.caseSensitive = true, or rename one before"
+                )
+            seen[name.lower()] = name
+
     def source_schema(self, source: FrameSource) -> TableSchema:
         """Return the schema of a source that Spark reads, as Spark analyses it.
 
         Raises:
             SourceError: Spark refuses it, or a column's type has no counterpart.
         """
-        with self._building:
+        with self._build():
             frame = frame_of(source, self._spark)
         try:
             return TableSchema(table=source.table, columns=arrow_columns(frame.schema))
@@ -107,13 +135,14 @@ class SparkFrames:
             columns = spark_schema(schemas[0])
         except TransformError as error:
             raise SinkError(f"pipeline {context.pipeline_id}, sink {sink.identifier}: {error}") from error
-        with self._building:
+        with self._build():
             sink.begin(self._spark.createDataFrame([], columns), schemas, context)
 
     def publish(
         self, sink: FrameSink, committables: Sequence[Committable], context: SinkContext, *, again: bool
     ) -> None:
         """Have a sink publish what is staged for it; what Spark raises is not wrapped."""
+        activate(self._spark)
         sink.publish(self._spark, committables, context, again=again)
 
     def run_unit(self, program: Program, work: FrameWork, tag: str, pool: str) -> UnitResult:
@@ -122,6 +151,7 @@ class SparkFrames:
         Whatever Spark raises when the job fails as a whole is not wrapped.
         """
         started = time.perf_counter()
+        activate(self._spark)
         self._spark.sparkContext.setLocalProperty("spark.scheduler.pool", pool)
         failure: Failure | None = None
         staged: dict[str, Staged] = {}
@@ -157,7 +187,7 @@ class SparkFrames:
         reports: list[str] = []
         with build.keeping():
             for node in build.staging_nodes():
-                with self._building:
+                with self._build():
                     frame = build.staged(node)
                 reports += [row[0] for row in frame.collect()]
         parts, skipped, failure = staged_parts(reports)

@@ -9,10 +9,10 @@ from attrs import evolve, field, frozen
 from seatunnel_core.connectors.source import FrameSource
 from seatunnel_core.errors import SeaTunnelError, SourceChangedError, SourceError, TransformError
 from seatunnel_core.rows.batch import TableSchema
-from seatunnel_core.spark.failure import spark_says
 from seatunnel_core.spark.frames.schema import arrow_columns, spark_schema
 from seatunnel_core.spark.frames.task import FrameWork, Note, counted, pass_on, read_to, stage_from
 from seatunnel_core.spark.program import Program, Reader, Step, Target
+from seatunnel_core.spark.spark_errors import spark_says
 from seatunnel_core.spark.starting.gateway import QUERY_LOGGERS
 from seatunnel_core.spark.work import UnitWork
 from seatunnel_core.transforms.transform import DataFrameTransform, Transform

@@ -309,3 +309,8 @@ def session_of(running: RunningSpark) -> "SparkSession":
 
     active = SparkSession.getActiveSession()
     return active if active is not None else SparkSession(running.context)
+
+
+def activate(session: "SparkSession") -> None:
+    """Make a session the active one of this thread, so that Spark uses its settings for what the thread asks."""
+    session._get_j_spark_session_class(session._jvm).setActiveSession(session._jsparkSession)

@@ -136,6 +136,18 @@ def test_a_packed_file_that_is_cut_off_is_named(tmp_path: Path, format: str) -> 
     assert kind_of(caught.value) is FailureKind.DATA
 
 
+@pytest.mark.parametrize("cut", [-9, 40])
+def test_a_packed_file_that_is_cut_off_is_named_where_columns_are_inferred(tmp_path: Path, cut: int) -> None:
+    """The message was "Truncated compressed stream", without a file, and the job tried again for minutes."""
+    packed = gzip.compress(b"id,v\n" + b"".join(b"%d,a\n" % number for number in range(20_000)))
+    for number in range(3):
+        (tmp_path / f"p{number}.csv.gz").write_bytes(packed[:cut] if number == 1 else packed)
+    made = source(tmp_path, compress_codec="gzip", csv_use_header_line=True)
+    with pytest.raises(SourceError, match=r"p1\.csv\.gz") as caught:
+        rows(made)
+    assert kind_of(caught.value) is FailureKind.DATA
+
+
 def test_a_line_that_is_too_long_to_be_held_is_an_error_and_not_the_end_of_the_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -16,7 +16,7 @@ from pyiceberg.catalog import Catalog, load_catalog
 from pyiceberg.schema import Schema
 from pyiceberg.types import IntegerType, LongType, NestedField, StringType
 
-from seatunnel_core.connectors.iceberg.columns import iceberg_schema
+from seatunnel_core.connectors.iceberg.columns import iceberg_schema, refuse_unfit
 from seatunnel_core.connectors.iceberg.sink import IcebergSink
 from seatunnel_core.connectors.iceberg.table import _delete
 from seatunnel_core.connectors.sink import WriterContext
@@ -371,3 +371,26 @@ def test_a_catalog_that_cannot_be_reached_is_named_before_data_moves(sink_of: An
     with pytest.raises(SinkError, match=r"the table shop.orders cannot be reached: OperationalError") as found:
         sink_of(**{"iceberg.catalog.config": config}).prepare(sink_place(place()))
     assert found.value.retryable
+
+
+@pytest.mark.parametrize(
+    ("kind", "held"),
+    [
+        (pa.timestamp("s"), "timestamp"),
+        (pa.timestamp("ms"), "timestamp"),
+        (pa.timestamp("ns"), "timestamp"),
+        (pa.timestamp("ns", "UTC"), "timestamptz"),
+        (pa.timestamp("us", "Asia/Tokyo"), "timestamptz"),
+        (pa.timestamp("ms", "+01:00"), "timestamptz"),
+        (pa.time32("ms"), "time"),
+        (pa.time64("ns"), "time"),
+        (pa.date64(), "date"),
+        (pa.list_(pa.timestamp("ns")), "list<timestamp>"),
+    ],
+)
+def test_moments_of_every_unit_and_zone_have_a_type(kind: pa.DataType, held: str) -> None:
+    """What pandas, Spark and Java write was refused at the start, and ``--check`` said that it fits."""
+    rows = TableSchema(table="t", columns=pa.schema([("v", kind)]))
+    table = iceberg_schema(rows)
+    assert str(table.find_field("v").field_type) == held
+    refuse_unfit(rows, table, "t", case_sensitive=True)

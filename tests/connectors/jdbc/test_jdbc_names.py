@@ -6,11 +6,16 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from seatunnel_core.connectors.jdbc.address import address_of
+from seatunnel_core.connectors.jdbc.databases.dialect import dialect_of
+from seatunnel_core.connectors.jdbc.databases.longest_names import require_short
 from seatunnel_core.connectors.jdbc.pool import forget
-from seatunnel_core.connectors.testing import plan, read
+from seatunnel_core.connectors.jdbc.sink import JdbcSink
+from seatunnel_core.connectors.testing import options_of, plan, read
 from seatunnel_core.connectors.testing.drive import begin, commit, place, sink_place, stage
+from seatunnel_core.errors import SinkError
 from seatunnel_core.rows.batch import TableSchema
-from tests.connectors.jdbc.databases import EACH, Database, empty
+from tests.connectors.jdbc.databases import EACH, Database, ask, empty, sink
 
 NAMES: tuple[str, ...]
 NAMES = ("vat %", "%s", "a%%b", "%(id)s", 'q"uote', "it's", "back`tick", "a.b", "a b", ":colon", "back\\slash", "what?")
@@ -79,3 +84,34 @@ def test_a_table_is_made_and_written_under_the_names_of_the_rows(
         commit(of, [stage(of, schema, [rows], here)], here)
     found = database.run(f"SELECT * FROM {database.quoted(table)}")
     assert [tuple(each) for each in found] == [tuple(row.values())] * (1 if key else 2)
+
+
+@pytest.mark.parametrize(
+    ("url", "fits", "wide"),
+    [
+        ("jdbc:postgresql://localhost/shop", ["n" * 63, "é" * 31], ["n" * 64, "é" * 32]),
+        ("jdbc:mysql://localhost/shop", ["n" * 64, "é" * 64], ["n" * 65]),
+        ("jdbc:sqlite:/shop.db", ["n" * 300], []),
+    ],
+)
+def test_names_longer_than_the_database_allows_are_refused_before_anything_is_made(
+    url: str, fits: list[str], wide: list[str]
+) -> None:
+    """PostgreSQL cut them off, so that the table had other names than the rows."""
+    dialect = dialect_of(address_of(options_of(JdbcSink, {"url": url})), 1)
+    require_short(dialect, fits[0], fits)
+    for name in wide:
+        with pytest.raises(SinkError, match=rf"the name of the column '{name}' has 6[45] .*allows 6[34]; shorten it"):
+            require_short(dialect, "t", ["id", name])
+        with pytest.raises(SinkError, match=f"the name of the table '{name}'"):
+            require_short(dialect, name, ["id"])
+
+
+def test_sqlite_refuses_a_moment_with_a_zone_and_makes_no_table(tmp_path: Path) -> None:
+    """The table was made, and its first row was an error."""
+    empty("sqlite", tmp_path)
+    schema = TableSchema(table="t", columns=pa.schema([("at", pa.timestamp("us", "UTC"))]))
+    made = sink(tmp_path / "shop.db", generate_sink_sql=True, table="t")
+    with pytest.raises(SinkError, match=r"column 'at' .*timestamp_tz.* sqlite has none for it"):
+        made.create_tables((schema,), sink_place(place()))
+    assert ask(tmp_path / "shop.db", "SELECT name FROM sqlite_master WHERE name = 't'") == []

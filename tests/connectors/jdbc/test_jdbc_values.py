@@ -14,8 +14,12 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from seatunnel_core.connectors.jdbc.address import address_of
+from seatunnel_core.connectors.jdbc.databases.dialect import Dialect, dialect_of
+from seatunnel_core.connectors.jdbc.databases.postgresql_values import column_of, rows_of, with_typed_array
 from seatunnel_core.connectors.jdbc.pool import forget
-from seatunnel_core.connectors.testing import plan, read
+from seatunnel_core.connectors.jdbc.sink import JdbcSink
+from seatunnel_core.connectors.testing import options_of, plan, read
 from seatunnel_core.connectors.testing.drive import Skipped, commit, place, sink_place, stage
 from seatunnel_core.errors import RowError
 from seatunnel_core.rows.batch import TableSchema
@@ -224,3 +228,55 @@ def test_columns_that_the_database_computes_are_read_and_not_written(
     commit(of, [stage(of, schema, [rows], here)], here)
     back = database.source(table_path="t")
     assert read(back, plan(back)) == [{"id": 1, "twice": 2, "more": 3}]
+
+
+def postgresql() -> Dialect:
+    return dialect_of(address_of(options_of(JdbcSink, {"url": "jdbc:postgresql://localhost/shop"})), 1)
+
+
+@pytest.mark.parametrize(
+    ("base", "declared", "kind", "text"),
+    [
+        ("_numeric", "numeric(10,2)[]", pa.decimal128(10, 2), "1.25"),
+        ("_numeric", "numeric[]", pa.decimal128(38, 18), "1.25"),
+        ("_numeric", "numeric(50,2)[]", pa.decimal256(50, 2), "1.25"),
+        ("_timestamp", "timestamp without time zone[]", pa.timestamp("us"), "2024-02-29 10:00:00"),
+        ("_timestamp", "timestamp(3) without time zone[]", pa.timestamp("us"), "2024-02-29 10:00:00"),
+        ("_timestamptz", "timestamp with time zone[]", pa.timestamp("us", "UTC"), "2024-02-29 10:00:00Z"),
+        ("_date", "date[]", pa.date32(), "2024-02-29"),
+        ("_uuid", "uuid[]", pa.string(), "x"),
+        ("_varchar", "character varying(5)[]", pa.string(), "x"),
+    ],
+)
+def test_arrays_keep_the_type_of_their_elements(base: str, declared: str, kind: pa.DataType, text: str) -> None:
+    """They came as arrays of texts."""
+    column = with_typed_array(column_of("v", -1, base, "b", declared, True))
+    assert column.arrow == pa.list_(kind)
+    sent = pa.list_(pa.string()) if column.read.endswith("::text[]") else column.arrow
+    given = pa.array([[text, None], None, []], pa.list_(pa.string()))
+    values = given if sent == given.type else given.cast(sent)
+    batch = pa.RecordBatch.from_arrays([values, pa.nulls(3, pa.string())], names=["v", "several"])
+    found = rows_of(batch.slice(0, 2), [column])
+    assert found.rows.column(0).type == pa.list_(kind)
+    assert found.rows.column(0).to_pylist() == given.cast(pa.list_(kind)).to_pylist()[:2]
+
+
+def test_an_array_of_arrays_is_refused_with_a_message_of_ours() -> None:
+    """It was SQLAlchemy's: "Do not nest ARRAY types"."""
+    with pytest.raises(TypeError, match="its arrays have single values"):
+        postgresql().column_type(pa.list_(pa.list_(pa.int32())))
+
+
+def test_a_moment_before_those_of_the_server_is_found() -> None:
+    """The driver ended with "Error occurred writing COPY data", without a column or a row."""
+    first = pa.array([None, -210_866_803_200_000_000], pa.int64()).view(pa.timestamp("us"))
+    assert postgresql().unstorable(first)[0] is None
+    assert postgresql().unstorable(pa.array([datetime.min, datetime.max]))[0] is None
+    earlier = pa.array([None, 0, -210_866_803_200_000_001], pa.int64()).view(pa.timestamp("us", "UTC"))
+    refused, why = postgresql().unstorable(earlier)
+    assert refused is not None
+    assert (refused.to_pylist(), why[:20]) == ([False, False, True], "lies before 4713 BC,")
+    days = pa.array([-2_440_589, -2_440_588], pa.int32()).view(pa.date32())
+    refused, _ = postgresql().unstorable(days)
+    assert refused is not None
+    assert refused.to_pylist() == [True, False]

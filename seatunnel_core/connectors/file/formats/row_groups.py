@@ -136,7 +136,9 @@ class RowGroups(SourceFormat):
                 for placed in self.batches(opened, groups, wanted.names):
                     yield from _conform(placed, wanted, file.version.path, context, declared=self._declared)
             except (pa.ArrowException, OSError) as error:
-                raise RowError(f"{file.version.path}, {self.group}s {groups}: {error}") from error
+                raise RowError(f"{file.version.path}, {self.group}s {groups}: {error}") from (
+                    None if getattr(error, "lasts", False) else error
+                )
         file.check()
 
 

@@ -19,6 +19,7 @@ from seatunnel_core.connectors.jdbc.fetched import Fetched
 from seatunnel_core.connectors.jdbc.order import OWN, Order
 from seatunnel_core.connectors.jdbc.pool import Pool, pool_of
 from seatunnel_core.errors import ConnectorError
+from seatunnel_core.rows.extent import BEYOND, beyond
 
 E = TypeVar("E", bound=ConnectorError)
 
@@ -43,8 +44,7 @@ Asking = Callable[[str], Sequence[Sequence[Any]]]
 class Dialect(ABC):
     """A database of one kind at an address.
 
-    Dialects are picklable, and tasks open connections of their own. The methods under "writing" are called only where
-    ``not_written`` is empty.
+    Picklable; tasks open connections of their own. Call the methods under "writing" only if ``not_written`` is empty.
     """
 
     keeps_schemas: ClassVar[bool] = False
@@ -68,9 +68,6 @@ class Dialect(ABC):
 
     plain_order: ClassVar[str] = OWN
     """The name of the order that is reliable for the values of any column."""
-
-    holds_any_moment: ClassVar[bool] = False
-    """Whether it stores timestamps beyond the range of rows unchanged."""
 
     table_options: ClassVar[str] = ""
     """The text behind the columns in a CREATE TABLE."""
@@ -260,6 +257,10 @@ class Dialect(ABC):
     def key_type(self, arrow: pa.DataType) -> Any:
         """Return SQLAlchemy's type for a new column of a primary key."""
         return self.column_type(arrow)
+
+    def unstorable(self, values: pa.Array) -> tuple[pa.Array | None, str]:
+        """Return a mask of moments that would be stored as others, ``None`` without any; and why, for a message."""
+        return beyond(values), BEYOND
 
     def place_types(self, connection: Any, statement: str) -> Sequence[str]:
         """Return the type that the database requires for each parameter ``$1``, ``$2`` and so on of a statement.

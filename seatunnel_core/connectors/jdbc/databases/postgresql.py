@@ -14,7 +14,13 @@ from seatunnel_core.connectors.jdbc.column import Column, DatabaseTable
 from seatunnel_core.connectors.jdbc.databases.adbc import AdbcConnection
 from seatunnel_core.connectors.jdbc.databases.column_type import column_type
 from seatunnel_core.connectors.jdbc.databases.dialect import Asking, Dialect
-from seatunnel_core.connectors.jdbc.databases.postgresql_values import column_of, rows_of, without_length
+from seatunnel_core.connectors.jdbc.databases.postgresql_values import (
+    before_4713_bc,
+    column_of,
+    rows_of,
+    with_typed_array,
+    without_length,
+)
 from seatunnel_core.connectors.jdbc.databases.table_path import TablePath, parts_of
 from seatunnel_core.connectors.jdbc.fetched import Fetched
 from seatunnel_core.connectors.jdbc.order import OWN, Order, quoted
@@ -93,7 +99,6 @@ class PostgreSQL(Dialect):
     plain_order: ClassVar[str] = "text"
     keeps_schemas: ClassVar[bool] = True
     shares_snapshots: ClassVar[bool] = True
-    holds_any_moment: ClassVar[bool] = True
 
     # -- connections ----------------------------------------------------------------------------------------------
 
@@ -171,6 +176,9 @@ class PostgreSQL(Dialect):
     # -- reading --------------------------------------------------------------------------------------------------
 
     def columns(self, connection: Any, select: str) -> tuple[Column, ...]:
+        return tuple(map(with_typed_array, self._columns(connection, select)))
+
+    def _columns(self, connection: Any, select: str) -> tuple[Column, ...]:
         cursor = self.cursor(connection)
         cursor.execute(f"SELECT * FROM ({select}\n) AS seatunnel_rows LIMIT 0")
         described, result = cursor.description, cursor.pgresult
@@ -194,7 +202,7 @@ class PostgreSQL(Dialect):
         keys = [(primary, tuple(names)) for primary, names in cursor.fetchall()]
         look = connection.begin_nested()  # a lock that the look takes would be one to wait for in lock_table, both ways
         try:
-            found = self.columns(connection, f"SELECT * FROM {self.quoted(*path)}")
+            found = self._columns(connection, f"SELECT * FROM {self.quoted(*path)}")
         finally:
             look.rollback()
         return DatabaseTable(
@@ -253,8 +261,13 @@ class PostgreSQL(Dialect):
         import sqlalchemy as sa
 
         if of.is_list(arrow) or of.is_large_list(arrow):
+            if of.is_nested(arrow.value_type):
+                raise TypeError("its arrays have single values; write the inner one as a text, such as JSON")
             return sa.ARRAY(self.column_type(arrow.value_type))
         return column_type(arrow)
+
+    def unstorable(self, values: pa.Array) -> tuple[pa.Array | None, str]:
+        return before_4713_bc(values), "lies before 4713 BC, where dates and timestamps of PostgreSQL begin"
 
     def place_types(self, connection: Any, statement: str) -> Sequence[str]:
         """Return the types that the server infers when it prepares the statement; one that it cannot infer is text."""

@@ -33,6 +33,14 @@ _LISTS = {
     f"_{name}": pa.list_(_TYPES[name])
     for name in ("bool", "int2", "int4", "int8", "float4", "float8", "text", "varchar", "bpchar")
 }
+_READ_LISTS = {name: _TYPES[name] for name in ("date", "time", "timestamp", "timestamptz")}
+"""Types whose arrays keep their type when they are read; they are written as texts, which the server casts."""
+
+_SHORT = {
+    "timestamp without time zone": "timestamp",
+    "timestamp with time zone": "timestamptz",
+    "time without time zone": "time",
+}
 _AS_TEXT_DIRECT = {"json", "xml"}
 """Types that are read as texts and can also be copied as texts."""
 
@@ -65,6 +73,34 @@ _INETS = (
     "ORDER BY n) END"
 )
 _DIMENSIONS = "CASE WHEN pg_catalog.array_ndims({}) > 1 THEN {}::text END"
+
+
+_FIRST_D, _FIRST_US = -2_440_588, -210_866_803_200_000_000
+"""The first day and moment of the server, in 4713 BC by the Julian calendar, counted from 1970."""
+
+
+def before_4713_bc(values: pa.Array) -> pa.Array | None:
+    """Return a mask of dates and timestamps before those of the server; ``None`` where there are none."""
+    is_date = of.is_date32(values.type)
+    if not is_date and values.type not in (_TYPES["timestamp"], _TYPES["timestamptz"]):
+        return None
+    numbers = values.view(pa.int32() if is_date else pa.int64())
+    found = pc.fill_null(pc.less(numbers, _FIRST_D if is_date else _FIRST_US), False)
+    return found if pc.any(found).as_py() else None
+
+
+def with_typed_array(column: Column) -> Column:
+    """Return the column of an array for reading: with the type of its elements where rows have it."""
+    if not (column.declared.endswith("[]") and column.arrow == pa.list_(pa.string())):
+        return column
+    element = column.declared.removesuffix("[]")
+    plain = re.sub(r"\([^)]*\)", "", element)
+    base = _SHORT.get(plain, plain)
+    if base in _READ_LISTS:
+        return evolve(column, arrow=pa.list_(_READ_LISTS[base]), read="{}")
+    if base == "numeric":
+        return evolve(column, arrow=pa.list_(_numeric(column.name, -1, element, "b").arrow))
+    return column
 
 
 def _of_type(name: str, modifier: int, base: str, kind: str, declared: str) -> Column:
@@ -124,7 +160,11 @@ def _fitted(array: pa.Array, column: Column, texts: pa.Array | None) -> tuple[pa
     hint = f'; convert it in query, for example "{column.name}"::text'
     if texts is not None:
         many = pc.is_valid(texts) if texts.null_count < len(texts) else None
-        return without(array, many, lambda number: f"{str(texts[number])[:60]!r} has several dimensions{hint}")
+        array, several = without(
+            array, many, lambda number: f"{str(texts[number])[:60]!r} has several dimensions{hint}"
+        )
+        found, others = _fitted(array, column, None)
+        return found, {**others, **several}
     if array.type != column.arrow:
         return converted(array, lambda values: _cast(values, column.arrow), hint)
     return without(array, beyond(array), lambda number: f"{_moment(array[number])!r} {BEYOND}{hint}")
@@ -140,7 +180,9 @@ _INFINITE = {
 
 
 def _moment(value: pa.Scalar) -> str:
-    """Return the text of a date or timestamp that rows cannot hold, for messages."""
+    """Return the text of a date or timestamp that rows cannot hold, or of the first one in an array, for messages."""
+    if of.is_list(value.type):
+        return f"[{_moment(value.values.filter(beyond(value.values))[0])}]"
     return _INFINITE.get(value.value) or shown(value)
 
 
@@ -154,4 +196,8 @@ def _cast(array: pa.Array, kind: pa.DataType) -> pa.Array:
         if (pc.max(pc.utf8_length(array)).as_py() or 0) > _MOST_CHARACTERS:
             raise pa.ArrowInvalid(f"it has more than {_MOST_CHARACTERS} digits")
         return array.cast(pa.decimal256(76, _UNBOUNDED.scale)).cast(kind)
+    if of.is_list(kind):
+        inner = _cast(array.flatten(), kind.value_type)
+        offsets = pc.subtract(array.offsets, array.offsets[0])
+        return pa.ListArray.from_arrays(offsets, inner, type=kind, mask=array.is_null() if array.null_count else None)
     return array.cast(kind)

@@ -170,7 +170,13 @@ class SQLite(Dialect):
     # -- writing --------------------------------------------------------------------------------------------------
 
     def column_type(self, arrow: pa.DataType) -> Any:
-        """Return a type; for numbers of more than 15 digits it is one that keeps texts."""
+        """Return a type; for numbers of more than 15 digits it is one that keeps texts.
+
+        Raises:
+            TypeError: SQLite has none: a moment would lose its zone, and could not be read back as one.
+        """
+        if of.is_timestamp(arrow) and arrow.tz is not None:
+            raise TypeError("it has no moments with a zone; a timestamp or a string holds it")
         return text_of_digits(arrow) or column_type(arrow)
 
     def differ(self, one: str, other: str) -> str:

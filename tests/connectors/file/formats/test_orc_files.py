@@ -18,6 +18,8 @@ from seatunnel_core.connectors.testing import options_of, plan, read
 from seatunnel_core.errors import RowError, SinkError, SourceError
 from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.rows.types import arrow_type
+from seatunnel_core.spark.failure import kind_of
+from seatunnel_core.work.failure import FailureKind
 from tests.connectors.file import local_files
 from tests.connectors.file.local_files import TYPES, damaged, refusals
 
@@ -73,8 +75,9 @@ def test_a_column_that_orc_cannot_hold_is_refused_before_data_moves(tmp_path: Pa
 
 def test_a_file_that_is_not_orc_is_named(tmp_path: Path) -> None:
     (tmp_path / "a.orc").write_bytes(b"id,name\n" * 100)
-    with pytest.raises(SourceError, match=r"a\.orc is not an ORC file, or is damaged: "):
+    with pytest.raises(SourceError, match=r"a\.orc is not an ORC file, or is damaged: ") as caught:
         plan(source(tmp_path))
+    assert kind_of(caught.value) is FailureKind.DATA  # it was tried for minutes
 
 
 def test_a_stripe_whose_bytes_are_lost_is_named(tmp_path: Path) -> None:

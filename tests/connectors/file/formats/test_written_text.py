@@ -5,10 +5,14 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
-from seatunnel_core.connectors.testing import plan, read
+from seatunnel_core.connectors.file.formats.delimited import writer as delimited
+from seatunnel_core.connectors.testing import commit, plan, read, stage
+from seatunnel_core.connectors.testing.drive import place
 from seatunnel_core.errors import RowError, SinkError, SourceError, UsageError
+from seatunnel_core.rows.batch import TableSchema
 from tests.connectors.file import local_files
 
 TYPES = {"id": "int", "name": "string", "day": "date", "at": "timestamp", "clock": "time"}
@@ -138,3 +142,22 @@ def test_what_cannot_be_is_refused_before_data_moves(tmp_path: Path) -> None:
             back(tmp_path, "csv", encoding=encoding)
     with pytest.raises(UsageError, match="options 'date_format' and 'datetime_format': the format 'QQ' is not"):
         write(tmp_path, "csv", ROWS, date_format="QQ")
+
+
+@pytest.mark.parametrize("format", ["csv", "text"])
+def test_moments_in_nanoseconds_come_back(tmp_path: Path, format: str) -> None:
+    """They had nine digits behind the seconds, which the source refuses."""
+    whole, fine = 1_704_067_200_123_456_000, 1_704_067_200_123_456_789
+    columns = pa.schema([("at", pa.timestamp("ns")), ("zoned", pa.timestamp("ns", "Asia/Tokyo"))])
+    arrays = [pa.array([whole, None, whole], pa.int64()).view(kind) for kind in columns.types]
+    written, schema = local_files.sink(tmp_path, file_format_type=format), TableSchema(table="t", columns=columns)
+    rows = pa.RecordBatch.from_arrays(arrays, schema=columns)
+    commit(written, [stage(written, schema, [rows], place())], place())
+    made = local_files.source(
+        tmp_path, file_format_type=format, schema={"fields": {"at": "timestamp", "zoned": "timestamp_tz"}}
+    )
+    at = dt.datetime(2024, 1, 1, 0, 0, 0, 123_456)
+    row = {"at": at, "zoned": at.replace(tzinfo=dt.UTC)}
+    assert read(made, plan(made)) == [row, {"at": None, "zoned": None}, row]
+    mixed = delimited._as_text(pa.array([whole, fine, None], pa.int64()).view(pa.timestamp("ns")))
+    assert mixed.to_pylist() == ["2024-01-01 00:00:00.123456", "2024-01-01 00:00:00.123456789", None]

@@ -183,6 +183,19 @@ def _is_no_text(value: bytes | None) -> bool:
 def _as_text(array: pa.Array) -> pa.Array:
     if pa.types.is_null(array.type):
         return pa.nulls(len(array), pa.string())
+    if pa.types.is_timestamp(array.type) and array.type.unit == "ns":
+        micros = array.cast(pa.timestamp("us", array.type.tz), safe=False)
+        exact = pc.equal(micros.cast(array.type), array)
+        return _as_text(micros) if pc.all(exact).as_py() is not False else _mixed(exact, micros, array)
+    return _moments_as_text(array)
+
+
+def _mixed(exact: pa.Array, micros: pa.Array, array: pa.Array) -> pa.Array:
+    """Return texts with nine digits behind the seconds only for values that need them: sources read six."""
+    return pc.if_else(exact, _moments_as_text(micros), _moments_as_text(array))
+
+
+def _moments_as_text(array: pa.Array) -> pa.Array:
     if pa.types.is_timestamp(array.type) and array.type.tz:
         return pc.strftime(array.cast(pa.timestamp(array.type.unit, "UTC")), format="%Y-%m-%dT%H:%M:%SZ")
     return float_texts(array) if pa.types.is_floating(array.type) else array.cast(pa.string())

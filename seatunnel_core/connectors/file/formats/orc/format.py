@@ -32,7 +32,9 @@ class Orc(RowGroups):
             found, columns = process.footer(opened)
         except process.OrcChildError as error:
             path = opened.version.path
-            raise SourceError(f"{path} is not an ORC file, or is damaged: {error}") from error
+            raise SourceError(f"{path} is not an ORC file, or is damaged: {error}") from (
+                None if error.lasts else error
+            )
         stripes = max(found["stripes"], 1)
         share = (-(-found["rows"] // stripes), -(-found["bytes"] // stripes))
         kept = pa.schema([pa.field(each.name, microseconds(each.type)) for each in columns])

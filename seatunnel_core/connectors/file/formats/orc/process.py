@@ -23,6 +23,9 @@ _ENDS_WITHIN_S = 10.0
 class OrcChildError(OSError):
     """The file cannot be read: the library refuses it, or crashed on it."""
 
+    lasts = False
+    """True if another attempt gives the same: the library refuses the file, or what reads it is not installed."""
+
 
 class _Child:
     def __init__(self) -> None:
@@ -110,7 +113,9 @@ def _ask(file: OpenFile, request: dict[str, Any]) -> tuple[dict[str, Any], pa.Bu
                 f"the library that reads it ended with {why}, as it does with damaged bytes or for want of memory"
             ) from error
     if "error" in header:
-        raise OrcChildError(header["error"])
+        refused = OrcChildError(header["error"])
+        refused.lasts = True
+        raise refused
     return header, rows
 
 

@@ -1,0 +1,27 @@
+"""The longest names of tables and columns: PostgreSQL cuts longer ones off silently, MySQL refuses them late."""
+
+from collections.abc import Callable, Iterable, Mapping
+
+from seatunnel_core.connectors.jdbc.databases.dialect import Dialect
+from seatunnel_core.errors import SinkError
+
+_LONGEST: Mapping[str, tuple[int, str, Callable[[str], int]]] = {
+    "postgresql": (63, "bytes in UTF-8", lambda name: len(name.encode())),
+    "mysql": (64, "characters", len),
+}
+"""By the kind of database: the most, its unit, and the function that measures a name."""
+
+
+def require_short(dialect: Dialect, table: str, columns: Iterable[str]) -> None:
+    """Refuse names that are longer than the database allows, before anything is created.
+
+    Raises:
+        SinkError: The name of the table or of a column is too long.
+    """
+    most, unit, measure = _LONGEST.get(dialect.address.kind, (0, "", len))
+    for what, name in [("table", table), *(("column", name) for name in columns)] if most else ():
+        if measure(name) > most:
+            raise SinkError(
+                f"the name of the {what} {name!r} has {measure(name)} {unit}, and {dialect.address.kind} allows "
+                f"{most}; shorten it, for example with {'FieldRename' if what == 'column' else 'the option table'}"
+            )

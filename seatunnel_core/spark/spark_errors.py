@@ -1,0 +1,89 @@
+"""What an error of Spark says, and whether another attempt can help."""
+
+import builtins
+import re
+
+from seatunnel_core.errors import PacketLostError, PlatformError, SeaTunnelError
+
+_IN_PYTHON = re.compile(r"^(?!org\.|java\.|py4j\.|Traceback )[\w.]*(?:Error|Exception)\b.*", re.MULTILINE)
+_STATE = re.compile(r"SQLSTATE: (\w{2})\w{3}")
+_LASTING_STATES = frozenset({"0A", "21", "22", "23", "39", "42"})
+"""Classes of SQLSTATE: a feature that does not exist, wrong values (a division by zero, a cast, an overflow), and
+statements that have no meaning."""
+
+_VERSIONS = re.compile(r"Python in worker has different version:? *\(?([\d.]+)\)?.*?driver:? *\(?([\d.]+)", re.DOTALL)
+_PASSING = (OSError, MemoryError, EOFError, RuntimeError)
+_PASSING_NAMES = re.compile("Connection|Timeout|Memory|Unavailable|Temporar|Interrupt|Retry")
+
+
+def spark_says(error: Exception) -> str:
+    """Return what an error of Spark reports, without the stack of its JVM.
+
+    If Python code raised the error, the last line of the Python traceback follows.
+    """
+    lines = [line.strip() for line in _text(error).splitlines() if line.strip() and not line.strip().startswith("at ")]
+    summary = " ".join(lines[:3])[:1000] or type(error).__name__
+    raised = _raised_in_python(error)
+    return f"{summary.partition('Traceback (most recent')[0].strip()} {raised[:500]}" if raised else summary
+
+
+def lasts(error: BaseException | None) -> bool:
+    """Return True if another attempt gives the same error.
+
+    Such are a plan that Spark rejects, a value that cannot be cast or divided, and what Python code raises for good,
+    such as a missing module.
+    """
+    from pyspark.errors import AnalysisException, IllegalArgumentException, ParseException
+
+    if error is None:
+        return False
+    if isinstance(error, AnalysisException | IllegalArgumentException | ParseException):
+        return True
+    if any(state in _LASTING_STATES for state in _STATE.findall(_text(error))):
+        return True
+    name = _raised_in_python(error).partition(":")[0].strip()
+    return bool(name) and _is_lasting(name)
+
+
+def lost_task(error: Exception) -> SeaTunnelError:
+    """Return the error of ours for one that Spark raised while it ran tasks: of the platform, or of the lost tasks."""
+    if said := other_python(error):
+        return PlatformError(said)
+    lost = PacketLostError(spark_says(error))
+    lost.retryable = not lasts(error)
+    return lost
+
+
+def other_python(error: BaseException) -> str:
+    """Return what to do if the tasks have another version of Python than the driver; empty if they have the same."""
+    found = _VERSIONS.search(_text(error))
+    if found is None:
+        return ""
+    workers, drivers = (version.rstrip(".") for version in found.groups())
+    return (
+        f"the tasks run with Python {workers} and the driver with Python {drivers}; Spark needs the same version with "
+        f"the same packages. Set spark.pyspark.python, or PYSPARK_PYTHON, to a Python {drivers} on every node"
+    )
+
+
+def _is_lasting(name: str) -> bool:
+    short = name.rpartition(".")[2]
+    kind = getattr(builtins, name, None)
+    if isinstance(kind, type):
+        return (issubclass(kind, Exception) and not issubclass(kind, _PASSING)) or kind in _FOR_GOOD
+    known = name.startswith(("decimal.", "pyarrow.", "pandas.", "json.")) or short.startswith("PySpark")
+    return known and not _PASSING_NAMES.search(short)
+
+
+_FOR_GOOD = (NotImplementedError, RecursionError, FileNotFoundError, PermissionError, NotADirectoryError)
+"""Errors that do not pass, of the classes that do."""
+
+
+def _raised_in_python(error: BaseException) -> str:
+    """Return the last line of the Python traceback in an error; empty if there is none."""
+    raised = _IN_PYTHON.findall(_text(error).partition("Traceback (most recent call last)")[2])
+    return str(raised[-1]) if raised else ""
+
+
+def _text(error: BaseException) -> str:
+    return str(getattr(error, "java_exception", None) or error)
