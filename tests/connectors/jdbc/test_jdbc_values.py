@@ -15,8 +15,10 @@ import pyarrow as pa
 import pytest
 
 from seatunnel_core.connectors.jdbc.address import address_of
+from seatunnel_core.connectors.jdbc.column import Column
 from seatunnel_core.connectors.jdbc.databases.dialect import Dialect, dialect_of
 from seatunnel_core.connectors.jdbc.databases.postgresql_values import column_of, rows_of, with_typed_array
+from seatunnel_core.connectors.jdbc.databases.sqlite_values import array_of
 from seatunnel_core.connectors.jdbc.pool import forget
 from seatunnel_core.connectors.jdbc.sink import JdbcSink
 from seatunnel_core.connectors.testing import options_of, plan, read
@@ -280,3 +282,21 @@ def test_a_moment_before_those_of_the_server_is_found() -> None:
     refused, _ = postgresql().unstorable(days)
     assert refused is not None
     assert refused.to_pylist() == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("value", "kind", "expected"),
+    [
+        (1234567890.1234567, pa.decimal128(38, 18), "1234567890.1234567"),
+        (0.1 + 0.2, pa.decimal128(38, 18), "0.30000000000000004"),
+        (0.1 + 0.2, pa.decimal128(10, 2), "0.3"),
+        (1e22, pa.decimal128(38, 2), "1E+22"),
+        ("12345678901234567890.12", pa.decimal128(38, 18), "12345678901234567890.12"),
+        (2**62, pa.decimal128(38, 18), str(2**62)),
+    ],
+)
+def test_a_decimal_of_sqlite_keeps_all_digits(value: Any, kind: pa.DataType, expected: str) -> None:
+    """A number that SQLite holds as a double was cut to 15 digits."""
+    found, wrong = array_of([value], Column(name="v", declared="DECIMAL", arrow=kind, read="{}"))
+    assert not wrong
+    assert found[0].as_py() == Decimal(expected)

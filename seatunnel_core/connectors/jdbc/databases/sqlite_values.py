@@ -94,17 +94,22 @@ def _decimal(value: Any, kind: pa.DataType) -> Decimal:
     if isinstance(value, bytes):
         raise ValueError("it is no number")
     try:
-        written = format(value, f".{_EXACT_DIGITS}g") if isinstance(value, float) else number_text(str(value))
-        found = Decimal(written)
+        found = Decimal(repr(value) if isinstance(value, float) else number_text(str(value)))
     except ArithmeticError:
         raise ValueError("it is no number") from None
     if not found.is_finite():
         raise ValueError("it is no finite number")
-    exponent = found.normalize(_WIDE).as_tuple().exponent
-    assert isinstance(exponent, int)
-    if -exponent > kind.scale:
+    if isinstance(value, float) and _places(found) > kind.scale:  # 0.30000000000000004, which SQLite shows as 0.3
+        found = Decimal(format(value, f".{_EXACT_DIGITS}g"))
+    if _places(found) > kind.scale:
         raise ValueError(f"it has more than {kind.scale} digits behind its point")
     return found
+
+
+def _places(number: Decimal) -> int:
+    exponent = number.normalize(_WIDE).as_tuple().exponent
+    assert isinstance(exponent, int)
+    return -exponent
 
 
 def _text(value: Any) -> str:
