@@ -7,6 +7,7 @@ from pathlib import Path
 
 from seatunnel_core.config.document import Block, Position, Value
 from seatunnel_core.config.hocon import parse_hocon
+from seatunnel_core.config.limits import LOCAL, SUBMITTED, Budget
 from seatunnel_core.config.problem import Problem, Problems
 from seatunnel_core.config.sql_file import parse_sql
 from seatunnel_core.config.substitution import resolve
@@ -71,6 +72,8 @@ def load(path: Path, variables: Variables, problems: Problems) -> Block:
 def parse(text: str, name: str, variables: Variables, problems: Problems, *, folder: Path | None = None) -> Block:
     """Parse and resolve a text, as ``load`` does; the format follows from the ending of ``name``."""
     ending = Path(name).suffix.lower()
+    problems.budget = Budget(SUBMITTED if variables.of_node else LOCAL)
+    problems.budget.text(text, Position(name, 1, 1))
     variables = variables.of_file(text)
     try:
         if ending in (".yaml", ".yml"):

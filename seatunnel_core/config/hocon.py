@@ -142,6 +142,7 @@ class _Parser(TokenReader):
             self._separator(closing)
 
     def _assign(self, target: Object, path: list[tuple[str, int]], *, top: bool) -> None:
+        self._includes.problems.budget.key(lambda: self.texts.position(path[0][1]))
         kind, mark, offset = self.next_significant()
         if kind == "mark" and mark in (":", "=", "+="):
             self.at += 1

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from attrs import define, field, frozen
 
 from seatunnel_core.config.document import Position
+from seatunnel_core.config.limits import Budget
 from seatunnel_core.errors import ConfigError, UsageError
 
 
@@ -40,6 +41,9 @@ class Problems:
 
     strict: bool = False
     """What ``lenient`` reports is an error."""
+
+    budget: Budget = field(factory=Budget, repr=False)
+    """What the text that is parsed now may still cost."""
 
     _said: set[str] = field(factory=set, init=False, repr=False)
     _known: set[Problem] = field(factory=set, init=False, repr=False)

@@ -21,6 +21,7 @@ from seatunnel_core.config.hocon_tree import (
     Substitution,
     is_space,
 )
+from seatunnel_core.config.limits import PIECE, copied
 from seatunnel_core.config.problem import Problem, Problems
 from seatunnel_core.config.variables import RESERVED, Variables, filled_scalar, stays
 from seatunnel_core.errors import ConfigError
@@ -28,9 +29,6 @@ from seatunnel_storage_api.secret import Resolved, begins_reference
 
 _MAX_STEPS = 96
 """How deep values may lead to values: nesting and chains of substitutions together."""
-
-_MAX_WEIGHT = 5_000_000
-"""Scalars and 16-character pieces of text that substitutions may add: a few lines can ask for billions."""
 
 
 _VALIDATED = ("env", "source", "transform", "sink")
@@ -74,7 +72,6 @@ class _Resolver:
     """Those at the top that a substitution reads."""
 
     steps: int = 0
-    weight: int = 0
     keys: list[str] = field(factory=list)
     """Those that lead to the value that is being resolved."""
 
@@ -122,6 +119,7 @@ class _Resolver:
             raise self.error(f"this section stands twice, first at {earlier.position}: put all into one", node.offset)
         value = self.node(node)
         if value is not None:
+            self._count(0 if earlier is None else copied(earlier, value), node.offset)
             progress.so_far = value if earlier is None else overridden(earlier, value)
             progress.plugins = isinstance(node, Plugins)
 
@@ -132,10 +130,12 @@ class _Resolver:
             raise self.error("'+=' adds to a list, and the key has another value", node.offset)
         item = self.node(node.item)
         values = earlier.values if earlier else ()
+        self._count(len(values), node.offset)
         position = earlier.position if earlier else self.place(node.offset)
         return Items(values if item is None else (*values, item), position)
 
     def node(self, node: Node) -> Value | None:
+        self.problems.budget.tick(lambda: self.place(node.offset))
         self.steps += 1
         if self.steps > _MAX_STEPS:
             raise self.error(f"values lead to values more than {_MAX_STEPS} levels deep", node.offset)
@@ -203,6 +203,7 @@ class _Resolver:
 
     def _given(self, value: str, node: Substitution) -> Scalar:
         """Return the value of a variable, which is not resolved again."""
+        self._count(1 + len(value) // PIECE, node.offset)
         return Scalar(Resolved(value), Resolved(value), self.place(node.offset))
 
     def _kept(self, node: Substitution, name: str) -> Scalar:
@@ -241,9 +242,7 @@ class _Resolver:
     def _weighed(self, value: Value, offset: int) -> Value:
         """Return the value, unless substitutions add too much, in size or in depth."""
         weight, depth = self._measured(value)
-        self.weight += weight
-        if self.weight > _MAX_WEIGHT:
-            raise self.error("substitutions make this file too large", offset)
+        self._count(weight, offset)
         if depth > _MAX_STEPS:
             raise self.error(f"substitutions nest values more than {_MAX_STEPS} levels deep", offset)
         return value
@@ -272,6 +271,7 @@ class _Resolver:
         present = [value for _, value in resolved if isinstance(value, Scalar)]
         if len(present) == 1 and solid:
             return present[0]
+        self._count(sum(len(value.text) for value in present) // PIECE, node.offset)
         text = "".join(value.text for value in present)
         if any(isinstance(value.value, Resolved) for value in present) and not _is_reference(present[0]):
             text = Resolved(text)
@@ -280,6 +280,7 @@ class _Resolver:
     def _joined(self, solid: list[Value], node: Concatenation) -> Value:
         first, *others = solid
         for other in others:
+            self._count(copied(first, other), node.offset)
             if isinstance(first, Block) and isinstance(other, Block):
                 first = first.merged(other)
             elif isinstance(first, Items) and isinstance(other, Items):
@@ -290,6 +291,9 @@ class _Resolver:
                     node.offset,
                 )
         return first
+
+    def _count(self, values: int, offset: int) -> None:
+        self.problems.budget.substituted(values, lambda: self.place(offset))
 
     def place(self, offset: int) -> Position:
         return self.parsed.texts.position(offset)

@@ -11,6 +11,7 @@ from typing import Any
 from attrs import define, evolve, field, frozen
 
 from seatunnel_core.config.document import Block, Entry, Items, Position, Scalar, Value
+from seatunnel_core.config.limits import PIECE
 from seatunnel_core.config.problem import Problems, nearest
 from seatunnel_core.errors import UsageError
 from seatunnel_storage_api.secret import Resolved, begins_reference, holds_secret
@@ -171,6 +172,7 @@ def _text_filled(text: str, position: Position, variables: Variables, problems: 
         known = variables.value(name)
         if known is not None:
             filled = True
+            problems.budget.substituted(1 + len(known) // PIECE, lambda: position)
             return known
         if default is not None:
             return default.strip().strip("\"'")

@@ -8,6 +8,7 @@ import yaml
 from attrs import define, field
 
 from seatunnel_core.config.document import Block, Entry, Items, Position, Scalar, Value
+from seatunnel_core.config.limits import size, weight
 from seatunnel_core.config.problem import Problem, Problems
 from seatunnel_core.errors import ConfigError
 
@@ -15,7 +16,7 @@ MAX_DEPTH = 64
 _MAX_ALIASES = 1_000
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 _FLOAT = re.compile(r"[+-]?([0-9]+\.[0-9]*|\.[0-9]+|[0-9]+(?=[eE]))([eE][+-]?[0-9]+)?")
-_FENCES = re.compile(r"\A(?:\s*^```[ \w-]*$)+|(?:^```[ \t]*$\s*)+\Z", re.MULTILINE)
+_FENCE = re.compile(r"```[ \w-]*")
 _SLASHES = re.compile(r"^ *//", re.MULTILINE)
 _TAB = re.compile(r" *\t")
 _AT_A_TAB = ("found character that cannot start any token", "found a tab", "mapping values are not allowed")
@@ -71,13 +72,21 @@ def parse_yaml(text: str, name: str, problems: Problems) -> Value:
 
 def _unfenced(text: str, name: str, problems: Problems) -> str:
     """Return the text with empty lines in place of the code fences around it, so that lines keep their numbers."""
-
-    def emptied(found: re.Match[str]) -> str:
-        line = text.count("\n", 0, text.index("```", found.start())) + 1
-        problems.warn("the code fence of a page is taken for a comment", Position(name, line, 1), "Remove the line")
-        return "\n" * found[0].count("\n")
-
-    return _FENCES.sub(emptied, text) if "```" in text else text
+    if "```" not in text:
+        return text
+    lines = text.split("\n")
+    for numbers in (range(len(lines)), range(len(lines) - 1, -1, -1)):
+        first = True
+        for number in numbers:
+            if _FENCE.fullmatch(lines[number].rstrip("\r")):
+                lines[number] = ""
+                if first:
+                    place = Position(name, number + 1, 1)
+                    problems.warn("the code fence of a page is taken for a comment", place, "Remove the line")
+                first = False
+            elif lines[number].strip():
+                break
+    return "\n".join(lines)
 
 
 @define(eq=False)
@@ -86,6 +95,7 @@ class _Reader:
     problems: Problems
     open: list[_Open] = field(factory=list)
     anchors: dict[str, Value] = field(factory=dict)
+    weights: dict[int, tuple[Value, int]] = field(factory=dict)
     aliases: int = 0
     root: Value | None = None
     documents: int = 0
@@ -152,7 +162,9 @@ class _Reader:
         nested = not isinstance(self.anchors[event.anchor], Scalar) and any(level.anchor for level in self.open)
         if nested or self.aliases > _MAX_ALIASES:
             self._fail("aliases inside what has an anchor are not supported", self._place(event))
-        return self.anchors[event.anchor]
+        found = self.anchors[event.anchor]
+        self.problems.budget.substituted(weight(found, self.weights), lambda: self._place(event))
+        return found
 
     def _add(self, value: Value, anchor: str | None) -> None:
         if anchor:
@@ -178,6 +190,8 @@ class _Reader:
             for block in value.values if isinstance(value, Items) else (value,):
                 if not isinstance(block, Block):
                     self._fail("'<<' takes a block", key.position)
+                # Each merge copies what the block has by then.
+                self.problems.budget.substituted(size(block) * (1 + len(parent.merged)), lambda: key.position)
                 parent.merged.append(block)
         elif key.text in parent.keys:
             self._fail(
@@ -185,6 +199,7 @@ class _Reader:
                 key.position,
             )
         else:
+            self.problems.budget.key(lambda: key.position)
             parent.keys.add(key.text)
             parent.entries.append(Entry(key.text, value, key.position))
 

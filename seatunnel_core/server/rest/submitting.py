@@ -27,9 +27,6 @@ Value = TypeVar("Value")
 _ENDINGS = {".json": "json", ".conf": "hocon", ".config": "hocon", ".yaml": "yaml", ".yml": "yaml", ".sql": "sql"}
 """By the ending of an uploaded file: its format."""
 
-LARGE = 64 * 1024
-"""A text with more characters is read in a thread, for the event loop would stand still meanwhile."""
-
 MOST_AT_ONCE = 1_000
 """So many jobs may be submitted or stopped by one request."""
 
@@ -145,7 +142,7 @@ async def accept(
     """
     require_job_id(job_id)
     job = SubmittedJob(text, format, tuple(variables.items()))
-    own_name = await _in_thread(job.accepted_name) if len(text) > LARGE else job.accepted_name()
+    own_name = await _in_thread(job.accepted_name)
     if not _writable(name or own_name):
         raise RequestError("the name of the job is no text that can be written: it has half a character")
     now = wall_clock()
@@ -245,7 +242,7 @@ async def _encrypt_config(_agent: Agent, request: Request, body: bytes) -> Any:
     """Encrypt a job's secrets as ``seatunnel --encrypt`` does."""
     text, format = job_of(request, body)
     name = FORMATS[format]
-    read, variables = partial(parse, text, name), Variables(environment={})
+    read, variables = partial(parse, text, name), Variables(environment={}, of_node=True)
     return await _in_thread(encrypted_job, read, name, variables)
 
 
