@@ -9,6 +9,7 @@ cursor. A process that is killed between the two changes nothing.
 import logging
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from attrs import evolve
@@ -23,6 +24,7 @@ from seatunnel_core.job.binding import differences
 from seatunnel_core.job.increment_state import PREFIX, IncrementState, record_id
 from seatunnel_core.job.manifest import Manifest
 from seatunnel_core.planning.plan import PlannedJob
+from seatunnel_core.spark.retrying import retried
 from seatunnel_core.work.window import Window
 from seatunnel_storage_api.discovery import open_storage
 from seatunnel_storage_api.errors import CheckpointStorageError, ManifestConflictError
@@ -194,7 +196,8 @@ class IncrementalRun:
         self._state = now
         windows = {}
         for source, reader in sources.items():
-            windows[source] = reader.window(now.cursor_of(source, reader.reads()))
+            cursor = now.cursor_of(source, reader.reads())
+            windows[source] = retried(partial(reader.window, cursor))
             reader.read_window(windows[source])
         self.notes = tuple(_note(source, each) for source, each in windows.items())
         return evolve(job, manifest=evolve(job.manifest, windows=windows, state_name=name))

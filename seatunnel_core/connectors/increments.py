@@ -100,6 +100,11 @@ class Incremental(ABC):
     def increment(self) -> Increment | None:
         """What the job says of increments; ``None`` where everything is to be read."""
 
+    @property
+    def increment_key(self) -> tuple[str, ...]:
+        """The columns that tell rows apart, as far as the options say it."""
+        return () if self.increment is None else self.increment.key
+
     @abstractmethod
     def reads(self) -> Mapping[str, str]:
         """Return what is read, and by which column, in words: a cursor means nothing for anything else.

@@ -166,7 +166,7 @@ class PythonFunctionSource(Source):
 
 def _identified(rows: pa.RecordBatch, columns: pa.Schema, place: tuple[str, str], first: int) -> pa.RecordBatch:
     """Return rows with their ids in front; ``first`` is the number of the first one in its split."""
-    ids = [row_id(*place, first + number) for number in range(rows.num_rows)]
+    ids = [row_id(*place, first + number, repr(row)) for number, row in enumerate(rows.to_pylist())]
     return pa.RecordBatch.from_arrays([pa.array(ids, pa.string()), *rows.columns], schema=columns)
 
 

@@ -40,6 +40,13 @@ REPLACE_PARTITIONS: Option[tuple[str, ...]] = Option(
     doc="With write_mode = replace: columns, such as day. Only those rows of the target are replaced whose values in "
     "these columns come in this run.",
 )
+PARTITIONS_COMPLETE = Option(
+    "partitions_arrive_complete",
+    BOOLEAN,
+    default=False,
+    doc="With replace_partitions behind a source with incremental: states that each partition of which a row arrives "
+    "arrives with all of its rows. Otherwise its other rows would be lost, and the job is rejected.",
+)
 KEEP_HISTORY = Option(
     "keep_history",
     BOOLEAN,
@@ -102,10 +109,16 @@ class WriteMode:
 
     def key_of(self, schema: TableSchema) -> tuple[str, ...]:
         """Return the key columns by which rows of a table are merged; empty for other modes."""
+        if schema.root is not None:
+            return ()
         return (self.key or schema.primary_key or schema.unique_key) if self.merges else ()
 
-    def check(self, schema: TableSchema) -> None:
+    def check(self, schema: TableSchema, *, replaces_children: bool = False) -> None:
         """Refuse a table that lacks a column of the key or of the partitions.
+
+        Args:
+            schema: The schema of the rows.
+            replaces_children: True if the sink replaces the rows of child tables with those that contain them.
 
         Raises:
             SinkError: The message names the option, the column and the columns that there are.
@@ -114,6 +127,9 @@ class WriteMode:
         if self.prunes:
             _require_single(WRITE_MODE.key, schema.columns.names, schema)
         if not self.merges:
+            return
+        if schema.root is not None:
+            self._check_children(schema, replaces_children)
             return
         key = self.key_of(schema)
         if not key:
@@ -128,6 +144,19 @@ class WriteMode:
             raise SinkError(
                 f"option 'keep_history': the rows of {schema.table} have a column {min(taken)!r} already; name others "
                 "in history_columns, or rename it before this sink"
+            )
+
+    def _check_children(self, schema: TableSchema, replaces: bool) -> None:
+        if self.history:
+            raise SinkError(
+                f"option 'keep_history': the rows of {schema.table} are elements of those of {schema.root}, of which "
+                "versions cannot be kept; write nesting = columns in the source, or leave keep_history out"
+            )
+        if not replaces:
+            raise SinkError(
+                f"option 'write_mode': the rows of {schema.table} are elements of those of {schema.root}, and this "
+                "sink does not replace them with those; write nesting = columns in the source, or choose DuckDB "
+                "or Jdbc"
             )
 
 
@@ -149,6 +178,8 @@ def write_mode_of(options: Options, *, default: str = "append") -> WriteMode:
         UsageError: Options contradict each other; the message says which one to leave out.
     """
     name = options[WRITE_MODE] or default
+    if options.get(PARTITIONS_COMPLETE.key) and not options.get(REPLACE_PARTITIONS.key):
+        raise UsageError("option 'partitions_arrive_complete': it belongs to replace_partitions; write that, too")
     for option, wanted in ((MERGE_KEY, "merge"), (KEEP_HISTORY, "merge"), (REPLACE_PARTITIONS, "replace")):
         if options.get(option.key) and name != wanted:
             raise UsageError(

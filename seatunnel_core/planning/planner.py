@@ -40,6 +40,7 @@ from seatunnel_core.planning.save_modes import refuse_lost_increments, refuse_mi
 from seatunnel_core.planning.write_modes import refuse_unfit_modes
 from seatunnel_core.registry.not_yet import PLANNED_OPTIONS
 from seatunnel_core.spark.bad_rows import OnBadRow
+from seatunnel_core.spark.retrying import retried
 from seatunnel_core.spark.starting.settings import SparkSettings, runs_on_this_machine
 from seatunnel_core.transforms.tables import transform_of, with_tables
 from seatunnel_core.transforms.transform import DataFrameTransform, Transform
@@ -53,6 +54,9 @@ __all__ = [
     "Registry",
     "plan_job",
 ]
+
+_PAUSES_S = (0.5,)
+"""The pauses between attempts of a look at a source, where a user waits for the answer."""
 
 
 class Registry(Protocol):
@@ -212,8 +216,8 @@ def _with_input(each: _Made, problems: Problems, *, look: bool, here: bool) -> _
         return each
     try:
         if look:
-            return evolve(each, schemas=each.plugin.planned_schemas())
-        each.plugin.require_input()
+            return evolve(each, schemas=retried(each.plugin.planned_schemas, _PAUSES_S))
+        retried(each.plugin.require_input, _PAUSES_S)
     except SourceError as error:
         if here:
             path = next((entry.position for entry in each.written if entry.key == "path"), each.node.position)

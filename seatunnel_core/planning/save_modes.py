@@ -1,15 +1,15 @@
 """Which sinks of a job share the target of a save mode, and whether one has acted there already (R4)."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from seatunnel_core.checkpoint.state.vertex_state import VertexStates
 from seatunnel_core.config.job_file import Kind
 from seatunnel_core.config.problem import Problems
 from seatunnel_core.connectors.increments import reads_in_increments
-from seatunnel_core.connectors.write_mode import WRITE_MODE
+from seatunnel_core.connectors.write_mode import PARTITIONS_COMPLETE, REPLACE_PARTITIONS, WRITE_MODE
 from seatunnel_core.job.manifest import Manifest
 from seatunnel_core.planning.guarantee import upstream
-from seatunnel_core.planning.plan import PlannedJob, PlannedPipeline, PlannedSink
+from seatunnel_core.planning.plan import PlannedJob, PlannedPipeline, PlannedSink, PlannedSource
 
 
 def refuse_mixed_modes(pipelines: tuple[PlannedPipeline, ...], problems: Problems) -> None:
@@ -38,15 +38,36 @@ def refuse_lost_increments(pipelines: tuple[PlannedPipeline, ...], problems: Pro
         for sink in pipeline.sinks:
             removes = _removes(sink)
             behind = upstream(pipeline, sink)
-            sources = [
-                each.name for each in pipeline.sources if each.name in behind and reads_in_increments(each.source)
-            ]
-            if removes and sources:
-                problems.error(
-                    f"the sink {sink.name!r} removes the rows of earlier jobs ({removes}), and its source "
-                    f"{sources[0]!r} reads only what came since those (incremental): the last increment would be all "
-                    "that is left. Leave out one of the two"
-                )
+            sources = [each for each in pipeline.sources if each.name in behind and reads_in_increments(each.source)]
+            if not (removes and sources):
+                continue
+            partitions = tuple(sink.sink.options.get(REPLACE_PARTITIONS.key) or ())
+            if partitions:
+                _refuse_partial(sink, partitions, sources, problems)
+                continue
+            problems.error(
+                f"the sink {sink.name!r} removes the rows of earlier jobs ({removes}), and its source "
+                f"{sources[0].name!r} reads only what came since those (incremental): the last increment would be all "
+                "that is left. Leave out one of the two"
+            )
+
+
+def _refuse_partial(
+    sink: PlannedSink, partitions: Sequence[str], sources: Sequence[PlannedSource], problems: Problems
+) -> None:
+    """Report partitions of which an increment may have only some rows, unless the job states that it has all."""
+    if sink.sink.options.get(PARTITIONS_COMPLETE.key):
+        return
+    for source in sources:
+        key = source.source.increment_key if reads_in_increments(source.source) else ()
+        if set(partitions) != set(key):
+            problems.error(
+                f"the sink {sink.name!r} replaces the partitions of ({', '.join(partitions)}) of which a row arrives, "
+                f"and its source {source.name!r} reads only rows that are new or changed (incremental): a partition "
+                "that arrives in part would lose its other rows. Write write_mode = merge; or replace_partitions = "
+                f"[{', '.join(key) or 'the columns of incremental.key'}], the key of the increment, so that each "
+                "partition is one row; or partitions_arrive_complete = true if a partition always arrives as a whole"
+            )
 
 
 def _removes(sink: PlannedSink) -> str:

@@ -44,6 +44,9 @@ class TableSchema:
     comment: str | None = None
     """What is said about the table, for people."""
 
+    root: str | None = None
+    """The table whose rows contain these as elements of their lists; ``None`` for rows of their own."""
+
     @property
     def unique_key(self) -> tuple[str, ...]:
         """Return the columns of the first key of kind ``UNIQUE_KEY``; empty when there is none."""

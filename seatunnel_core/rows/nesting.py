@@ -26,7 +26,7 @@ KEEP, COLUMNS, TABLES = "keep", "columns", "tables"
 _BETWEEN = "__"
 _ID_BYTES = 12
 
-_Column = tuple[str, pa.Array]
+_Column = tuple[pa.Field, pa.Array]
 
 
 def row_id(*place: object) -> str:
@@ -93,10 +93,10 @@ class Nesting:
         if self == Nesting():
             return (schema,)
         found: list[TableSchema] = []
-        columns = [(column.name, pa.array([], column.type)) for column in schema.columns]
+        columns = [(column, pa.array([], column.type)) for column in schema.columns]
         for table, rows in self._tables(schema.table, columns):
             _refuse_doubled(table, rows.schema.names)
-            keyed = schema if not found else TableSchema(table=table, columns=rows.schema)
+            keyed = schema if not found else TableSchema(table=table, columns=rows.schema, root=schema.table)
             names = tuple(map(self._name, keyed.primary_key))
             found.append(evolve(keyed, columns=rows.schema, primary_key=names, constraint_keys=()))
         _refuse_doubled("", [each.table for each in found])
@@ -107,27 +107,30 @@ class Nesting:
         if self == Nesting():
             yield batch
             return
-        columns = list(zip(batch.rows.schema.names, batch.rows.columns, strict=True))
+        columns = list(zip(batch.rows.schema, batch.rows.columns, strict=True))
         for table, rows in self._tables(batch.table, columns):
             if rows.num_rows:
                 yield evolve(batch, table=table, rows=rows, kinds=batch.kinds if table == batch.table else None)
 
     def _tables(self, table: str, columns: Sequence[_Column]) -> Iterator[tuple[str, pa.RecordBatch]]:
         """Yield the table of some columns, which begin with those of its keys, and its child tables."""
-        flat = [each for name, values in columns for each in self._flattened(name, values)]
-        lists = [(name, values) for name, values in flat if self.kind == TABLES and pa.types.is_list(values.type)]
-        own = [(name, values) for name, values in flat if not (self.kind == TABLES and pa.types.is_list(values.type))]
-        yield table, pa.RecordBatch.from_arrays([values for _, values in own], names=[name for name, _ in own])
-        ids = dict(own).get(ROW_ID)
-        for name, values in lists:
-            yield from self._tables(f"{table}{_BETWEEN}{name}", _child(name, values, ids))
+        flat = [each for column, values in columns for each in self._flattened(column, values)]
+        lists = [(column, values) for column, values in flat if self.kind == TABLES and pa.types.is_list(column.type)]
+        own = [
+            (column, values) for column, values in flat if not (self.kind == TABLES and pa.types.is_list(column.type))
+        ]
+        rows = pa.RecordBatch.from_arrays([values for _, values in own], schema=pa.schema([each for each, _ in own]))
+        yield table, rows
+        ids = rows.column(ROW_ID) if lists else None
+        for column, values in lists:
+            yield from self._tables(f"{table}{_BETWEEN}{column.name}", _child(column.name, values, ids))
 
-    def _flattened(self, name: str, values: pa.Array) -> Iterator[_Column]:
-        if self.kind == KEEP or not pa.types.is_struct(values.type):
-            yield self._name(name), values
+    def _flattened(self, column: pa.Field, values: pa.Array) -> Iterator[_Column]:
+        if self.kind == KEEP or not pa.types.is_struct(column.type):
+            yield column.with_name(self._name(column.name)), values
             return
-        for part, inner in zip(values.type, values.flatten(), strict=True):
-            yield from self._flattened(f"{name}{_BETWEEN}{part.name}", inner)
+        for part, inner in zip(column.type, values.flatten(), strict=True):
+            yield from self._flattened(part.with_name(f"{column.name}{_BETWEEN}{part.name}"), inner)
 
     def _name(self, name: str) -> str:
         return safe(name) if self.safe_names else name
@@ -140,14 +143,13 @@ def _child(name: str, lists: pa.Array, ids: pa.Array) -> list[_Column]:
     parent_ids = ids.take(pa.array(parents))
     own: list[Any] = [row_id(*each) for each in zip(parent_ids.to_pylist(), [name] * len(places), places, strict=True)]
     keys = [
-        (ROW_ID, pa.array(own, pa.string())),
-        (PARENT_ID, parent_ids),
-        (LIST_INDEX, pa.array(places, pa.int64())),
+        (pa.field(ROW_ID, pa.string()), pa.array(own, pa.string())),
+        (pa.field(PARENT_ID, pa.string()), parent_ids),
+        (pa.field(LIST_INDEX, pa.int64()), pa.array(places, pa.int64())),
     ]
     if not pa.types.is_struct(values.type):
-        return [*keys, (VALUE, values)]
-    parts = zip(values.type, values.flatten(), strict=True)
-    return [*keys, *((part.name, inner) for part, inner in parts)]
+        return [*keys, (lists.type.value_field.with_name(VALUE), values)]
+    return [*keys, *zip(values.type, values.flatten(), strict=True)]
 
 
 def _refuse_doubled(table: str, names: Sequence[str]) -> None:

@@ -55,6 +55,8 @@ def _freeze_schema(schema: TableSchema) -> dict[str, Any]:
         ]
     if schema.comment is not None:
         frozen["comment"] = schema.comment
+    if schema.root is not None:
+        frozen["root"] = schema.root
     return frozen
 
 
@@ -68,6 +70,7 @@ def _thaw_schema(document: Any) -> TableSchema:
         if "constraint_keys" in document
         else (),
         comment=stored.text(document, "comment") if "comment" in document else None,
+        root=stored.text(document, "root") if "root" in document else None,
     )
 
 

@@ -13,6 +13,7 @@ from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.runtime.acknowledging import Acknowledgements
 from seatunnel_core.runtime.enumeration import freeze, thaw
 from seatunnel_core.spark.plane import SparkPlane
+from seatunnel_core.spark.retrying import retried
 from seatunnel_core.work.split import Split
 from seatunnel_storage_api.storage import CheckpointStorage
 
@@ -44,7 +45,7 @@ class SourceIO:
     def discover(self, source_name: str) -> Sequence[Item]:
         """Return what tasks have to look into before the source can be enumerated."""
         source = self._source(source_name)
-        return source.source.discover(_planning(source))
+        return retried(lambda: source.source.discover(_planning(source)))
 
     def enumerate(self, source_name: str, attachment: str | None, items: Sequence[Item]) -> tuple[Enumeration, str]:
         """Return the frozen enumeration of a source, and the name of the attachment that holds it (R12).
@@ -61,7 +62,7 @@ class SourceIO:
         if isinstance(source.source, FrameSource):
             enumeration = _one_split(self.plane.source_schema(source.source))
         else:
-            enumeration = source.source.enumerate(inspected, planning)
+            enumeration = retried(lambda: source.source.enumerate(inspected, planning))
         self.upstream.enumerated(source_name, enumeration.splits)
         return enumeration, self.storage.store_attachment(self.job_id, freeze(enumeration))
 

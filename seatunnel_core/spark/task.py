@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from contextvars import Context
+from functools import partial
 from typing import Any
 
 from seatunnel_core.connectors.sink import Sink, SinkContext
@@ -21,6 +22,7 @@ from seatunnel_core.spark.failure import task_failure
 from seatunnel_core.spark.line import Line
 from seatunnel_core.spark.program import Program
 from seatunnel_core.spark.reports import Reports
+from seatunnel_core.spark.retrying import retried
 from seatunnel_core.spark.unit_run import UnitRun
 from seatunnel_core.spark.work import (
     InspectResult,
@@ -125,7 +127,7 @@ def run_unit(program: Program, attempt: UnitAttempt, task_attempt: int) -> UnitR
 def inspect_items(source: Source, items: Iterable[Item], planning: Planning) -> InspectResult:
     """Inspect some items of one source, in their order; an ``Exception`` becomes the result's failure."""
     try:
-        return InspectResult(items=tuple(source.inspect(item, planning) for item in items))
+        return InspectResult(items=tuple(retried(partial(source.inspect, item, planning)) for item in items))
     except Exception as error:
         return InspectResult(failure=task_failure(error, f"source {source.identifier}"))
 

@@ -1,9 +1,14 @@
 """Which failures are worth another try."""
 
+from collections.abc import Callable
+
 import pytest
 
+from seatunnel_core.checkpoint.vertices.limits import Limits
 from seatunnel_core.errors import PacketLostError, PlatformError, SeaTunnelError, SinkError, SourceError, UsageError
+from seatunnel_core.spark import retrying
 from seatunnel_core.spark.failure import kind_of
+from seatunnel_core.spark.retrying import PAUSES_S, retried
 from seatunnel_core.spark.spark_errors import lasts, lost_task
 from seatunnel_core.work.failure import FailureKind
 
@@ -83,3 +88,48 @@ def test_another_python_where_tasks_run_is_said_at_once(text: str) -> None:
     assert kind_of(found) is FailureKind.USAGE
     assert "the tasks run with Python 3.10 and the driver with Python 3.11" in str(found)
     assert "spark.pyspark.python" in str(found)
+
+
+@pytest.fixture
+def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    found: list[float] = []
+    monkeypatch.setattr(retrying.time, "sleep", found.append)
+    return found
+
+
+def failing(times: int, *, retryable: bool = True, cause: OSError | None = None) -> Callable[[], str]:
+    left = [times]
+
+    def request() -> str:
+        left[0] -= 1
+        if left[0] >= 0:
+            error = SourceError("answered 500")
+            error.retryable = retryable
+            raise error from cause
+        return "rows"
+
+    return request
+
+
+def test_a_failure_that_may_pass_is_waited_for(waits: list[float]) -> None:
+    assert retried(failing(3)) == "rows"
+    limits = Limits()
+    assert waits == [limits.pause_before_retry(number) / 1000 for number in range(1, limits.unit_retries + 1)]
+
+
+def test_one_failure_too_many_is_raised(waits: list[float]) -> None:
+    with pytest.raises(SourceError, match="answered 500"):
+        retried(failing(4))
+    assert waits == list(PAUSES_S)
+
+
+def test_a_listing_that_broke_off_is_repeated(waits: list[float]) -> None:
+    assert retried(failing(1, retryable=False, cause=ConnectionResetError(104, "reset"))) == "rows"
+    assert len(waits) == 1
+
+
+@pytest.mark.parametrize("cause", [None, FileNotFoundError(2, "gone"), PermissionError(13, "no")])
+def test_what_no_retry_can_help_is_raised_at_once(waits: list[float], cause: OSError | None) -> None:
+    with pytest.raises(SourceError):
+        retried(failing(1, retryable=False, cause=cause))
+    assert not waits

@@ -11,6 +11,7 @@ from seatunnel_core.connectors.write_mode import (
     HISTORY_COLUMNS,
     KEEP_HISTORY,
     MERGE_KEY,
+    PARTITIONS_COMPLETE,
     PRUNING_MODE,
     REPLACE_PARTITIONS,
 )
@@ -49,6 +50,7 @@ SINK_OPTIONS: tuple[Option[Any], ...] = (
     KEEP_HISTORY,
     HISTORY_COLUMNS,
     REPLACE_PARTITIONS,
+    PARTITIONS_COMPLETE,
     of_jdbc.SCHEMA_SAVE_MODE,
     TARGET_CONTRACT,
     DATA_SAVE_MODE,

@@ -23,7 +23,16 @@ from attrs import frozen
 from seatunnel_core import stored
 from seatunnel_core.connectors.duckdb.columns import literal, quoted
 from seatunnel_core.connectors.duckdb.database import Database, ask
-from seatunnel_core.connectors.duckdb.statements import Part, added, clashing, merged, replaced, versioned
+from seatunnel_core.connectors.duckdb.statements import (
+    Part,
+    added,
+    clashing,
+    family,
+    merged,
+    replaced,
+    staged_rows,
+    versioned,
+)
 from seatunnel_core.connectors.duckdb.table import columns_of, create, shown_key
 from seatunnel_core.connectors.filesystems.staged_name import committable_id, owner
 from seatunnel_core.connectors.jdbc.databases.table_path import TablePath
@@ -35,6 +44,7 @@ from seatunnel_core.connectors.staging.target import Target
 from seatunnel_core.connectors.write_mode import WriteMode
 from seatunnel_core.errors import CommitError, SinkError, StoredValueError
 from seatunnel_core.rows.batch import TableSchema
+from seatunnel_core.rows.nesting import ROW_ID
 from seatunnel_core.work.committable import Committable
 
 OWN = "seatunnel"
@@ -196,8 +206,7 @@ class Publishing:
                     "another job use the same id?"
                 )
             left = [committable for committable in committables if committable.id not in done]
-            for same in _alike([part for each in left for part in parts[each.id]]):
-                self._take_in(connection, same)
+            self._take_all_in(connection, [part for each in left for part in parts[each.id]])
             for each in left:
                 values = f"({self._key}, {literal(each.id)}, {self.context.epoch})"
                 connection.execute(f"INSERT INTO {OWN}.commits VALUES {values}")
@@ -205,10 +214,43 @@ class Publishing:
         for part in (part for each in parts.values() for part in each):
             self.staging.discard(part.epoch, part.name)
 
-    def _take_in(self, connection: Any, parts: Sequence[Part]) -> None:
+    def _take_all_in(self, connection: Any, parts: Sequence[Part]) -> None:
+        """Take files in; the children of merged rows are deleted before, and added behind these."""
+        families = {
+            part.path: family(connection, part.path, part.key) for part in parts if part.key and not self.mode.history
+        }
+        for path, of_path in families.items():
+            if of_path is not None:
+                staged = [staged_rows(same) for same in _alike([part for part in parts if part.path == path])]
+                for statement in of_path.replaced(staged):
+                    connection.execute(statement)
+        for same in _alike([part for part in parts if not part.root]):
+            self._take_in(connection, same)
+        for root in dict.fromkeys(part.root for part in parts if part.root):
+            self._add_children(connection, root, [part for part in parts if root in (part.root, part.path)])
+
+    def _add_children(self, connection: Any, root: TablePath, parts: Sequence[Part]) -> None:
+        of_root = [part for part in parts if part.path == root and ROW_ID in part.columns]
+        found = family(connection, root, of_root[0].key) if of_root else None
+        if found is None:
+            raise CommitError(
+                f"{self.who}: the children of rows of {'.'.join(root)} were staged, and it has no {ROW_ID}"
+            )
+        staged: dict[str, list[tuple[str, Sequence[str]]]] = {}
+        for same in _alike([part for part in parts if part.root == root]):
+            self._require_waiting(same)
+            staged.setdefault(same[0].path[-1].lower(), []).append((staged_rows(same), same[0].columns))
+        for statement in found.added(staged, [staged_rows(same) for same in _alike(of_root)]):
+            connection.execute(statement)
+
+    def _require_waiting(self, parts: Sequence[Part]) -> None:
+        """Raise an error if a staged file is gone."""
         for part in parts:
             if self.staging.waiting(part.epoch, part.name, again=False) is None:  # it raises what is wrong
                 raise AssertionError(part.name)
+
+    def _take_in(self, connection: Any, parts: Sequence[Part]) -> None:
+        self._require_waiting(parts)
         first = parts[0]
         if not first.key:
             table = quoted(OWN, self._collected(first.path)) if self.mode.collects else quoted(*first.path)
@@ -245,6 +287,7 @@ class Publishing:
                         path=path,
                         columns=tuple(stored.texts(part, "columns")),
                         key=tuple(stored.texts(part, "key")),
+                        root=tuple(stored.texts(part, "root")) if "root" in part else (),
                     )
                 )
         except StoredValueError as error:
@@ -280,9 +323,16 @@ class Publishing:
             statement = removal(partial(ask, connection), quoted(*path), quoted(*keys), list(map(quoted, names)))
             if statement is None:
                 raise no_key_matches(self.who, ".".join(path), names)
+            self._remove_children(connection, path, statement)
             ((removed,),) = ask(connection, statement)
             tell_removed("DuckDB", ".".join(path), removed)
         connection.execute(f"DROP TABLE {quoted(*keys)}")
+
+    def _remove_children(self, connection: Any, path: TablePath, removal: str) -> None:
+        """Remove the children of rows that a statement will remove."""
+        found = family(connection, path, ())
+        for statement in found.removed_with(removal) if found is not None else ():
+            connection.execute(statement)
 
     # -- sweeping -------------------------------------------------------------------------------------------------
 

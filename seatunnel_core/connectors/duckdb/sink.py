@@ -16,11 +16,12 @@ from seatunnel_core.connectors.duckdb.columns import quoted
 from seatunnel_core.connectors.duckdb.database import Database, ask, failed
 from seatunnel_core.connectors.duckdb.growth import grow
 from seatunnel_core.connectors.duckdb.publishing import OWN, Publishing
-from seatunnel_core.connectors.duckdb.table import TargetTable, columns_of, create, repeated_key, target_of
+from seatunnel_core.connectors.duckdb.table import TargetTable, columns_of, create, repeated_key, target_of, types_of
 from seatunnel_core.connectors.duckdb.writer import DuckDBWriter
 from seatunnel_core.connectors.growing import TARGET_CONTRACT
 from seatunnel_core.connectors.jdbc import options as of_jdbc
 from seatunnel_core.connectors.jdbc.databases.table_path import TablePath, parts_of
+from seatunnel_core.connectors.nested.child_tables import require_place
 from seatunnel_core.connectors.pruning import require_key
 from seatunnel_core.connectors.sink import Guarantee, SaveMode, SinkContext, WriterContext
 from seatunnel_core.connectors.sink_errors import named_errors
@@ -30,6 +31,7 @@ from seatunnel_core.connectors.write_mode import DECIDING, write_mode_of
 from seatunnel_core.connectors.written_options import written_options
 from seatunnel_core.errors import CommitError, SinkError, UsageError
 from seatunnel_core.rows.batch import TableSchema
+from seatunnel_core.rows.unknown import resolved
 from seatunnel_core.work.committable import Committable
 
 _log = logging.getLogger(__name__)
@@ -95,8 +97,10 @@ class DuckDBSink(AddingSink):
         return self.options[opt.DATA_SAVE_MODE], self.options[of_jdbc.SCHEMA_SAVE_MODE]
 
     def check_schema(self, schema: TableSchema) -> None:
-        self._path(schema)
-        self.mode.check(schema)
+        path = self._path(schema)
+        self.mode.check(schema, replaces_children=True)
+        if self.mode.merges and schema.root is not None:
+            require_place(schema, self._path(evolve(schema, table=schema.root)), path)
 
     # -- at the start ---------------------------------------------------------------------------------------------
 
@@ -131,6 +135,7 @@ class DuckDBSink(AddingSink):
         if self.mode.prunes:
             return self._ready_for_keys(connection, publishing, schema, path)
         there = bool(columns_of(connection, path))
+        contract, history = self.options[TARGET_CONTRACT], self.mode.history
         if self._of_driver.save_mode_left and there and self._acts and publishing.saved_now(connection, path):
             there = self._emptied(connection, path)
         if not there:
@@ -140,16 +145,28 @@ class DuckDBSink(AddingSink):
                     f"there is no table {'.'.join(path)} and schema_save_mode is {mode}; create it, or write "
                     "CREATE_SCHEMA_WHEN_NOT_EXIST"
                 )
-            create(connection, path, schema, key, self.mode.history)
+            made = resolved(schema.columns, None, grows=contract.adds, keys=key)
+            create(connection, path, evolve(schema, columns=made.columns), key, history)
             if self._of_driver.save_mode_left and self._acts:
                 publishing.saved_now(connection, path)
         elif self._of_driver.save_mode_left and self.mode.appends:
             self._note_rows(connection, path, schema)
-        contract, history = self.options[TARGET_CONTRACT], self.mode.history
+        found = resolved(schema.columns, types_of(connection, path, schema.columns.names))
+        schema = evolve(schema, columns=found.columns)
         for told in grow(connection, path, schema, key, contract) if there else ():
             _log.warning("the sink DuckDB: the table %s %s", ".".join(path), told)
-        target = target_of(connection, path, schema, key, contract, history)
-        if history and ask(connection, f"SELECT 1 FROM {quoted(*path)} WHERE {quoted(history[2])} IS NULL LIMIT 1"):
+        target = target_of(connection, path, schema, key, contract, history, found.without_values)
+        if self.mode.merges and schema.root is not None:
+            target = evolve(target, root=self._path(evolve(schema, table=schema.root)))
+        self._require_one_version(connection, target)
+        if self.mode.replaces:
+            publishing.collect_for(connection, path)
+        return target
+
+    def _require_one_version(self, connection: Any, target: TargetTable) -> None:
+        """Reject a table of which a key has several rows, or of which it is not known which version is current."""
+        history, table = self.mode.history, quoted(*target.path)
+        if history and ask(connection, f"SELECT 1 FROM {table} WHERE {quoted(history[2])} IS NULL LIMIT 1"):
             raise SinkError(
                 f"the table {target.named} has rows of which {history[2]} is null, so that it is not known which "
                 "version is the current one; fill it with true or false"
@@ -159,9 +176,6 @@ class DuckDBSink(AddingSink):
                 f"the table {target.named} has several rows with {repeated}, so that it is not known which one a merge "
                 "should replace; remove them, or choose another merge_key"
             )
-        if self.mode.replaces:
-            publishing.collect_for(connection, path)
-        return target
 
     def _ready_for_keys(
         self, connection: Any, publishing: Publishing, schema: TableSchema, path: TablePath

@@ -1,12 +1,16 @@
 """The statements that take staged files into a table."""
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from attrs import frozen
 
 from seatunnel_core.connectors.duckdb.columns import literal, quoted
+from seatunnel_core.connectors.duckdb.database import ask
 from seatunnel_core.connectors.duckdb.table import KIND, NUMBER
 from seatunnel_core.connectors.jdbc.databases.table_path import TablePath
+from seatunnel_core.connectors.nested.child_tables import BETWEEN, Family, in_order, is_child
+from seatunnel_core.rows.nesting import ROW_ID
 
 _FILE = "seatunnel_file"
 
@@ -28,6 +32,8 @@ class Part:
 
     columns: tuple[str, ...]
     key: tuple[str, ...]
+    root: TablePath = ()
+    """The table that contains the rows as elements of lists, where they are replaced with its rows."""
 
 
 def added(table: str, parts: Sequence[Part]) -> str:
@@ -93,6 +99,27 @@ def _last(parts: Sequence[Part]) -> str:
     order = f"list_position({_files(parts)}, {_FILE}) DESC, {NUMBER} DESC"
     ranked = f"SELECT *, row_number() OVER (PARTITION BY {_listed(parts[0].key)} ORDER BY {order}) AS seatunnel_last"
     return f"SELECT * FROM ({ranked} FROM {_read(parts)}) WHERE seatunnel_last = 1"
+
+
+def family(connection: Any, path: TablePath, key: Sequence[str]) -> Family | None:
+    """Return the table of merged rows and its child tables; ``None`` if it has none."""
+    schema, name = path
+    asked = (
+        "SELECT table_name, list(lower(column_name)) FROM duckdb_columns() WHERE database_name = current_database() "
+        f"AND lower(schema_name) = lower({literal(schema)}) AND (lower(table_name) = lower({literal(name)}) OR "
+        f"starts_with(lower(table_name), lower({literal(name + BETWEEN)}))) GROUP BY table_name"
+    )
+    columns = {found.lower(): names for found, names in ask(connection, asked)}
+    children = in_order(found for found, names in columns.items() if found != name.lower() and is_child(names))
+    if not children or ROW_ID not in columns.get(name.lower(), ()):
+        return None
+    paths = tuple((child, quoted(schema, child)) for child in children)
+    return Family(root=quoted(*path), children=paths, key=tuple(key), quoted=quoted)
+
+
+def staged_rows(parts: Sequence[Part]) -> str:
+    """Return what stands behind FROM for the rows of files with the same columns."""
+    return f"{_read(parts)} AS"
 
 
 def clashing(parts: Sequence[Part]) -> str:

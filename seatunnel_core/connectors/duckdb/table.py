@@ -55,6 +55,12 @@ class TargetTable:
     key: tuple[str, ...] = ()
     """The columns of the table by which rows are merged; empty where they are added."""
 
+    root: TablePath = ()
+    """The table of the rows that contain these, where they are replaced with those."""
+
+    without_values: tuple[str, ...] = field(default=(), repr=False)
+    """Columns of the rows that must have no value, as in ``rows.unknown.Resolved``."""
+
     @property
     def named(self) -> str:
         """The name of the table in messages."""
@@ -85,6 +91,34 @@ def columns_of(connection: Any, path: TablePath) -> list[Column]:
     ]
 
 
+def types_of(connection: Any, path: TablePath, names: Sequence[str]) -> dict[str, pa.DataType | None]:
+    """Return the types of the columns of a table for rows with these names; ``None`` for types that are not staged."""
+    by_name = {column.name.lower(): column.declared for column in columns_of(connection, path)}
+    known = {column.name.lower(): column.type for column in _arrow_columns(connection, path)}
+    return {
+        name: _staged_as(connection, known[name.lower()], by_name[name.lower()])
+        for name in names
+        if name.lower() in by_name
+    }
+
+
+def _arrow_columns(connection: Any, path: TablePath) -> pa.Schema:
+    return connection.sql(f"SELECT * FROM {quoted(*path)} LIMIT 0").to_arrow_table().schema
+
+
+def _staged_as(connection: Any, kind: pa.DataType, declared: str) -> pa.DataType | None:
+    """Return the type in which values of a column are staged; ``None`` if DuckDB would read it as another one."""
+    try:
+        found = stored_type(kind)
+    except TypeError:
+        return None
+    return found if _declared(connection, found) == declared else None
+
+
+def _declared(connection: Any, kind: pa.DataType) -> Any:
+    return ask(connection, f"SELECT typeof(CAST(NULL AS {declared_type(kind)}))")[0][0]
+
+
 def create(
     connection: Any, path: TablePath, schema: TableSchema, key: Sequence[str], history: Sequence[str] = ()
 ) -> None:
@@ -113,8 +147,11 @@ def target_of(
     key: Sequence[str],
     contract: TargetContract,
     history: Sequence[str] = (),
+    without_values: Sequence[str] = (),
 ) -> TargetTable:
     """Return the target for rows that go into a table that exists, and has grown as the contract allows.
+
+    Of the columns ``without_values``, those of the rows go into columns of any type.
 
     Raises:
         SinkError: The table lacks a column of the rows, has one of a type that does not fit, or requires one that the
@@ -133,7 +170,8 @@ def target_of(
             )
         if column.name in fields or column.name.lower() in (KIND, NUMBER):
             raise SinkError(f"two columns of the rows of {schema.table} go into {column.name!r} of {named}")
-        kind = _fitting(connection, named, schema, have, column, contract)
+        blank = have.name in without_values
+        kind = have.type if blank else _fitting(connection, named, schema, have, column, contract)
         fields[column.name] = pa.field(column.name, kind, nullable=column.nullable)
     if history:
         _require_history(connection, path, table, fields, history)
@@ -147,6 +185,7 @@ def target_of(
         columns=pa.schema(list(fields.values())),
         given=tuple(schema.columns.names),
         key=tuple(by_name[name.lower()].name for name in key),
+        without_values=tuple(without_values),
     )
 
 
@@ -197,8 +236,7 @@ def _fitting(
 ) -> pa.DataType:
     """Return the type in which a column is staged; raise ``SinkError`` where the table has one that does not fit."""
     come = stored(schema, have)
-    asked = f"SELECT typeof(CAST(NULL AS {declared_type(come)}))"
-    if ask(connection, asked)[0][0] == column.declared:
+    if _declared(connection, come) == column.declared:
         return come
     want = arrow_type(column.declared)
     new = None if want is None else wider(want, come)

@@ -19,6 +19,7 @@ from seatunnel_core.errors import RowError, SinkError
 from seatunnel_core.rows.batch import Batch
 from seatunnel_core.rows.extent import shown
 from seatunnel_core.rows.kind import RowKind
+from seatunnel_core.rows.unknown import filled, require_no_values
 
 _STYLE = {"path": "/", "file_format_type": "parquet", "compress_codec": "zstd"}
 
@@ -61,6 +62,7 @@ class DuckDBWriter(SinkWriter):
                 f"{self._staging.who}: {batch.table} has updated or deleted rows, and rows are only added here; write "
                 "write_mode = merge, or choose the rows with the transform FilterRowKind"
             )
+        require_no_values(batch.rows, target.without_values, f"{self._staging.who}: {batch.table}")
         rows = self._fitted(batch, target)
         try:
             file = self._file(target)
@@ -85,6 +87,7 @@ class DuckDBWriter(SinkWriter):
                 "columns": file.target.columns.names,
                 "key": list(file.target.key),
                 "file": file.name,
+                **({"root": list(file.target.root)} if file.target.root else {}),
             }
             for file in self._open.values()
         ]
@@ -148,7 +151,7 @@ def _exactly(values: pa.Array, kind: pa.DataType) -> pa.Array:
     """Cast values; raise an error where a value would change."""
     if of.is_integer(values.type) and of.is_decimal(kind):
         values = values.cast(pa.decimal128(38, min(kind.scale, 18)))  # Arrow asks for room for all of 64 bits
-    return values.cast(kind)
+    return filled(values, kind)
 
 
 def _numbered(rows: pa.RecordBatch, batch: Batch, file: _Open) -> pa.RecordBatch:

@@ -15,6 +15,7 @@ from attrs import field, frozen
 from seatunnel_core.connectors.http.connection import Connection
 from seatunnel_core.connectors.http.failures import ErrorsExplained
 from seatunnel_core.connectors.http.request import Request, same_host
+from seatunnel_core.connectors.http.retry_after import retry_kind
 from seatunnel_core.errors import ConnectorError, SourceError
 
 if TYPE_CHECKING:
@@ -239,10 +240,8 @@ class Client:
         return self._session
 
     def _retry(self) -> Any:
-        from urllib3.util import Retry
-
         connection = self._connection
-        return Retry(
+        return retry_kind()(
             total=connection.retries,
             status_forcelist=_REPEATED,
             allowed_methods=None,  # a source only reads, and a sink sends at least once

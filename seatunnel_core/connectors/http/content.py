@@ -2,6 +2,7 @@
 
 import json
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -33,6 +34,9 @@ from seatunnel_core.rows.schema_block import described_table, table_schema
 from seatunnel_core.rows.values import row_converter
 
 BATCH_ROWS = 16_384
+LEFT_OUT = object()
+"""Stands among the elements of a page for one that is left out, so that the others keep their numbers."""
+
 CONTENT = pa.schema([("content", pa.string())])
 FILE = pa.schema([("data", pa.binary()), ("relativePath", pa.string()), ("partIndex", pa.int64())])
 """The columns of the file format ``binary``, so that file sinks can put the pieces together again."""
@@ -86,7 +90,7 @@ class Content:
         columns = FILE if format == "binary" else CONTENT
         content = cls(
             format=format,
-            schema=declared or described_table(block, columns),
+            schema=declared or described_table(block, columns if sample is None else None),
             has_columns=declared is not None or sample is not None,
             sample=sample,
             contract=options[SCHEMA_CONTRACT],
@@ -209,13 +213,15 @@ class Content:
         for start in range(0, len(elements), BATCH_ROWS):
             rows = []
             for number, element in enumerate(elements[start : start + BATCH_ROWS], start + 1):
+                if element is LEFT_OUT:
+                    continue
                 place = f"{where}, row {number}"
                 if not isinstance(element, dict):
                     context.skip(RowError(f"{place}: expected a JSON object {{…}}, found {keys_of(element)}"))
                     continue
                 try:
                     row = convert(element, place)
-                    rows.append({ROW_ID: row_id(place), **row} if identified else row)
+                    rows.append({ROW_ID: row_id(place, repr(element)), **row} if identified else row)
                 except ValueError as error:
                     context.skip(RowError(f"{place}, {error}"))
                 except DiscardedRowError as discarded:
@@ -237,9 +243,9 @@ class Content:
         """What the columns are inferred from, for messages."""
         return f"first {self.sample:,} rows"
 
-    def shape(self, pages: Iterable[Sequence[Any]]) -> Shape:
-        """Return the shape of the first rows in the elements of some pages, as many as are looked at."""
-        shape, left = Shape(), self.sample or 0
+    def shape(self, pages: Iterable[Sequence[Any]], *, every: bool = False) -> Shape:
+        """Return the shape of the rows in the elements of some pages: of the first ones, or of every one."""
+        shape, left = Shape(), sys.maxsize if every else self.sample or 0
         for page in pages:
             some = [exact(element) for element in page if isinstance(element, dict)][:left]
             shape.see(some, self.levels + 1)
@@ -252,8 +258,14 @@ class Content:
         """Return the content of rows with these columns.
 
         Raises:
-            UsageError: A column has the name of the row's id.
+            UsageError: A column has the name of the row's id, or a key names a column that the rows lack.
         """
+        lacking = [name for name in self.schema.primary_key if name not in columns.names]
+        if lacking and columns.names:
+            raise UsageError(
+                f"option 'schema': primaryKey names {lacking[0]!r}, and the {self.looked_at} have no such field; they "
+                f"have {', '.join(columns.names)}"
+            )
         try:
             return evolve(self, schema=evolve(self.schema, columns=self.nesting.identified(columns)))
         except ValueError as error:

@@ -5,7 +5,7 @@ the largest value and the rows at the border, and when it is read. All pages of 
 between the two, or between two attempts, each version of a row belongs to one job.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from functools import lru_cache
@@ -61,9 +61,13 @@ class RowIncrements:
         Raises:
             SourceError: A row has no value in the column, or one in the future; or too many rows lie at the border.
         """
+        return self.window_of(map(self._marked, pages), after)
+
+    def window_of(self, pages: Iterable[Iterable[tuple[Any, str]]], after: Cursor | None) -> Window:
+        """Return the window as ``window`` does, from the value and the digest of each row."""
         last, zone, missing = self._bounds.last((), after), dict[str, Any](), 0
         for rows in pages:
-            for value, mark in self._marked(rows):
+            for value, mark in rows:
                 if value is None:
                     missing += 1
                     continue
@@ -95,8 +99,14 @@ class RowIncrements:
             before: The digests of all rows that it has; those of ``rows`` are added.
             context: Gets to know rows that came twice, such as those that moved to the next page meanwhile.
         """
+        return rows.filter(pa.array(self.chosen(self._marked(rows), window, before, context), pa.bool_()))
+
+    def chosen(
+        self, rows: Iterable[tuple[Any, str]], window: Window, before: set[str], context: ReadContext
+    ) -> list[bool]:
+        """Return whether a job delivers each row, from its value and its digest; otherwise as ``kept``."""
         chosen = []
-        for number, (value, mark) in enumerate(self._marked(rows), 1):
+        for number, (value, mark) in enumerate(rows, 1):
             has = value is not None and self._bounds.has(value, mark, window)
             if has and mark in before:
                 context.leave_out(
@@ -105,7 +115,7 @@ class RowIncrements:
             chosen.append(has and mark not in before)
             if has:
                 before.add(mark)
-        return rows.filter(pa.array(chosen, pa.bool_()))
+        return chosen
 
     @property
     def _bounds(self) -> Bounds:
@@ -193,6 +203,28 @@ class RowIncrements:
             _ = self.increment.lag_ms
 
 
+def key_of_increment(increment: Increment, content: Content, paging: Paging | None) -> tuple[str, ...]:
+    """Return the columns that tell the rows of a service apart.
+
+    Raises:
+        UsageError: The options do not go together.
+    """
+    _refuse_others(content, paging)
+    key = increment.key or content.schema.primary_key
+    if not key:
+        raise UsageError(
+            "option 'incremental': schema has no primaryKey by which rows at the border of an increment could be told "
+            "apart. Write key, as in incremental { key = [id] }"
+        )
+    return tuple(key)
+
+
+def read_by(increment: Increment, content: Content, request: Request, key: Sequence[str]) -> dict[str, str]:
+    """Return what a cursor belongs to: ``Window.reads``."""
+    path = {} if content.path is None else {"content_field": content.path}
+    return {"source": "Http", "url": request.shown, **path, "column": increment.column, "key": ", ".join(key)}
+
+
 def row_increments(increment: Increment, content: Content, paging: Paging | None, request: Request) -> RowIncrements:
     """Return how the rows of a service are read in increments.
 
@@ -200,14 +232,7 @@ def row_increments(increment: Increment, content: Content, paging: Paging | None
         UsageError: The options do not go together.
         SourceError: ``start`` or ``lag`` do not go with the column.
     """
-    _refuse_others(content, paging)
-    columns = content.schema.columns
-    key = increment.key or content.schema.primary_key
-    if not key:
-        raise UsageError(
-            "option 'incremental': schema has no primaryKey by which rows at the border of an increment could be told "
-            "apart. Write key, as in incremental { key = [id] }"
-        )
+    columns, key = content.schema.columns, key_of_increment(increment, content, paging)
     for name in (increment.column, *key):
         if name not in columns.names:
             raise UsageError(f"option 'incremental': schema has no column {name!r}; it has {', '.join(columns.names)}")
@@ -217,23 +242,17 @@ def row_increments(increment: Increment, content: Content, paging: Paging | None
             f"option 'incremental': {increment.column!r} is a {type_name(arrow)}, whose values cannot be compared "
             "exactly. Write a column of whole numbers, decimals, dates, timestamps or texts"
         )
-    path = {} if content.path is None else {"content_field": content.path}
-    reads = {"source": "Http", "url": request.shown, **path, "column": increment.column, "key": ", ".join(key)}
-    found = RowIncrements(increment=increment, arrow=arrow, key=tuple(key), shown=request.shown, reads=reads)
+    reads = read_by(increment, content, request, key)
+    found = RowIncrements(increment=increment, arrow=arrow, key=key, shown=request.shown, reads=reads)
     found.require_values()
     return found
 
 
 def _refuse_others(content: Content, paging: Paging | None) -> None:
-    if not content.has_columns or content.sample is not None:
+    if not content.has_columns:
         raise UsageError(
             "option 'incremental': the column and the key need types: write schema, as in schema { fields { id = "
-            "bigint, updated_at = timestamp_tz } }"
-        )
-    if content.nesting.identifies:
-        raise UsageError(
-            "option 'incremental': with nesting = tables the ids of rows are their places in the answers, which are "
-            "the same in each increment; write nesting = columns"
+            "bigint, updated_at = timestamp_tz } }, or schema_sample = 1000 to have the columns inferred"
         )
     if paging is not None and paging.last:
         raise UsageError(

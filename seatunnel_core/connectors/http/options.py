@@ -20,7 +20,7 @@ from seatunnel_core.connectors.increments import incremental_option
 from seatunnel_core.connectors.schema_options import INFERENCE
 from seatunnel_core.connectors.tables import tables_option
 
-PAGE_NUMBER, CURSOR = "PageNumber", "Cursor"
+PAGE_NUMBER, CURSOR, LINK = "PageNumber", "Cursor", "Link"
 
 URL = Option("url", STRING, required=True, secret=True, doc="Where the requests go, with http:// or https://.")
 HEADERS = Option("headers", MAP, secret=True, doc="Headers of each request.")
@@ -31,7 +31,7 @@ RETRY = Option(
     within(0, 100),
     default=3,
     doc="How often a request is repeated that was not answered, or with 429, 502, 503 or 504. When the service says "
-    "how long to wait (Retry-After), that is kept to, for five minutes at most.",
+    "how long to wait (Retry-After: seconds or a date), that is kept to, for five minutes at most.",
 )
 BACKOFF = Option(
     "retry_backoff_multiplier_ms",
@@ -139,13 +139,25 @@ PAGE_ROWS = Option(
     doc="A page with fewer rows is the last one, where total_page_size is not known. Without it, one without rows is.",
 )
 START_PAGE = Option("start_page_number", within(0, 10**9), default=1, doc="The number of the first page.")
-PAGE_TYPE = Option("page_type", ENUM(PAGE_NUMBER, CURSOR), default=PAGE_NUMBER, doc="How pages are asked for.")
+PAGE_TYPE = Option(
+    "page_type",
+    ENUM(PAGE_NUMBER, CURSOR, LINK),
+    default=PAGE_NUMBER,
+    doc="How pages are requested: by number, by the cursor in the previous answer, or by the address with rel=next in "
+    "its header Link.",
+)
+HAS_MORE = Option(
+    "has_more_response_field",
+    STRING,
+    doc="A JSONPath to a flag in an answer that is true if pages follow. It decides alone where pages by number end, "
+    "and ends pages by cursor, too.",
+)
 CURSOR_FIELD = Option(
     "cursor_field",
     STRING,
     default="cursor",
-    doc="What the cursor is called in the request. Without it, a cursor that is a whole url of the same host is asked "
-    "for as it is.",
+    doc="Name of the cursor in the request. Without it, a cursor that is an address of the same host is requested as "
+    "it is: a url, or one relative to the page that contains it, such as /x?after=2 or ?after=2.",
 )
 CURSOR_RESPONSE = Option(
     "cursor_response_field",
@@ -170,6 +182,7 @@ PAGEING = Option(
         PAGE_TYPE,
         CURSOR_FIELD,
         CURSOR_RESPONSE,
+        HAS_MORE,
         PLACEHOLDER,
     ),
     aliases=("paging",),

@@ -2,16 +2,15 @@
 
 from collections.abc import Sequence
 from typing import Any
-from urllib.parse import urlsplit
 
-from attrs import evolve, frozen
+from attrs import frozen
 
 from seatunnel_core.config.option import Options
 from seatunnel_core.connectors.http import options as opt
 from seatunnel_core.connectors.http.content import checked_path
-from seatunnel_core.connectors.http.request import Request, same_host
+from seatunnel_core.connectors.http.request import Request
 from seatunnel_core.connectors.source import Planning
-from seatunnel_core.errors import SourceError, UsageError
+from seatunnel_core.errors import UsageError
 from seatunnel_core.rows.json_document import found
 
 _SPLITS_PER_TASK = 16
@@ -35,7 +34,13 @@ class Paging:
 
     cursor_path: str
     follows: bool
-    """Whether a cursor that is a url is requested as it is."""
+    """Whether a cursor that is an address is requested as it is."""
+
+    by_link: bool = False
+    """Whether the address of the next page is in the header ``Link``."""
+
+    more_path: str = ""
+    """The JSONPath to the flag that says whether pages follow; empty without one."""
 
     placeholder: bool
     as_param: bool
@@ -53,12 +58,15 @@ class Paging:
         if not blocks:
             return None
         (block,) = blocks
-        by_cursor = block[opt.PAGE_TYPE] == opt.CURSOR
-        path = block[opt.CURSOR_RESPONSE] or ""
-        if by_cursor and not path:
+        by_link = block[opt.PAGE_TYPE] == opt.LINK
+        by_cursor = by_link or block[opt.PAGE_TYPE] == opt.CURSOR
+        path, more = block[opt.CURSOR_RESPONSE] or "", block[opt.HAS_MORE] or ""
+        if by_cursor and not by_link and not path:
             raise UsageError("option 'pageing': cursor_response_field is missing, the JSONPath to the next cursor")
-        if path:
-            checked_path("pageing", path)
+        for each in filter(None, (path, more)):
+            checked_path("pageing", each)
+        if more and block[opt.TOTAL_PAGES]:
+            raise UsageError("option 'pageing': total_page_size and has_more_response_field both say where pages end")
         start, last = block[opt.START_PAGE], block[opt.TOTAL_PAGES]
         if last and last < start:
             raise UsageError(f"option 'pageing': total_page_size = {last} is before start_page_number = {start}")
@@ -70,6 +78,8 @@ class Paging:
             rows=block[opt.PAGE_ROWS],
             cursor_path=path,
             follows=by_cursor and not block.is_set(opt.CURSOR_FIELD),
+            by_link=by_link,
+            more_path=more,
             placeholder=block[opt.PLACEHOLDER],
             as_param=options[opt.KEEP_PAGE],
         )
@@ -88,15 +98,7 @@ class Paging:
         Args:
             request: The request of the job.
             value: The number of the page or its cursor; ``None`` for the first page with a cursor.
-
-        Raises:
-            SourceError: The cursor is a url of another host.
         """
-        if self.follows and value is not None and value.startswith(("http://", "https://")):
-            if not same_host(request.url, value):
-                host = urlsplit(value).hostname
-                raise SourceError(f"{request.shown}: the next page is on another host, {host}, which is not asked")
-            return evolve(request, url=value, params={})
         if self.as_param:
             return request.with_param(self.name, value)
         if self.placeholder:
@@ -112,6 +114,13 @@ class Paging:
         if planning.rows_per_second:
             each = min(each, max(1, planning.rows_per_second // (self.rows or GUESSED_ROWS)))
         return [(first, min(first + each - 1, self.last)) for first in range(self.start, self.last + 1, each)]
+
+    def says_more(self, documents: Sequence[Any]) -> bool | None:
+        """Return whether an answer says that pages follow; ``None`` if it has no such flag."""
+        values = [value for document in documents for value in found(self.more_path, document)]
+        if not values or values[0] is None:
+            return None
+        return str(values[0]).strip().lower() not in ("false", "0", "no", "")
 
     def is_last(self, rows: int) -> bool:
         """Return whether a page with this number of rows is the last one, where the number of pages is not known."""

@@ -6,10 +6,10 @@ first page if the method is GET, so that wrong hosts, paths, tokens, certificate
 
 import logging
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import PurePosixPath
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 from urllib.parse import unquote, urlsplit
 
 import pyarrow as pa
@@ -21,9 +21,11 @@ from seatunnel_core.connectors.http import options as opt
 from seatunnel_core.connectors.http.client import MODULES, Answer, Client
 from seatunnel_core.connectors.http.connection import Connection
 from seatunnel_core.connectors.http.content import FILE, Content
-from seatunnel_core.connectors.http.increments import RowIncrements, row_increments
+from seatunnel_core.connectors.http.increments import RowIncrements, key_of_increment, read_by, row_increments
+from seatunnel_core.connectors.http.inferred_increments import InferredIncrements
 from seatunnel_core.connectors.http.paging import GUESSED_ROWS, Paging
 from seatunnel_core.connectors.http.request import Request, checked_url
+from seatunnel_core.connectors.http.walking import Page, T, Walk
 from seatunnel_core.connectors.increments import Increment, OptionIncrements
 from seatunnel_core.connectors.source import Enumeration, Item, Planning, PollResult, ReadContext, Source
 from seatunnel_core.errors import SourceError, UsageError
@@ -41,17 +43,13 @@ _PAGES_KEEP = (
     "Not so for rows that move from page to page while they are read: ask for an order that keeps, such as that of the "
     "column of incremental"
 )
-T = TypeVar("T")
-_Page = Callable[[Answer, str], tuple[int, Iterator[T]]]
-"""Takes an answer and its place, and returns the number of rows in it, and what is made of them."""
-
 _log = logging.getLogger(__name__)
 
 _ROW_BYTES = 200
 """The estimated size of a row. The weight of a split only influences how splits are packed into units."""
 
 
-class HttpSource(Source, OptionIncrements[RowIncrements]):
+class HttpSource(Source, OptionIncrements[RowIncrements | InferredIncrements]):
     """Pages are read in parallel if their number is known, else as one split; a streaming job requests all repeatedly.
 
     So a failure of a task repeats all pages where they are one split.
@@ -87,15 +85,24 @@ class HttpSource(Source, OptionIncrements[RowIncrements]):
         if self._paging is not None:
             self._paging.check(request)
         increment: Increment | None = options.get(opt.INCREMENTAL.key)
-        self._increments = (
-            None if increment is None else row_increments(increment, self._content, self._paging, request)
-        )
+        self._increments = None if increment is None else self._read_by(increment, request)
+        self._looked: Shape | None = None
+        """The shape of all rows that were looked at when this process planned the window of inferred columns."""
+
         self._window: Window | None = None
         self._asked_from: str | None = None
         says = options.is_set(opt.REPLAYABLE)
         self.replayable = bool(options[opt.REPLAYABLE]) if says else increment is not None  # type: ignore[misc]
         if increment is not None and self.replayable:
             self.caveat = _PAGES_KEEP
+
+    def _read_by(self, increment: Increment, request: Request) -> RowIncrements | InferredIncrements:
+        content = self._content
+        if content.sample is None:
+            return row_increments(increment, content, self._paging, request)
+        key = key_of_increment(increment, content, self._paging)
+        reads = read_by(increment, content, request, key)
+        return InferredIncrements(increment=increment, key=key, shown=request.shown, reads=reads, levels=content.levels)
 
     def _written(self) -> Request:
         """Return the request as the options describe it."""
@@ -160,21 +167,23 @@ class HttpSource(Source, OptionIncrements[RowIncrements]):
         return []
 
     def discover(self, planning: Planning) -> Sequence[Item]:
-        return ({},) if self._content.sample is not None else ()
+        is_known = self._looked is not None or (self._window is not None and self._window.upto is None)
+        return ({},) if self._content.sample is not None and not is_known else ()
 
     def inspect(self, item: Item, planning: Planning) -> Item:
         bodies = self._bodies(planning)
         every = {"first": bodies[0]["first"], "last": bodies[-1]["last"]}
         with self._client() as client:
-            return {"shape": self._content.shape(self._pages(client, every, self._elements)).body()}
+            pages = self._pages(client, every, self._elements)
+            return {"shape": self._content.shape(pages, every=self._increments is not None).body()}
 
     def enumerate(self, inspected: Sequence[Item], planning: Planning) -> Enumeration:
         if self._window is not None and self._window.upto is None:
-            return Enumeration(schemas=self._content.schemas, splits=())
+            return Enumeration(schemas=() if self._content.sample is not None else self._content.schemas, splits=())
         polls: Sequence[Item] = [{}] if self.bounded else inspected
         content, columns = self._content, {}
         if content.sample is not None:
-            found = Shape.of(stored.below(inspected[0], "shape")).columns()
+            found = (self._looked or Shape.of(stored.below(inspected[0], "shape"))).columns()
             content, columns = content.with_columns(found), {"columns": schema_to_text(found)}
             if not found.names:
                 _log.warning("%s has no row with a field, so there are no rows", self._written().shown)
@@ -199,16 +208,23 @@ class HttpSource(Source, OptionIncrements[RowIncrements]):
 
     # -- increments -----------------------------------------------------------------------------------------------
 
+    @property
+    def increment_key(self) -> tuple[str, ...]:
+        return () if self._increments is None else self._increments.key
+
     def window(self, after: Cursor | None) -> Window:
         increments = self._asked_increments()
         self._asked_from = increments.asked_from(after)
         context = _Looking(fails=self.options[opt.BAD_ROWS] != "SKIP")
 
         def page(answer: Answer, where: str) -> tuple[int, Iterator[pa.RecordBatch]]:
-            return self._page(self._content, answer, where, context)
+            return self._page(self._content, answer, where, context, set())
 
         (body,) = self._bodies(Planning(parallelism=1))
         with self._client() as client:
+            if isinstance(increments, InferredIncrements):
+                window, self._looked = increments.window(self._pages(client, body, self._elements), after)
+                return window
             return increments.window(self._pages(client, body, page), after)
 
     def read_window(self, window: Window) -> None:
@@ -217,7 +233,7 @@ class HttpSource(Source, OptionIncrements[RowIncrements]):
 
     def _kept(self, pages: Iterator[pa.RecordBatch], context: ReadContext) -> Iterator[pa.RecordBatch]:
         """Yield the rows of the window; all of them without one."""
-        if self._increments is None or self._window is None:
+        if not isinstance(self._increments, RowIncrements) or self._window is None:
             yield from pages
             return
         before = set[str]()
@@ -233,8 +249,10 @@ class HttpSource(Source, OptionIncrements[RowIncrements]):
         if content.sample is not None:
             content = content.with_columns(schema_from_text(stored.text(split.body, "columns")))
 
+        before = set[str]()
+
         def page(answer: Answer, where: str) -> tuple[int, Iterator[pa.RecordBatch]]:
-            return self._page(content, answer, where, context)
+            return self._page(content, answer, where, context, before)
 
         with self._client() as client:
             if content.format == "binary":
@@ -244,59 +262,31 @@ class HttpSource(Source, OptionIncrements[RowIncrements]):
             for rows in self._kept(pages, context):
                 yield from content.nesting.batches(Batch(table=content.schema.table, rows=rows))
 
-    def _pages(self, client: Client, body: Mapping[str, Any], page: "_Page[T]") -> Iterator[T]:
+    def _pages(self, client: Client, body: Mapping[str, Any], page: "Page[T]") -> Iterator[T]:
         """Yield what ``page`` makes of each page of a split."""
         request = self._identified(client)
         if self._paging is None:
             yield from page(client.send(request), request.shown)[1]
-        elif self._paging.by_cursor:
-            yield from self._by_cursor(self._paging, client, request, page)
+            return
+        walk = Walk(client=client, content=self._content, paging=self._paging, request=request)
+        if self._paging.by_cursor:
+            yield from walk.by_cursor(page)
         else:
             last = stored.member(body, "last")
             most = None if last is None else stored.number(body, "last")
-            yield from self._by_number(self._paging, client, request, page, stored.number(body, "first"), most)
-
-    def _by_number(
-        self, paging: Paging, client: Client, request: Request, page: "_Page[T]", first: int, last: int | None
-    ) -> Iterator[T]:
-        before: bytes | None = None
-        number = first
-        while last is None or number <= last:
-            where = f"{request.shown}, page {number}"
-            answer = client.send(paging.request(request, str(number)))
-            count, batches = page(answer, where)
-            if last is None and count and answer.content == before:
-                raise SourceError(
-                    f"{where} is the same as the page before: the service does not look at {paging.name!r}. Correct "
-                    "page_field, or say with total_page_size or batch_size where the pages end"
-                )
-            yield from batches
-            if last is None and paging.is_last(count):
-                return
-            before, number = answer.content, number + 1
-
-    def _by_cursor(self, paging: Paging, client: Client, request: Request, page: "_Page[T]") -> Iterator[T]:
-        cursor: str | None = None
-        number = 1
-        while True:
-            where = f"{request.shown}, page {number}"
-            answer = client.send(paging.request(request, cursor))
-            yield from page(answer, where)[1]
-            following = paging.cursor(self._content.documents(answer.decoded(where), where))
-            if following is None:
-                return
-            if following == cursor:
-                raise SourceError(f"{where} gives the cursor with which it was asked for: look at cursor_field")
-            cursor, number = following, number + 1
+            yield from walk.by_number(page, stored.number(body, "first"), most)
 
     def _page(
-        self, content: Content, answer: Answer, where: str, context: ReadContext
+        self, content: Content, answer: Answer, where: str, context: ReadContext, before: set[str]
     ) -> tuple[int, Iterator[pa.RecordBatch]]:
-        """Return the number of rows in an answer, including bad ones, and the rows."""
+        """Return the number of rows in an answer, including bad ones, and the rows; ``before`` has earlier digests."""
         if not content.has_columns:
             text = answer.decoded(where)
             return content.counted(text, where), content.texts(text, where)
         count, found = self._elements(answer, where)
+        increments, window = self._increments, self._window
+        if isinstance(increments, InferredIncrements) and window is not None:
+            found = (increments.kept(elements, window, before, context) for elements in found)
         return count, (rows for elements in found for rows in content.batches(elements, where, context))
 
     def _elements(self, answer: Answer, where: str) -> tuple[int, Iterator[list[Any]]]:

@@ -29,7 +29,7 @@ import pyarrow.types as of
 from seatunnel_core.config.problem import nearest
 from seatunnel_core.errors import SinkError
 from seatunnel_core.rows.batch import TableSchema
-from seatunnel_core.rows.types import type_name
+from seatunnel_core.rows.types import own_types, type_name
 
 if TYPE_CHECKING:
     from pyiceberg.schema import Schema
@@ -133,6 +133,13 @@ def refuse_unfit(rows: TableSchema, table: "Schema", named: str, *, case_sensiti
             raise SinkError(f"the table {named} requires a column {field.name!r}, which the rows of {rows.table} lack")
 
 
+def types_of(rows: pa.Schema, table: "Schema", *, case_sensitive: bool) -> dict[str, pa.DataType]:
+    """Return the types of the columns of a table, by the names that the columns of rows have for them."""
+    by_name = {column.name: column.type for column in own_types(table.as_arrow())}
+    found = {name: column_of(table, name, case_sensitive=case_sensitive) for name in rows.names}
+    return {name: by_name[column.name] for name, column in found.items() if column is not None}
+
+
 def column_of(table: "Schema", name: str, *, case_sensitive: bool) -> Any:
     """Return the field of the table for a column: that of its name, else that of its name in another case."""
     by_name = {field.name: field for field in table.fields}
@@ -152,9 +159,11 @@ def _fits(have: Any, wanted: Any) -> bool:
     if isinstance(have, ice.MapType) and isinstance(wanted, ice.MapType):
         return _fits(have.key_type, wanted.key_type) and _fits(have.value_type, wanted.value_type)
     if isinstance(have, ice.StructType) and isinstance(wanted, ice.StructType):
-        parts = {part.name: part.field_type for part in wanted.fields}
-        return [part.name for part in have.fields] == list(parts) and all(
-            _fits(part.field_type, parts[part.name]) for part in have.fields
+        parts = {part.name: part for part in have.fields}
+        names = {part.name for part in wanted.fields}
+        return parts.keys() <= names and all(
+            _fits(parts[part.name].field_type, part.field_type) if part.name in parts else not part.required
+            for part in wanted.fields
         )
     if have == wanted or not (have.is_primitive and wanted.is_primitive):
         return bool(have == wanted)

@@ -8,7 +8,7 @@ from seatunnel_core.config.option import BOOLEAN, ENUM, MAP, STRING, Option, wit
 from seatunnel_core.connectors.file import sink_options as of_files
 from seatunnel_core.connectors.file.source_options import READ_COLUMNS
 from seatunnel_core.connectors.increments import incremental_option
-from seatunnel_core.connectors.write_mode import MERGE_KEY, REPLACE_PARTITIONS, WRITE_MODE
+from seatunnel_core.connectors.write_mode import MERGE_KEY, PARTITIONS_COMPLETE, REPLACE_PARTITIONS, WRITE_MODE
 
 CATALOG_NAME = Option("catalog_name", STRING, default="default", doc="What the catalog is called.")
 CATALOG = Option(
@@ -128,6 +128,7 @@ SINK_OPTIONS: tuple[Option[Any], ...] = (
     WRITE_MODE,
     evolve(MERGE_KEY, aliases=("iceberg.table.primary-keys",)),
     REPLACE_PARTITIONS,
+    PARTITIONS_COMPLETE,
     SCHEMA_SAVE_MODE,
     DATA_SAVE_MODE,
     BRANCH,

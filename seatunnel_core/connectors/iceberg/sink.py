@@ -5,12 +5,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from attrs import evolve
+
 from seatunnel_core.config.option import Options
 from seatunnel_core.connectors.additions import AddingSink
 from seatunnel_core.connectors.iceberg import history
 from seatunnel_core.connectors.iceberg import options as opt
 from seatunnel_core.connectors.iceberg.catalog import catalog_properties, located, may_pass
-from seatunnel_core.connectors.iceberg.columns import iceberg_schema, refuse_unfit
+from seatunnel_core.connectors.iceberg.columns import iceberg_schema, refuse_unfit, types_of
 from seatunnel_core.connectors.iceberg.merging import (
     key_columns,
     refuse_floating_keys,
@@ -32,6 +34,7 @@ from seatunnel_core.connectors.written_options import written_options
 from seatunnel_core.errors import CommitError, SinkError, StoredValueError, UsageError
 from seatunnel_core.quantity import pick
 from seatunnel_core.rows.batch import TableSchema
+from seatunnel_core.rows.unknown import resolved
 from seatunnel_core.work.committable import Committable
 from seatunnel_core.work.retraction import Retraction
 
@@ -151,7 +154,11 @@ class IcebergSink(AddingSink, LookingSink):
                     self._staging = {**self._staging, table.id: self._ready(table, schema)}
 
     def _ready(self, target: TargetTable, schema: TableSchema) -> StagingTable:
-        table = target.found() or self._created(target, schema)
+        table = target.found()
+        sensitive = self.options[opt.CASE_SENSITIVE]
+        held = None if table is None else types_of(schema.columns, table.schema(), case_sensitive=sensitive)
+        schema = evolve(schema, columns=resolved(schema.columns, held).columns)
+        table = table or self._created(target, schema)
         key = self._refuse(schema, table, target.named)
         other = self._staging.get(target.id)
         if other is not None and set(other.key) != set(key):

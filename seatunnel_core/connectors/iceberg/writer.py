@@ -21,6 +21,7 @@ from seatunnel_core.connectors.sink import SinkWriter, Staged, WriterContext
 from seatunnel_core.connectors.staging.target import unique_name
 from seatunnel_core.errors import RowError, SinkError
 from seatunnel_core.rows.batch import Batch
+from seatunnel_core.rows.unknown import filled, require_no_values
 
 OPEN_FILES = 64
 """The most files that a unit writes at the same time; with more partitions the files are more and smaller."""
@@ -157,6 +158,8 @@ class IcebergWriter(SinkWriter):
     def _fitted(self, batch: Batch, table: StagingTable) -> pa.RecordBatch:
         """Return the rows with the columns, types and field ids of the table."""
         rows, sources = batch.rows, _sources(table.schema, batch.rows.schema, table.case_sensitive)
+        absent = [name for number, name in enumerate(rows.schema.names) if number not in sources.values()]
+        require_no_values(rows, absent, f"{self._who}: {batch.table}")
         columns, arrays = arrow_columns(table.schema), []
         for field_ in columns:
             index = sources.get(field_.name)
@@ -168,7 +171,7 @@ class IcebergWriter(SinkWriter):
                     f"{batch.table} has null there"
                 )
             try:
-                arrays.append(column if index is None else column.cast(field_.type))
+                arrays.append(column if index is None else filled(column, field_.type))
             except pa.ArrowException as error:
                 raise RowError(f"{self._who}: column {field_.name!r} of {batch.table}: {error}") from error
         return pa.RecordBatch.from_arrays(arrays, schema=columns)

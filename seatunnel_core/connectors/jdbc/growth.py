@@ -22,6 +22,7 @@ from seatunnel_core.connectors.jdbc.target import fits, no_type, plain_type
 from seatunnel_core.errors import SinkError
 from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.rows.types import type_name
+from seatunnel_core.rows.unknown import Resolved, resolved
 
 _PLAIN = re.compile(
     r"(tiny|small|medium|big)?int(eger)?(\(\d+\))?|(numeric|decimal)\(\d+, *\d+\)|real|float|double( precision)?|"
@@ -58,6 +59,23 @@ class Growth:
 
     dialect: Dialect
     contract: TargetContract
+
+    def resolved(
+        self, table: DatabaseTable | None, schema: TableSchema, names: Mapping[str, str], keys: Sequence[str]
+    ) -> Resolved:
+        """Return the columns of rows with the types of a table where theirs are unknown.
+
+        Args:
+            table: What it has now; ``None`` if it is created for these rows.
+            schema: The schema of the rows.
+            names: The name in the table of each column of the rows.
+            keys: The key columns, by their names in the table.
+        """
+        if table is None:
+            keyed = [name for name, written in names.items() if written in keys]
+            return resolved(schema.columns, None, grows=self.contract.adds, keys=keyed)
+        held = {name: table.column(written) for name, written in names.items()}
+        return resolved(schema.columns, {name: column.arrow for name, column in held.items() if column is not None})
 
     def carried_out(
         self,

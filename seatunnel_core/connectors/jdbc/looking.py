@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from seatunnel_core.connectors.jdbc.databases.dialect import Dialect
 from seatunnel_core.connectors.jdbc.databases.table_path import TablePath
@@ -94,8 +94,10 @@ def look_at_table(
     if table is None and mode.schema_mode in ("ERROR_WHEN_SCHEMA_NOT_EXIST", "IGNORE"):
         raise SinkError(f"there is no table {named}, and schema_save_mode is {mode.schema_mode}")
     if table is None or mode.schema_mode == "RECREATE_SCHEMA":
-        new_columns(dialect, schema, names)
+        new_columns(dialect, evolve(schema, columns=growth.resolved(None, schema, names, keys).columns), names)
         return [f"the table {named} will be made", *_creating(dialect, connection, path)]
+    schema = evolve(schema, columns=growth.resolved(table, schema, names, keys).columns)
+    names = {name: names[name] for name in schema.columns.names}
     grown, changes = growth.planned(connection, path, table, schema, names, keys)
     growth.require_kept(connection, path, changes)
     how: Any = {"names": names, "keys": keys, "upserts": mode.upserts}

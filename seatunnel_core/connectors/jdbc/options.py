@@ -21,6 +21,7 @@ from seatunnel_core.connectors.write_mode import (
     HISTORY_COLUMNS,
     KEEP_HISTORY,
     MERGE_KEY,
+    PARTITIONS_COMPLETE,
     PRUNING_MODE,
     REPLACE_PARTITIONS,
 )
@@ -278,6 +279,7 @@ SINK_OPTIONS: tuple[Option[Any], ...] = (
     KEEP_HISTORY,
     HISTORY_COLUMNS,
     REPLACE_PARTITIONS,
+    PARTITIONS_COMPLETE,
     PRIMARY_KEYS,
     UPSERT,
     QUERY_KEY,

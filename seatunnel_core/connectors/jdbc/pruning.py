@@ -9,6 +9,7 @@ import pyarrow.types as of
 from attrs import evolve
 
 from seatunnel_core.connectors.jdbc.databases.dialect import Dialect
+from seatunnel_core.connectors.jdbc.databases.families import Families
 from seatunnel_core.connectors.jdbc.databases.table_path import TablePath
 from seatunnel_core.connectors.jdbc.replacing import Replacing
 from seatunnel_core.connectors.jdbc.target import Target, new_columns, target_table
@@ -93,5 +94,8 @@ class Pruning(Replacing):
         if statement is None:
             raise no_key_matches(f"pipeline {self.context.pipeline_id}, sink Jdbc", named, names)
         cursor = self.dialect.cursor(connection)
+        family = Families(dialect=self.dialect, connection=connection).of(path, names)
+        for each in family.removed_with(statement) if family is not None else ():
+            cursor.execute(each)
         cursor.execute(statement)
         tell_removed("Jdbc", named, cursor.rowcount)

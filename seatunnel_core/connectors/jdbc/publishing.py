@@ -12,8 +12,10 @@ from typing import Any
 from attrs import frozen
 
 from seatunnel_core import stored
-from seatunnel_core.connectors.jdbc.column import Column
+from seatunnel_core.connectors.jdbc.column import Column, DatabaseTable
+from seatunnel_core.connectors.jdbc.databases.collations import report_merged
 from seatunnel_core.connectors.jdbc.databases.dialect import Dialect
+from seatunnel_core.connectors.jdbc.databases.families import Families
 from seatunnel_core.connectors.jdbc.databases.table_path import TablePath
 from seatunnel_core.connectors.jdbc.history import History
 from seatunnel_core.connectors.jdbc.replacing import TABLE as REPLACING_TABLE
@@ -154,19 +156,32 @@ class Publishing:
                     f"{self.who}: {COMMITS} has {min(done)} already, which nobody has committed yet: does another job "
                     "use the same id?"
                 )
-            unique: dict[tuple[TablePath, tuple[str, ...]], tuple[bool, bool]] = {}
+            held: dict[TablePath, DatabaseTable | None] = {}
             for committable in committables:
                 if committable.id not in done:
                     parts = self._parts(committable)
                     if self.ordered:
                         self._refuse_clash(connection, parts)
+                    families = Families(dialect=self.dialect, connection=connection)
+                    for statement in families.replaced(parts) if self.ordered and self.history is None else ():
+                        self._run(connection, statement)
                     for part in parts:
-                        self._move(connection, committable, part, unique)
+                        if "root" not in part:
+                            self._move(connection, committable, part, held)
+                    self._add_children(families, committable, parts)
                     values = f"({self._key}, {self.dialect.literal(committable.id)}, {self.context.epoch})"
                     self._run(connection, f"INSERT INTO {COMMITS} (pipeline, committable, epoch) VALUES {values}")
             connection.commit()
         if self.dialect.ddl_commits:
             self._drop(part["staging"] for committable in committables for part in self._parts(committable))
+
+    def _add_children(self, families: Families, committable: Committable, parts: Sequence[Mapping[str, Any]]) -> None:
+        """Add the rows of child tables, and drop all staging tables of a unit."""
+        connection = families.connection
+        for statement in families.added(parts, lambda part: self._staged_columns(connection, committable, part)):
+            self._run(connection, statement)
+        for part in parts if not self.dialect.ddl_commits else ():
+            self._run(connection, f"DROP TABLE {self.dialect.quoted(part['staging'])}")
 
     @contextmanager
     def _alone(self, connection: Any, committables: Sequence[Committable]) -> Iterator[None]:
@@ -214,6 +229,7 @@ class Publishing:
                 if owner(name, prefix_of(self.context)) != (committable.id, committable.epoch):
                     raise StoredValueError(f"{ascii(name)[:100]} is no table that it staged")
                 stored.texts(part, "target"), stored.texts(part, "keys"), stored.flag(part, "changes")
+                stored.texts(part, "root") if "root" in part else ()
         except StoredValueError as error:
             raise CommitError(
                 f"{self.who}: the committable {ascii(committable.id)[:60]} is not one that this sink made: {error}. "
@@ -226,23 +242,15 @@ class Publishing:
         connection: Any,
         committable: Committable,
         part: Mapping[str, Any],
-        unique: dict[tuple[TablePath, tuple[str, ...]], tuple[bool, bool]],
+        held: dict[TablePath, DatabaseTable | None],
     ) -> None:
         staging = self.dialect.quoted(part["staging"])
         path, keys = self._place(part), tuple(part["keys"])
-        try:
-            names = self._columns(connection, staging)
-        except Exception as error:
-            if self.dialect.is_missing_table(error):
-                raise CommitError(
-                    f"{self.who}: the table {part['staging']} was staged and is gone, and {COMMITS} does not say that "
-                    f"{committable.id} was committed: did somebody drop it?"
-                ) from error
-            raise
-        if keys and (path, keys) not in unique:
-            table = self.dialect.table(connection, path)
-            unique[path, keys] = (table.is_unique(keys), table.others_unique) if table is not None else (False, False)
-        is_unique, others_unique = unique.get((path, keys), (False, False))
+        names = self._staged_columns(connection, committable, part)
+        if keys and path not in held:
+            held[path] = self.dialect.table(connection, path)
+        table = held.get(path) if keys else None
+        is_unique = table is not None and table.is_unique(keys)
         target = Target(
             named=".".join(path),
             path=path,
@@ -250,16 +258,28 @@ class Publishing:
             keys=keys,
             upserts=self.upserts,
             unique=is_unique,
-            others_unique=others_unique,
+            others_unique=table is not None and table.others_unique,
             statement=self.statement,
             places=self._places(connection),
         )
         if not is_unique:
             self._refuse_repeated(connection, target, staging)
+        if table is not None:
+            report_merged(self.dialect, connection, table, path, staging, keys)
         for statement in self._moves(target, staging, changes=part["changes"]):
             self._run(connection, statement)
-        if not self.dialect.ddl_commits:
-            self._run(connection, f"DROP TABLE {staging}")
+
+    def _staged_columns(self, connection: Any, committable: Committable, part: Mapping[str, Any]) -> list[str]:
+        """Return the columns of a staging table; raise ``CommitError`` if it is gone."""
+        try:
+            return self._columns(connection, self.dialect.quoted(part["staging"]))
+        except Exception as error:
+            if self.dialect.is_missing_table(error):
+                raise CommitError(
+                    f"{self.who}: the table {part['staging']} was staged and is gone, and {COMMITS} does not say that "
+                    f"{committable.id} was committed: did somebody drop it?"
+                ) from error
+            raise
 
     def _moves(self, target: Target, staging: str, *, changes: bool) -> Iterator[str]:
         if self.history is not None:
@@ -276,7 +296,7 @@ class Publishing:
         targets: dict[tuple[str, ...], list[Mapping[str, Any]]] = {}
         for part in parts:
             targets.setdefault(tuple(part["target"]), []).append(part)
-        for path, same in ((path, same) for path, same in targets.items() if len(same) > 1):
+        for path, same in ((path, same) for path, same in targets.items() if len(same) > 1 and same[0]["keys"]):
             keys = ", ".join(map(self.dialect.quoted, same[0]["keys"]))
             each = (f"SELECT DISTINCT {keys} FROM {self.dialect.quoted(part['staging'])}" for part in same)
             every = f"({' UNION ALL '.join(each)}) AS seatunnel_keys"

@@ -14,10 +14,13 @@ from typing import Any
 
 from attrs import frozen
 
+from seatunnel_core.config.option import Options
+from seatunnel_core.connectors.jdbc import options as opt
 from seatunnel_core.connectors.jdbc.databases.dialect import Dialect
 from seatunnel_core.connectors.jdbc.databases.table_path import TablePath
 from seatunnel_core.connectors.jdbc.staging import COMMITS
 from seatunnel_core.connectors.sink import SinkContext
+from seatunnel_core.errors import SinkError
 
 WAIT_S = 60
 """How long to wait for another process that is recreating the same table."""
@@ -26,6 +29,35 @@ WAIT_S = 60
 def key_of_job(job_id: str) -> str:
     """Return the key of a job's save modes in the table of commits."""
     return f"{job_id}/save-mode"
+
+
+def empty_table(dialect: Dialect, connection: Any, path: TablePath, options: Options, *, first: bool) -> None:
+    """Empty or drop a table, as ``data_save_mode`` and ``schema_save_mode`` require.
+
+    Args:
+        dialect: The database.
+        connection: One in a transaction.
+        path: The path of the table.
+        options: The options of the sink.
+        first: True for the first table of the sink, before which ``custom_sql`` runs.
+
+    Raises:
+        SinkError: The table has rows, and the mode rejects that.
+    """
+    table, mode = dialect.quoted(*path), options[opt.DATA_SAVE_MODE]
+    cursor = dialect.cursor(connection)
+    if dialect.table(connection, path) is not None:
+        if mode == "ERROR_WHEN_DATA_EXISTS" and dialect.ask(connection, f"SELECT 1 FROM {table} LIMIT 1"):
+            raise SinkError(
+                f"the table {dialect.table_name(path)} has rows, and data_save_mode is ERROR_WHEN_DATA_EXISTS; empty "
+                "it, choose another, or write APPEND_DATA"
+            )
+        if options[opt.SCHEMA_SAVE_MODE] == "RECREATE_SCHEMA":
+            cursor.execute(f"DROP TABLE {table}")
+        elif mode == "DROP_DATA":
+            cursor.execute(dialect.empty(path))
+    if mode == "CUSTOM_PROCESSING" and first:
+        cursor.execute(options[opt.CUSTOM_SQL])
 
 
 @frozen(kw_only=True)

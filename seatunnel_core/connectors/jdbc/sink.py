@@ -14,7 +14,9 @@ from seatunnel_core.connectors.additions import AddingSink
 from seatunnel_core.connectors.growing import TARGET_CONTRACT
 from seatunnel_core.connectors.jdbc import options as opt
 from seatunnel_core.connectors.jdbc.address import address_of
+from seatunnel_core.connectors.jdbc.databases.collations import with_exact_keys
 from seatunnel_core.connectors.jdbc.databases.dialect import TASK_MODULES, dialect_of
+from seatunnel_core.connectors.jdbc.databases.families import index_of
 from seatunnel_core.connectors.jdbc.databases.longest_names import require_short
 from seatunnel_core.connectors.jdbc.databases.table_path import TablePath
 from seatunnel_core.connectors.jdbc.growth import Growth
@@ -24,11 +26,12 @@ from seatunnel_core.connectors.jdbc.modes import mode_of, refuse_partial
 from seatunnel_core.connectors.jdbc.pruning import Pruning, require_key_of
 from seatunnel_core.connectors.jdbc.publishing import Publishing
 from seatunnel_core.connectors.jdbc.replacing import Replacing
-from seatunnel_core.connectors.jdbc.save_mode import WAIT_S, TableSaveMode
+from seatunnel_core.connectors.jdbc.save_mode import WAIT_S, TableSaveMode, empty_table
 from seatunnel_core.connectors.jdbc.statement import statement_of
 from seatunnel_core.connectors.jdbc.target import Target, new_columns
 from seatunnel_core.connectors.jdbc.writer import JdbcWriter
 from seatunnel_core.connectors.looking import LookingSink
+from seatunnel_core.connectors.nested.child_tables import require_place
 from seatunnel_core.connectors.sink import Guarantee, SaveMode, SinkContext, WriterContext
 from seatunnel_core.connectors.sink_errors import named_errors
 from seatunnel_core.connectors.staging.table_names import VARIABLE, filled
@@ -130,7 +133,15 @@ class JdbcSink(AddingSink, LookingSink):
 
     def check_schema(self, schema: TableSchema) -> None:
         if self._mode is not None:
-            self._mode.check(schema)
+            self._mode.check(schema, replaces_children=True)
+        if root := self._root(schema):
+            require_place(schema, root, self._path(schema))
+
+    def _root(self, schema: TableSchema) -> TablePath:
+        """Return the table of the rows that contain the rows of a child table; empty where they are not replaced."""
+        if self._mode is None or not self._mode.merges or schema.root is None:
+            return ()
+        return self._path(evolve(schema, table=schema.root))
 
     # -- at the start ---------------------------------------------------------------------------------------------
 
@@ -167,6 +178,8 @@ class JdbcSink(AddingSink, LookingSink):
                 return publishing.replacing.target_of_keys(connection, path, schema, names)
             with self._saved(connection, path, context):
                 table = self._dialect.table(connection, path)
+                found = self._growth.resolved(table, schema, names, keys)
+                schema = evolve(schema, columns=found.columns)
                 if table is None:
                     self._create(connection, path, schema, names, keys)
                     table = self._dialect.table(connection, path)
@@ -189,9 +202,11 @@ class JdbcSink(AddingSink, LookingSink):
             if publishing.replacing is not None:
                 publishing.replacing.collect_for(connection, target)
                 connection.commit()
-            if self.needs_order and self._history is None:
+            if keys and self.needs_order and self._history is None:
                 refuse_partial(target, table)
-            return evolve(target, needs_key=self.needs_order)
+            return evolve(
+                target, needs_key=self.needs_order, without_values=found.without_values, root=self._root(schema)
+            )
 
     def _adds(self, keys: Sequence[str]) -> bool:
         """Return whether rows come beside those that a table has."""
@@ -228,6 +243,8 @@ class JdbcSink(AddingSink, LookingSink):
     def _keys(self, schema: TableSchema) -> Sequence[str]:
         """Return the key of a new table, by which rows are found, too, unless they replace all."""
         named: Sequence[str] = self.options[opt.PRIMARY_KEYS] or ()
+        if self._root(schema):
+            return ()
         if self._mode is not None and self._mode.name != "replace":
             return self._mode.key_of(schema) or named
         return named or schema.primary_key or schema.unique_key
@@ -256,50 +273,32 @@ class JdbcSink(AddingSink, LookingSink):
         with _saving[hash(mode.lock) % len(_saving)], self._dialect.exclusively(connection, mode.lock, WAIT_S):
             acts = mode.may_act(connection)
             if acts:
-                self._empty(connection, path)
+                empty_table(self._dialect, connection, path, self.options, first=not driver.seen)
             mode.note(connection, acted=acts)
             yield
         driver.seen.add(path)
 
-    def _empty(self, connection: Any, path: TablePath) -> None:
-        """Empty or drop the table, as ``data_save_mode`` and ``schema_save_mode`` require."""
-        table, mode = self._dialect.quoted(*path), self.options[opt.DATA_SAVE_MODE]
-        cursor = self._dialect.cursor(connection)
-        if self._dialect.table(connection, path) is not None:
-            if mode == "ERROR_WHEN_DATA_EXISTS" and self._dialect.ask(connection, f"SELECT 1 FROM {table} LIMIT 1"):
-                raise SinkError(
-                    f"the table {self._dialect.table_name(path)} has rows, and data_save_mode is "
-                    "ERROR_WHEN_DATA_EXISTS; empty it, choose another, or write APPEND_DATA"
-                )
-            if self.options[opt.SCHEMA_SAVE_MODE] == "RECREATE_SCHEMA":
-                cursor.execute(f"DROP TABLE {table}")
-            elif mode == "DROP_DATA":
-                cursor.execute(self._dialect.empty(path))
-        if mode == "CUSTOM_PROCESSING" and not self._of_driver.seen:
-            cursor.execute(self.options[opt.CUSTOM_SQL])
-
     def _note_rows(self, connection: Any, path: TablePath, schema: TableSchema) -> None:
         """Keep in mind that a table has rows, to which the job adds."""
         if self._dialect.ask(connection, f"SELECT 1 FROM {self._dialect.quoted(*path)} LIMIT 1"):
-            found = {schema.table: f"the table {self._dialect.table_name(path)}, which had rows"}
-            self.adds_to = {**found, **self.adds_to}
+            self.adds_to = {schema.table: f"the table {self._dialect.table_name(path)}, which had rows", **self.adds_to}
 
     def _create(
         self, connection: Any, path: TablePath, schema: TableSchema, names: Mapping[str, str], keys: Sequence[str]
     ) -> None:
         mode, named = self.options[opt.SCHEMA_SAVE_MODE], self._dialect.table_name(path)
         if mode in ("ERROR_WHEN_SCHEMA_NOT_EXIST", "IGNORE"):
-            raise SinkError(
-                f"there is no table {named} and schema_save_mode is {mode}; create it, or write "
-                "CREATE_SCHEMA_WHEN_NOT_EXIST"
-            )
-        missing = [key for key in keys if key not in names.values()]
-        if missing:
-            raise SinkError(f"the key column {missing[0]!r} is not among the columns of the rows of {schema.table}")
-        columns = new_columns(self._dialect, schema, names)
+            what = "create it, or write CREATE_SCHEMA_WHEN_NOT_EXIST"
+            raise SinkError(f"there is no table {named} and schema_save_mode is {mode}; {what}")
+        for missing in (key for key in keys if key not in names.values()):
+            raise SinkError(f"the key column {missing!r} is not among the columns of the rows of {schema.table}")
+        columns = with_exact_keys(self._dialect, connection, new_columns(self._dialect, schema, names), keys)
         if self._history is not None:  # a key has several versions
             columns, keys = self._history.added(columns), ()
-        self._dialect.cursor(connection).execute(self._dialect.create_table(path, columns, keys))
+        cursor = self._dialect.cursor(connection)
+        cursor.execute(self._dialect.create_table(path, columns, keys))
+        if self._root(schema):
+            cursor.execute(index_of(self._dialect, path, columns.names))
 
     # -- in tasks -------------------------------------------------------------------------------------------------
 

@@ -50,6 +50,12 @@ class Target:
     unique: bool = False
     """Whether the database enforces that ``keys`` are unique."""
 
+    root: TablePath = ()
+    """The table of the rows that contain these, where they are replaced with those."""
+
+    without_values: tuple[str, ...] = field(default=(), repr=False)
+    """Columns of the rows that must have no value, as in ``rows.unknown.Resolved``."""
+
     others_unique: bool = False
     """As in ``DatabaseTable``."""
 

@@ -21,6 +21,7 @@ from seatunnel_core.errors import ConnectorError, RowError, SinkError
 from seatunnel_core.rows.batch import Batch
 from seatunnel_core.rows.extent import shown
 from seatunnel_core.rows.kind import RowKind
+from seatunnel_core.rows.unknown import filled, require_no_values
 
 _FLUSH_BYTES = 16 << 20
 """The size at which the buffered rows of a table are sent, unless ``batch_size`` is reached before."""
@@ -245,6 +246,7 @@ class JdbcWriter(SinkWriter):
     def _fitted(self, table: _Table, batch: Batch) -> pa.RecordBatch:
         """Return the rows with the names and types of the target's columns."""
         target = table.target
+        require_no_values(batch.rows, target.without_values, f"{self._who()}: {batch.table}")
         if not batch.inserts_only:
             if not target.keys:
                 raise RowError(
@@ -319,7 +321,7 @@ class JdbcWriter(SinkWriter):
 
 def _narrowed(values: pa.Array, kind: pa.DataType) -> pa.Array:
     """Cast values; raise an error where Arrow would turn a number that is too large for 32 bits into infinity."""
-    found = values.cast(kind)
+    found = filled(values, kind)
     if of.is_float32(kind) and of.is_float64(values.type):
         grown = pc.and_(pc.is_inf(found), pc.is_finite(values))
         if pc.any(grown).as_py():
@@ -336,4 +338,5 @@ def _sent_type(column: pa.DataType, declared: str, have: pa.DataType) -> pa.Data
 def _said(table: _Table) -> dict[str, Any]:
     """Return the part of a committable's body that the staging table and the options do not determine."""
     target = table.target
-    return {"target": list(target.path), "keys": list(target.keys), "changes": table.changes}
+    root = {"root": list(target.root)} if target.root else {}
+    return {"target": list(target.path), "keys": list(target.keys), "changes": table.changes, **root}

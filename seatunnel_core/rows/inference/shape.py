@@ -7,6 +7,7 @@ import pyarrow as pa
 
 from seatunnel_core import stored
 from seatunnel_core.rows.inference.kinds import LIST, OBJECT, TEXT, TYPES, kinds_of, united
+from seatunnel_core.rows.unknown import marked
 
 DEEPEST = 16
 """How many levels of objects and lists in a row are looked into; what lies deeper is a text, of JSON."""
@@ -83,14 +84,19 @@ class Shape:
     def type(self) -> pa.DataType:
         """Return the type that holds all values; of objects without any field it is ``string``."""
         if self.kinds == OBJECT and self.fields:
-            return pa.struct([(name, self.fields[name][1].type()) for name in self.names])
+            return pa.struct([self.fields[name][1].field(name) for name in self.names])
         if self.kinds == LIST:
-            return pa.list_(pa.string() if self.element is None else self.element.type())
+            return pa.list_((self.element or Shape()).field("item"))
         return TYPES.get(self.kinds, pa.string())
+
+    def field(self, name: str) -> pa.Field:
+        """Return the field of this shape, with the mark of ``rows.unknown`` if no value says its type."""
+        is_known = self.kinds != 0 and (self.kinds != OBJECT or self.fields)
+        return marked(name, self.type() if is_known else pa.null())
 
     def columns(self) -> pa.Schema:
         """Return the columns of rows of this shape."""
-        return pa.schema([(name, self.fields[name][1].type()) for name in self.names])
+        return pa.schema([self.fields[name][1].field(name) for name in self.names])
 
     def body(self) -> dict[str, Any]:
         """Return the shape in JSON."""

@@ -1,6 +1,7 @@
 """Tables of DuckDB that grow with the rows of a later job."""
 
 import logging
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,9 @@ from seatunnel_core.connectors.duckdb import growth
 from seatunnel_core.connectors.testing import commit, stage
 from seatunnel_core.connectors.testing.drive import place, sink_place
 from seatunnel_core.connectors.testing.killing import Killing
-from seatunnel_core.errors import SinkError
+from seatunnel_core.errors import RowError, SinkError
 from seatunnel_core.rows.batch import TableSchema
+from seatunnel_core.rows.inference.shape import Shape
 from tests.connectors.duckdb.duckdb_file import asked, changed, duckdb_sink
 
 EVOLVE: dict[str, Any] = {"schema_contract": "evolve"}
@@ -21,7 +23,11 @@ REPLACE: dict[str, Any] = {"write_mode": "replace"}
 
 
 def run(folder: Path, job: str, options: dict[str, Any], **columns: Any) -> None:
-    rows, here = pa.RecordBatch.from_pydict(columns), place(job_id=job)
+    run_rows(folder, job, options, pa.RecordBatch.from_pydict(columns))
+
+
+def run_rows(folder: Path, job: str, options: dict[str, Any], rows: pa.RecordBatch) -> None:
+    here = place(job_id=job)
     schema, sink = TableSchema(table="t", columns=rows.schema), duckdb_sink(folder, **options)
     sink.prepare(sink_place(here))
     sink.apply_save_mode(sink_place(here))
@@ -138,3 +144,43 @@ def test_a_kill_between_any_two_lines_costs_nothing(tmp_path: Path) -> None:
         places.add(killing.place)
         moment += 3
     assert len(places) >= 4
+
+
+def unknown(**columns: Any) -> Any:
+    """Rows of inferred columns, as a service or JSON lines give them."""
+    shape, names = Shape(), list(columns)
+    rows = [dict(zip(names, values, strict=True)) for values in zip(*columns.values(), strict=True)]
+    shape.see(rows)
+    return pa.RecordBatch.from_pylist(rows, schema=shape.columns())
+
+
+@pytest.mark.parametrize("contract", [{}, EVOLVE])
+@pytest.mark.parametrize("mode", [{}, MERGE])
+def test_columns_without_a_value_change_nothing(contract: dict[str, Any], mode: dict[str, Any], tmp_path: Path) -> None:
+    """A night with nothing but null in a column widened it to text, or was refused."""
+    types = "SELECT column_name, data_type FROM duckdb_columns() WHERE table_name = 'orders'"
+    first: dict[str, Any] = {"id": [1], "v": [5], "day": [date(2026, 1, 1)], "tags": [[1]], "at": [{"lat": 1.5, "lon": 2.5}]}
+    run(tmp_path, "one", mode, **first)
+    changed(tmp_path, "CREATE TYPE mood AS ENUM ('a')", "ALTER TABLE orders ADD COLUMN m mood")
+    declared = asked(tmp_path, types)
+    rows = unknown(id=[2], v=[None], day=[None], tags=[[]], at=[{"lat": None}], m=[None], new=[None])
+    run_rows(tmp_path, "two", {**mode, **contract}, rows)
+    assert asked(tmp_path, types) == declared
+    at = {"lat": None, "lon": None}
+    assert all_rows(tmp_path) == [(1, 5, date(2026, 1, 1), [1], first["at"][0], None), (2, None, None, [], at, None)]
+    with pytest.raises(RowError, match=r"column 'new', row 1 of a batch: it has a value, and none of the rows"):
+        run_rows(tmp_path, "three", {**mode, **contract}, late(rows, "new"))
+    with pytest.raises(RowError, match=r"column 'v', row 1 of a batch of t: '7' does not fit into int64"):
+        run_rows(tmp_path, "four", {**mode, **contract}, late(rows, "v"))
+
+
+def test_a_table_that_grows_begins_without_columns_that_have_no_value(tmp_path: Path) -> None:
+    run_rows(tmp_path, "one", EVOLVE, unknown(id=[1], v=[None], tags=[[]]))
+    run_rows(tmp_path, "two", EVOLVE, unknown(id=[2], v=[7], tags=[[8]]))
+    assert all_rows(tmp_path) == [(1, None, None), (2, 7, [8])]
+
+
+def late(rows: pa.RecordBatch, name: str) -> pa.RecordBatch:
+    """The rows with a value behind those that were looked at."""
+    arrays = [pa.array(["7"]) if each == name else rows.column(each) for each in rows.schema.names]
+    return pa.RecordBatch.from_arrays(arrays, schema=rows.schema)

@@ -16,8 +16,9 @@ from seatunnel_core.connectors.jdbc.sink import JdbcSink
 from seatunnel_core.connectors.testing import commit, options_of, stage
 from seatunnel_core.connectors.testing.drive import place, sink_place
 from seatunnel_core.connectors.testing.killing import Killing
-from seatunnel_core.errors import SeaTunnelError, SinkError, UsageError
+from seatunnel_core.errors import RowError, SeaTunnelError, SinkError, UsageError
 from seatunnel_core.rows.batch import TableSchema
+from seatunnel_core.rows.inference.shape import Shape
 from tests.connectors.jdbc.databases import EACH, SERVERS, Database, empty
 
 EVOLVE: dict[str, Any] = {"schema_contract": "evolve"}
@@ -47,7 +48,11 @@ def sink(database: Database, **options: Any) -> JdbcSink:
 
 def run(database: Database, job: str, options: dict[str, Any], **columns: Any) -> JdbcSink:
     """A job of one unit that has not ended."""
-    (schema, rows), here = rows_of(**columns), place(job_id=job)
+    return run_rows(database, job, options, rows_of(**columns)[1])
+
+
+def run_rows(database: Database, job: str, options: dict[str, Any], rows: pa.RecordBatch) -> JdbcSink:
+    schema, here = TableSchema(table="shop.people", columns=rows.schema), place(job_id=job)
     of = sink(database, **options)
     of.prepare(sink_place(here))
     of.apply_save_mode(sink_place(here))
@@ -257,3 +262,27 @@ def test_a_kill_between_any_two_lines_costs_nothing(tmp_path: Path) -> None:
         places.add(killing.place)
         moment += 3
     assert len(places) >= 4
+
+
+@on_each
+@pytest.mark.parametrize("contract", [{}, EVOLVE])
+def test_columns_without_a_value_change_nothing(database: Database, contract: dict[str, Any]) -> None:
+    """A night with nothing but null in a column widened it to text, or was refused."""
+    shape = Shape()
+    shape.see([{"id": 2, "v": None, "new": {}, "tags": []}])
+    run(database, "one", MERGE, id=[1], v=[5])
+    for number, mode in enumerate(({**MERGE, **contract}, {**AT_ONCE, **contract})):
+        rows = pa.RecordBatch.from_pylist([{"id": 2 + number, "new": "{}", "tags": []}], schema=shape.columns())
+        run_rows(database, f"more-{number}", mode, rows)
+    assert all_rows(database) == [(1, 5), (2, None), (3, None)]
+    late = pa.RecordBatch.from_pylist([{"id": 4, "new": "{'a': 1}"}], schema=shape.columns())
+    with pytest.raises(RowError, match=r"column 'new', row 1 of a batch: it has a value, and none of the rows"):
+        run_rows(database, "late", {**MERGE, **contract}, late)
+    with pytest.raises(RowError, match=r"column 'v', row 1 of a batch of shop.people: 'x' does not fit into"):
+        run_rows(database, "later", {**MERGE, **contract}, _with(late, v="x", new=None))
+
+
+def _with(rows: pa.RecordBatch, **values: Any) -> pa.RecordBatch:
+    """The single row with other values."""
+    (row,) = rows.to_pylist()
+    return pa.RecordBatch.from_pylist([{**row, **values}], schema=rows.schema)

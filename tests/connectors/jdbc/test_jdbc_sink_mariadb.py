@@ -245,3 +245,34 @@ def test_what_is_committed_is_not_staged_any_more(database: Database) -> None:
     assert database.staged() == []
     commit(of, [committable], here, again=True)
     assert database.run("SELECT id FROM people") == [(1,)]
+
+
+KEYS = ["a", "A", "ä", "b", "b "]
+
+
+def test_new_keys_are_compared_by_their_bytes(database: Database) -> None:
+    """Keys that differ in case, accents or spaces at the end were merged, because the default collation was."""
+    for table, more in (("people", {}), ("versions", {"keep_history": True})):
+        rows = pa.RecordBatch.from_pydict({"k": KEYS, "n": [1, 2, 3, 4, 5]})
+        of, here = database.sink(table=table, write_mode="merge", merge_key="k", **more), place(job_id=table)
+        of.prepare(sink_place(here))
+        commit(of, [stage(of, TableSchema(table="t", columns=rows.schema), [rows], here)], here)
+        assert sorted(name for (name,) in database.run(f"SELECT k FROM {table}")) == sorted(KEYS)
+    (made,) = database.run("SHOW CREATE TABLE people")
+    assert "COLLATE utf8mb4_nopad_bin NOT NULL" in made[1]
+
+
+def test_rows_that_an_existing_collation_merges_are_counted(
+    database: Database, caplog: pytest.LogCaptureFixture
+) -> None:
+    database.run("CREATE TABLE people (k varchar(20) PRIMARY KEY, n int) COLLATE utf8mb4_general_ci")
+    database.run("INSERT INTO people VALUES ('B', 0)")
+    rows = pa.RecordBatch.from_pydict({"k": KEYS, "n": [1, 2, 3, 4, 5]})
+    of, here = database.sink(table="people", write_mode="merge", merge_key="k"), place()
+    of.prepare(sink_place(here))
+    with caplog.at_level("WARNING"):
+        commit(of, [stage(of, TableSchema(table="t", columns=rows.schema), [rows], here)], here)
+    assert len(database.run("SELECT k FROM people")) == 2
+    assert "4 rows of the table shop.people merged into a row with another key" in caplog.text.replace(
+        database.name, "shop"
+    )

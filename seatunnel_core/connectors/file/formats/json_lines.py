@@ -72,9 +72,14 @@ class JsonLinesReader:
         self.file.check()
 
     def _ids(self, piece: bytes, start: int) -> list[str]:
-        """Return an id for each line of a piece, which begins at ``start`` in the text of the file."""
+        """Return an id for each line of a piece, which begins at ``start`` in the text of the file.
+
+        The text of the line is part of it: a file that is written again may have another row at the same place.
+        """
         starts = [0, *(found.end() for found in _LINE_END.finditer(piece))]
-        return [row_id(self.file.version.path, start + place) for place in starts]
+        lines = [piece[first:end].strip() for first, end in zip(starts, [*starts[1:], len(piece)], strict=True)]
+        path = self.file.version.path
+        return [row_id(path, start + place, line) for place, line in zip(starts, lines, strict=True)]
 
     def _lines_to(self, start: int) -> int:
         return lines_before(self.file, start) if self.dialect.seekable else 0

@@ -13,6 +13,7 @@ from seatunnel_core.connectors.file.formats.writer import FileStyle, FileWriter
 from seatunnel_core.connectors.filesystems.filesystem import OpenFile
 from seatunnel_core.errors import SourceError
 from seatunnel_core.rows.types import own_types
+from seatunnel_core.rows.unknown import unmarked
 
 BATCH_ROWS = 65_536
 
@@ -87,7 +88,7 @@ class ParquetFileWriter(FileWriter):
         if self._writer is None:
             self._writer = pq.ParquetWriter(
                 self.stream,
-                self.columns,
+                unmarked(self.columns),
                 compression=self.style.codec or "none",
                 use_dictionary=_worth_a_dictionary(table),
                 use_deprecated_int96_timestamps=self.style.int96,

@@ -14,6 +14,7 @@ from seatunnel_core.connectors.filesystems.local import LocalFileSystem
 from seatunnel_core.connectors.source import Planning, ReadContext
 from seatunnel_core.errors import SourceError, UsageError
 from seatunnel_core.rows.schema_text import schema_from_text
+from seatunnel_core.rows.unknown import is_unknown, marked
 
 Piece = tuple[dict[str, Any], int, int]
 """The body of a split as far as it describes a part of a file, and its estimated bytes and rows."""
@@ -214,5 +215,7 @@ def together(found: Sequence[pa.Schema], *, typed: bool) -> pa.Schema:
     kinds: dict[str, list[pa.DataType]] = {}
     for columns in distinct:
         for column in columns:
-            kinds.setdefault(column.name, []).append(column.type)
-    return pa.schema([pa.field(name, unify(of_name)) for name, of_name in kinds.items()])
+            of_name = kinds.setdefault(column.name, [])
+            if not is_unknown(column):
+                of_name.append(column.type)
+    return pa.schema([marked(name, unify(of_name) if of_name else pa.null()) for name, of_name in kinds.items()])

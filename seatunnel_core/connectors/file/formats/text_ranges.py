@@ -31,6 +31,7 @@ from seatunnel_core.rows.inference.looking import look
 from seatunnel_core.rows.inference.shape import Shape
 from seatunnel_core.rows.nesting import ROW_ID
 from seatunnel_core.rows.schema_block import declared_table
+from seatunnel_core.rows.unknown import marked
 
 INFERENCE_BYTES = 16 << 20
 """How much of the beginning of a text file is read to infer columns and types."""
@@ -245,7 +246,8 @@ class Text(TextRanges):
     def infer(self, file: OpenFile) -> pa.Schema:
         names, start = self.dialect.preamble(file)
         text = self._beginning(file, start, INFERENCE_BYTES)
-        return pa.schema(list(inference.infer(text, names, self.dialect, ragged=self._ragged).items()))
+        found = inference.infer(text, names, self.dialect, ragged=self._ragged)
+        return pa.schema([marked(name, kind) for name, kind in found.items()])
 
     def read(
         self, file: OpenFile, body: Mapping[str, Any], columns: pa.Schema, wanted: pa.Schema, context: ReadContext

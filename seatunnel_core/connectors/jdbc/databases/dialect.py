@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from seatunnel_core.connectors.jdbc.address import Address
 from seatunnel_core.connectors.jdbc.column import Column, DatabaseTable
+from seatunnel_core.connectors.jdbc.databases.collations import collated
 from seatunnel_core.connectors.jdbc.databases.column_type import column_type
 from seatunnel_core.connectors.jdbc.databases.table_path import TablePath, parts_of
 from seatunnel_core.connectors.jdbc.fetched import Fetched
@@ -239,7 +240,7 @@ class Dialect(ABC):
         for column in columns:
             is_key = column.name in primary_key
             needed = is_key or not column.nullable
-            declared = self.declared(column.type, is_key=is_key)
+            declared = collated(self.declared(column.type, is_key=is_key), column)
             lines.append(f"{self.quoted(column.name)} {declared}{' NOT NULL' if needed else ''}")
         if primary_key:
             lines.append(f"PRIMARY KEY ({', '.join(self.quoted(name) for name in primary_key)})")

@@ -22,8 +22,12 @@ def seems_header(text: bytes, dialect: Dialect) -> bool:
         names, rows = infer(first + end, None, dialect), infer(rest, None, dialect)
     except RowError:  # lines of other lengths, or a value of several lines
         return False
-    alike = len(names) == len(rows) and all(pa.types.is_string(kind) for kind in names.values())
-    return alike and not all(pa.types.is_string(kind) for kind in rows.values())
+    alike = len(names) == len(rows) and all(map(_is_text, names.values()))
+    return alike and not all(map(_is_text, rows.values()))
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_null(kind))
 
 
 def noting_names(

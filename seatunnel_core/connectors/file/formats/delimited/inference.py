@@ -17,7 +17,7 @@ _DIGIT = re.compile("[0-9]")
 def infer(
     text: bytes, names: Sequence[str] | None, dialect: Dialect, *, ragged: bool = False
 ) -> Mapping[str, pa.DataType]:
-    """Return the columns and types that some whole lines of text suggest.
+    """Return the columns and types that some whole lines of text suggest; ``null`` for a column without a value.
 
     Args:
         text: the lines.
@@ -29,7 +29,7 @@ def infer(
         RowError: the lines do not have the same number of values.
     """
     if not text.strip(b"\r\n"):
-        return dict.fromkeys(names or (), pa.string())
+        return dict.fromkeys(names or (), pa.null())
     convert = csv.ConvertOptions(
         null_values=dialect.null_values, strings_can_be_null=True, timestamp_parsers=dialect.timestamp_parsers
     )
@@ -84,7 +84,7 @@ def _inferred(values: pa.ChunkedArray) -> pa.DataType:
         return _microseconds(values)
     if pa.types.is_time(found):
         return pa.time64("us")
-    if pa.types.is_null(found) or not (pa.types.is_primitive(found)):
+    if not (pa.types.is_primitive(found) or pa.types.is_null(found)):
         return pa.string()
     return found
 

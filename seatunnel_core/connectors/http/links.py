@@ -1,0 +1,66 @@
+"""Addresses of next pages: references of RFC 3986, relative to the page that contains them, and ``Link`` headers."""
+
+import re
+from collections.abc import Iterator
+from urllib.parse import urldefrag, urljoin, urlsplit, urlunsplit
+
+from attrs import evolve
+
+from seatunnel_core.connectors.http.request import Request, same_host
+from seatunnel_core.errors import SourceError
+
+_WITH_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+_PARAMETER = r';\s*([^\s=;,"]+)\s*(?:=\s*("(?:[^"\\]|\\.)*"|[^\s;,"]*))?\s*'
+_LINK = re.compile(rf"<([^>]*)>\s*((?:{_PARAMETER})*)")
+
+
+def is_address(cursor: str, url: str) -> bool:
+    """Return True if a cursor is the address of a page: a url, or a reference that is relative to ``url``.
+
+    A cursor in base64 may begin with ``/``. So a path without a query is an address only below the same first folder.
+    """
+    if _WITH_SCHEME.match(cursor) or cursor.startswith(("//", "?", "./", "../")) or "?" in cursor:
+        return True
+    return cursor.startswith("/") and cursor.split("/")[1:2] == urlsplit(url).path.split("/")[1:2]
+
+
+def addressed(request: Request, reference: str) -> Request:
+    """Return the request for the page at an address that the answer of another one contains.
+
+    Raises:
+        SourceError: It is not one of http or https, or on another host, which must not get the headers of the job.
+    """
+    try:
+        url = urldefrag(urljoin(request.url, reference.strip())).url
+        parts = urlsplit(url)
+        is_web = parts.scheme in ("http", "https") and bool(parts.hostname)
+        other = is_web and not same_host(request.url, url)
+    except ValueError:
+        is_web = other = False
+    if not is_web:
+        raise SourceError(f"{request.shown}: the address of the next page is not one of http:// or https://")
+    if other:
+        raise SourceError(f"{request.shown}: the next page is on another host, {parts.hostname}, which is not asked")
+    user = urlsplit(request.url).netloc.rpartition("@")[0]
+    if user and "@" not in parts.netloc:
+        url = urlunsplit(parts._replace(netloc=f"{user}@{parts.netloc}"))
+    return evolve(request, url=url, params={})
+
+
+def next_link(header: str) -> str | None:
+    """Return the address in a ``Link`` header (RFC 8288) whose relation is ``next``; ``None`` without one."""
+    for reference, parameters in _links(header):
+        if "next" in parameters.get("rel", "").lower().split() and "anchor" not in parameters:
+            return reference
+    return None
+
+
+def _links(header: str) -> Iterator[tuple[str, dict[str, str]]]:
+    """Yield the address of each link, and its parameters; of one that occurs twice the first one counts."""
+    for found in _LINK.finditer(header):
+        parameters: dict[str, str] = {}
+        for each in re.finditer(_PARAMETER, found[2]):
+            value = each[2] or ""
+            value = re.sub(r"\\(.)", r"\1", value[1:-1]) if value.startswith('"') else value
+            parameters.setdefault(each[1].lower(), value)
+        yield found[1].strip(), parameters

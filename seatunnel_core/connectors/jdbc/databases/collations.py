@@ -1,0 +1,98 @@
+"""Keys of MySQL and MariaDB, whose collations may ignore case, accents or spaces at the end of texts.
+
+A key column that a sink creates has a binary collation without padding. An existing one may merge rows: their number is
+reported.
+"""
+
+import logging
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.types as of
+
+from seatunnel_core.connectors.jdbc.column import DatabaseTable
+from seatunnel_core.quantity import pick
+
+if TYPE_CHECKING:
+    from seatunnel_core.connectors.jdbc.databases.dialect import Dialect
+
+_log = logging.getLogger(__name__)
+
+_COLLATION = b"seatunnel.collation"
+_EXACT: Mapping[str, tuple[str, ...]] = {"mysql": ("utf8mb4_0900_bin", "utf8mb4_nopad_bin", "utf8mb4_bin")}
+"""Binary collations, the best first: of MySQL 8, of MariaDB, and of MySQL 5.7, where spaces at the end do not count."""
+
+_MERGES_NOTHING = ("utf8mb4_0900_bin", "utf8mb4_nopad_bin", "binary")
+
+
+def with_exact_keys(dialect: "Dialect", connection: Any, columns: pa.Schema, keys: Sequence[str]) -> pa.Schema:
+    """Return the columns of a new table, with the best binary collation of the server for texts that are keys."""
+    exact = _EXACT.get(dialect.address.kind, ())
+    texts = [name for name in keys if of.is_string(columns.field(name).type)]
+    if not exact or not texts:
+        return columns
+    names = ", ".join(map(dialect.literal, exact))
+    asked = f"SELECT COLLATION_NAME FROM information_schema.COLLATIONS WHERE COLLATION_NAME IN ({names})"
+    there = {str(name) for (name,) in dialect.ask(connection, asked)}
+    best = next((name for name in exact if name in there), None)
+    if best is None:
+        return columns
+    marked = {_COLLATION: best.encode()}
+    return pa.schema([column.with_metadata(marked) if column.name in texts else column for column in columns])
+
+
+def collated(declared: str, column: pa.Field) -> str:
+    """Return the declared type of a new column with its collation, where ``with_exact_keys`` gave it one."""
+    found = (column.metadata or {}).get(_COLLATION)
+    return f"{declared} COLLATE {found.decode()}" if found else declared
+
+
+def report_merged(
+    dialect: "Dialect", connection: Any, table: DatabaseTable, path: Sequence[str], staging: str, keys: Sequence[str]
+) -> int:
+    """Report how many keys of staged rows the collation of a table merges with others, and return the number.
+
+    Call it before the rows are moved, in the transaction that moves them.
+
+    Args:
+        dialect: The database.
+        connection: To it.
+        table: The columns of the target.
+        path: The path of the target.
+        staging: The quoted table of staged rows, whose columns have the collations of the target.
+        keys: The key columns.
+    """
+    if dialect.address.kind not in _EXACT:
+        return 0
+    collations = {each.name: each.collation for each in table.columns if each.name in keys and each.collation}
+    merging = {name: collation for name, collation in collations.items() if collation not in _MERGES_NOTHING}
+    if not merging:
+        return 0
+    ((among, there),) = dialect.ask(connection, _counts(dialect, dialect.quoted(*path), staging, keys))
+    merged = int(among) + int(there)
+    if merged:
+        how = ", ".join(f"{name}: {collation}" for name, collation in merging.items())
+        _log.warning(
+            "the sink Jdbc: %s of the table %s merged into a row with another key, because the collation takes the "
+            "keys for equal (%s): the table has that many fewer rows than were committed. Give the key a binary "
+            "collation without padding: utf8mb4_0900_bin of MySQL, utf8mb4_nopad_bin of MariaDB",
+            pick(merged, "row"),
+            dialect.table_name(tuple(path)),
+            how,
+        )
+    return merged
+
+
+def _counts(dialect: "Dialect", table: str, staging: str, keys: Sequence[str]) -> str:
+    """Return the SELECT of how many staged keys are equal to another staged one, and to one of the table."""
+    quoted = [dialect.quoted(name) for name in keys]
+    listed = ", ".join(quoted)
+    exact = ", ".join(f"CAST({name} AS BINARY) AS k{number}" for number, name in enumerate(quoted))
+    equal = f"(SELECT DISTINCT {listed} FROM {staging})"
+    written = f"(SELECT DISTINCT {exact} FROM {staging})"
+    among = f"(SELECT count(*) FROM {written} AS w) - (SELECT count(*) FROM {equal} AS k)"
+    same = " AND ".join(f"s.{name} = t.{name}" for name in quoted)
+    differ = " OR ".join(f"CAST(s.{name} AS BINARY) <> CAST(t.{name} AS BINARY)" for name in quoted)
+    there = f"(SELECT count(*) FROM {equal} AS s JOIN {table} AS t ON {same} WHERE {differ})"
+    return f"SELECT {among}, {there}"

@@ -1,0 +1,84 @@
+"""The child tables of merged rows in a database."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from attrs import field, frozen
+
+from seatunnel_core.connectors.jdbc.databases.dialect import Dialect
+from seatunnel_core.connectors.jdbc.databases.table_path import TablePath
+from seatunnel_core.connectors.nested.child_tables import BETWEEN, OF_CHILDREN, Family, in_order, is_child
+from seatunnel_core.rows.nesting import PARENT_ID, ROW_ID
+
+Part = Mapping[str, Any]
+"""A staging table as a committable names it; ``root`` is the path of the rows that contain its rows."""
+
+_ID_CHARACTERS = 24
+
+
+@frozen(kw_only=True)
+class Families:
+    """Finds and replaces child tables, in the transaction of a connection."""
+
+    dialect: Dialect
+    connection: Any
+    _found: dict[TablePath, Family | None] = field(factory=dict, init=False)
+
+    def of(self, path: TablePath, key: Sequence[str]) -> Family | None:
+        """Return a table and its child tables; ``None`` if it has none."""
+        if path not in self._found:
+            self._found[path] = self._looked_up(path, key)
+        return self._found[path]
+
+    def _looked_up(self, path: TablePath, key: Sequence[str]) -> Family | None:
+        schema = path[-2] if len(path) > 1 else None
+        children = {}
+        for name in self.dialect.tables(self.connection, schema, f"{path[-1]}{BETWEEN}"):
+            table = self.dialect.table(self.connection, (*path[:-1], name))
+            if table is not None and is_child(column.name.lower() for column in table.columns):
+                children[name] = self.dialect.quoted(*path[:-1], name)
+        root = self.dialect.table(self.connection, path) if children else None
+        names = set() if root is None else {column.name for column in root.columns}
+        if not names & {ROW_ID, ROW_ID.upper()}:
+            return None
+        upper = ROW_ID not in names
+
+        def quoted(name: str) -> str:
+            return self.dialect.quoted(name.upper() if upper and name in OF_CHILDREN else name)
+
+        paths = tuple((name, children[name]) for name in in_order(children))
+        return Family(root=self.dialect.quoted(*path), children=paths, key=tuple(key), quoted=quoted)
+
+    def replaced(self, parts: Sequence[Part]) -> Iterator[str]:
+        """Yield the statements that delete the children of rows that staged ones will replace."""
+        for part in parts:
+            family = self.of(tuple(part["target"]), part["keys"]) if part["keys"] else None
+            if family is not None:
+                yield from family.replaced([self.dialect.quoted(part["staging"])])
+
+    def added(self, parts: Sequence[Part], columns_of: Callable[[Part], Sequence[str]]) -> Iterator[str]:
+        """Yield the statements that add staged children, behind the rows that contain them.
+
+        Args:
+            parts: All staging tables of one unit.
+            columns_of: Returns the columns of a staging table.
+        """
+        for root in dict.fromkeys(tuple(part["root"]) for part in parts if "root" in part):
+            own = [part for part in parts if tuple(part["target"]) == root]
+            family = self.of(root, own[0]["keys"]) if own else None
+            if family is None:
+                continue
+            staged: dict[str, list[tuple[str, Sequence[str]]]] = {}
+            for part in (part for part in parts if tuple(part.get("root", ())) == root):
+                source = self.dialect.quoted(part["staging"])
+                staged.setdefault(part["target"][-1], []).append((source, columns_of(part)))
+            yield from family.added(staged, [self.dialect.quoted(part["staging"]) for part in own])
+
+
+def index_of(dialect: Dialect, path: TablePath, columns: Sequence[str]) -> str:
+    """Return the statement that creates the index by which the children of a row are found."""
+    parent = next(name for name in columns if name.lower() == PARENT_ID)
+    name = dialect.quoted(f"{path[-1][:40]}_parent")
+    is_mysql = dialect.address.kind == "mysql"
+    part, once = (f"({_ID_CHARACTERS})", "") if is_mysql else ("", "IF NOT EXISTS ")
+    return f"CREATE INDEX {once}{name} ON {dialect.quoted(*path)} ({dialect.quoted(parent)}{part})"

@@ -1,0 +1,141 @@
+"""Replace the children of merged rows, in the transaction that merges the rows.
+
+The rows of a table with lists have an id, ``_row_id``, which a new version of a row does not share with the old one. A
+child has the id of its parent, ``_parent_id``. A commit of staged rows
+
+1. deletes the children, and theirs in turn, of each row of the table whose key was staged: the row is replaced or
+   deleted, and its new version has all children that it has;
+2. merges the rows;
+3. adds the staged children of those versions that the table has now. Of a row that was staged twice these are the
+   children of the last version, of a deleted row there are none.
+
+A list that is null, empty or missing in the new version has no children. The child tables are those of the database, so
+a run whose rows have no list deletes the older children, too.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+from attrs import field, frozen
+
+from seatunnel_core.errors import SinkError
+from seatunnel_core.rows.batch import TableSchema
+from seatunnel_core.rows.nesting import LIST_INDEX, PARENT_ID, ROW_ID
+
+OF_CHILDREN = (ROW_ID, PARENT_ID, LIST_INDEX)
+"""The columns by which a child table is recognised."""
+
+BETWEEN = "__"
+"""What stands between the name of a table and the list, in the name of a child table."""
+
+
+@frozen(kw_only=True)
+class Rows:
+    """A table, or a subquery of staged rows, as statements name it."""
+
+    table: str
+    """The quoted name of the table, by which parents and children are told apart: a prefix of those of its children."""
+
+    source: str
+    """What stands behind FROM."""
+
+
+@frozen(kw_only=True)
+class Family:
+    """A table whose rows are merged, and its child tables."""
+
+    root: str
+    """The quoted table."""
+
+    children: tuple[tuple[str, str], ...]
+    """The name of each child table, and its quoted path; a child stands behind its parent."""
+
+    key: tuple[str, ...]
+    """The key columns, by which the rows are merged."""
+
+    quoted: Callable[[str], str] = field(repr=False)
+
+    def replaced(self, staged: Iterable[str]) -> Iterator[str]:
+        """Yield the statements that delete the children of rows whose keys are staged.
+
+        Args:
+            staged: What stands behind FROM for the staged rows, one for each table or file that has some.
+        """
+        same = " AND ".join(f"seatunnel_staged.{name} = seatunnel_root.{name}" for name in map(self.quoted, self.key))
+        known = " OR ".join(f"EXISTS (SELECT 1 FROM {each} seatunnel_staged WHERE {same})" for each in staged)
+        yield from self.removed(known)
+
+    def removed(self, condition: str) -> Iterator[str]:
+        """Yield the statements that delete the children of rows that meet a condition on ``seatunnel_root``."""
+        yield from self._deleted(f"SELECT {self.quoted(ROW_ID)} FROM {self.root} seatunnel_root WHERE {condition}")
+
+    def _deleted(self, root: str) -> Iterator[str]:
+        rows = {name: Rows(table=name, source=path) for name, path in self.children}
+        for name, path in reversed(self.children):
+            yield f"DELETE FROM {path} WHERE {self._descends(name, rows, root)}"
+
+    def removed_with(self, removal: str) -> Iterator[str]:
+        """Yield the statements that delete the children of rows that a DELETE will remove from the table."""
+        _, _, condition = removal.partition(" WHERE ")
+        root = f"SELECT {self.quoted(ROW_ID)} FROM {self.root} WHERE {condition}"
+        yield from self._deleted(root)
+
+    def added(self, staged: Mapping[str, Sequence[tuple[str, Sequence[str]]]], roots: Iterable[str]) -> Iterator[str]:
+        """Yield the statements that add the staged children of the versions that the table has now.
+
+        Args:
+            staged: For the name of each child table what stands behind FROM for its staged rows, and their columns.
+            roots: What stands behind FROM for the staged rows of the table that have an id.
+        """
+        same = " AND ".join(
+            f"seatunnel_staged.{name} = seatunnel_root.{name}" for name in map(self.quoted, (*self.key, ROW_ID))
+        )
+        kept = " OR ".join(f"EXISTS (SELECT 1 FROM {each} seatunnel_staged WHERE {same})" for each in roots)
+        root = f"SELECT {self.quoted(ROW_ID)} FROM {self.root} seatunnel_root WHERE {kept or '1 = 0'}"
+        sources = {name: " UNION ALL ".join(self._ids(source) for source, _ in some) for name, some in staged.items()}
+        rows = {name: Rows(table=name, source=f"({each}) seatunnel_parents") for name, each in sources.items()}
+        for name, path in self.children:
+            for source, columns in staged.get(name, ()):
+                listed = ", ".join(map(self.quoted, columns))
+                where = self._descends(name, rows, root)
+                yield f"INSERT INTO {path} ({listed}) SELECT {listed} FROM {source} seatunnel_children WHERE {where}"
+
+    def _ids(self, source: str) -> str:
+        return f"SELECT {self.quoted(ROW_ID)}, {self.quoted(PARENT_ID)} FROM {source} seatunnel_ids"
+
+    def _descends(self, name: str, rows: Mapping[str, Rows], root: str) -> str:
+        """Return the condition that a row of a child table descends from one of the rows that ``root`` selects."""
+        parent = self.quoted(PARENT_ID)
+        parts = [f"{parent} IN ({root})"]
+        for other in (other for other in rows if other != name and name.startswith(f"{other}{BETWEEN}")):
+            within = f"SELECT {self.quoted(ROW_ID)} FROM {rows[other].source} WHERE {self._descends(other, rows, root)}"
+            parts.append(f"{parent} IN ({within})")
+        return f"({' OR '.join(parts)})"
+
+
+def is_child(columns: Iterable[str]) -> bool:
+    """Return True if a table has the columns of a child table."""
+    return set(OF_CHILDREN) <= set(columns)
+
+
+def in_order(names: Iterable[str]) -> list[str]:
+    """Return the names of child tables, each behind that of its parent."""
+    return sorted(names, key=lambda name: (len(name), name))
+
+
+def require_place(schema: TableSchema, root: Sequence[str], child: Sequence[str]) -> None:
+    """Check that a child table has a name by which it is found beside its root.
+
+    Args:
+        schema: Of the children.
+        root: The path of the table of the root.
+        child: The path of the child table.
+
+    Raises:
+        SinkError: It has another name.
+    """
+    if tuple(root[:-1]) != tuple(child[:-1]) or not child[-1].startswith(f"{root[-1]}{BETWEEN}"):
+        raise SinkError(
+            f"the rows of {schema.table} are children of those of {schema.root}, and are replaced with them: their "
+            f"table has to stand beside {'.'.join(root)} and be called {root[-1]}{BETWEEN}…, and not "
+            f'{".".join(child)}. Write the table as "${{table_name}}", at the end of the name'
+        )
