@@ -159,7 +159,13 @@ def unknown(**columns: Any) -> Any:
 def test_columns_without_a_value_change_nothing(contract: dict[str, Any], mode: dict[str, Any], tmp_path: Path) -> None:
     """A night with nothing but null in a column widened it to text, or was refused."""
     types = "SELECT column_name, data_type FROM duckdb_columns() WHERE table_name = 'orders'"
-    first: dict[str, Any] = {"id": [1], "v": [5], "day": [date(2026, 1, 1)], "tags": [[1]], "at": [{"lat": 1.5, "lon": 2.5}]}
+    first: dict[str, Any] = {
+        "id": [1],
+        "v": [5],
+        "day": [date(2026, 1, 1)],
+        "tags": [[1]],
+        "at": [{"lat": 1.5, "lon": 2.5}],
+    }
     run(tmp_path, "one", mode, **first)
     changed(tmp_path, "CREATE TYPE mood AS ENUM ('a')", "ALTER TABLE orders ADD COLUMN m mood")
     declared = asked(tmp_path, types)
