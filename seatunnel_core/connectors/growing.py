@@ -90,6 +90,11 @@ def wider(held: pa.DataType, come: pa.DataType) -> pa.DataType | None:
     """
     if held == come or of.is_null(come):
         return held
+    if of.is_list(held) and of.is_list(come):
+        inner = wider(held.value_type, come.value_type)
+        return None if inner is None else pa.list_(inner)
+    if of.is_struct(held) and of.is_struct(come):
+        return _struct(held, come)
     if held in _RANGES and come in _RANGES:
         return _whole(held, come)
     if (held in _RANGES or of.is_decimal(held)) and (come in _RANGES or of.is_decimal(come)):
@@ -105,6 +110,14 @@ def wider(held: pa.DataType, come: pa.DataType) -> pa.DataType | None:
     if of.is_string(held):
         return held if _has_a_text(come) or of.is_timestamp(come) or of.is_time(come) else None
     return pa.string() if of.is_string(come) and _has_a_text(held) else None
+
+
+def _struct(held: pa.DataType, come: pa.DataType) -> pa.DataType | None:
+    """Return the struct with the fields of both: those of ``held``, and behind them those that it lacks."""
+    arrives = {part.name: part.type for part in come}
+    fields = {part.name: wider(part.type, arrives.get(part.name, part.type)) for part in held}
+    fields |= {name: kind for name, kind in arrives.items() if name not in fields}
+    return None if None in fields.values() else pa.struct(list(fields.items()))
 
 
 def _whole(held: pa.DataType, come: pa.DataType) -> pa.DataType | None:

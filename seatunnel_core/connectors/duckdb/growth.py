@@ -7,7 +7,7 @@ import pyarrow.types as of
 
 from seatunnel_core.connectors.duckdb.columns import arrow_type, declared_type, quoted
 from seatunnel_core.connectors.duckdb.database import ask
-from seatunnel_core.connectors.duckdb.table import Column, columns_of, stored
+from seatunnel_core.connectors.duckdb.table import Column, columns_of, stored, types_of
 from seatunnel_core.connectors.growing import EXACT, TargetContract, wider
 from seatunnel_core.connectors.jdbc.databases.table_path import TablePath
 from seatunnel_core.errors import SinkError
@@ -37,6 +37,7 @@ def grow(
     table, done = quoted(*path), []
     by_name = {column.name.lower(): column for column in columns_of(connection, path)}
     keys = {name.lower() for name in key}
+    nested = types_of(connection, path, schema.columns.names)
     for have in schema.columns:
         column, kind = by_name.get(have.name.lower()), stored(schema, have)
         if column is None:
@@ -46,12 +47,14 @@ def grow(
                 by_name[have.name.lower()] = Column(name=have.name, declared=declared, nullable=True, filled=False)
                 done.append(f"gets the column {have.name!r} ({declared})")
             continue
-        held = arrow_type(column.declared)
+        held = arrow_type(column.declared) or nested.get(have.name)
         new = wider(held, kind) if held is not None and contract.widens else held
         if new is None or held is None or new == held:
             continue
         declared = declared_type(new)
-        if of.is_int64(held) and of.is_floating(new):
+        if of.is_nested(held):
+            _refuse_changed(connection, path, column, declared)
+        elif of.is_int64(held) and of.is_floating(new):
             _refuse_inexact(connection, path, column)
         connection.execute(f"ALTER TABLE {table} ALTER COLUMN {quoted(column.name)} TYPE {declared}")
         done.append(f"has {column.name!r} widened from {column.declared} to {declared}")
@@ -64,4 +67,14 @@ def _refuse_inexact(connection: Any, path: TablePath, column: Column) -> None:
         raise SinkError(
             f"the column {column.name!r} of the table {'.'.join(path)} has whole numbers beyond {EXACT}, which DOUBLE "
             "would change, so it is not widened; convert the column of the rows before this sink"
+        )
+
+
+def _refuse_changed(connection: Any, path: TablePath, column: Column, declared: str) -> None:
+    name = quoted(column.name)
+    back = f"CAST(CAST({name} AS {declared}) AS {column.declared})"
+    if ask(connection, f"SELECT 1 FROM {quoted(*path)} WHERE {back} IS DISTINCT FROM {name} LIMIT 1"):
+        raise SinkError(
+            f"the column {column.name!r} of the table {'.'.join(path)} has values that {declared} would change, so it "
+            "is not widened; convert the column of the rows before this sink"
         )

@@ -1,9 +1,10 @@
 """A table of a DuckDB file as the target of rows: its columns, how it is created, and what does not fit into it."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.types as of
 from attrs import field, frozen
 
 from seatunnel_core.config.problem import nearest
@@ -158,6 +159,7 @@ def target_of(
             rows lack; or it has two rows with one key.
     """
     table, named = columns_of(connection, path), ".".join(path)
+    held = types_of(connection, path, schema.columns.names)
     by_name = {column.name.lower(): column for column in table}
     fields: dict[str, pa.Field] = {}
     for have in schema.columns:
@@ -171,7 +173,7 @@ def target_of(
         if column.name in fields or column.name.lower() in (KIND, NUMBER):
             raise SinkError(f"two columns of the rows of {schema.table} go into {column.name!r} of {named}")
         blank = have.name in without_values
-        kind = have.type if blank else _fitting(connection, named, schema, have, column, contract)
+        kind = have.type if blank else _fitting(connection, named, schema, have, column, contract, held)
         fields[column.name] = pa.field(column.name, kind, nullable=column.nullable)
     if history:
         _require_history(connection, path, table, fields, history)
@@ -232,15 +234,22 @@ def stored(schema: TableSchema, column: pa.Field) -> pa.DataType:
 
 
 def _fitting(
-    connection: Any, named: str, schema: TableSchema, have: pa.Field, column: Column, contract: TargetContract
+    connection: Any,
+    named: str,
+    schema: TableSchema,
+    have: pa.Field,
+    column: Column,
+    contract: TargetContract,
+    held: Mapping[str, pa.DataType | None],
 ) -> pa.DataType:
     """Return the type in which a column is staged; raise ``SinkError`` where the table has one that does not fit."""
     come = stored(schema, have)
     if _declared(connection, come) == column.declared:
         return come
-    want = arrow_type(column.declared)
+    want = arrow_type(column.declared) or held.get(have.name)
     new = None if want is None else wider(want, come)
-    if want is not None and (goes_into(come, want) or (contract.widens and new == want)):
+    takes = new == want and (contract.widens or (want is not None and of.is_nested(want)))
+    if want is not None and (goes_into(come, want) or takes):
         return want
     raise SinkError(
         f"column {have.name!r}: the rows of {schema.table} have the type {type_name(have.type)}, which does not "

@@ -186,7 +186,34 @@ def test_a_table_that_grows_begins_without_columns_that_have_no_value(tmp_path: 
     assert all_rows(tmp_path) == [(1, None, None), (2, 7, [8])]
 
 
+def test_a_list_whose_numbers_would_change_does_not_grow(tmp_path: Path) -> None:
+    run(tmp_path, "one", {}, id=[1], q=[[2**53 + 1]])
+    with pytest.raises(SinkError, match=r"'q' of the table main.orders has values that DOUBLE\[\] would change"):
+        run(tmp_path, "two", EVOLVE, id=[2], q=[[1.5]])
+    assert all_rows(tmp_path) == [(1, [2**53 + 1])]
+
+
 def late(rows: pa.RecordBatch, name: str) -> pa.RecordBatch:
     """The rows with a value behind those that were looked at."""
     arrays = [pa.array(["7"]) if each == name else rows.column(each) for each in rows.schema.names]
     return pa.RecordBatch.from_arrays(arrays, schema=rows.schema)
+
+
+@pytest.mark.parametrize("mode", [{}, MERGE])
+def test_objects_and_lists_grow(mode: dict[str, Any], tmp_path: Path) -> None:
+    run(tmp_path, "one", mode, id=[1], at=[{"lat": 1}], lines=[[{"sku": "a"}]], q=[[1]])
+    more: dict[str, Any] = {
+        "id": [2],
+        "at": [{"lon": 2.5, "lat": 0.5}],
+        "lines": [[{"n": 7, "sku": "b"}]],
+        "q": [[1.5]],
+    }
+    with pytest.raises(SinkError, match=r"column 'at': .*, or write schema_contract = evolve to widen that"):
+        run(tmp_path, "two", mode, **more)
+    run(tmp_path, "two", {**mode, **EVOLVE}, **more)
+    run(tmp_path, "three", mode, id=[3], at=[{"lat": 4}], lines=[[{"n": 8}]], q=[[2]])
+    assert all_rows(tmp_path) == [
+        (1, {"lat": 1.0, "lon": None}, [{"sku": "a", "n": None}], [1.0]),
+        (2, {"lat": 0.5, "lon": 2.5}, [{"sku": "b", "n": 7}], [1.5]),
+        (3, {"lat": 4.0, "lon": None}, [{"sku": None, "n": 8}], [2.0]),
+    ]

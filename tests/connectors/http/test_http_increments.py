@@ -237,7 +237,6 @@ def test_the_parameter_may_stand_in_the_body(service: HttpService) -> None:
     ("more", "incremental", "said"),
     [
         ({"schema": None}, {}, "write schema, as in"),
-        ({"schema": None, "schema_sample": 10}, {}, "write schema, as in"),
         ({}, {"key": None}, r"write key|Write key"),
         ({}, {"key": ["nr"]}, "schema has no column 'nr'; it has id, changed"),
         ({"schema": {"fields": {"id": "int", "changed": "double"}}}, {}, "cannot be compared"),
