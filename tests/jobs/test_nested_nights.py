@@ -3,6 +3,7 @@
 Tasks run in this process.
 """
 
+import copy
 import random
 from collections.abc import Iterator
 from functools import partial
@@ -115,10 +116,15 @@ def duckdb_sink(ground: Ground) -> str:
     return f'DuckDB {{ path = "{ground.work}/shop.duckdb", table = "${{table_name}}", {more} }}'
 
 
-def loaded(ground: Ground, own: tuple[str, str, str] = ("_row_id", "_parent_id", "_list_index")) -> list[Any]:
+def loaded(ground: Ground) -> list[Any]:
+    return rows_of(ground.work / "shop.duckdb", OURS)
+
+
+def rows_of(file: Path, own: tuple[str, str, str, str]) -> list[Any]:
     """What the tables have, in the form of ``Shop.expected``; children without a parent at the end."""
-    row, parent, index = own
-    with duckdb.connect(str(ground.work / "shop.duckdb")) as connection:
+    schema, row, parent, index = own
+    with duckdb.connect(str(file)) as connection:
+        connection.execute(f"USE {schema}")
 
         def ask(statement: str) -> list[Any]:
             return connection.execute(statement).fetchall()
@@ -161,3 +167,45 @@ def test_each_night_leaves_what_the_service_has(ground: Ground, service: HttpSer
         report, _ = run_through(ground.run(text(service, sink), f"night-{night}", restore=restore))
         assert report.outcome is JobOutcome.FINISHED, report
         assert loaded(ground) == shop.expected(), night
+
+
+@pytest.mark.torture
+@pytest.mark.xdist_group("dlt")
+def test_the_tables_are_those_of_dlt(
+    ground: Ground, service: HttpService, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Apart from the columns and tables that dlt has for itself."""
+    import dlt
+
+    monkeypatch.setenv("RUNTIME__DLTHUB_TELEMETRY", "false")
+    file, shop = tmp_path / "dlt.duckdb", Shop(service, 7)
+
+    @dlt.resource(name="orders", primary_key="id", write_disposition="merge")
+    def orders() -> Iterator[Any]:
+        yield copy.deepcopy(list(shop.orders.values()))
+
+    for night in range(NIGHTS):
+        shop.day(night)
+        report, _ = run_through(ground.run(text(service, duckdb_sink(ground)), f"night-{night}"))
+        assert report.outcome is JobOutcome.FINISHED, report
+        destination = dlt.destinations.duckdb(str(file))
+        pipeline = dlt.pipeline("orders", destination=destination, dataset_name="shop", pipelines_dir=str(tmp_path))
+        pipeline.run(orders())
+        assert tables_of(ground.work / "shop.duckdb") == tables_of(file), night
+        assert rows_of(ground.work / "shop.duckdb", OURS) == rows_of(file, DLT) == shop.expected(), night
+
+
+OURS, DLT = ("main", "_row_id", "_parent_id", "_list_index"), ("shop", "_dlt_id", "_dlt_parent_id", "_dlt_list_idx")
+
+
+def tables_of(file: Path) -> set[tuple[str, str, str]]:
+    """The columns of all tables and their types, without those of the loader."""
+    asked = "SELECT table_name, column_name, data_type FROM duckdb_columns() WHERE schema_name IN ('main', 'shop')"
+    with duckdb.connect(str(file)) as connection:
+        found = connection.execute(asked).fetchall()
+    own = ("_row_id", "_parent_id", "_list_index")
+    return {
+        each
+        for each in found
+        if not each[0].startswith("_dlt") and not each[1].startswith("_dlt") and each[1] not in own
+    }
