@@ -204,9 +204,8 @@ class JdbcSink(AddingSink, LookingSink):
                 connection.commit()
             if keys and self.needs_order and self._history is None:
                 refuse_partial(target, table)
-            return evolve(
-                target, needs_key=self.needs_order, without_values=found.without_values, root=self._root(schema)
-            )
+            root = self._root(schema)
+            return evolve(target, needs_key=self.needs_order, without_values=found.without_values, root=root)
 
     def _adds(self, keys: Sequence[str]) -> bool:
         """Return whether rows come beside those that a table has."""
