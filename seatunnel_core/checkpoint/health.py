@@ -49,9 +49,9 @@ class Health:
 
     def pressed(self, pressure: Pressure) -> None:
         """Record whether a sink is at its bound."""
-        before = self._full_sinks
+        before = self.full_sinks
         self._pressures[pressure.sink] = pressure
-        if self._full_sinks != before:
+        if self.full_sinks != before:
             self._tell()
 
     def begin(self) -> None:
@@ -114,7 +114,8 @@ class Health:
         self._look_when_silent_for(2 * silent_ms)
 
     @property
-    def _full_sinks(self) -> set[str]:
+    def full_sinks(self) -> set[str]:
+        """Names of the sinks at their bound."""
         return {pressure.sink for pressure in self._pressures.values() if pressure.full}
 
     def _tell(self) -> None:

@@ -132,6 +132,7 @@ class PipelineProtocol:
             last_completed_ms=self._context.last_completed_ms,
             pending=len(coordinator.pending),
             degraded=coordinator.health.degraded,
+            full_sinks=tuple(sorted(coordinator.health.full_sinks)),
         )
 
     def _moved_to_sinks(self) -> dict[str, Moved]:

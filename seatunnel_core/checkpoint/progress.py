@@ -71,3 +71,6 @@ class PipelineProgress:
 
     degraded: str
     """Why the pipeline does not move as it should; empty when all is well."""
+
+    full_sinks: tuple[str, ...] = ()
+    """Names of sinks at their bound (R1), now."""

@@ -3,7 +3,7 @@
 import threading
 import time
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from attrs import fields_dict
@@ -14,8 +14,12 @@ from seatunnel_core.checkpoint.progress import Moved, PipelineProgress
 from seatunnel_core.clock import now_ms
 from seatunnel_core.reporting.metrics import Durations, PipelineMetrics, VertexMetrics
 from seatunnel_core.reporting.recent_checkpoints import RecentCheckpoints
+from seatunnel_core.reporting.recent_failures import RecentFailures
 from seatunnel_core.reporting.report import PipelineView
+from seatunnel_core.reporting.series import Point
+from seatunnel_core.reporting.vertex_flow import VertexFlow
 from seatunnel_core.work.failure import Failure
+from seatunnel_core.work.vertex_work import VertexWork
 
 SAMPLE_S = 5.0
 """The time between two samples, from which rates are computed."""
@@ -91,6 +95,10 @@ class Figures:
         self._flows: defaultdict[str, Flow] = defaultdict(lambda: Flow(clock))
         """Of ``vertices``."""
 
+        self._work = VertexFlow(SAMPLES, clock)
+        self._sampled = Point()
+        self._live = Point()
+
         self.checkpoints_completed = 0
         self._triggered = 0
         self._aborted: Counter[AbortKind] = Counter()
@@ -104,6 +112,7 @@ class Figures:
         self._failures: Counter[str] = Counter()
         self.units_repeated = 0
         self.recent = RecentCheckpoints()
+        self._recent_failures = RecentFailures()
 
     @property
     def checkpoints_failed(self) -> int:
@@ -113,13 +122,37 @@ class Figures:
     def sample(self, progress: PipelineProgress) -> None:
         """Record what has moved so far, as ``Flow.sample``."""
         self._flow.sample(progress)
+        self._work.sample()
+        moved = self._flow.seen(progress)
+        self._sampled = Point(
+            moved.rows_read,
+            moved.rows_written,
+            moved.rows_committed,
+            moved.bytes_read,
+            progress.units_in_flight,
+            progress.uncommitted,
+        )
         for name, moved in vertices(progress).items():
             self._flows[name].sample(moved)
 
     def rest(self) -> None:
         """Record that nothing has moved since the last sample."""
+        self._work.sample()
         for flow in (self._flow, *tuple(self._flows.values())):
             flow.rest()
+
+    @property
+    def point(self) -> Point:
+        """Counters and gauges for series: as of the last sample, and what units that still run have moved since."""
+        return self._sampled + self._live
+
+    def under_way(self, *, rows_read: int, rows_written: int) -> None:
+        """Record what units that still run have moved so far: the counters have it when they have ended."""
+        self._live = Point(rows_read=rows_read, rows_written=rows_written)
+
+    def worked(self, work: Mapping[str, VertexWork]) -> None:
+        """Add the rows and times of a unit's vertices."""
+        self._work.worked(work)
 
     def epoch_started(self, notice: commands.EpochStarted) -> None:
         """Count a start that goes on from a stored checkpoint; its restore point is durable now."""
@@ -157,6 +190,7 @@ class Figures:
     def failed(self, failure: Failure) -> None:
         """Count a failure of the pipeline, by its kind; the pipeline may start again."""
         self._failures[failure.kind.value] += 1
+        self._recent_failures.failed(failure)
 
     def metrics(self, view: PipelineView, progress: PipelineProgress | None) -> PipelineMetrics:
         """Return ``view`` with all that is measured beside it.
@@ -178,6 +212,8 @@ class Figures:
             "checkpoint_bytes_total": self._bytes_total,
             "restores": self._restores,
             "failures": dict(self._failures),
+            "recent_failures": self._recent_failures.listed(view.id),
+            "loads": self._work.loads(),
         }
         return PipelineMetrics(**figures | ({} if progress is None else self._moving(progress)))
 
@@ -192,4 +228,5 @@ class Figures:
             "units_running": progress.units_running,
             "uncommitted": progress.uncommitted,
             "checkpoints_pending": progress.pending,
+            "full_sinks": progress.full_sinks,
         }

@@ -6,7 +6,9 @@ from attrs import field, frozen
 
 from seatunnel_core.checkpoint.progress import Moved
 from seatunnel_core.reporting import html
+from seatunnel_core.reporting.recent_failures import RecentFailure
 from seatunnel_core.reporting.report import JobOutcome, PipelineView, sums
+from seatunnel_core.reporting.vertex_flow import VertexLoad
 
 STATES = {JobOutcome.FINISHED: "finished", JobOutcome.FAILED: "failed", JobOutcome.STOPPED: "canceled"}
 """How SeaTunnel calls the state of a job that has ended."""
@@ -99,6 +101,16 @@ class PipelineMetrics(PipelineView):
 
     failures: Mapping[str, int] = field(factory=dict)
     """How often the pipeline failed, whether it started again or not, by the kind of failure."""
+
+    recent_failures: tuple[RecentFailure, ...] = ()
+    """The last failures in this process, the oldest first."""
+
+    loads: Mapping[str, VertexLoad] = field(factory=dict)
+    """Rows, rates and back pressure of each source, transform and sink, by name. Transforms in Spark's DataFrames, and
+    vertices no unit of which has ended in this process, are missing."""
+
+    full_sinks: tuple[str, ...] = ()
+    """Names of sinks at their limit of uncommitted output: no source that feeds them may go on."""
 
 
 @frozen(kw_only=True, repr=False)

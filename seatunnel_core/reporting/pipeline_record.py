@@ -32,6 +32,8 @@ def measured_record(view: PipelineMetrics) -> dict[str, Any]:
         **pipeline_record(view),
         **_moved(view),
         "vertices": {name: _moved(vertex) for name, vertex in view.vertices.items()},
+        "loads": {name: load.record() for name, load in view.loads.items()},
+        "full_sinks": list(view.full_sinks),
         "in_flight": view.units_in_flight,
         "running": view.units_running,
         "uncommitted": view.uncommitted,

@@ -10,10 +10,13 @@ from attrs import asdict
 from seatunnel_core import stored
 from seatunnel_core.control.server import Verb
 from seatunnel_core.job.savepoint import JobSavepoint
+from seatunnel_core.planning.plan import PlannedJob
+from seatunnel_core.planning.plan_record import plan_record
 from seatunnel_core.reporting.metrics import JobMetrics
 from seatunnel_core.reporting.open_metrics import samples, totals
 from seatunnel_core.reporting.recent_checkpoints import RecentCheckpoint
 from seatunnel_core.reporting.report import JobProgress, JobReport
+from seatunnel_core.reporting.series import MOST_POINTS
 
 
 class Controlled(Protocol):
@@ -23,6 +26,7 @@ class Controlled(Protocol):
     version: int
     started_at: float
     storage_title: str
+    job: PlannedJob | None
 
     def wait(self, timeout: float | None = None) -> JobReport | None:
         """Return the report, or ``None`` when the job has not ended within ``timeout`` seconds."""
@@ -35,6 +39,9 @@ class Controlled(Protocol):
 
     def recent_checkpoints(self) -> Mapping[int, Sequence[RecentCheckpoint]]:
         """Return the last checkpoints of each pipeline."""
+
+    def series(self, pipeline: int, since_s: float, most: int) -> Mapping[str, Any]:
+        """Return metrics over time."""
 
     def stop(self) -> None:
         """Stop the job after a last checkpoint."""
@@ -53,6 +60,8 @@ def answers(run: Controlled) -> Mapping[str, Verb]:
         "metrics": partial(_metrics, run),
         "open-metrics": partial(_open_metrics, run),
         "checkpoints": partial(_checkpoints, run),
+        "series": partial(_series, run),
+        "plan": partial(_plan, run),
         "savepoint": partial(_savepoint, run),
         "stop": partial(_stop, run),
     }
@@ -89,6 +98,17 @@ def _open_metrics(run: Controlled, _request: Mapping[str, Any]) -> Any:
 def _checkpoints(run: Controlled, _request: Mapping[str, Any]) -> Any:
     """Return the last checkpoints as ``RecentCheckpoint``, by the number of their pipeline, the oldest first."""
     return {str(number): [each.record() for each in found] for number, found in run.recent_checkpoints().items()}
+
+
+def _series(run: Controlled, request: Mapping[str, Any]) -> Any:
+    """Return metrics over time: ``pipeline`` (0: all), ``since_s``, and at most ``most`` points."""
+    most = min(MOST_POINTS, stored.number(request, "most"))
+    return run.series(stored.number(request, "pipeline"), stored.seconds(request, "since_s"), most)
+
+
+def _plan(run: Controlled, _request: Mapping[str, Any]) -> Any:
+    """Return the plan as ``plan_record``; null while there is none."""
+    return None if run.job is None else plan_record(run.job)
 
 
 def _savepoint(run: Controlled, request: Mapping[str, Any]) -> Any:

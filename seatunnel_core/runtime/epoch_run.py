@@ -329,6 +329,7 @@ class EpochRun:
         self._owner.savepoint_answered(notice.name, None, notice.reason)
 
     def _end(self, command: commands.EndPipeline) -> None:
+        self._figures.sample(self.progress())
         self._owner.epoch_ended(self, command)
 
 

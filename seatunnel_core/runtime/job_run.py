@@ -8,6 +8,7 @@ import os
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 from seatunnel_core.claiming.alone import require_alone
 from seatunnel_core.claiming.claim import Claim, claim_again, claim_new
@@ -30,6 +31,7 @@ from seatunnel_core.reporting.counters import Figures
 from seatunnel_core.reporting.metrics import STATES, JobMetrics
 from seatunnel_core.reporting.recent_checkpoints import RecentCheckpoint
 from seatunnel_core.reporting.report import JobProgress, JobReport
+from seatunnel_core.reporting.series import POINTS, JobSeries
 from seatunnel_core.runtime.control_requests import answers
 from seatunnel_core.runtime.job_threads import JobThreads
 from seatunnel_core.runtime.slots import SLOTS, Reservation
@@ -235,6 +237,11 @@ class JobRun:
     def recent_checkpoints(self) -> dict[int, tuple[RecentCheckpoint, ...]]:
         """Return the last checkpoints that this process has taken or given up, by pipeline, the oldest first."""
         return {} if self._threads is None else self._threads.recent_checkpoints()
+
+    def series(self, pipeline: int = 0, since_s: float = 0.0, most: int = POINTS) -> dict[str, Any]:
+        """Return metrics over time of a pipeline, or of the whole job for 0, as ``JobSeries.record``."""
+        series = JobSeries() if self._threads is None else self._threads.series
+        return series.record(pipeline, since_s, most)
 
     def savepoint(
         self, name: str | None = None, *, stop: bool = False, drain: bool = False, timeout: float | None = None

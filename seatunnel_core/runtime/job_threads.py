@@ -20,6 +20,7 @@ from seatunnel_core.reporting.metrics import PipelineMetrics
 from seatunnel_core.reporting.recent_checkpoints import RecentCheckpoint
 from seatunnel_core.reporting.report import JobOutcome, JobReport, PipelineView
 from seatunnel_core.runtime.job_pipelines import JobPipelines
+from seatunnel_core.runtime.job_recorder import JobRecorder
 from seatunnel_core.runtime.pipeline_run import PipelineRun
 from seatunnel_core.runtime.savepoints import JobSavepoints, ManifestWriter
 from seatunnel_core.runtime.shared import SharedResources
@@ -103,6 +104,8 @@ class JobThreads:
         self._manifest = ManifestWriter(storage, job_id, claim)
         self._savepoints = JobSavepoints(self._manifest, self._storage_pool)
         self._runs: list[PipelineRun] = []
+        self._recorder = JobRecorder(self._runs, self._log_now)
+        self.series = self._recorder.series
         self._ended = 0
         self._begun = False
         self._broken: Failure | None = None
@@ -159,15 +162,11 @@ class JobThreads:
             loop=self._loop, storage_pool=self._storage_pool, connector_pool=self._connector_pool, spark=self._spark
         )
         self._runs += self._pipelines.make(shared, owner=self)
-        self._log_periodically()
+        self._recorder.start(self._loop, self._engine.options[PRINT_EXECUTION_INFO])
 
-    def _log_periodically(self) -> None:
-        def log_now() -> None:
-            slots = self._plane.slots if self._spark.done() and self._spark.exception() is None else None
-            logger.info("%s", execution_info(self.metrics(), slots), extra={"job": self._job_id})
-            self._log_periodically()
-
-        self._loop.call_later(self._engine.options[PRINT_EXECUTION_INFO], log_now)
+    def _log_now(self) -> None:
+        slots = self._plane.slots if self._spark.done() and self._spark.exception() is None else None
+        logger.info("%s", execution_info(self.metrics(), slots), extra={"job": self._job_id})
 
     # -- what pipelines report --------------------------------------------------------------------------------------
 
@@ -191,6 +190,7 @@ class JobThreads:
             for other in self._runs:
                 other.stop()
         if self._ended == len(self._runs):
+            self._recorder.record()
             self._storage_pool.submit(self._conclude)
 
     def _conclude(self) -> None:

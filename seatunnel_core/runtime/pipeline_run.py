@@ -23,6 +23,7 @@ from seatunnel_core.reporting.metrics import PipelineMetrics
 from seatunnel_core.reporting.notices import PipelineLog
 from seatunnel_core.reporting.recent_checkpoints import RecentCheckpoint
 from seatunnel_core.reporting.report import PipelineView
+from seatunnel_core.reporting.series import Point
 from seatunnel_core.runtime.epoch_run import EpochRun
 from seatunnel_core.runtime.pipeline_io import PipelineIO
 from seatunnel_core.runtime.savepoints import Answer
@@ -250,6 +251,11 @@ class PipelineRun:
     def metrics(self) -> PipelineMetrics:
         """Return all that is measured of the pipeline, as of now."""
         return self._figures.metrics(self.view(), self._progress())
+
+    @property
+    def point(self) -> Point:
+        """Counters and gauges as of the last sample."""
+        return self._figures.point
 
     def recent_checkpoints(self) -> tuple[RecentCheckpoint, ...]:
         """Return the last checkpoints that this process has taken or given up, the oldest first."""

@@ -17,6 +17,7 @@ from seatunnel_core.spark.failure import failure_of
 from seatunnel_core.spark.program import Program
 from seatunnel_core.spark.work import UnitResult
 from seatunnel_core.work.unit import AttemptId
+from seatunnel_core.work.vertex_work import VertexWork
 
 _log = logging.getLogger(__name__)
 
@@ -56,6 +57,9 @@ class UnitRuns:
         self._on_spark: dict[tuple[str, AttemptId], int] = {}
         """Task and id of the attempts that Spark has, with the moment at which it got each, in milliseconds."""
 
+        self._counted: dict[tuple[str, AttemptId], Mapping[str, VertexWork]] = {}
+        """Work of units that still run, as far as it is counted, by task and attempt."""
+
     def take(self, programs: Mapping[str, Program]) -> None:
         """Take the programs of tasks, by task, whose units will come."""
         self._programs |= programs
@@ -73,6 +77,7 @@ class UnitRuns:
         self._orders.clear()
         if self._on_spark:
             self._on_spark.clear()
+            self._counted.clear()
             self._shared.spark.result().cancel(self._work.job_id, self._work.planned.id)
 
     def _submit_orders(self) -> None:
@@ -94,7 +99,34 @@ class UnitRuns:
             partial(self._on_result, order),
             restored=order.restored,
             on_again=lambda: self._shared.inbox.put(partial(self._begins_again, order)),
+            on_progress=lambda work: self._shared.inbox.put(partial(self._progressed, order, work)),
         )
+
+    def _progressed(self, order: commands.RunUnit, work: Mapping[str, VertexWork]) -> None:
+        """Count what a unit that still runs has done since its last report."""
+        key = order.task, order.attempt.id
+        if key in self._on_spark:
+            self._count(key, work)
+
+    def _count(self, key: tuple[str, AttemptId], work: Mapping[str, VertexWork]) -> None:
+        had = self._counted.get(key, {})
+        self._figures.worked({name: each - had.get(name, VertexWork()) for name, each in work.items()})
+        self._counted[key] = work
+        self._note_under_way()
+
+    def _count_ended(self, key: tuple[str, AttemptId], work: Mapping[str, VertexWork]) -> None:
+        """Count what a unit has done since its last report, if it reported anything."""
+        if work or key in self._counted:
+            self._count(key, work)
+            del self._counted[key]
+            self._note_under_way()
+
+    def _note_under_way(self) -> None:
+        """Record the rows that units which still run have read and written."""
+        works = [(self._programs[task], work) for (task, _), work in self._counted.items() if task in self._programs]
+        read = [work.get(program.source_name, VertexWork()).rows_out for program, work in works]
+        written = [work.get(each.name, VertexWork()).rows_in for program, work in works for each in program.targets]
+        self._figures.under_way(rows_read=sum(read), rows_written=sum(written))
 
     def _on_result(self, order: commands.RunUnit, result: UnitResult) -> None:
         """Take a result, in a thread of the dispatcher."""
@@ -108,6 +140,7 @@ class UnitRuns:
             failed = "" if result.failure is None else result.failure.kind.value
             named = {"job": self._work.job_id, "pipeline": self._work.planned.id, "task": order.task}
             record_span("unit", now_ms() - begun_ms, {**named, "rows": result.rows_read}, error=failed)
+            self._count_ended((order.task, order.attempt.id), result.vertices)
         for note in result.notes:
             _log.warning("pipeline %d, %s", result.pipeline_id, note)
         self._deliver(partial(unit_event, order, self._programs[order.task], result))

@@ -17,7 +17,7 @@ from seatunnel_core.spark.packet import packet_of
 from seatunnel_core.spark.packing import MOST_UNITS, TARGET_MS, Candidate, ShareMode, overdue_ms
 from seatunnel_core.spark.plane import SparkPlane
 from seatunnel_core.spark.program import Program
-from seatunnel_core.spark.running import Ledger, OnResult, Order, RunningPacket, speculating, waits
+from seatunnel_core.spark.running import Ledger, OnProgress, OnResult, Order, RunningPacket, speculating, waits
 from seatunnel_core.spark.watch import Watch
 from seatunnel_core.spark.work import UnitResult, UnitWork
 from seatunnel_core.work.failure import Failure, FailureKind
@@ -81,6 +81,7 @@ class UnitDispatcher:
         *,
         restored: bool = False,
         on_again: Callable[[], object] | None = None,
+        on_progress: OnProgress | None = None,
     ) -> None:
         """Queue one attempt at a work unit. Its result, failures included, goes to ``on_result``.
 
@@ -90,8 +91,9 @@ class UnitDispatcher:
             on_result: called once with the result, unless the pipeline is cancelled.
             restored: whether the unit may have begun in an earlier process.
             on_again: called when the unit begins once more, so that a sink may have its rows twice.
+            on_progress: called with what the unit has done so far, while it runs for long.
         """
-        order = Order(program, attempt, on_result, restored, on_again)
+        order = Order(program, attempt, on_result, restored, on_again, on_progress)
         if program.writes_at_once and self._plane.speculates:
             on_result(order.failed(speculating(program)))
             return
@@ -394,3 +396,4 @@ class _PacketListener:
         self.reached = partial(dispatcher._reached, packet)
         self.begins = partial(dispatcher._begins, packet)
         self.ended = partial(dispatcher._reported, packet)
+        self.progress = packet.progress

@@ -26,6 +26,7 @@ from seatunnel_core.spark.work import Address, UnitResult
 from seatunnel_core.work.committable import committable_json, read_committable
 from seatunnel_core.work.failure import Failure, FailureKind
 from seatunnel_core.work.unit import AttemptId
+from seatunnel_core.work.vertex_work import VertexWork
 
 logger = logging.getLogger("seatunnel.spark")
 
@@ -57,6 +58,9 @@ class TaskListener(Protocol):
 
     def ended(self, results: Sequence[Numbered]) -> None:
         """Take results of works that ended since the last ones, in the order of their ends."""
+
+    def progress(self, number: int, work: Mapping[str, VertexWork]) -> None:
+        """Take what a work that still runs has done so far, by vertex."""
 
 
 @define(eq=False)
@@ -153,6 +157,11 @@ def _handle(listener: TaskListener, said: Any, connection: socket.socket) -> Non
     if "begin" in said:
         connection.sendall(_YES if listener.begins(stored.number(said, "begin")) else _NO)
         return
+    if "progress" in said:
+        for number, vertices in stored.items(said, "progress"):
+            listener.progress(int(number), _read_vertices(stored.below({"": vertices}, "")))
+        connection.sendall(_YES)
+        return
     try:
         results = [_read_numbered(each) for each in stored.items(said, "ended")]
     except Exception as error:  # Spark brings it when the task ends
@@ -226,6 +235,11 @@ class Line:
         ended = [{"number": number, "result": _result_json(result)} for number, result in results]
         return self._answer(self._send({"ended": ended})) == _YES
 
+    def progress(self, work: Mapping[int, Mapping[str, VertexWork]]) -> None:
+        """Report to the driver what works that still run have done so far, by number and vertex."""
+        said = [[number, _vertices_json(vertices)] for number, vertices in work.items()]
+        self._answer(self._send({"progress": said}))
+
     def _send(self, said: Mapping[str, Any]) -> int | None:
         """Send a message, and return its number; ``None`` when there is no connection any more.
 
@@ -294,8 +308,17 @@ def _result_json(result: UnitResult) -> dict[str, Any]:
     failure = result.failure
     report |= {"unit": result.attempt.unit, "epoch": result.attempt.epoch, "attempt": result.attempt.number}
     report["failure"] = None if failure is None else {**asdict(failure), "kind": failure.kind.value}
+    report["vertices"] = _vertices_json(result.vertices)
     report["committables"] = {sink: committable_json(one) for sink, one in result.committables.items()}
     return report
+
+
+def _vertices_json(vertices: Mapping[str, VertexWork]) -> dict[str, Any]:
+    return {name: work.record() for name, work in vertices.items()}
+
+
+def _read_vertices(said: Mapping[str, Any]) -> dict[str, VertexWork]:
+    return {name: VertexWork.from_record(said[name]) for name in said}
 
 
 def _read_numbered(said: Any) -> Numbered:
@@ -323,6 +346,7 @@ def _read_result(report: Mapping[str, Any]) -> UnitResult:
         committables={sink: read_committable(one) for sink, one in committables.items()},
         shown={sink: tuple(stored.items(shown, sink)) for sink in shown},
         notes=tuple(stored.items(report, "notes")),
+        vertices=_read_vertices(stored.below(report, "vertices")),
     )
 
 

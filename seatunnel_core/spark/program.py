@@ -159,6 +159,17 @@ class Program:
         frames = (*(reader.source for reader in self.readers), *(step.transform for step in self.steps))
         return any(isinstance(each, FrameSource | DataFrameTransform) for each in frames)
 
+    @cached_property
+    def behind(self) -> Mapping[str, frozenset[str]]:
+        """By source and step: the names of the steps and targets that its rows reach."""
+        found: dict[str, frozenset[str]] = {}
+        nodes: tuple[Step | Target, ...] = (*self.steps, *self.targets)
+        for node in reversed(nodes):
+            reached = found.get(node.name, frozenset()) | {node.name}
+            for name in node.inputs:
+                found[name] = found.get(name, frozenset()) | reached
+        return found
+
     def for_tasks(self) -> "Program":
         """Return the program without its DataFrame transforms.
 

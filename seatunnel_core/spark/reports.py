@@ -1,14 +1,19 @@
 """When a task asks the driver before it begins a unit, and when it reports results (protocol rule R15)."""
 
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
 from seatunnel_core.spark.line import Line, Numbered
 from seatunnel_core.spark.work import UnitResult
+from seatunnel_core.work.vertex_work import VertexWork
 
 PAUSE_S = 0.05
 """How often a task reports whose units may begin again."""
+
+PROGRESS_S = 2.0
+"""How often a task reports what units that still run have done so far."""
 
 
 class Reports:
@@ -38,17 +43,24 @@ class Reports:
         self._unreceived: list[Numbered] = []
         """The results that the driver did not receive."""
 
+        self._running: dict[int, Callable[[], Mapping[str, VertexWork]]] = {}
+        """By unit that runs: what returns its work so far."""
+
     @contextmanager
     def periodic(self) -> Iterator[None]:
-        """Report in a thread while the body runs, and what is left at its end, unless all is reported at once."""
-        if self._at_once:
-            yield
-            return
+        """Report in a thread while the body runs, and at its end what is left.
+
+        Where all results are reported at once, the thread reports only the progress of units that run for long.
+        """
         over = threading.Event()
 
         def report() -> None:
-            while not over.wait(PAUSE_S):
+            next_s = time.monotonic() + PROGRESS_S
+            while not over.wait(PROGRESS_S if self._at_once else PAUSE_S):
                 self._report()
+                if time.monotonic() >= next_s:
+                    self._report_progress()
+                    next_s = time.monotonic() + PROGRESS_S
 
         thread = threading.Thread(target=report, name="seatunnel-reports", daemon=True)
         thread.start()
@@ -67,8 +79,15 @@ class Reports:
             self._begun = number
         return True
 
+    def runs(self, number: int, work: Callable[[], Mapping[str, VertexWork]]) -> None:
+        """Note that a unit runs; ``work`` returns what it has done so far."""
+        with self._changing:
+            self._running[number] = work
+
     def ended(self, number: int, result: UnitResult) -> None:
         """Take the result of a unit."""
+        with self._changing:
+            self._running.pop(number, None)
         if self._at_once:
             self._send([(number, result)])
             return
@@ -78,6 +97,12 @@ class Reports:
     def unreceived(self) -> list[Numbered]:
         """Return the results that the driver has not received, in the order of the works; Spark has to bring them."""
         return sorted(self._unreceived, key=lambda each: each[0])
+
+    def _report_progress(self) -> None:
+        with self._changing:
+            running = dict(self._running)
+        if running:
+            self._line.progress({number: work() for number, work in running.items()})
 
     def _report(self) -> None:
         with self._changing:

@@ -12,6 +12,7 @@ from seatunnel_core.spark.program import Program
 from seatunnel_core.spark.work import UnitResult
 from seatunnel_core.work.failure import Failure, FailureKind
 from seatunnel_core.work.unit import UnitAttempt, WorkUnit
+from seatunnel_core.work.vertex_work import VertexWork
 
 PipelineKey = tuple[str, int]
 """Job id and pipeline id."""
@@ -19,6 +20,8 @@ PipelineKey = tuple[str, int]
 OnResult = Callable[[UnitResult], object]
 """Called once per submitted unit, from a thread of the dispatcher, unless its pipeline was cancelled before; for a unit
 that is refused, from ``submit`` itself."""
+
+OnProgress = Callable[[Mapping[str, VertexWork]], object]
 
 
 @frozen(eq=False)
@@ -33,6 +36,9 @@ class Order:
 
     on_again: Callable[[], object] | None = field(default=None, repr=False)
     """Called when the unit begins once more, so that a sink may have its rows twice."""
+
+    on_progress: OnProgress | None = field(default=None, repr=False)
+    """Called with what the unit has done so far, by vertex, while it runs for long."""
 
     @property
     def pipeline(self) -> PipelineKey:
@@ -104,6 +110,12 @@ class RunningPacket:
         """Return how many units of each program are read at once, or will be."""
         counts = Counter(self.units[number].load.program for number in self.left())
         return Counter({program: min(count, self.lanes.get(program, 1)) for program, count in counts.items()})
+
+    def progress(self, number: int, work: Mapping[str, VertexWork]) -> None:
+        """Pass on what a unit has done so far. Needs no lock."""
+        on_progress = self.units[number].load.on_progress
+        if on_progress is not None:
+            on_progress(work)
 
     def may_still_write(self, pipeline: Hashable) -> bool:
         """Return whether a unit of a cancelled pipeline that is written at once may not have ended yet."""

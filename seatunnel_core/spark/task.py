@@ -61,10 +61,10 @@ def run_packet(
     """
     at_once = packet.writes_at_once or bool(packet.lanes)
     reports = Reports(line or Line(None), at_once=at_once, again=again)
-    if packet.lanes:
-        _side_by_side(packet, task_attempt, reports)
-    else:
-        with reports.periodic():
+    with reports.periodic():
+        if packet.lanes:
+            _side_by_side(packet, task_attempt, reports)
+        else:
             yield from _in_turn(packet, task_attempt, reports)
     yield from reports.unreceived()
 
@@ -78,6 +78,7 @@ def _in_turn(packet: Packet, task_attempt: int, reports: Reports) -> Iterator[tu
                 yield number, _answer(work, packet.carriers)
             elif reports.may_begin(number):
                 run = UnitRun(unwrapped(work.program, packet.carriers), work.attempt, task_attempt, work.reads)
+                reports.runs(number, run.work)
                 own = Context()
                 own.run(run.stage)
                 ending.append(pool.submit(own.run, _end, number, run, reports))
@@ -97,6 +98,7 @@ def _side_by_side(packet: Packet, task_attempt: int, reports: Reports) -> None:
     def whole(number: int, work: UnitWork) -> None:
         if reports.may_begin(number):
             run = UnitRun(unwrapped(work.program, carriers), work.attempt, task_attempt, work.reads)
+            reports.runs(number, run.work)
             run.stage()
             _end(number, run, reports)
 

@@ -16,12 +16,14 @@ from seatunnel_core.rows.batch import Batch
 from seatunnel_core.spark.bad_rows import OnBadRow, Refused, write_around
 from seatunnel_core.spark.failure import reading, task_failure
 from seatunnel_core.spark.program import Program, Step, Target
+from seatunnel_core.spark.vertex_meter import VertexMeter
 from seatunnel_core.spark.work import UnitResult
 from seatunnel_core.transforms.transform import Transform
 from seatunnel_core.work.committable import Committable
 from seatunnel_core.work.failure import Failure, FailureKind
 from seatunnel_core.work.split import Split
 from seatunnel_core.work.unit import UnitAttempt, WorkUnit
+from seatunnel_core.work.vertex_work import VertexWork
 
 _turn = threading.Lock()
 """Held while a transform runs: a user's function needs no locks, however many units are read at once."""
@@ -77,6 +79,7 @@ class UnitRun(ReadContext):
         self._started = time.perf_counter()
         self._busy_ms = 0.0
         self._failure: Failure | None = None
+        self._meter = VertexMeter()
         self._writers: dict[str, SinkWriter] = {}
         self._table_rows: dict[str, Counter[str]] = {}  # by sink, where there are several tables
         self._consumers: dict[str, list[Step | Target]] = {}
@@ -117,11 +120,12 @@ class UnitRun(ReadContext):
         self._splits, self._rows = (split,), (0, 0)
         for batch in self.reader.source.read(split, self):
             self.rows_read += batch.rows.num_rows
+            self._meter.gave(self.reader.name, batch.rows.num_rows)
             self._rows = (self._rows[1], self._rows[1] + batch.rows.num_rows)
             if not split.weight_bytes:
                 self.bytes_read += batch.rows.nbytes
             yield batch
-            self.at = f"source {self.reader.name!r}"
+            self._enter("source", self.reader.name)
         self.bytes_read = max(self.bytes_read, read_before + split.weight_bytes)
 
     def push(self, node: str, batch: Batch) -> None:
@@ -147,11 +151,18 @@ class UnitRun(ReadContext):
                     yield from self.flow(consumer.name, changed, end, through)
 
     def _applied(self, step: Step, transform: Transform, batch: Batch) -> Iterator[Batch]:
-        self.at = f"transform {step.name!r}"
+        self._enter("transform", step.name)
+        self._meter.took(step.name, batch.rows.num_rows)
         for changed in _in_turn(transform.apply(batch)):
             self.rows_skipped += changed.left_out
+            self._meter.gave(step.name, changed.rows.num_rows)
             yield evolve(changed, left_out=0) if changed.left_out else changed
-            self.at = f"transform {step.name!r}"
+            self._enter("transform", step.name)
+
+    def _enter(self, kind: str, name: str) -> None:
+        """Charge the time from now on to a vertex, which failures name too."""
+        self.at = f"{kind} {name!r}"
+        self._meter.enter(name)
 
     def write(self, target: Target, batch: Batch, *, as_read: bool = False) -> None:
         """Write a batch to a sink, and handle rows that the sink refuses as its option asks.
@@ -160,7 +171,8 @@ class UnitRun(ReadContext):
         """
         if not batch.rows.num_rows:
             return
-        self.at = f"sink {target.name!r}"
+        self._enter("sink", target.name)
+        self._meter.took(target.name, batch.rows.num_rows)
         writer = self._writers.get(target.name)
         if writer is None:
             writer = self._writers[target.name] = writer_of(target.sink, target.schemas, self._context(target))
@@ -191,11 +203,13 @@ class UnitRun(ReadContext):
     def stage(self) -> None:
         """Read the unit and hand its rows to the writers; keep an error for the result."""
         before_ms = _busy_ms()
+        self._meter.enter(self.reader.name)
         try:
             for batch in self.read():
                 self.push(self.reader.name, batch)
         except Exception as error:
             self._fail(error)
+        self._meter.leave()
         self._busy_ms = _busy_ms() - before_ms
 
     def result(self) -> UnitResult:
@@ -224,7 +238,12 @@ class UnitRun(ReadContext):
             },
             shown=shown(staged),
             notes=self.notes,
+            vertices=self.work(),
         )
+
+    def work(self) -> dict[str, VertexWork]:
+        """Return rows and time of each vertex so far. Any thread may call it."""
+        return self._meter.work(self._program.behind)
 
     def _fail(self, error: Exception) -> None:
         self.abort()
@@ -257,10 +276,11 @@ class UnitRun(ReadContext):
         staged = {}
         self._splits, self._rows = self.unit.splits, (0, 0)
         for name, writer in self._writers.items():
-            self.at = f"sink {name!r}"
+            self._enter("sink", name)
             one = writer.finish()
             counted = None if one.table_rows else self._table_rows.get(name)
             staged[name] = evolve(one, table_rows=dict(counted)) if counted else one
+        self._meter.leave()
         return staged
 
     def abort(self) -> None:

@@ -10,6 +10,7 @@ from seatunnel_core.connectors.source import Item, Planning
 from seatunnel_core.work.committable import Committable
 from seatunnel_core.work.failure import Failure
 from seatunnel_core.work.unit import AttemptId, UnitAttempt
+from seatunnel_core.work.vertex_work import VertexWork
 
 
 @frozen(kw_only=True)
@@ -106,6 +107,9 @@ class UnitResult:
 
     notes: tuple[str, ...] = ()
     """Sentences for the user about rows that were not read or not written in full, one for each kind."""
+
+    vertices: Mapping[str, VertexWork] = field(factory=dict, repr=False)
+    """Rows and time of each vertex; empty for a unit that Spark's DataFrames run."""
 
 
 @frozen(kw_only=True)

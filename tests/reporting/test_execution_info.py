@@ -72,7 +72,7 @@ def test_it_is_said_again_and_again(caplog: pytest.LogCaptureFixture) -> None:
     heard = Heard()
     logging.getLogger("seatunnel").addHandler(heard)
     try:
-        threads._log_periodically()
+        threads._recorder.start(threads._loop, threads._engine.options[PRINT_EXECUTION_INFO])
         threads._loop.run_until_complete(asyncio.wait_for(heard.twice.wait(), 60))
     finally:
         logging.getLogger("seatunnel").removeHandler(heard)

@@ -13,6 +13,7 @@ from seatunnel_core.claiming.claim import Claim
 from seatunnel_core.errors import SavepointError, UsageError
 from seatunnel_core.job.manifest import Manifest
 from seatunnel_core.reporting.report import JobOutcome, JobReport, PipelineView
+from seatunnel_core.reporting.series import Point
 from seatunnel_core.runtime.job_threads import JobThreads
 from seatunnel_core.spark.plane import SparkPlane
 from seatunnel_core.spark.starting.settings import SparkSettings
@@ -42,6 +43,8 @@ class Pipeline:
     cleared: int = 0
     failure: Failure | None = None
     asked_to_stop: bool = False
+    id: int = 1
+    point: Point = field(factory=Point)
 
     def stop(self) -> None:
         self.asked_to_stop = True

@@ -155,6 +155,30 @@ def test_rows_that_a_transform_leaves_out_as_bad_are_counted_once(tmp_path: Path
     assert (run.rows_read, run.rows_skipped) == (30, 15)
 
 
+def test_rows_and_time_of_each_vertex_are_measured(tmp_path: Path) -> None:
+    rules = [{"field_name": "n", "rule_type": "RANGE", "max_value": 14}]
+    made = DataValidator(options_of(DataValidator, {"field_rules": rules, "row_error_handle_way": "SKIP"}))
+    steps = (
+        Step(name="check", transform=made, inputs=("numbers",)),
+        Step(name="double", transform=Doubled(), inputs=("check",)),
+    )
+    program = numbers_program(tmp_path, steps=steps)
+    assert program.behind == {
+        "numbers": {"check", "double", "folder"},
+        "check": {"double", "folder"},
+        "double": {"folder"},
+    }
+    run = UnitRun(program, first_attempt(numbers_unit(1, 0, 30)), 1)
+    run.stage()
+    work = run.result().vertices
+    rows = {name: (each.rows_in, each.rows_out) for name, each in work.items()}
+    assert rows == {"numbers": (0, 30), "check": (30, 15), "double": (15, 30), "folder": (30, 0)}
+    assert all(each.busy_ms > 0 for each in work.values())
+    others = sum(each.busy_ms for name, each in work.items() if name != "numbers")
+    assert work["numbers"].behind_ms == pytest.approx(others)
+    assert work["folder"].behind_ms == 0
+
+
 def caused(error: Exception, cause: BaseException) -> Exception:
     error.__cause__ = cause
     return error

@@ -3,7 +3,7 @@
 import socket
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -14,6 +14,7 @@ from seatunnel_core.spark.work import Address, UnitResult
 from seatunnel_core.work.committable import Committable
 from seatunnel_core.work.failure import Failure, FailureKind
 from seatunnel_core.work.unit import AttemptId
+from seatunnel_core.work.vertex_work import VertexWork
 
 COMMITTABLE = Committable(
     id="0-100000-7", epoch=100_000, unit=7, source="in", rows=3, bytes=9, body={"files": ["a"]}, table_rows={"t": 3}
@@ -27,6 +28,7 @@ DONE = UnitResult(
     rows_read=3,
     wall_ms=1.5,
     committables={"out": COMMITTABLE},
+    vertices={"in": VertexWork(0, 3, 1.0, 0.5), "out": VertexWork(3, 0, 0.5, 0)},
 )
 FAILED = evolve(
     DONE,
@@ -49,6 +51,20 @@ class Heard:
 
     def ended(self, results: Sequence[Numbered]) -> None:
         self.said.extend(results)
+
+    def progress(self, number: int, work: Mapping[str, VertexWork]) -> None:
+        self.said.append((number, work))
+
+
+def test_a_task_reports_how_far_its_works_are(exchange: Exchange) -> None:
+    heard = Heard()
+    work = {"in": VertexWork(0, 7, 1.5, 20.25)}
+    with exchange.listening(heard) as address:
+        line = Line(address)
+        line.progress({3: work})
+        assert line.may_begin(4), "the answers stay in order"
+        line.close()
+    assert heard.said == ["reached", (3, work), 4]
 
 
 def test_a_task_asks_before_it_begins_and_reports_what_became_of_it(exchange: Exchange) -> None:

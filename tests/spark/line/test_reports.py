@@ -2,14 +2,16 @@
 
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 import pytest
 
+from seatunnel_core.spark import reports as reports_module
 from seatunnel_core.spark.line import Exchange, Line, Numbered
 from seatunnel_core.spark.reports import PAUSE_S, Reports
 from seatunnel_core.spark.work import Address
+from seatunnel_core.work.vertex_work import VertexWork
 from tests.spark.line.test_line import DONE, FAILED, Heard
 
 
@@ -29,6 +31,11 @@ class Batches(Heard):
     def ended(self, results: Sequence[Numbered]) -> None:
         with self._changed:
             self.batches.append(list(results))
+            self._changed.notify_all()
+
+    def progress(self, number: int, work: Mapping[str, VertexWork]) -> None:
+        with self._changed:
+            super().progress(number, work)
             self._changed.notify_all()
 
     def wait_for(self, said: object) -> None:
@@ -53,6 +60,24 @@ def test_small_units_are_reported_together(exchange: Exchange) -> None:
     assert len(heard.batches) <= most
     assert heard.said == ["reached"], "a unit that has ended needs no word of its beginning"
     assert reports.unreceived() == []
+
+
+@pytest.mark.parametrize("at_once", [False, True])
+def test_a_long_unit_reports_how_far_it_is(exchange: Exchange, at_once: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A unit may take minutes at a slow sink, and nothing was known of it until it ended."""
+    monkeypatch.setattr(reports_module, "PROGRESS_S", 0.05)
+    work = {"out": VertexWork(5, 0, 90.0, 0.0)}
+    heard = Batches()
+    with exchange.listening(heard) as address:
+        line = Line(address)
+        reports = Reports(line, at_once=at_once)
+        with reports.periodic():
+            assert reports.may_begin(2)
+            reports.runs(2, lambda: work)
+            heard.wait_for((2, work))
+            reports.ended(2, DONE)
+        heard.said.clear()
+        line.close()
 
 
 def test_what_ended_is_reported_while_a_slow_unit_goes_on(exchange: Exchange) -> None:

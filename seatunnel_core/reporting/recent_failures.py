@@ -1,0 +1,51 @@
+"""The last failures of a pipeline in this process: why it was restarted, or ended."""
+
+from collections import deque
+from typing import Any
+
+from attrs import asdict, frozen
+
+from seatunnel_core.clock import wall_clock
+from seatunnel_core.work.failure import Failure
+
+KEPT = 10
+LONGEST_MESSAGE = 500
+
+
+@frozen(kw_only=True)
+class RecentFailure:
+    """One failure. The pipeline may have been restarted after it."""
+
+    pipeline: int
+    at: float
+    """Seconds since 1970, for display only."""
+
+    message: str
+    code: str
+
+    def record(self) -> dict[str, Any]:
+        """Return the failure as JSON values."""
+        return asdict(self)
+
+
+class RecentFailures:
+    """Keeps the last ``KEPT``. One thread writes, any may read."""
+
+    def __init__(self) -> None:
+        self._found: deque[tuple[float, Failure]] = deque(maxlen=KEPT)
+
+    def failed(self, failure: Failure) -> None:
+        """Note a failure."""
+        self._found.append((wall_clock(), failure))
+
+    def listed(self, pipeline: int) -> tuple[RecentFailure, ...]:
+        """Return the failures as those of a pipeline, the oldest first."""
+        return tuple(
+            RecentFailure(pipeline=pipeline, at=at, message=shortened(failure.message), code=failure.code)
+            for at, failure in tuple(self._found)
+        )
+
+
+def shortened(message: str) -> str:
+    """Return a message with at most ``LONGEST_MESSAGE`` characters."""
+    return message if len(message) <= LONGEST_MESSAGE else f"{message[: LONGEST_MESSAGE - 1]}…"

@@ -1,0 +1,73 @@
+"""Rows, rates and back pressure of the vertices of one pipeline, as its tasks report them."""
+
+import time
+from collections import deque
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from attrs import asdict, frozen
+
+from seatunnel_core.work.vertex_work import VertexWork
+
+
+@frozen(kw_only=True)
+class VertexLoad:
+    """Rows of a vertex since this process started the pipeline, and its load in the last minute."""
+
+    rows_in: int
+    rows_out: int
+    rows_in_per_second: float
+    rows_out_per_second: float
+    busy: float
+    """Share of the time in which tasks worked in this vertex, 0 to 1. Of tasks that run side by side, their mean."""
+
+    back_pressure: float
+    """Share of the time in which this vertex waited for those behind it, 0 to 1; the rest of the time it was idle."""
+
+    def record(self) -> dict[str, Any]:
+        """Return the load as JSON values."""
+        return asdict(self)
+
+
+class VertexFlow:
+    """Sums of what ended work units report. One thread writes, any may read.
+
+    Args:
+        samples: Number of samples from which rates are computed.
+        clock: Returns monotonic seconds.
+    """
+
+    def __init__(self, samples: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._sums: Mapping[str, VertexWork] = {}
+        self._samples: deque[tuple[float, Mapping[str, VertexWork]]] = deque([(clock(), self._sums)], maxlen=samples)
+
+    def worked(self, work: Mapping[str, VertexWork]) -> None:
+        """Add the work of a unit."""
+        if work:
+            self._sums = {**self._sums, **{name: self._sums.get(name, VertexWork()) + work[name] for name in work}}
+
+    def sample(self) -> None:
+        """Record the sums, every few seconds."""
+        self._samples.append((self._clock(), self._sums))
+
+    def loads(self) -> dict[str, VertexLoad]:
+        """Return the load of each vertex that tasks have reported."""
+        sums, (then, had) = self._sums, next(iter(tuple(self._samples)))
+        seconds = max(self._clock() - then, 0.001)
+        grown = {name: work - had.get(name, VertexWork()) for name, work in sums.items()}
+        tasks_ms = max(sum(work.busy_ms for work in grown.values()), 1000 * seconds)
+
+        def load(name: str) -> VertexLoad:
+            work = grown[name]
+            own_ms = max(work.busy_ms + work.behind_ms, 1000 * seconds)
+            return VertexLoad(
+                rows_in=sums[name].rows_in,
+                rows_out=sums[name].rows_out,
+                rows_in_per_second=round(work.rows_in / seconds, 1),
+                rows_out_per_second=round(work.rows_out / seconds, 1),
+                busy=round(max(0.0, work.busy_ms) / tasks_ms, 3),
+                back_pressure=round(max(0.0, work.behind_ms) / own_ms, 3),
+            )
+
+        return {name: load(name) for name in sums}

@@ -1,0 +1,45 @@
+"""Periodic work of a job on the loop's thread: recording its metrics over time, and logging its execution info."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+from seatunnel_core.clock import wall_clock
+from seatunnel_core.reporting.counters import SAMPLE_S
+from seatunnel_core.reporting.series import JobSeries
+from seatunnel_core.runtime.pipeline_run import PipelineRun
+
+
+class JobRecorder:
+    """Adds a point to the job's series every ``SAMPLE_S`` seconds, and logs the job at longer intervals.
+
+    A point is the sum of what each pipeline sampled last: no progress is computed for it, so thousands of waiting
+    pipelines cost next to nothing.
+
+    Args:
+        runs: The pipelines of the job; more may be added.
+        log: Logs the job.
+    """
+
+    def __init__(self, runs: Sequence[PipelineRun], log: Callable[[], None]) -> None:
+        self.series = JobSeries()
+        self._runs = runs
+        self._log = log
+
+    def start(self, loop: asyncio.AbstractEventLoop, log_every_s: float) -> None:
+        """Begin to record, and log the job in intervals of ``log_every_s`` seconds."""
+        self._loop = loop
+        self._log_every_s = log_every_s
+        self._sample()
+        loop.call_later(self._log_every_s, self._log_now)
+
+    def record(self) -> None:
+        """Add a point now."""
+        self.series.add(wall_clock(), {run.id: run.point for run in self._runs})
+
+    def _sample(self) -> None:
+        self.record()
+        self._loop.call_later(SAMPLE_S, self._sample)
+
+    def _log_now(self) -> None:
+        self._log()
+        self._loop.call_later(self._log_every_s, self._log_now)

@@ -1,0 +1,64 @@
+"""Measurement of each vertex in a work unit: rows in and out, and the time that the task spends there."""
+
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping
+
+from seatunnel_core.work.vertex_work import VertexWork
+
+
+class VertexMeter:
+    """A stopwatch that runs for one vertex at a time. One thread writes at a time, any may read.
+
+    Args:
+        clock: Returns seconds.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.perf_counter) -> None:
+        self._clock = clock
+        self._at = ("", 0.0)
+        """The vertex whose time runs, and since when."""
+
+        self._busy_s: defaultdict[str, float] = defaultdict(float)
+        self._rows_in: Counter[str] = Counter()
+        self._rows_out: Counter[str] = Counter()
+
+    def enter(self, vertex: str) -> None:
+        """Charge the time from now on to a vertex; to none if the name is empty."""
+        now = self._clock()
+        at, since = self._at
+        self._at = vertex, now
+        if at:
+            self._busy_s[at] += now - since
+
+    def leave(self) -> None:
+        """Charge the time from now on to no vertex."""
+        self.enter("")
+
+    def took(self, vertex: str, rows: int) -> None:
+        """Count rows that reach a vertex."""
+        self._rows_in[vertex] += rows
+
+    def gave(self, vertex: str, rows: int) -> None:
+        """Count rows that leave a vertex."""
+        self._rows_out[vertex] += rows
+
+    def work(self, behind: Mapping[str, frozenset[str]]) -> dict[str, VertexWork]:
+        """Return the work of each vertex, up to now.
+
+        Args:
+            behind: By vertex: the vertices that its rows reach.
+        """
+        (at, since), now = self._at, self._clock()
+        busy_ms = {name: 1000 * seconds for name, seconds in dict(self._busy_s).items()}
+        if at:
+            busy_ms[at] = busy_ms.get(at, 0.0) + 1000 * (now - since)
+        return {
+            name: VertexWork(
+                self._rows_in[name],
+                self._rows_out[name],
+                own,
+                sum(busy_ms.get(other, 0.0) for other in behind.get(name, ())),
+            )
+            for name, own in busy_ms.items()
+        }
