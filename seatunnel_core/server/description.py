@@ -1,7 +1,7 @@
 """What a job's text says of it, without its plugins: its options, and its graph as SeaTunnel's REST has it."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from attrs import field, frozen
@@ -13,11 +13,16 @@ from seatunnel_core.errors import SeaTunnelError
 from seatunnel_core.job.graph import Graph, Vertex, build_graph
 from seatunnel_core.job.node import INPUT, NAME, OUTPUT, Node
 from seatunnel_core.job.pipeline import connected
+from seatunnel_core.planning.masked_job import masked_job
 from seatunnel_core.reporting.rest_text import env_in_texts
-from seatunnel_core.server.submitted_job import SubmittedJob
+from seatunnel_core.server.host.protocol import HostedJob
+from seatunnel_core.server.submitted_job import FORMATS, SubmittedJob
 
 MOST_VERTICES = 300
 """The history keeps the graph of a job with at most so many sources, transforms and sinks."""
+
+LONGEST_TEXT = 4_096
+"""The history keeps the text of a job with at most so many characters."""
 
 
 @frozen(kw_only=True)
@@ -33,26 +38,38 @@ class Description:
     vertices: tuple[Mapping[str, Any], ...] = ()
     """Sources, transforms and sinks, in the order of the text."""
 
+    text: str = field(default="", repr=False)
+    """The job itself, as ``masked_job`` writes it."""
+
 
 def describe(job: SubmittedJob) -> Description:
-    """Return what a job's text says of it; nothing when it cannot be read, which its host then reports."""
+    """Return what a job's text says of it; the text alone when it cannot be read, which its host then reports."""
+    text = masked_job(job.text, FORMATS[job.format])
     try:
         raw = job.read()
     except SeaTunnelError:  # it was accepted by a version that could
-        return Description()
+        return Description(text=text)
     problems = Problems()
     graph = build_graph([_node(block) for block in raw.blocks], problems, complete=False)
     return Description(
         env=env_in_texts(raw.env),
         edges={} if problems.errors else _edges(graph),  # such a job fails when it is planned, and says why
         vertices=tuple(_vertices(graph)),
+        text=text,
     )
 
 
-def shown_at_end(described: Description, pipelines: Sequence[Mapping[str, Any]]) -> str:
-    """Return what the history keeps of a job's graph and of its pipelines, as JSON. Very large graphs are left out."""
+def shown_at_end(described: Description, hosted: HostedJob | None) -> str:
+    """Return what the history keeps of a job's graph, pipelines, failures and metrics over time, as JSON.
+
+    Very large graphs are left out.
+    """
     kept = described if len(described.vertices) <= MOST_VERTICES else Description()
-    block = {"edges": kept.edges, "vertices": kept.vertices, "pipelines": list(pipelines)}
+    block: dict[str, Any] = {"edges": kept.edges, "vertices": kept.vertices, "pipelines": []}
+    if len(described.text) <= LONGEST_TEXT:
+        block["text"] = described.text
+    if hosted is not None:
+        block |= {"pipelines": list(hosted.pipelines), "failures": list(hosted.failures), "series": hosted.series}
     return json.dumps(block, separators=(",", ":"))
 
 

@@ -78,6 +78,7 @@ def running_job_summary(
         "jobName": job.name,
         "jobStatus": state.value,
         "createTime": moment(job.submitted_at),
+        "createTimestamp": milliseconds(job.submitted_at),
         "isStartWithSavePoint": job.restore,
         "metrics": texts(metrics),
         "host": job.host,
@@ -95,7 +96,9 @@ def ended_job(job: EndedJob, *, with_pipelines: bool = False) -> dict[str, Any]:
         "jobStatus": job.state.value,
         "errorMsg": job.error or None,
         "createTime": moment(job.submitted_at),
+        "createTimestamp": milliseconds(job.submitted_at),
         "finishTime": moment(job.ended_at),
+        "finishTimestamp": milliseconds(job.ended_at),
         "finishedTime": moment(job.ended_at),
         "envOptions": dict(described.env),
         "jobDag": _dag(job.job_id, described),
@@ -119,6 +122,51 @@ def _shown(job: EndedJob) -> tuple[Description, list[Any]]:
         return Description(env=env), []
     block = json.loads(job.shown)
     return Description(env=env, edges=block["edges"], vertices=tuple(block["vertices"])), block["pipelines"]
+
+
+def ended_details(job: EndedJob) -> Mapping[str, Any]:
+    """Return what the history keeps of a job for its page: ``failures``, ``series`` and ``text``, each if known."""
+    return json.loads(job.shown) if job.shown else {}
+
+
+def attempts(job: JobRecord | EndedJob) -> list[dict[str, Any]]:
+    """Return the last attempts of a job, the oldest first; the last one may still run."""
+    found = [_attempt(each.attempt, each.host, each.started_at, each.ended_at, each.cause) for each in job.past]
+    if isinstance(job, JobRecord) and job.host:
+        found.append(_attempt(job.attempt, job.host, job.placed_at, None, ""))
+    return found
+
+
+def _attempt(number: int, host: str, started_at: float, ended_at: float | None, cause: str) -> dict[str, Any]:
+    return {
+        "attempt": number,
+        "host": host,
+        "startTimestamp": milliseconds(started_at) if started_at else None,
+        "endTimestamp": None if ended_at is None else milliseconds(ended_at),
+        "cause": cause,
+    }
+
+
+def failures(records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return the last failures of a job's pipelines, the oldest first.
+
+    Args:
+        records: As ``RecentFailure.record`` writes them.
+    """
+    return [
+        {
+            "pipelineId": each["pipeline"],
+            "timestamp": milliseconds(each["at"]),
+            "message": each["message"],
+            "code": each["code"],
+        }
+        for each in records
+    ]
+
+
+def milliseconds(seconds: float) -> int:
+    """Return a time in milliseconds since 1970."""
+    return round(seconds * 1000)
 
 
 def _dag(job_id: str, described: Description) -> dict[str, Any]:

@@ -95,6 +95,11 @@ class UserRequests:
         hosted = self._dispatcher.hosted(job)
         return [] if hosted is None else [dict(each) for each in hosted.pipelines]
 
+    def failures_of(self, job: JobRecord) -> list[Mapping[str, Any]]:
+        """Return the last failures of a running job's pipelines, as ``RecentFailure.record`` writes them."""
+        hosted = self._dispatcher.hosted(job)
+        return [] if hosted is None else list(hosted.failures)
+
     def description(self, job: JobRecord) -> Description:
         """Return what the text of a running job says of it."""
         return self._dispatcher.description(job)

@@ -12,7 +12,7 @@ from seatunnel_core.server.agent.peers import Line, Peers
 from seatunnel_core.server.errors import RequestError
 
 TARGET = "/internal/v1/running-job"
-ASKED = ("checkpoints", "savepoint")
+ASKED = ("checkpoints", "savepoint", "series", "plan")
 
 
 class RunningJobs:
@@ -54,6 +54,23 @@ class RunningJobs:
             return {number: stored.items(found, number) for number in found}
         except (SeaTunnelError, StoredValueError, TimeoutError):
             return {}
+
+    async def series(self, member: str, job_id: str, pipeline: int, since_s: float, most: int) -> dict[str, Any]:
+        """Return metrics over time of a job, as ``JobSeries.record``; nothing when it does not answer."""
+        request = {"do": "series", "pipeline": pipeline, "since_s": since_s, "most": most}
+        try:
+            found = await self.ask(member, Line.MONITORING, job_id, request)
+            return dict(stored.below({"series": found}, "series"))
+        except (SeaTunnelError, StoredValueError, TimeoutError):
+            return {}
+
+    async def plan(self, member: str, job_id: str) -> dict[str, Any] | None:
+        """Return the plan of a job, as ``plan_record``; ``None`` when it does not answer, or has none yet."""
+        try:
+            found = await self.ask(member, Line.MONITORING, job_id, {"do": "plan"})
+            return None if found is None else dict(stored.below({"plan": found}, "plan"))
+        except (SeaTunnelError, StoredValueError, TimeoutError):
+            return None
 
     async def ask(self, member: str, line: Line, job_id: str, request: Mapping[str, Any]) -> Any:
         """Return a job's answer.

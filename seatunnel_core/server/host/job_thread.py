@@ -3,7 +3,7 @@
 import logging
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain, repeat
 from typing import Any
 
@@ -17,6 +17,7 @@ from seatunnel_core.reporting.metrics import JobMetrics
 from seatunnel_core.reporting.open_metrics import Sample, samples, totals
 from seatunnel_core.reporting.pipeline_record import measured_record
 from seatunnel_core.reporting.report import JobOutcome, JobReport, PipelineView
+from seatunnel_core.reporting.series import POINTS_AT_END
 from seatunnel_core.runtime.job_run import JobRun
 from seatunnel_core.server.host.protocol import HostedJob
 from seatunnel_core.server.state.records import JobRecord, JobState, Wanted
@@ -46,6 +47,9 @@ one of them was measured.
 MOST_SHOWN = 100
 """A job with more pipelines is shown by its sums alone: reports go to the leader four times a second."""
 
+MOST_FAILURES = 20
+"""Number of failures of its pipelines that a job reports."""
+
 
 class JobThread:
     """Runs one attempt of a job on the host's plane. ``status`` and ``stop`` never block."""
@@ -67,6 +71,8 @@ class JobThread:
         self._measured: JobMetrics | None = None
         self._metrics: dict[str, float] = {}
         self._pipelines: tuple[dict[str, Any], ...] = ()
+        self._failures: tuple[dict[str, Any], ...] = ()
+        self._series: Mapping[str, Any] = {}
         self._measured_in = 0
         self._shown: tuple[tuple[Any, ...], HostedJob] | None = None
         """What the last status was made of, and the status itself: most that ask find nothing new."""
@@ -102,6 +108,8 @@ class JobThread:
                 claimed=claimed,
                 metrics=self._metrics,
                 pipelines=self._pipelines,
+                failures=self._failures,
+                series=self._series,
             )
             shown = self._shown = standing, hosted
         return shown[1]
@@ -118,6 +126,9 @@ class JobThread:
         self._metrics = totals(measured)
         shown = measured.pipelines if len(measured.pipelines) <= MOST_SHOWN else ()
         self._pipelines = tuple(map(measured_record, shown))
+        failed = (each for pipeline in measured.pipelines for each in pipeline.recent_failures)
+        latest = sorted(failed, key=lambda each: each.at)[-MOST_FAILURES:]
+        self._failures = tuple(each.record() for each in latest)
 
     def _running_state(self, run: JobRun | None) -> JobState:
         if self._wanted in (Wanted.CANCEL, Wanted.CANCEL_AT_ONCE):
@@ -193,6 +204,7 @@ class JobThread:
             if self._saving is not None:
                 self._saving.join(_SAVED_S)  # it knows whether the job was stopped by its savepoint
             self._measure(run)
+            self._series = run.series(most=POINTS_AT_END)
             return report
         finally:
             run.close()

@@ -60,6 +60,12 @@ class HostedJob:
     pipelines: tuple[Mapping[str, Any], ...] = ()
     """For screens and pages, as ``measured_record`` writes them; none of a job that has very many."""
 
+    failures: tuple[Mapping[str, Any], ...] = ()
+    """The last failures of its pipelines, as ``RecentFailure.record`` writes them, the oldest first."""
+
+    series: Mapping[str, Any] = field(factory=dict)
+    """Metrics over time, as ``JobSeries.record`` writes them; empty until the job has ended."""
+
     def record(self) -> dict[str, Any]:
         """Return the job as JSON values."""
         return {**asdict(self, recurse=False), "state": self.state.value}  # all below the state is JSON already
@@ -81,6 +87,8 @@ class HostedJob:
             claimed="claimed" not in block or stored.flag(block, "claimed"),  # hosts of earlier versions do not say
             metrics=stored.below(block, "metrics"),
             pipelines=tuple(stored.items(block, "pipelines")),
+            failures=tuple(stored.items(block, "failures")) if "failures" in block else (),
+            series=stored.below(block, "series") if "series" in block else {},
         )
 
 

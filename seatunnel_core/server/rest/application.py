@@ -22,10 +22,12 @@ from seatunnel_core.server.rest import (
     checkpoints,
     forwarding,
     internal,
+    job_details,
     jobs,
     loggers,
     logs,
     metrics,
+    node_details,
     nodes,
     page,
     permissions,
@@ -42,7 +44,9 @@ logger = logging.getLogger("seatunnel.cluster")
 
 _DOCUMENTED = (
     *nodes.ROUTES,
+    *node_details.ROUTES,
     *jobs.ROUTES,
+    *job_details.ROUTES,
     *submitting.ROUTES,
     *checkpoints.ROUTES,
     *checking.ROUTES,

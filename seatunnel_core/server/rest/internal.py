@@ -14,6 +14,8 @@ from seatunnel_core.server.agent.running_jobs import ASKED, TARGET
 from seatunnel_core.server.agent.worker import QUERY
 from seatunnel_core.server.discovery.joining import MEET, PROBE, Joining
 from seatunnel_core.server.errors import RequestError
+from seatunnel_core.server.node_details import TARGET as NODE
+from seatunnel_core.server.node_details import node_details, node_threads
 from seatunnel_core.server.rest import nodes, submitting
 from seatunnel_core.server.rest.route import Handler, Request, Route
 
@@ -87,6 +89,13 @@ async def _monitoring(agent: Agent, _request: Request, _body: bytes) -> Any:
     return await nodes.monitoring_of(agent)
 
 
+async def _node(agent: Agent, _request: Request, body: bytes) -> Any:
+    what = stored.text(stored.parse(body), "what")
+    if what not in ("details", "threads"):
+        raise RequestError("a node is asked for details or threads")
+    return {"found": await (node_details(agent) if what == "details" else node_threads(agent))}
+
+
 async def _running_job(agent: Agent, _request: Request, body: bytes) -> Any:
     agent.own_hosts()  # which a worker has not
     block = stored.parse(body)
@@ -122,4 +131,5 @@ ROUTES = (
     Route("POST", PIECE, _log_piece, to_leader=False),
     Route("POST", TARGET, _running_job, to_leader=False),
     Route("POST", "/internal/v1/monitoring", _monitoring, to_leader=False),
+    Route("POST", NODE, _node, to_leader=False),
 )

@@ -1,10 +1,12 @@
 """How jobs stand: those that run, those that wait and why, and those that have ended."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from seatunnel_core.server.agent import answers
 from seatunnel_core.server.agent.agent import Agent
 from seatunnel_core.server.agent.pending import pending_jobs
+from seatunnel_core.server.rest.choice import CHOICE, chosen
 from seatunnel_core.server.rest.listing import PAGING, listed
 from seatunnel_core.server.rest.route import Parameter, Request, Route, flag, number
 from seatunnel_core.server.rest.shapes import (
@@ -21,7 +23,7 @@ from seatunnel_core.server.rest.shapes import (
     items,
     paged,
 )
-from seatunnel_core.server.state.records import JobRecord
+from seatunnel_core.server.state.records import EndedJob, JobRecord
 
 _NEWEST = Parameter("newestFirst", "`true`: the job that ended last comes first.", FLAG)
 
@@ -46,11 +48,13 @@ def _summary(agent: Agent, job: JobRecord) -> dict[str, Any]:
 
 
 async def _running_jobs(agent: Agent, request: Request, _body: bytes) -> Any:
-    return await listed(agent, request, agent.require_state().running(), lambda job: _running(agent, job))
+    jobs = await chosen(request, agent.require_state().running(), agent.users.metrics_of)
+    return await listed(agent, request, jobs, lambda job: _running(agent, job))
 
 
 async def _running_jobs_summary(agent: Agent, request: Request, _body: bytes) -> Any:
-    return await listed(agent, request, agent.require_state().running(), lambda job: _summary(agent, job))
+    jobs = await chosen(request, agent.require_state().running(), agent.users.metrics_of)
+    return await listed(agent, request, jobs, lambda job: _summary(agent, job))
 
 
 async def _pending_jobs(agent: Agent, request: Request, _body: bytes) -> Any:
@@ -71,15 +75,24 @@ async def _job_info(agent: Agent, request: Request, _body: bytes) -> Any:
     state, job_id = agent.require_state(), str(request.path_params["job_id"])
     job, ended = state.job(job_id), state.ended(job_id)
     if job is not None:
-        return {**_running(agent, job), "pipelines": agent.users.pipelines_of(job)}
-    return {"jobId": job_id} if ended is None else answers.ended_job(ended, with_pipelines=True)
+        failures, pipelines = agent.users.failures_of(job), agent.users.pipelines_of(job)
+        return {**_running(agent, job), "pipelines": pipelines, **_history(job, failures)}
+    if ended is None:
+        return {"jobId": job_id}
+    failures = answers.ended_details(ended).get("failures", [])
+    return {**answers.ended_job(ended, with_pipelines=True), **_history(ended, failures)}
+
+
+def _history(job: JobRecord | EndedJob, failures: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    return {"attemptHistory": answers.attempts(job), "failures": answers.failures(failures)}
 
 
 async def _finished_jobs(agent: Agent, request: Request, _body: bytes) -> Any:
     ended = agent.require_state().history().ended_as(str(request.path_params.get("state", "")))
     if flag(request, "newestFirst"):
         ended = ended[::-1]
-    return await listed(agent, request, ended, answers.ended_job)
+    found = await chosen(request, ended, lambda job: job.metrics)
+    return await listed(agent, request, found, answers.ended_job)
 
 
 _WORKER = block(
@@ -151,11 +164,11 @@ _WORKERS = block({"available": FLAG, "collectedAt": WHOLE_OR_NULL, "workers": it
 ROUTES = (
     Route(
         "GET", "/running-jobs", _running_jobs, summary="The jobs that have not ended, in the order of their submits.",
-        parameters=PAGING, answer=paged(RUNNING),
+        parameters=(*PAGING, *CHOICE), answer=paged(RUNNING),
     ),
     Route(
         "GET", "/running-jobs/summary", _running_jobs_summary, summary="The same without their options and graphs.",
-        parameters=PAGING, answer=paged(RUNNING_SUMMARY),
+        parameters=(*PAGING, *CHOICE), answer=paged(RUNNING_SUMMARY),
     ),
     Route(
         "GET", "/pending-jobs", _pending_jobs, summary="The jobs that wait for a host, and for what.",
@@ -170,16 +183,16 @@ ROUTES = (
     Route("GET", "/running-job/{job_id}", _job_info, summary="The older name of `/job-info`.", answer=JOB),
     Route(
         "GET", "/finished-jobs", _finished_jobs, summary="The jobs that have ended, in the order of their ends.",
-        parameters=(*PAGING, _NEWEST), answer=paged(ENDED),
+        parameters=(*PAGING, *CHOICE, _NEWEST), answer=paged(ENDED),
     ),
     Route(
-        "GET", "/finished-jobs/", _finished_jobs, summary="The same.", parameters=(*PAGING, _NEWEST),
+        "GET", "/finished-jobs/", _finished_jobs, summary="The same.", parameters=(*PAGING, *CHOICE, _NEWEST),
         answer=paged(ENDED),
     ),
     Route(
         "GET", "/finished-jobs/{state}", _finished_jobs,
         summary="Those that ended as `FINISHED`, `CANCELED`, `FAILED` or `SAVEPOINT_DONE`; none for another word.",
-        parameters=(*PAGING, _NEWEST), answer=paged(ENDED),
+        parameters=(*PAGING, *CHOICE, _NEWEST), answer=paged(ENDED),
     ),
     Route(
         "GET", "/resource/workers", _workers, summary="The nodes on which rows move, with their slots and jobs.",

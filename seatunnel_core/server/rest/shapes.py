@@ -60,20 +60,31 @@ _OF_ANY_JOB: Mapping[str, Shape] = {
     "jobName": TEXT,
     "jobStatus": TEXT,
     "createTime": TEXT,
+    "createTimestamp": WHOLE,
     "isStartWithSavePoint": FLAG,
     "metrics": by_name(either(TEXT, by_name(TEXT))),
     "host": TEXT,
     "attempts": WHOLE,
 }
 _DETAILS: Mapping[str, Shape] = {"envOptions": by_name(TEXT), "jobDag": DAG, "pluginJarsUrls": items(ANY)}
-_AT_END: Mapping[str, Shape] = {"errorMsg": TEXT_OR_NULL, "finishTime": TEXT, "finishedTime": TEXT}
+_AT_END: Mapping[str, Shape] = {"errorMsg": TEXT_OR_NULL, "finishTime": TEXT, "finishedTime": TEXT,
+                                  "finishTimestamp": WHOLE}  # fmt: skip
+_ATTEMPT = block(
+    {"attempt": WHOLE, "host": TEXT, "startTimestamp": WHOLE_OR_NULL, "endTimestamp": WHOLE_OR_NULL, "cause": TEXT}
+)
+_FAILED = block({"pipelineId": WHOLE, "timestamp": WHOLE, "message": TEXT, "code": TEXT})
+_PAST: Mapping[str, Shape] = {
+    "pipelines": items(PIPELINE),
+    "attemptHistory": items(_ATTEMPT),
+    "failures": items(_FAILED),
+}
 
 RUNNING_SUMMARY = block(_OF_ANY_JOB, {"pendingReason": TEXT})
 RUNNING = block({**_OF_ANY_JOB, **_DETAILS}, {"pendingReason": TEXT})
 ENDED = block({**_OF_ANY_JOB, **_DETAILS, **_AT_END})
 JOB = either(
-    block({**_OF_ANY_JOB, **_DETAILS}, {"pendingReason": TEXT, "pipelines": items(PIPELINE)}),
-    block({**_OF_ANY_JOB, **_DETAILS, **_AT_END, "pipelines": items(PIPELINE)}),
+    block({**_OF_ANY_JOB, **_DETAILS}, {"pendingReason": TEXT, **_PAST}),
+    block({**_OF_ANY_JOB, **_DETAILS, **_AT_END, **_PAST}),
     block({"jobId": TEXT}),
 )
 """A job that runs, one that has ended, and one that nobody knows."""

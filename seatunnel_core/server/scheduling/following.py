@@ -122,7 +122,8 @@ def _is_placed(record: JobRecord | None, address: str, host: HostReport) -> bool
 
 def _of_lost_member(view: View, record: JobRecord) -> Change | None:
     """Give the job to another host. If it is cancelled, that one takes it over first: the lost one may still run it."""
-    released = view.released(record, deaths=record.deaths)
+    cause = f"the node {record.host} was lost: it did not answer the leader in time"
+    released = view.released(record, deaths=record.deaths, cause=cause)
     return _give_up(view, record) or Record(evolve(released, unfenced=True))
 
 
@@ -155,7 +156,7 @@ def _of_dead_host(view: View, record: JobRecord, *, seen: bool) -> Change:
     if record.wanted in CANCELLED:  # its end says nothing of the job: it may have been killed because that did not end
         if view.may_end(record):
             return End(view.ended(record, JobState.CANCELED))
-        return Record(view.released(record, deaths=record.deaths))
+        return Record(view.released(record, deaths=record.deaths, cause=_gone(record, seen=seen)))
     lived_s = view.placed_s.get(record.job_id, 0.0)
     deaths = 0 if lived_s > LONG_LIFE_S else record.deaths + seen
     if deaths >= MOST_DEATHS:
@@ -165,7 +166,14 @@ def _of_dead_host(view: View, record: JobRecord, *, seen: bool) -> Change:
             f"seatunnel-engine-host.log in the logs of {record.host}"
         )
         return End(view.ended(record, JobState.FAILED, error=error))
-    return Record(view.released(record, deaths=deaths))
+    return Record(view.released(record, deaths=deaths, cause=_gone(record, seen=seen)))
+
+
+def _gone(record: JobRecord, *, seen: bool) -> str:
+    """Return why a job lost a host that is gone, for the user."""
+    if seen:
+        return f"its worker process on {record.host} ended; see seatunnel-engine-host.log there"
+    return f"its worker process on {record.host} was lost together with the node"
 
 
 def _late(view: View, record: JobRecord, host: HostReport) -> Order | None:
@@ -207,7 +215,8 @@ def _of_end(view: View, record: JobRecord, hosted: HostedJob) -> Change:
     left = record.wanted is Wanted.RUN and hosted.state in (JobState.CANCELED, JobState.SAVEPOINT_DONE)
     unsaved = record.wanted is Wanted.SAVEPOINT and hosted.state is JobState.CANCELED
     if left or unsaved or hosted.fenced:  # its host was told to leave, or an earlier attempt that woke up took it over
-        return Record(view.released(record, deaths=record.deaths))
+        cause = hosted.error or f"its worker process on {record.host} was told to end, and stopped it"
+        return Record(view.released(record, deaths=record.deaths, cause=cause))
     return End(view.ended(record, hosted.state, error=hosted.error, hosted=hosted))
 
 

@@ -178,6 +178,7 @@ def _placed(view: View, room: _Room, record: JobRecord) -> Change | str:
             dedicated=dedicated,
             attempt=record.attempt + 1,
             since=view.now,
+            placed_at=view.now,
         )
     )
 

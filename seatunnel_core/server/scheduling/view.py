@@ -8,6 +8,7 @@ from seatunnel_core.server.demand import Demand
 from seatunnel_core.server.description import Description, shown_at_end
 from seatunnel_core.server.host.protocol import HostedJob
 from seatunnel_core.server.member_report import MemberReport
+from seatunnel_core.server.state.attempts import PastAttempt, shortened, with_attempt
 from seatunnel_core.server.state.records import EndedJob, JobRecord, JobState, Wanted
 
 CANCELLED = (Wanted.CANCEL, Wanted.CANCEL_AT_ONCE)
@@ -70,10 +71,39 @@ class View:
         """Return what a job asks for."""
         return self.demands.get(job_id, Demand())
 
-    def released(self, record: JobRecord, *, deaths: int) -> JobRecord:
-        """Return the record of a job that has no host any more and waits for another one."""
+    def released(self, record: JobRecord, *, deaths: int, cause: str) -> JobRecord:
+        """Return the record of a job that has no host any more and waits for another one.
+
+        Args:
+            record: As it was.
+            deaths: Hosts in a row that ended with the job.
+            cause: Why this attempt ended, for the user.
+        """
         state = JobState.CANCELING if record.wanted in CANCELLED else JobState.PENDING
-        return evolve(record, state=state, host="", process="", dedicated=False, deaths=deaths, since=self.now)
+        return evolve(
+            record,
+            state=state,
+            host="",
+            process="",
+            dedicated=False,
+            deaths=deaths,
+            since=self.now,
+            placed_at=0.0,
+            past=self._past(record, cause),
+        )
+
+    def _past(self, record: JobRecord, cause: str) -> tuple[PastAttempt, ...]:
+        """Return the attempts of a job with the one that ends now; without it if no host has the job."""
+        if not record.host:
+            return record.past
+        ended = PastAttempt(
+            attempt=record.attempt,
+            host=record.host,
+            started_at=record.placed_at,
+            ended_at=self.now,
+            cause=shortened(cause),
+        )
+        return with_attempt(record.past, ended)
 
     def may_end(self, record: JobRecord) -> bool:
         """Return whether a cancelled job without a host that runs it is at its end.
@@ -100,7 +130,8 @@ class View:
             restored=record.restore,
             host=record.host,
             begun=_has_begun(record, hosted),
-            shown=shown_at_end(described, () if hosted is None else hosted.pipelines),
+            shown=shown_at_end(described, hosted),
+            past=self._past(record, error),
         )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from attrs import asdict, field, frozen
 
 from seatunnel_core import stored
+from seatunnel_core.server.state.attempts import PastAttempt, read_past
 
 JOB_PREFIX = "job/"
 HISTORY_PREFIX = "history/"
@@ -51,7 +52,14 @@ class JobState(enum.Enum):
         return self in _ENDS
 
 
-_ADDED: Mapping[str, Any] = {"process": "", "dedicated": False, "unfenced": False, "deaths": 0, "fresh": False}
+_ADDED: Mapping[str, Any] = {
+    "process": "",
+    "dedicated": False,
+    "unfenced": False,
+    "deaths": 0,
+    "fresh": False,
+    "placed_at": 0.0,
+}
 """What the records of earlier versions have not."""
 
 _ADDED_AT_END: Mapping[str, Any] = {"restored": False, "host": "", "shown": "", "begun": True}
@@ -107,6 +115,12 @@ class JobRecord:
     since: float
     """When ``state`` began, in seconds since 1970; for display only."""
 
+    placed_at: float = field(default=0.0, eq=False)
+    """When this attempt was given to its host, in seconds since 1970; for display only, 0 while it has none."""
+
+    past: tuple[PastAttempt, ...] = field(default=(), eq=False)
+    """The attempts before this one, the oldest first; for display only."""
+
     @property
     def key(self) -> str:
         """The key of the record in the state."""
@@ -149,6 +163,8 @@ class JobRecord:
             deaths=stored.number(block, "deaths"),
             submitted_at=stored.seconds(block, "submitted_at"),
             since=stored.seconds(block, "since"),
+            placed_at=stored.seconds(block, "placed_at"),
+            past=read_past(block),
         )
 
 
@@ -188,6 +204,9 @@ class EndedJob:
     """Its graph, and its pipelines as they stood at the end, as JSON; empty when that is not known. It is a text,
     because thousands are kept and few are looked at."""
 
+    past: tuple[PastAttempt, ...] = ()
+    """Its attempts, the oldest first; the last one ended with the job."""
+
     @property
     def key(self) -> str:
         """The key of the record in the state."""
@@ -220,6 +239,7 @@ class EndedJob:
             host=stored.text(block, "host"),
             shown=stored.text(block, "shown"),
             begun=stored.flag(block, "begun"),
+            past=read_past(block),
         )
 
 

@@ -12,6 +12,7 @@ from seatunnel_core.errors import UsageError
 from seatunnel_core.job.restoring import Restore
 from seatunnel_core.reporting.metrics import JobMetrics
 from seatunnel_core.reporting.report import JobOutcome, JobReport
+from seatunnel_core.reporting.series import JobSeries
 from seatunnel_core.server.host import job_thread
 from seatunnel_core.server.host.job_thread import JobThread
 from seatunnel_core.server.state.records import JobRecord, JobState, Wanted
@@ -52,6 +53,9 @@ class Runs:
         return JobReport(
             job_id="1", name="one", outcome=JobOutcome.FINISHED, pipelines=(), started_at=0.0, ended_at=0.0
         )
+
+    def series(self, most: int) -> dict[str, Any]:
+        return JobSeries().record(most=most)
 
     def metrics(self) -> Any:
         return JobMetrics(job_id="1", name="one", started_at=0.0, state="running", pipelines=())

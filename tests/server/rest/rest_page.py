@@ -21,6 +21,10 @@ SHOWN_BY = {
     "/finished-jobs": "test_finished_jobs_come_in_pages",
     "/finished-jobs/": "test_finished_jobs_come_in_pages",
     "/finished-jobs/{state}": "test_finished_jobs_come_in_pages",
+    "/jobs/metrics/{job_id}": "test_metrics_over_time_come_from_the_host_and_after_the_end_from_the_history",
+    "/jobs/text/{job_id}": "test_a_running_job_shows_where_it_runs_since_when",
+    "/jobs/plan/{job_id}": "test_metrics_over_time_come_from_the_host_and_after_the_end_from_the_history",
+    "/nodes/{address}": "test_a_node_is_shown_with_its_configuration_and_without_its_secrets",
     "/resource/workers": "test_a_job_that_waits_is_listed_with_the_slots_that_it_wants",
     "/submit-job": "test_an_accepted_job_is_durable_and_shown_in_the_shapes_of_seatunnel",
     "/submit-job/upload": "test_a_job_is_submitted_as_a_file",
@@ -52,7 +56,7 @@ SHOWN_BY = {
 """By path: the test that shows it."""
 
 
-_IN_PATH = {"job_id": "ID", "state": "STATE", "name": "NAME"}
+_IN_PATH = {"job_id": "ID", "state": "STATE", "name": "NAME", "address": "ADDRESS"}
 
 
 def table() -> str:

@@ -9,6 +9,7 @@ from typing import Any
 
 from seatunnel_core.server.agent.agent import Agent
 from seatunnel_core.server.description import Description, describe, shown_at_end
+from seatunnel_core.server.host.protocol import HostedJob
 from seatunnel_core.server.rest.application import V1_ROUTES, application
 from seatunnel_core.server.rest.listing import SLICE_S
 from seatunnel_core.server.state.records import EndedJob, JobState
@@ -24,6 +25,17 @@ MANY = 10_000
 DESCRIBED = describe(SubmittedJob(JOB, "json"))
 
 
+def hosted(number: int) -> HostedJob:
+    return HostedJob(
+        job_id=str(number),
+        attempt=1,
+        state=JobState.FINISHED,
+        pipelines=({"id": 1, "name": "f -> Console", "rows": number},),
+        failures=({"pipeline": 1, "at": 1.7e9, "message": "it broke", "code": "ROW-ERROR"},),
+        series={"columns": ["timestamp"], "points": [[1_700_000_000_000]], "pipelines": []},
+    )
+
+
 def an_end(number: int, state: JobState = JobState.FINISHED) -> EndedJob:
     return EndedJob(
         job_id=str(number),
@@ -36,7 +48,7 @@ def an_end(number: int, state: JobState = JobState.FINISHED) -> EndedJob:
         env={"job.name": f"job {number}", "job.mode": "BATCH"},
         metrics={"SourceReceivedCount": number, "SinkWriteCount": number, "SinkCommittedCount": number},
         host="127.0.0.1:5801",
-        shown=shown_at_end(DESCRIBED, [{"id": 1, "name": "f -> Console", "rows": number}]),
+        shown=shown_at_end(DESCRIBED, hosted(number)),
     )
 
 

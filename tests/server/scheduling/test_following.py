@@ -208,6 +208,29 @@ def test_a_cancelled_job_ends_though_its_member_does_not_answer(silent: Member) 
     assert HERE in error
 
 
+def test_an_attempt_that_ends_is_kept_with_node_time_and_cause() -> None:
+    placed = evolve(RUNNING, placed_at=5.0)
+    lost, gone, failed = (
+        decide(view(placed, members={HERE: here, THERE: member()})).changes[0]
+        for here in (
+            member(lost=True),
+            member(host(boot="another"), ended=(BOOT,)),
+            member(host(hosted(JobState.FAILED, error="it broke"))),
+        )
+    )
+    assert isinstance(lost, Record)
+    assert isinstance(gone, Record)
+    assert isinstance(failed, End)
+    past = [*lost.job.past, *gone.job.past, *failed.ended.past]
+    assert [(each.attempt, each.host, each.started_at, each.ended_at) for each in past] == [(1, HERE, 5.0, 9.0)] * 3
+    assert [each.cause for each in past] == [
+        f"the node {HERE} was lost: it did not answer the leader in time",
+        f"its worker process on {HERE} ended; see seatunnel-engine-host.log there",
+        "it broke",
+    ]
+    assert (lost.job.placed_at, lost.job.host) == (0.0, "")
+
+
 def test_jobs_of_a_lost_member_are_given_to_others() -> None:
     """That says nothing of the job. What the lost member still runs of it is fenced by the next attempt."""
     record = evolve(RUNNING, host=THERE, deaths=1)
