@@ -104,6 +104,7 @@ class JobHandle:
             output.show(self)
             raise
         output.show(html.InShort(report))
+        output.stands_for(report)
         if report.outcome is JobOutcome.FAILED:
             raise JobFailedError(_what_failed(report))
         return report

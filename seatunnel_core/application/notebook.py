@@ -35,6 +35,23 @@ class Output:
             self._handle.update(content, raw=True)
         self._last = content
 
+    def stands_for(self, result: Shown) -> None:
+        """Show a result here, in place of what is shown, if it is what the cell gives; it is then shown only once.
+
+        In another cell the result is shown as any other value is.
+        """
+        if self._handle is None:
+            return
+        shell = sys.modules["IPython"].get_ipython()
+        cell = shell.execution_count
+
+        def show_here(found: object) -> None:
+            if found is not result or shell.execution_count != cell:
+                raise NotImplementedError  # IPython then shows it in its own place
+            self.show(result)
+
+        shell.display_formatter.ipython_display_formatter.for_type(type(result), show_here)
+
 
 def _in_notebook() -> bool:
     """Return whether this code runs in a kernel, which alone can show HTML; IPython is not imported to learn it."""

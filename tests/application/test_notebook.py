@@ -73,6 +73,23 @@ def test_what_a_cell_gives_is_a_table_and_without_progress_nothing_more(kernel: 
     assert kernel.run("slow(0)").html[0].count("<tr>") == 3
 
 
+def test_a_report_is_shown_once_however_the_cell_ends(kernel: Kernel) -> None:
+    """A cell that ended with `run` showed the report below the last picture of the progress, and so twice."""
+    run = "slow(0).run(job_id='{}', master='local[2]', engine_config='seatunnel.yaml')"
+    given = kernel.run(run.format("given"))
+    assert given.error == ""
+    assert len(given.outputs) == 1
+    assert given.html[0].count("<table") == 1
+    assert "(given) finished in" in given.html[0]
+    kept = kernel.run(f"report = {run.format('kept')}\nreport")
+    assert len(kept.outputs) == 1
+    assert "(kept) finished in" in kept.html[0]
+    (again,) = kernel.run("report").outputs
+    assert again["text/html"].count("<table") == 1
+    other = kernel.run("list(map(type, [report]))[0].__name__")
+    assert other.outputs[0]["text/plain"] == "'JobReport'"
+
+
 def test_the_stop_button_stops_the_job_and_the_same_cell_goes_on(kernel: Kernel, folder: Path) -> None:
     for file in (folder / "out").glob("*.parquet"):
         file.unlink()
