@@ -1,23 +1,31 @@
 """What the page asks of a single job, answered in the shapes of a cluster's REST: that of a node with this one job."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 from urllib.parse import unquote
 
 from seatunnel_core.manual.help_page import help_page
 from seatunnel_core.planning.plan import PlannedJob, PlannedPipeline
+from seatunnel_core.planning.plan_record import plan_record
 from seatunnel_core.reporting.metrics import JobMetrics, PipelineMetrics
 from seatunnel_core.reporting.open_metrics import totals
 from seatunnel_core.reporting.pipeline_record import measured_record
 from seatunnel_core.reporting.rest_text import env_in_texts
+from seatunnel_core.reporting.series import MOST_POINTS, POINTS
+
+MOST_FAILURES = 20
 
 _STATES = {"running": "RUNNING", "finished": "FINISHED", "failed": "FAILED", "canceled": "CANCELED"}
 """SeaTunnel's names for the state of a job."""
 
 
-def answer(path: str, query: Mapping[str, str], job: PlannedJob, measured: JobMetrics) -> Any:
+Series = Callable[[int, float, int], Mapping[str, Any]]
+"""Returns metrics over time: of a pipeline, or 0; since when, in seconds; at most so many points."""
+
+
+def answer(path: str, query: Mapping[str, str], job: PlannedJob, measured: JobMetrics, series: Series) -> Any:
     """Return the answer to a GET; ``None`` when this job has none.
 
     Args:
@@ -25,6 +33,7 @@ def answer(path: str, query: Mapping[str, str], job: PlannedJob, measured: JobMe
         query: its parameters.
         job: as it was planned.
         measured: all that is measured of it now.
+        series: its metrics over time.
     """
     match path.strip("/").split("/"):
         case ["overview"]:
@@ -42,11 +51,29 @@ def answer(path: str, query: Mapping[str, str], job: PlannedJob, measured: JobMe
             now_ms = int(time.time() * 1000)
             pipelines = [_checkpoints(each, now_ms) for each in measured.pipelines]
             return {"jobId": measured.job_id, "updatedAt": now_ms, "pipelines": pipelines}
+        case ["jobs", "metrics", job_id] if unquote(job_id) == measured.job_id:
+            return _series(query, measured.job_id, series)
+        case ["jobs", "text", job_id] if unquote(job_id) == measured.job_id:
+            return {"jobId": measured.job_id, "text": None}
+        case ["jobs", "plan", job_id] if unquote(job_id) == measured.job_id:
+            return {"jobId": measured.job_id, "plan": plan_record(job)}
         case ["logs", job_id] if unquote(job_id) == measured.job_id:
             return []
         case ["help", name]:
             return help_page(name)
     return None
+
+
+def _series(query: Mapping[str, str], job_id: str, series: Series) -> dict[str, Any]:
+    """Return metrics over time; a parameter that is no number counts as missing."""
+
+    def number(name: str, default: int) -> int:
+        text = query.get(name, "")
+        return int(text) if text.isascii() and text.isdigit() and len(text) < 16 else default
+
+    pipeline, since_ms = number("pipelineId", 0), number("since", 0)
+    found = series(pipeline, since_ms / 1000, max(1, min(MOST_POINTS, number("points", POINTS))))
+    return {"jobId": job_id, "pipelineId": pipeline, **found}
 
 
 def _overview(measured: JobMetrics) -> dict[str, Any]:
@@ -74,6 +101,7 @@ def job_info(job: PlannedJob, measured: JobMetrics) -> dict[str, Any]:
         "jobStatus": _STATES[measured.state],
         "envOptions": env,
         "createTime": time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(measured.started_at)),
+        "createTimestamp": round(measured.started_at * 1000),
         "jobDag": {"jobId": measured.job_id, **_dag(job), "envOptions": env},
         "pluginJarsUrls": [],
         "isStartWithSavePoint": False,
@@ -81,7 +109,17 @@ def job_info(job: PlannedJob, measured: JobMetrics) -> dict[str, Any]:
         "attempts": 1,
         "metrics": {name: str(value) for name, value in totals(measured).items()},
         "pipelines": list(map(measured_record, measured.pipelines)),
+        "attemptHistory": [],
+        "failures": _failures(measured),
     }
+
+
+def _failures(measured: JobMetrics) -> list[dict[str, Any]]:
+    failed = sorted((each for pipeline in measured.pipelines for each in pipeline.recent_failures), key=lambda e: e.at)
+    return [
+        {"pipelineId": each.pipeline, "timestamp": round(each.at * 1000), "message": each.message, "code": each.code}
+        for each in failed[-MOST_FAILURES:]
+    ]
 
 
 def _checkpoints(measured: PipelineMetrics, now_ms: int) -> dict[str, Any]:

@@ -41,6 +41,9 @@ class Shown(Protocol):
     def metrics(self) -> JobMetrics:
         """Return all that is measured of the job."""
 
+    def series(self, pipeline: int, since_s: float, most: int) -> Mapping[str, Any]:
+        """Return metrics over time of a pipeline, or of the whole job for 0."""
+
     def stop(self) -> None:
         """Stop the job after a last checkpoint."""
 
@@ -112,7 +115,7 @@ class _Handler(BaseHTTPRequestHandler):
         elif self._knows_key():
             query = dict(parse_qsl(urlsplit(self.path).query))
             run = self.server.run
-            value = None if run.job is None else answer(path, query, run.job, run.metrics())
+            value = None if run.job is None else answer(path, query, run.job, run.metrics(), run.series)
             self._send_value(200, value) if value is not None else self._refuse(404, f"a single job answers no {path}")
 
     def do_POST(self) -> None:

@@ -105,14 +105,13 @@ def watched(
     height: int = 900,
     dark: bool = False,
     login: tuple[str, str] | None = None,
+    zone: str = "UTC",
 ) -> Iterator[Watched]:
     """Give a page in a window of a width, that is let in with a user and a password."""
-    context = browser.new_context(
-        viewport={"width": width, "height": height},
-        color_scheme="dark" if dark else "light",
-        locale="en-GB",
-        http_credentials=None if login is None else {"username": login[0], "password": login[1]},
-    )
+    scheme = "dark" if dark else "light"
+    credentials = None if login is None else {"username": login[0], "password": login[1]}
+    window = {"viewport": {"width": width, "height": height}, "color_scheme": scheme}
+    context = browser.new_context(**window, locale="en-GB", timezone_id=zone, http_credentials=credentials)
     page = context.new_page()
     page.set_default_timeout(WAIT_MS)
     found = Watched(page, origin)

@@ -6,13 +6,39 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from seatunnel_core.clock import wall_clock
+from seatunnel_core.reporting.series import COLUMNS
 from seatunnel_core.server.agent.node_config import node_config
+from seatunnel_core.server.description import describe, shown_at_end
+from seatunnel_core.server.host.protocol import HostedJob
+from seatunnel_core.server.state.attempts import PastAttempt
 from seatunnel_core.server.state.location import open_store
 from seatunnel_core.server.state.records import EndedJob, JobState
+from seatunnel_core.server.submitted_job import SubmittedJob
 from tests.server.nodes import Node, free_port, some_nodes
 
 HOSTILE = "<img src=x onerror=alert(1)><script>alert(2)</script>"
 """What a job may be called, and an error may say."""
+
+SHOWN = shown_at_end(
+    describe(
+        SubmittedJob(
+            f"source {{ FakeSource {{ plugin_output = a }} }} sink {{ Console {{ x = {HOSTILE!r} }} }}", "hocon"
+        )
+    ),
+    HostedJob(
+        job_id="",
+        attempt=2,
+        state=JobState.FAILED,
+        pipelines=({"id": 1, "name": "a -> b", "phase": "failed", "rows": 7, "loads": {}, "failure": HOSTILE},),
+        failures=({"pipeline": 1, "at": 1.7e9, "message": f"line 3 has {HOSTILE}", "code": "ROW-ERROR"},),
+        series={
+            "columns": list(COLUMNS),
+            "points": [[1.7e12 + 5_000 * number, number / 4, 1, 0, 10, 1, 0] for number in range(30)],
+            "pipelines": [],
+        },
+    ),
+)
+"""What the history keeps of a job that failed: its graph, failures and metrics over time."""
 
 ENDS = (JobState.FINISHED, JobState.FINISHED, JobState.FAILED, JobState.CANCELED, JobState.SAVEPOINT_DONE)
 
@@ -29,6 +55,13 @@ def ended(number: int, at: float, *, plain: bool) -> EndedJob:
         attempts=1,
         submitted_at=at - 30,
         ended_at=at,
+        past=(
+            PastAttempt(attempt=1, host="10.0.0.1:5801", started_at=at - 30, ended_at=at - 20, cause=f"lost {HOSTILE}"),
+            PastAttempt(attempt=2, host="10.0.0.2:5801", started_at=at - 15, ended_at=at, cause=failure),
+        )
+        if state is JobState.FAILED
+        else (),
+        shown=SHOWN if state is JobState.FAILED else "",
         env={"job.mode": "BATCH"},
         metrics={"SourceReceivedCount": number, "SinkCommittedCount": number},
     )

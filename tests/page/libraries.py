@@ -60,13 +60,6 @@ LIBRARIES = (
         integrity="sha512-KIMVnG68zvu5XXUbC4LQEPnhwOxBuLyW1AHtpm6IKTXImkbLgkMy+jabjLgSLMasNuGGzQm/ep3tOkyTxpiQIw==",
         files={"uplot.js": "dist/uPlot.iife.min.js", "uplot.css": "dist/uPlot.min.css", "uplot.LICENSE.txt": "LICENSE"},
     ),
-    Library(
-        name="@dagrejs/dagre",
-        version="3.1.3",
-        licence="MIT",
-        integrity="sha512-X4aUTwOReZvthaZWOVHqlJ52/ZdhZFEM4+Lh/uR4XooUSLE6p71bcy7MPGzYnNUcNh+nj+i/qJQpCMIdQnSmrg==",
-        files={"dagre.js": "dist/dagre.esm.js", "dagre.LICENSE.txt": "LICENSE"},
-    ),
 )
 
 CHANGES: Mapping[str, Callable[[str], str]] = {

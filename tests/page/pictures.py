@@ -9,7 +9,7 @@ from typing import Any
 
 from tests.page.browsing import Watched, chromium, watched
 from tests.page.histories import write_history
-from tests.server.nodes import MEMBERS, a_cluster, free_port
+from tests.server.nodes import MEMBERS, a_cluster, free_port, until
 
 PICTURES = Path(__file__).parents[2] / "docs/guides/pictures"
 QUALITY = 0.9
@@ -70,8 +70,8 @@ def take(seen: Watched, name: str) -> None:
     sys.stdout.write(f"{path}: {path.stat().st_size // 1000} kB\n")
 
 
-def shown(browser: Any, origin: str) -> None:
-    """Take all pictures."""
+def shown(browser: Any, origin: str, node: str) -> None:
+    """Take all pictures; ``node`` is the address of the node that runs the jobs."""
     with watched(browser, origin, height=760) as seen:
         seen.open("#/")
         seen.settle()
@@ -85,16 +85,11 @@ def shown(browser: Any, origin: str) -> None:
         seen.page.get_by_role("button", name="Check").click()
         seen.page.locator(".fine, .error").wait_for(timeout=120_000)
         take(seen, "submit")
-    with watched(browser, origin, height=900, dark=True) as seen:
-        seen.open("#/job/orders")
-        seen.settle()
-        time.sleep(40)
-        seen.page.mouse.move(640, 470)
-        take(seen, "job")
-        seen.page.get_by_role("link", name="Checkpoints").click()
-        seen.page.locator(".plot").nth(2).wait_for()
-        seen.page.get_by_text("Age of the last").wait_for()
-        take(seen, "checkpoints")
+    shown_job(browser, origin)
+    with watched(browser, origin, height=700) as seen:
+        seen.open(f"#/node/{node}")
+        seen.page.get_by_text("Heap").wait_for()
+        take(seen, "node")
     with watched(browser, origin, width=390, height=844) as seen:
         seen.open("#/jobs/pending")
         seen.settle()
@@ -104,6 +99,26 @@ def shown(browser: Any, origin: str) -> None:
         seen.settle()
         time.sleep(8)
         take(seen, "phone-job")
+
+
+def shown_job(browser: Any, origin: str) -> None:
+    """Take the pictures of a job that runs."""
+    with watched(browser, origin, height=900, dark=True) as seen:
+        seen.open("#/job/orders")
+        seen.settle()
+        time.sleep(40)
+        seen.page.mouse.move(640, 470)
+        take(seen, "job")
+        seen.page.get_by_role("link", name="Metrics").click()
+        seen.page.locator(".plot").nth(3).wait_for()
+        take(seen, "metrics")
+        seen.page.get_by_role("link", name="Attempts").click()
+        seen.page.get_by_role("region", name="Attempts").wait_for()
+        take(seen, "attempts")
+        seen.page.get_by_role("link", name="Checkpoints").click()
+        seen.page.locator(".plot").nth(2).wait_for()
+        seen.page.get_by_text("Age of the last").wait_for()
+        take(seen, "checkpoints")
 
 
 def main() -> None:
@@ -125,8 +140,10 @@ def main() -> None:
         nodes[0].submit(WAITING.format(out=folder), "reports")
         nodes[0].wait_rows("orders")
         nodes[1].wait_ready()
+        nodes[0].kill_host()
+        until("the job goes on", lambda: nodes[0].job("orders").get("attempts") == 2)
         with chromium() as browser:
-            shown(browser, f"http://127.0.0.1:{port}")
+            shown(browser, f"http://127.0.0.1:{port}", nodes[0].address)
 
 
 if __name__ == "__main__":

@@ -23,6 +23,8 @@ from seatunnel_core.planning.plan import PlannedJob
 from seatunnel_core.planning.planner import plan_job
 from seatunnel_core.registry import lookup
 from seatunnel_core.reporting.metrics import JobMetrics, PipelineMetrics
+from seatunnel_core.reporting.series import JobSeries, Point
+from seatunnel_core.server.rest import job_details
 from seatunnel_core.server.rest.shapes import JOB
 from tests.runtime.command import engine_file, fake_source, job, parquet_sink
 
@@ -40,6 +42,12 @@ class Run:
         pipeline = PipelineMetrics(id=1, name="a -> b", phase="running", rows_read=7, last_checkpoint_id=3,
             last_checkpoint_age_ms=1_000)  # fmt: skip
         return JobMetrics(job_id=self.job_id, name="nightly", started_at=1.0, state=self.state, pipelines=(pipeline,))
+
+    def series(self, pipeline: int = 0, since_s: float = 0.0, most: int = 1) -> dict[str, Any]:
+        series = JobSeries()
+        for at in (10.0, 15.0):
+            series.add(at, {1: Point(rows_read=at)})
+        return series.record(pipeline, since_s, most)
 
     def stop(self) -> None:
         self.asked.append("stop")
@@ -122,6 +130,20 @@ def test_the_page_and_what_it_asks_for(served: Served) -> None:
     assert pipeline["latestCompleted"]["checkpointId"] == 3
     assert served.value("/help/ROW-ERROR")["code"] == "ROW-ERROR"
     for path in ("/submit-job", "/help/nothing", "/page/../assets.py", "/jobs/checkpoints/history/job-1"):
+        assert served.ask(path)[0] == 404
+
+
+def test_a_single_job_has_its_metrics_over_time_and_its_plan(served: Served) -> None:
+    shapes = {route.path: route.answer for route in job_details.ROUTES}
+    series = served.value("/jobs/metrics/job-1?points=10&since=0&pipelineId=0")
+    jsonschema.validate(series, dict(shapes["/jobs/metrics/{job_id}"]))
+    assert series["points"] == [[15_000, 1.0, 0.0, 0.0, 0.0, 0, 0]]
+    assert served.value("/jobs/metrics/job-1?points=x&since=-1&pipelineId=9")["points"] == []
+    plan = served.value("/jobs/plan/job-1")
+    jsonschema.validate(plan, dict(shapes["/jobs/plan/{job_id}"]))
+    assert [each["plugin"] for each in plan["plan"]["pipelines"][0]["vertices"]] == ["FakeSource", "LocalFile"]
+    assert served.value("/jobs/text/job-1") == {"jobId": "job-1", "text": None}
+    for path in ("/jobs/metrics/other", "/jobs/plan/other", "/jobs/text/other"):
         assert served.ask(path)[0] == 404
 
 

@@ -112,6 +112,7 @@ def test_a_viewer_is_offered_nothing_that_he_may_not_do(tmp_path: Path) -> None:
                 seen.open("#/job/held")
                 seen.settle()
                 seen.wait_text("held")
+                seen.page.locator(".who", has_text=login[0]).wait_for()
                 if offered:
                     seen.page.get_by_role("button", name="Stop at once").wait_for()
                 else:

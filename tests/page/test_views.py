@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 
 from tests.page.browsing import WAIT_MS, Watched, chromium, watched
 from tests.page.histories import HOSTILE, a_node
+from tests.page.pictures import WAITING
 from tests.runtime.command import fake_source, ids, job, parquet_sink
 from tests.server.nodes import Node, until
 
@@ -21,10 +23,18 @@ VIEWS = {
     "pending": "#/jobs/pending",
     "ended": "#/jobs/finished",
     "failed": "#/job/ended-2",
+    "metrics": "#/job/ended-2/metrics",
+    "attempts": "#/job/ended-2/attempts",
+    "plan": "#/job/ended-2/plan",
     "checkpoints": "#/job/ended-2/checkpoints",
     "log": "#/job/ended-2/log",
     "options": "#/job/ended-2/options",
+    "searched": "#/jobs/finished?search=load%2099&sort=jobName&order=desc",
     "unknown": "#/job/nobody",
+    "node": "#/node/{node}",
+    "configuration": "#/node/{node}/configuration",
+    "threads": "#/node/{node}/threads",
+    "node log": "#/node/{node}/log",
     "submit": "#/submit",
 }
 
@@ -64,11 +74,153 @@ def test_each_view_fits_and_can_be_used_by_everybody(
 ) -> None:
     with watched(browser, node[1], width=width, dark=dark) as seen:
         for name, where in VIEWS.items():
-            seen.open(where)
+            seen.open(where.format(node=node[0].address))
             seen.settle()
             assert seen.overflows() <= 0, name
+            assert cut_off(seen) == [], name
             assert seen.findings() == [], name
         seen.unharmed()
+
+
+def cut_off(seen: Watched) -> list[str]:
+    """Return the tabs and headings that stand partly outside of what is seen."""
+    found: list[str] = seen.page.evaluate("""() => [...document.querySelectorAll(".tabs a, .top nav a, h1, .filter a")]
+        .filter((each) => each.getBoundingClientRect().right > document.documentElement.clientWidth + 1)
+        .map((each) => each.textContent)""")
+    return found
+
+
+def test_an_ended_job_tells_its_attempts_failures_and_metrics(seen: Watched) -> None:
+    page = seen.page
+    seen.open("#/job/ended-2/attempts")
+    rows = page.get_by_role("region", name="Attempts").locator("tbody tr")
+    rows.nth(1).wait_for()
+    found = rows.all_inner_texts()
+    assert ["10.0.0.2:5801" in found[0], "10.0.0.1:5801" in found[1]] == [True, True]
+    assert HOSTILE in rows.last.inner_text()
+    assert HOSTILE in page.get_by_role("region", name="Failures").inner_text()
+    page.get_by_role("link", name="Metrics").click()
+    page.locator(".plot canvas").nth(3).wait_for()
+    page.get_by_role("link", name="Text and plan").click()
+    page.get_by_text("FakeSource").first.wait_for()
+    assert page.locator("main img, main script").count() == 0
+
+
+def test_no_two_labels_of_an_axis_are_equal(seen: Watched) -> None:
+    """Rates below 3 were labelled "1 1 1 0 0"."""
+    seen.open("#/")
+    labels = seen.page.evaluate("""async () => {
+        const { KINDS, moments } = await import("/page/axis.js");
+        const found = [];
+        for (const [kind, { steps, write }] of Object.entries(KINDS)) {
+            for (const step of steps.filter((each) => each < 1e12)) {
+                const ticks = Array.from({ length: 9 }, (_, index) => Number((index * step).toFixed(6)));
+                found.push([kind, step, ticks.map(write)]);
+            }
+        }
+        for (const step of [1, 5, 30, 60, 600, 3600, 43200, 86400]) {
+            found.push(["time", step, moments(Array.from({ length: 6 }, (_, index) => 1.7e9 + index * step))]);
+        }
+        return found;
+    }""")
+    assert len(labels) > 100
+    equal = [(kind, step, texts) for kind, step, texts in labels if len(set(texts)) < len(texts)]
+    assert equal == []
+
+
+def test_a_graph_has_room_for_each_vertex(seen: Watched) -> None:
+    seen.open("#/")
+    laid = seen.page.evaluate("""async () => {
+        const { layout } = await import("/page/layout.js");
+        const boxes = Array.from({ length: 40 }, (_, id) => ({ id: String(id), width: 100 + id, height: 50 }));
+        const edges = boxes.slice(1).map(({ id }) => [String(Math.floor((Number(id) - 1) / 3)), id]);
+        edges.push(["0", "39"], ["1", "39"], ["7", "7"], ["gone", "3"]);
+        const { width, height, places, paths } = layout(boxes, edges);
+        const alone = layout([boxes[0]], []);
+        const flat = [...places.values()].map((each) => [each.x, each.y, each.width, each.height]);
+        return { width, height, paths: paths.length, alone: alone.width, places: flat };
+    }""")
+    places = laid["places"]
+    assert (len(places), laid["alone"]) == (40, 104)
+    for index, (x, y, width, height) in enumerate(places):
+        assert 0 <= x - width / 2 <= x + width / 2 <= laid["width"]
+        assert 0 <= y - height / 2 <= y + height / 2 <= laid["height"]
+        for other_x, other_y, other_width, other_height in places[:index]:
+            apart = abs(x - other_x) >= (width + other_width) / 2 or abs(y - other_y) >= (height + other_height) / 2
+            assert apart
+
+
+def test_ended_jobs_are_searched_and_sorted(seen: Watched) -> None:
+    page = seen.page
+    seen.open("#/jobs/finished")
+    page.get_by_label("A job's id").fill("load 99")
+    page.get_by_role("button", name="Find").click()
+    page.get_by_text("Page 1 of 6 · 111 jobs").wait_for()
+    first = "() => document.querySelector('tbody th small')?.textContent"
+    page.get_by_role("button", name="Rows committed").click()
+    page.wait_for_function(f"{first} === 'ended-99'")
+    assert page.locator("th[aria-sort=ascending]").inner_text().startswith("Rows committed")
+    page.get_by_role("button", name="Rows committed").click()
+    page.wait_for_function(f"{first} === 'ended-9999'")
+    seen.page.reload()
+    page.wait_for_function(f"{first} === 'ended-9999'")
+    page.get_by_role("link", name="Show all").click()
+    page.get_by_text("10,000 jobs").wait_for()
+
+
+def test_a_phone_shows_no_row_without_content(browser: Any, node: tuple[Node, str, Path]) -> None:
+    with watched(browser, node[1], width=390) as seen:
+        seen.open("#/jobs/finished/FINISHED")
+        seen.settle()
+        assert "Error" not in seen.page.locator("tbody tr").first.inner_text()
+        assert seen.page.locator("td[data-title=Error]").first.is_hidden()
+        seen.open("#/jobs/finished/FAILED")
+        seen.settle()
+        assert seen.page.locator("td[data-title=Error]").first.is_visible()
+        seen.page.get_by_label("Sort Ended jobs").select_option("duration desc")
+        seen.page.wait_for_function("() => location.hash.includes('sort=duration&order=desc')")
+        seen.unharmed()
+
+
+def test_times_are_written_in_the_zone_that_is_chosen(browser: Any, node: tuple[Node, str, Path]) -> None:
+    with watched(browser, node[1], zone="Asia/Tokyo") as seen:
+        seen.open("#/job/ended-2")
+        seen.settle()
+        job = node[0].job("ended-2")
+        at = datetime.fromtimestamp(job["createTimestamp"] / 1_000, UTC)
+        assert seen.page.get_by_label("Time zone").input_value() == "Asia/Tokyo"
+        assert f"submitted {at + timedelta(hours=9):%Y-%m-%d %H:%M:%S}" in seen.text()
+        seen.page.get_by_label("Time zone").select_option("UTC")
+        seen.wait_text(f"submitted {at:%Y-%m-%d %H:%M:%S}")
+        seen.open("#/jobs")
+        assert seen.page.get_by_label("Time zone").input_value() == "UTC"
+        seen.unharmed()
+
+
+def test_several_jobs_are_stopped_at_once(seen: Watched, node: tuple[Node, str, Path]) -> None:
+    page = seen.page
+    for number in range(3):
+        node[0].submit(WAITING.format(out=node[2]), f"waits-{number}")
+    seen.open("#/jobs")
+    page.get_by_label("Choose waits-0").check()
+    page.get_by_label("Choose waits-2").check()
+    page.get_by_text("2 jobs chosen").wait_for()
+    assert seen.findings() == []
+    group = page.get_by_role("group", name="With the chosen jobs")
+    group.get_by_role("button", name="Take a savepoint").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_role("button", name="Take a savepoint").click()
+    dialog.get_by_text("Accepted for 0 of 2 jobs").wait_for()
+    assert dialog.get_by_text("does not run").count() == 2, "each refusal names its job"
+    assert seen.findings() == []
+    page.keyboard.press("Escape")
+    group.get_by_role("button", name="Stop at once").click()
+    dialog.get_by_role("button", name="Stop at once").click()
+    dialog.get_by_text("Accepted for 2 jobs").wait_for()
+    page.keyboard.press("Escape")
+    page.wait_for_function("() => document.querySelectorAll('tbody tr').length === 1")
+    assert page.locator("tbody th small").inner_text() == "waits-1"
+    assert node[0].ask("POST", "/stop-job", {"jobId": "waits-1", "force": True})[0] == 200
 
 
 def test_ten_thousand_ended_jobs_are_shown_a_page_at_a_time(seen: Watched) -> None:
@@ -166,6 +318,21 @@ def wait_state(seen: Watched, state: str) -> None:
     seen.page.locator("h1 .pill", has_text=state).wait_for(timeout=2 * WAIT_MS)
 
 
+def each_tab_shows_something(seen: Watched) -> None:
+    page = seen.page
+    for tab, shown in (
+        ("Metrics", "Bytes read per second"),
+        ("Attempts", "no. 1"),
+        ("Text and plan", "checkpoint storage"),
+        ("Checkpoints", "Age of the last"),
+        ("Log", "attempt 1 runs"),
+        ("Options", "checkpoint.interval"),
+    ):
+        page.get_by_role("link", name=tab, exact=True).click()
+        seen.wait_text(shown)
+        assert seen.findings() == [], tab
+
+
 @pytest.mark.long
 @pytest.mark.spark
 def test_a_job_is_submitted_watched_stopped_with_a_savepoint_restored_and_stopped(
@@ -180,15 +347,10 @@ def test_a_job_is_submitted_watched_stopped_with_a_savepoint_restored_and_stoppe
     assert page.locator(".graph .vertex text:last-child").all_text_contents() == ["FakeSource", "LocalFile"]
     page.wait_for_function("() => document.querySelector('.figures dd')?.textContent > '0'")
     page.get_by_role("heading", name="Rows per second").wait_for()
+    page.locator(".vertex text.load", has_text="busy").first.wait_for()
+    page.get_by_role("region", name="Vertices of pipeline 1").wait_for()
     assert seen.findings() == []
-    for tab, shown in (
-        ("Checkpoints", "Age of the last"),
-        ("Log", "attempt 1 runs"),
-        ("Options", "checkpoint.interval"),
-    ):
-        page.get_by_role("link", name=tab, exact=True).click()
-        seen.wait_text(shown)
-        assert seen.findings() == [], tab
+    each_tab_shows_something(seen)
     act(seen, "Take a savepoint")
     page.get_by_role("dialog").get_by_text("is complete").wait_for()
     page.keyboard.press("Escape")

@@ -4,6 +4,7 @@ import { html, useState } from "./html.js";
 import { Said, Window } from "./parts.js";
 import { tell } from "./rest.js";
 import { go, to } from "./route.js";
+import { plural } from "./words.js";
 
 const DEEDS = {
   save: {
@@ -38,38 +39,60 @@ const DEEDS = {
 const ENDS = ["FINISHED", "FAILED", "CANCELED", "SAVEPOINT_DONE"];
 
 export function Actions({ job, again, may }) {
-  const [asked, setAsked] = useState(null);
   if (job.jobStatus === "FINISHED") return null;
   if (ENDS.includes(job.jobStatus)) {
     if (!may("submit", "restore")) return null;
     return html`<div class="actions"><a class="button" href=${`${to("submit")}?restore=${encodeURIComponent(job.jobId)}`}>Restore…</a></div>`;
   }
-  return html`<div class="actions">${Object.entries(DEEDS).filter(([, deed]) => may(...deed.needs)).map(([name, deed]) => html`
-      <button type="button" class=${name === "force" ? "danger" : ""} onClick=${() => setAsked(name)}>${deed.title}</button>`)}</div>
-    ${asked && html`<${Confirm} job=${job} deed=${DEEDS[asked]} onClose=${() => setAsked(null)} again=${again} />`}`;
+  return html`<div class="actions"><${Deeds} jobs=${[job]} again=${again} may=${may} /></div>`;
 }
 
-function Confirm({ job, deed, onClose, again }) {
+/** What can be done with the chosen jobs of a list, all at once. */
+export function BulkActions({ jobs, again, may, clear }) {
+  if (!jobs.length) return null;
+  return html`<div class="actions chosen" role="group" aria-label="With the chosen jobs"><b role="status">${plural(jobs.length, "job")} chosen</b>
+    <${Deeds} jobs=${jobs} again=${again} may=${may} /><button type="button" class="plain" onClick=${clear}>Choose none</button></div>`;
+}
+
+/** Whether somebody who may do this much has any use for a list in which jobs can be chosen. */
+export const mayAct = (may) => Object.values(DEEDS).some((deed) => may(...deed.needs));
+
+function Deeds({ jobs, again, may }) {
+  const [asked, setAsked] = useState(null);
+  return html`${Object.entries(DEEDS).filter(([, deed]) => may(...deed.needs)).map(([name, deed]) => html`
+      <button type="button" class=${name === "force" ? "danger" : ""} onClick=${() => setAsked({ deed, jobs })}>${deed.title}</button>`)}
+    ${asked && html`<${Confirm} ...${asked} onClose=${() => setAsked(null)} again=${again} />`}`;
+}
+
+const nameOf = (job) => job.jobName || job.jobId;
+
+function Confirm({ jobs, deed, onClose, again }) {
   const [state, setState] = useState({});
+  const many = jobs.length > 1;
   async function send() {
-    setState({ busy: true });
-    try {
-      const answer = await tell(deed.path, { jobId: job.jobId, ...deed.more });
-      again();
-      if (deed.done) setState({ done: deed.done(answer) });
-      else onClose();
-    } catch (error) {
-      setState({ error });
+    const [done, refused] = [[], []];
+    for (const job of jobs) { // one after the other: a savepoint is answered when it is complete
+      setState({ busy: true, count: done.length + refused.length });
+      try {
+        done.push(await tell(deed.path, { jobId: job.jobId, ...deed.more }));
+      } catch (error) {
+        refused.push({ job, error });
+      }
     }
+    again();
+    if (refused.length) setState({ refused, done: many ? `Accepted for ${done.length} of ${plural(jobs.length, "job")}.` : undefined });
+    else if (deed.done || many) setState({ done: many ? `Accepted for ${plural(jobs.length, "job")}.` : deed.done(done[0]) });
+    else onClose();
   }
-  return html`<${Window} title=${`${deed.title}: ${job.jobName || job.jobId}`} onClose=${onClose}>
-    <p role="status">${state.done ?? deed.words}</p>
-    ${state.error && html`<p class="refused" role="alert"><${Said} text=${state.error.message} /></p>`}
+  return html`<${Window} title=${`${deed.title}: ${many ? plural(jobs.length, "job") : nameOf(jobs[0])}`} onClose=${onClose}>
+    <p role="status">${state.done ?? (many ? `For each of them: ${deed.words.charAt(0).toLowerCase()}${deed.words.slice(1)}` : deed.words)}</p>
+    ${many && !state.done && html`<ul class="named">${jobs.map((job) => html`<li>${nameOf(job)} <small>${job.jobId}</small></li>`)}</ul>`}
+    ${state.refused && html`<div role="alert">${state.refused.map(({ job, error }) => html`<p class="refused">${many && `${nameOf(job)}: `}<${Said} text=${error.message} /></p>`)}</div>`}
     <div class="actions">${state.done
       ? html`<button type="button" class="first" onClick=${onClose}>Close</button>`
       : html`<button type="button" class="first" disabled=${state.busy} onClick=${send}>${deed.title}</button>
         <button type="button" class="plain" onClick=${onClose}>Not now</button>`}
-      ${state.busy && html`<span class="quiet" role="status">One moment…</span>`}</div>
+      ${state.busy && html`<span class="quiet" role="status">${many ? `${state.count} of ${jobs.length} done…` : "One moment…"}</span>`}</div>
   <//>`;
 }
 

@@ -3,18 +3,20 @@
 import { html, render, useEffect, useState } from "./html.js";
 import { Job } from "./job.js";
 import { Jobs } from "./jobs.js";
+import { Node } from "./node.js";
 import { Overview } from "./overview.js";
 import { usePolled, useTrouble } from "./rest.js";
 import { to, useRoute } from "./route.js";
 import { Submit } from "./submit.js";
-import { clock } from "./words.js";
+import { chooseZone, clock, zone, ZONES } from "./zone.js";
 
 const PLACES = [["", "Overview"], ["jobs", "Jobs"], ["submit", "Submit"]];
 
-const VIEWS = { "": Overview, jobs: Jobs, job: Job, submit: Submit };
+const VIEWS = { "": Overview, jobs: Jobs, job: Job, node: Node, submit: Submit };
 
 function Page() {
   const route = useRoute();
+  const [, setZone] = useState(zone()); // times are written anew
   const overview = usePolled("/overview", 3_000);
   const single = overview.value?.singleJob;
   const nodes = usePolled(overview.value && !single ? "/system-monitoring-information" : null, 5_000);
@@ -36,7 +38,11 @@ function Page() {
       <a class="mark" href="#/"><img src="page/icon.svg" alt="" width="24" height="24" />SeaTunnel</a>
       <nav aria-label="Views">${(single ? [] : places).map(([name, title]) => html`
         <a href=${`#/${name}`} aria-current=${place === name || (name === "jobs" && place === "job") ? "page" : null}>${title}</a>`)}</nav>
-      <${Theme} />
+      <div class="own">
+        ${granted.value?.user && html`<span class="who" title=${`You may: ${granted.value.permissions.join(", ") || "nothing"}`}><span class="unseen">User </span>${granted.value.user}</span>`}
+        <${Zone} change=${setZone} />
+        <${Theme} />
+      </div>
     </header>
     <${Trouble} overview=${overview} nodes=${nodes.value} />
     <main id="main" tabindex="-1"><${View} key=${place + (route.parts[1] ?? "")} route=${route} overview=${overview} nodes=${nodes} may=${may} /></main>`;
@@ -76,6 +82,17 @@ function pagesOf(nodes) {
     page.hostname = host;
     return page;
   });
+}
+
+function Zone({ change }) {
+  const choose = (event) => {
+    chooseZone(event.target.value);
+    change(event.target.value);
+  };
+  if (ZONES.length === 1) return html`<span class="quiet" title="Times are written in this zone">${zone()}</span>`;
+  return html`<label class="theme"><span class="unseen">Time zone</span><select value=${zone()} onChange=${choose}>
+    ${ZONES.map((each) => html`<option value=${each} selected=${each === zone()}>${each}</option>`)}
+  </select></label>`;
 }
 
 function Theme() {

@@ -5,7 +5,8 @@ import { Instead, Pill, Said, Table, Tile } from "./parts.js";
 import { Plot } from "./plot.js";
 import { tookOf } from "./pipelines.js";
 import { usePolled } from "./rest.js";
-import { bytes, clock, count, duration, NONE, number, short } from "./words.js";
+import { bytes, count, duration, NONE, number } from "./words.js";
+import { when } from "./zone.js";
 
 const LIMIT = 200;
 
@@ -86,17 +87,17 @@ function Plots({ checkpoints }) {
   const series = (read) => [at, ...pipelines.map((id) => drawn.map((each) => (each.pipelineId === id ? number(read(each)) : null)))];
   const lines = pipelines.map((id, index) => ({ label: `pipeline ${id}`, colour: COLOURS[index], points: true }));
   return html`<div class="plots">
-    <${Drawn} title="Duration" data=${series((each) => each.durationMillis)} write=${duration} lines=${lines} />
-    <${Drawn} title="Size of the state" data=${series((each) => each.stateSize)} write=${bytes} lines=${lines} />
-    <${Drawn} title="Units in flight" data=${series((each) => each.unitsInFlight)} write=${short} lines=${lines} />
+    <${Drawn} title="Duration" data=${series((each) => each.durationMillis)} kind="duration" lines=${lines} />
+    <${Drawn} title="Size of the state" data=${series((each) => each.stateSize)} kind="bytes" lines=${lines} />
+    <${Drawn} title="Units in flight" data=${series((each) => each.unitsInFlight)} kind="count" lines=${lines} />
   </div>`;
 }
 
-function Drawn({ title, data, write, lines }) {
+function Drawn({ title, data, kind, lines }) {
   const [, ...columns] = data;
   if (columns.every((column) => column.every((each) => each === null))) return null;
   return html`<section class="card" aria-label=${title}><header><h2>${title}</h2></header>
-    <${Plot} label=${`${title} of the last ${data[0].length} checkpoints; the table below has the numbers`} data=${data} write=${write} lines=${lines} /></section>`;
+    <${Plot} label=${`${title} of the last ${data[0].length} checkpoints; the table below has the numbers`} data=${data} kind=${kind} lines=${lines} /></section>`;
 }
 
 function CheckpointTable({ checkpoints }) {
@@ -104,10 +105,10 @@ function CheckpointTable({ checkpoints }) {
     { title: "Checkpoint", cell: (each) => `${each.pipelineId === undefined ? "" : `${each.pipelineId} · `}no. ${each.checkpointId}` },
     { title: "Status", cell: (each) => html`<${Pill} state=${each.status ?? "COMPLETED"} />` },
     { title: "Kind", cell: (each) => String(each.checkpointType ?? "checkpoint").replace(/_TYPE$/, "").toLowerCase() },
-    { title: "Triggered", number: true, cell: (each) => (momentOf(each) ? clock(momentOf(each)) : NONE) },
+    { title: "Triggered", number: true, cell: (each) => (momentOf(each) ? when(momentOf(each)) : NONE) },
     { title: "Took", number: true, cell: (each) => duration(each.durationMillis) },
     { title: "Size", number: true, cell: (each) => bytes(each.stateSize) },
-    { title: "Why not", cell: (each) => html`<${Said} text=${each.failureReason ?? ""} />` },
+    { title: "Why not", wide: true, cell: (each) => (each.failureReason ? html`<${Said} text=${each.failureReason} />` : "") },
   ];
   return html`<${Table} label="Checkpoints" columns=${columns} rows=${checkpoints}
     id=${(each) => `${each.pipelineId}-${each.checkpointId}-${each.status}`} empty="There is no checkpoint yet." />`;

@@ -1,28 +1,31 @@
 // One job: how it stands, its pipelines, its checkpoints, its log, and what one may do with it.
 
 import { Actions } from "./actions.js";
+import { Attempts } from "./attempts.js";
 import { Checkpoints, completedSince } from "./checkpoints.js";
 import { html, useEffect, useRef } from "./html.js";
 import { Log } from "./log.js";
+import { Metrics } from "./metrics.js";
 import { Help, Instead, Pill, Said, Tile } from "./parts.js";
-import { Pipelines, sampled } from "./pipelines.js";
+import { Pipelines } from "./pipelines.js";
+import { Plan } from "./plan.js";
 import { usePolled } from "./rest.js";
 import { to } from "./route.js";
 import { between, bytes, number, NONE, perSecond, plural, short } from "./words.js";
+import { when } from "./zone.js";
 
-const TABS = [["", "Pipelines"], ["checkpoints", "Checkpoints"], ["log", "Log"], ["options", "Options"]];
+const TABS = [["", "Pipelines"], ["metrics", "Metrics"], ["attempts", "Attempts"], ["checkpoints", "Checkpoints"], ["log", "Log"],
+  ["plan", "Text and plan"], ["options", "Options"]];
 
 export function Job({ route, may }) {
   const id = route.parts[1] ?? "";
   const tab = route.parts[2] ?? "";
   const found = usePolled(`/job-info/${encodeURIComponent(id)}`, 2_000);
   const job = found.value;
-  const rates = useRef([]);
   const seen = useRef([]); // checkpoints that completed while the page was open: how long they took is not stored
   useEffect(() => {
     if (!job) return;
     seen.current = completedSince(seen.current, job.pipelines ?? [], found.at);
-    rates.current = sampled(rates.current, job, found.at);
   }, [found.at]);
   if (job === undefined) return html`<h1>Job ${id}</h1><${Instead} of=${found} what="this job" />`;
   if (!job.jobStatus) {
@@ -36,7 +39,10 @@ export function Job({ route, may }) {
     <${Figures} job=${job} />
     <nav class="tabs" aria-label="Parts of the job">${TABS.map(([name, title]) => html`
       <a href=${to("job", id, ...(name ? [name] : []))} aria-current=${name === tab ? "page" : null}>${title}</a>`)}</nav>
-    ${tab === "" && html`<${Pipelines} job=${job} rates=${rates.current} />`}
+    ${tab === "" && html`<${Pipelines} job=${job} />`}
+    ${tab === "metrics" && html`<${Metrics} job=${job} />`}
+    ${tab === "attempts" && html`<${Attempts} job=${job} />`}
+    ${tab === "plan" && html`<${Plan} job=${job} />`}
     ${tab === "checkpoints" && html`<${Checkpoints} id=${id} seen=${seen.current} />`}
     ${tab === "log" && html`<${Log} id=${id} ended=${Boolean(job.finishTime)} />`}
     ${tab === "options" && html`<${Options} job=${job} />`}`;
@@ -48,14 +54,14 @@ const codesOf = (job) => [...new Set((job.pipelines ?? []).map((each) => each.co
 
 function Head({ job, again, may }) {
   const facts = [
-    job.createTime && `submitted ${job.createTime}`,
-    job.finishTime && `ended ${job.finishTime}, took ${between(job.createTime, job.finishTime)}`,
-    job.host && `on ${job.host}`,
+    job.createTime && `submitted ${when(number(job.createTimestamp))}`,
+    job.finishTime && `ended ${when(number(job.finishTimestamp))}, took ${between(job.createTimestamp, job.finishTimestamp)}`,
+    job.host && html`on <a href=${to("node", job.host)}>${job.host}</a>`,
     Number(job.attempts) > 1 && plural(job.attempts, "attempt"),
     job.isStartWithSavePoint && "restored",
   ].filter(Boolean);
   return html`<div class="headed"><div><h1>${job.jobName || job.jobId} <${Pill} state=${job.jobStatus} /></h1>
-    <p class="quiet"><code>${job.jobId}</code> · ${facts.join(" · ")}</p></div>
+    <p class="quiet"><code>${job.jobId}</code> · ${facts.map((each, index) => html`${index ? " · " : ""}${each}`)}</p></div>
     <${Actions} job=${job} again=${again} may=${may} /></div>`;
 }
 

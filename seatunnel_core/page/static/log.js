@@ -14,13 +14,13 @@ export function Log({ id, ended }) {
   const files = (Array.isArray(found.value) ? found.value : []).filter((each) => each.logName);
   if (found.value === undefined) return html`<${Instead} of=${found} what="the log of a job" />`;
   if (!files.length) return html`<p class="quiet">There is no log of this job here.</p>`;
-  const file = files.find((each) => nameOf(each) === chosen) ?? files[0];
-  return html`${files.length > 1 && html`<label class="choice">Log <select value=${nameOf(file)} onChange=${(event) => setChosen(event.target.value)}>
-      ${files.map((each) => html`<option value=${nameOf(each)}>${nameOf(each)}</option>`)}</select></label>`}
-    <${Followed} key=${nameOf(file)} file=${file} ended=${ended} />`;
+  const file = files.find((each) => keyOf(each) === chosen) ?? files[0];
+  return html`${files.length > 1 && html`<label class="choice">Log <select value=${keyOf(file)} onChange=${(event) => setChosen(event.target.value)}>
+      ${files.map((each) => html`<option value=${keyOf(each)}>${keyOf(each)}</option>`)}</select></label>`}
+    <${Followed} key=${keyOf(file)} file=${file} ended=${ended} />`;
 }
 
-const nameOf = (file) => [file.logName, file.node].filter(Boolean).join(" on ");
+export const keyOf = (file) => [file.logName, file.node].filter(Boolean).join(" on ");
 
 /** The links of the cluster name its nodes; the page asks its own node, which fetches from the others. */
 function pathOf(file) {
@@ -28,7 +28,7 @@ function pathOf(file) {
   return `/logs/${encodeURIComponent(file.logName)}${node}`;
 }
 
-function Followed({ file, ended }) {
+export function Followed({ file, ended }) {
   const [text, setText] = useState("");
   const [error, setError] = useState(null);
   const [follows, setFollows] = useState(true);

@@ -43,18 +43,20 @@ function Nodes({ monitored }) {
   const workers = usePolled("/resource/workers", 5_000);
   const slots = new Map((workers.value?.workers ?? []).map((each) => [each.address, each]));
   const columns = [
-    { title: "Address", cell: (node) => html`<b>${address(node)}</b>` },
-    { title: "Role", cell: role },
+    { title: "Address", by: address, cell: (node) => html`<a href=${to("node", address(node))}>${address(node)}</a>` },
+    { title: "Role", by: (node) => String(node.role), cell: role },
     { title: "Slots", number: true, cell: (node) => slotsOf(slots.get(address(node)) ?? node) },
     { title: "Memory of the machine", cell: (node) => memory(node["physical.memory.total"], node["physical.memory.free"]) },
-    { title: "Memory of the node", number: true, cell: (node) => bytes(size(node["node.memory.used"] ?? node["heap.memory.used"])) },
-    { title: "Load", number: true, cell: (node) => node["load.systemAverage"] ?? NONE },
+    { title: "Memory of the node", number: true, by: ownMemory, cell: (node) => bytes(ownMemory(node)) },
+    { title: "Load", number: true, by: (node) => number(node["load.systemAverage"]), cell: (node) => node["load.systemAverage"] ?? NONE },
     { title: "Processors", number: true, cell: (node) => count(node.processors) },
     { title: "Clock", number: true, cell: (node) => skew(node["cluster.timeDiff"]) },
   ];
   if (monitored.value === undefined) return html`<${Instead} of=${monitored} what="the nodes" />`;
   return html`<${Table} label="Nodes" columns=${columns} rows=${listed(monitored.value)} id=${address} empty="No node has answered." />`;
 }
+
+const ownMemory = (node) => size(node["node.memory.used"] ?? node["heap.memory.used"]);
 
 function role(node) {
   if (node.timeout) return html`<span class="pill bad">does not answer</span>`;
@@ -70,7 +72,7 @@ function memory(total, free) {
   const [all, unused] = [size(total), size(free)];
   if (!all || unused === null) return NONE;
   const words = `${bytes(all - unused)} of ${bytes(all)}`;
-  return html`<${Meter} share=${(all - unused) / all} words=${words} label="Memory in use" />`;
+  return html`<${Meter} share=${(all - unused) / all} words=${words} label="Memory in use" warns=${true} />`;
 }
 
 function skew(ms) {
@@ -80,7 +82,7 @@ function skew(ms) {
 }
 
 function Current() {
-  const current = usePolled("/running-jobs", 3_000);
+  const current = usePolled("/running-jobs/summary?page=1&rows=10", 3_000);
   if (current.value === undefined) return html`<${Instead} of=${current} what="current jobs" />`;
   return html`<${CurrentTable} jobs=${listed(current.value).slice(0, 10)} />`;
 }

@@ -26,29 +26,92 @@ export function Tile({ title, value, href, note }) {
     : html`<div class="tile"><dl>${inside}</dl></div>`;
 }
 
-/** A bar with its words beside it; `share` is from 0 to 1. */
-export function Meter({ share, words, label }) {
+/** A bar with its words beside it; `share` is from 0 to 1. A bar that should not fill up, such as that of memory, warns. */
+export function Meter({ share, words, label, warns }) {
   const percent = Math.max(0, Math.min(100, Math.round(100 * share)));
   return html`<div class="meter">
     <div class="bar" role="meter" aria-label=${label} aria-valuenow=${percent} aria-valuemin="0" aria-valuemax="100"
-      aria-valuetext=${words}><i style=${{ width: `${percent}%` }} class=${percent > 90 ? "full" : ""}></i></div>
+      aria-valuetext=${words}><i style=${{ width: `${percent}%` }} class=${warns && percent > 90 ? "full" : ""}></i></div>
     <span>${words}</span>
   </div>`;
 }
 
 /**
- * A table that becomes a list of cards on a phone. A column is `{title, cell, number}`; `cell` makes the content of a row,
- * and of the first column the row's heading.
+ * A table that becomes a list of cards on a phone. A column is `{title, cell, number, by, key}`; `cell` makes the content of
+ * a row, and of the first column the row's heading; a cell without content is left out on a phone, and a `wide` one has
+ * its title above it there. A column with `by`, a
+ * function from a row to what it is sorted by, can be sorted here; one with `key` is sorted by whoever gives the rows:
+ * `sort` is then `{key, order, choose}`. With `chosen`, `{ids, change}`, rows can be chosen.
  */
-export function Table({ label, columns, rows, id, empty }) {
+export function Table({ label, columns, rows, id, empty, sort, chosen }) {
+  const [own, setOwn] = useState(null);
+  const order = sort ?? { key: own?.key ?? "", order: own?.order ?? "asc", choose: (key, way) => setOwn(key ? { key, order: way } : null) };
+  const name = (column) => column.key ?? (column.by ? column.title : "");
+  const sorted = own ? ordered(rows, columns.find((each) => name(each) === own.key), own.order) : rows;
   if (!rows.length) return html`<p class="quiet">${empty}</p>`;
-  return html`<div class="table" role="region" aria-label=${label} tabindex="0"><table role="table">
-    <thead role="rowgroup"><tr role="row">${columns.map((each) => html`<th role="columnheader" scope="col" class=${each.number ? "number" : ""}>${each.title}</th>`)}</tr></thead>
-    <tbody role="rowgroup">${rows.map((row) => html`<tr role="row" key=${id(row)}>${columns.map((each, index) =>
-      index === 0
-        ? html`<th role="rowheader" scope="row">${each.cell(row)}</th>`
-        : html`<td role="cell" data-title=${each.title} class=${each.number ? "number" : ""}>${each.cell(row)}</td>`)}</tr>`)}</tbody>
+  return html`<${Sorter} columns=${columns.filter(name)} name=${name} order=${order} label=${label} />
+    <div class="table" role="region" aria-label=${label} tabindex="0"><table role="table">
+    <thead role="rowgroup"><tr role="row">${chosen && html`<th role="columnheader" scope="col" class="pick"><${Pick} rows=${sorted} id=${id} chosen=${chosen} /></th>`}
+      ${columns.map((each) => html`<${Heading} column=${each} name=${name(each)} order=${order} />`)}</tr></thead>
+    <tbody role="rowgroup">${sorted.map((row) => html`<${Row} key=${id(row)} row=${row} columns=${columns} id=${id(row)} chosen=${chosen} />`)}</tbody>
   </table></div>`;
+}
+
+function ordered(rows, column, order) {
+  const value = (row) => column.by(row) ?? -Infinity;
+  const compare = (one, other) => (typeof one === "string" || typeof other === "string" ? String(one).localeCompare(String(other)) : one - other);
+  const found = [...rows].sort((one, other) => compare(value(one), value(other)) || 0);
+  return order === "desc" ? found.reverse() : found;
+}
+
+function Heading({ column, name, order }) {
+  const kind = column.number ? "number" : "";
+  if (!name) return html`<th role="columnheader" scope="col" class=${kind}>${column.title}</th>`;
+  const is = order.key === name;
+  const next = is && order.order === "asc" ? "desc" : "asc";
+  return html`<th role="columnheader" scope="col" class=${kind} aria-sort=${is ? (order.order === "asc" ? "ascending" : "descending") : "none"}>
+    <button type="button" class="heading" onClick=${() => order.choose(name, next)}>${column.title}<span aria-hidden="true">${is ? (order.order === "asc" ? " ↑" : " ↓") : ""}</span></button></th>`;
+}
+
+/** On a phone a table has no headings to press. */
+function Sorter({ columns, name, order, label }) {
+  if (!columns.length) return null;
+  const change = (event) => {
+    const [key, way] = event.target.value.split(" ");
+    order.choose(key, way ?? "asc");
+  };
+  const value = order.key ? `${order.key} ${order.order}` : "";
+  return html`<label class="choice sorter">Sort <select value=${value} onChange=${change} aria-label=${`Sort ${label}`}>
+    <option value="" selected=${!value}>as usual</option>
+    ${columns.flatMap((each) => [["asc", "↑"], ["desc", "↓"]].map(([way, sign]) => {
+      const own = `${name(each)} ${way}`;
+      return html`<option value=${own} selected=${own === value}>${each.title} ${sign}</option>`;
+    }))}</select></label>`;
+}
+
+function Row({ row, columns, id, chosen }) {
+  return html`<tr role="row">${chosen && html`<td role="cell" class="pick"><${PickOne} id=${id} chosen=${chosen} /></td>`}
+    ${columns.map((each, index) => {
+      const content = each.cell(row);
+      if (index === 0) return html`<th role="rowheader" scope="row">${content}</th>`;
+      const kinds = [each.number && "number", each.wide && "wide", (content === "" || content === null || content === undefined) && "empty"].filter(Boolean).join(" ");
+      return html`<td role="cell" data-title=${each.title} class=${kinds}>${content}</td>`;
+    })}</tr>`;
+}
+
+function PickOne({ id, chosen }) {
+  return html`<label class="pick"><input type="checkbox" checked=${chosen.ids.has(id)} aria-label=${`Choose ${id}`} onChange=${(event) => {
+    const ids = new Set(chosen.ids);
+    if (event.target.checked) ids.add(id);
+    else ids.delete(id);
+    chosen.change(ids);
+  }} /></label>`;
+}
+
+function Pick({ rows, id, chosen }) {
+  const all = rows.map(id);
+  const has = all.every((each) => chosen.ids.has(each));
+  return html`<label class="pick"><input type="checkbox" checked=${has} aria-label="Choose all on this page" onChange=${() => chosen.change(new Set(has ? [] : all))} /></label>`;
 }
 
 /** What is shown in the place of an answer that there is not: it comes, it is refused, or this node does not know it. */

@@ -1,20 +1,21 @@
-// The pipelines of a job, each as a graph with its figures, and how fast rows move while one looks.
+// The pipelines of a job, each as a graph with its figures, and how fast rows have moved of late.
 
 import { Graph } from "./graph.js";
 import { html } from "./html.js";
+import { Rates } from "./metrics.js";
 import { Help, Meter, Pill, Said, Table } from "./parts.js";
-import { Plot } from "./plot.js";
 import { usePolled } from "./rest.js";
-import { bytes, count, duration, NONE, number, perSecond, plural, short } from "./words.js";
+import { ENDED, loadsOf, pluginOf } from "./vertices.js";
+import { bytes, count, duration, NONE, number, percent, perSecond, plural, short } from "./words.js";
 
 const MOST_DRAWN = 12;
-const SAMPLES = 600;
+const MOST_OPEN = 8;
 
-export function Pipelines({ job, rates }) {
+export function Pipelines({ job }) {
   const checkpoints = usePolled(job.finishTime ? null : `/jobs/checkpoints/${encodeURIComponent(job.jobId)}`, 5_000);
   const parts = partsOf(job, ages(checkpoints.value));
   return html`
-    ${!job.finishTime && html`<${Rates} samples=${rates} />`}
+    ${!job.finishTime && html`<${Rates} job=${job} />`}
     ${parts.length > MOST_DRAWN ? html`<${PipelineTable} parts=${parts} />` : parts.map((part) => html`<${Pipeline} key=${part.id} part=${part} error=${job.errorMsg ?? ""} />`)}
     ${parts.length === 0 && html`<p class="quiet">The plan of this job is not known here.</p>`}`;
 }
@@ -61,6 +62,7 @@ function components(edges, vertices) {
 
 function Pipeline({ part: { id, graph, figures, age }, error }) {
   const title = titleOf({ graph, figures });
+  const loads = graph ? loadsOf(graph, figures) : new Map();
   return html`<section class="card" aria-label=${`Pipeline ${id}`}>
     <header><h2><span class="ordinal">${id}</span> ${title}</h2>${figures && html`<${Pill} state=${figures.phase} />`}</header>
     ${figures?.degraded && html`<p class="hint"><b>Degraded:</b> ${figures.degraded}</p>`}
@@ -69,8 +71,31 @@ function Pipeline({ part: { id, graph, figures, age }, error }) {
     ${figures && html`<dl class="figures">${described(figures, age).map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`}
     ${figures && number(figures.splits_total) > 0 && html`<${Meter} label="Splits read to their end"
       share=${figures.splits_done / figures.splits_total} words=${`${count(figures.splits_done)} of ${plural(figures.splits_total, "split")}`} />`}
-    ${graph && html`<${Graph} nodes=${graph.nodes} edges=${graph.edges} label=${`Graph of pipeline ${id}`} />`}
+    ${graph && html`<${Graph} nodes=${graph.nodes} edges=${graph.edges} loads=${loads} label=${`Graph of pipeline ${id}`} />`}
+    ${graph && figures && html`<details open=${graph.nodes.length <= MOST_OPEN}><summary>Vertices</summary><${VertexTable} id=${id} nodes=${graph.nodes} loads=${loads} /></details>`}
   </section>`;
+}
+
+function VertexTable({ id, nodes, loads }) {
+  const load = (node) => loads.get(Number(node.vertexId)) ?? {};
+  const columns = [
+    { title: "Vertex", by: (node) => node.name, cell: (node) => html`${node.name ?? node.vertexName} <small>${node.type} ${pluginOf(node)}</small>` },
+    { title: "Rows in", by: (node) => load(node).rowsIn, number: true, cell: (node) => known(load(node).rowsIn, short) },
+    { title: "Rows out", by: (node) => load(node).rowsOut, number: true, cell: (node) => known(load(node).rowsOut, short) },
+    { title: "Committed", by: (node) => load(node).committed, number: true, cell: (node) => known(load(node).committed, short) },
+    { title: "Rate", by: (node) => load(node).rate, number: true, cell: (node) => known(load(node).rate, perSecond) },
+    { title: "Busy", by: (node) => load(node).busy, number: true, cell: (node) => known(load(node).busy, percent) },
+    { title: "Back pressure", by: (node) => load(node).pressure, number: true, cell: (node) => (load(node).full ? html`<span class="pill bad">full</span>` : known(load(node).pressure, (share) => html`<${Pressure} share=${share} />`)) },
+  ];
+  return html`<${Table} label=${`Vertices of pipeline ${id}`} columns=${columns} rows=${nodes} id=${(node) => node.vertexId} empty="" />`;
+}
+
+/** What is not known of a vertex, or means nothing for its kind, is left out. */
+const known = (value, write) => (number(value) === null ? "" : write(value));
+
+function Pressure({ share }) {
+  const mood = share > 0.5 ? "bad" : share > 0.1 ? "waiting" : "good";
+  return html`<span class=${`pill ${mood}`}>${percent(share)}</span>`;
 }
 
 const titleOf = ({ graph, figures }) =>
@@ -80,7 +105,7 @@ function described(of, age) {
   const checkpoints = of.checkpoints ?? {};
   return [
     ["Rows read", short(of.rows)],
-    ["Rate", of.rows_per_second === undefined ? null : perSecond(of.rows_per_second)],
+    ["Rate", of.rows_per_second === undefined || ENDED.includes(of.phase) ? null : perSecond(of.rows_per_second)],
     ["Bytes read", bytes(of.bytes)],
     ["Rows committed", short(of.committed)],
     ["Rows skipped", number(of.skipped) ? short(of.skipped) : null],
@@ -113,19 +138,4 @@ function PipelineTable({ parts }) {
     { title: "Checkpoint", number: true, cell: (part) => count(part.figures?.checkpoint) },
   ];
   return html`<${Table} label="Pipelines" columns=${columns} rows=${parts} id=${(part) => part.id} empty="" />`;
-}
-
-/** Add how fast rows move now: moment in seconds, rows read and rows written per second. The cluster keeps no series of them. */
-export function sampled(samples, job, at) {
-  const read = number(job.metrics?.SourceReceivedQPS);
-  if (job.finishTime || read === null) return samples;
-  return [...samples, [at / 1_000, read, number(job.metrics?.SinkWriteQPS)]].slice(-SAMPLES);
-}
-
-function Rates({ samples }) {
-  if (samples.length < 3) return html`<p class="quiet">Rates are drawn from now on, while this job is shown.</p>`;
-  const columns = [0, 1, 2].map((index) => samples.map((sample) => sample[index]));
-  return html`<section class="card" aria-label="Rates"><header><h2>Rows per second</h2></header>
-    <${Plot} label="Rows read and written per second since the page was opened" data=${columns} write=${(value) => short(value)}
-      lines=${[{ label: "read", colour: "--line-1" }, { label: "written", colour: "--line-2" }]} /></section>`;
 }

@@ -43,18 +43,12 @@ export function duration(ms) {
   return hours < 48 ? `${hours} h ${minutes % 60} min` : `${Math.floor(hours / 24)} d ${hours % 24} h`;
 }
 
-/** Return the milliseconds of a moment that the cluster writes as `yyyy-MM-dd HH:mm:ss` in its own time. */
-export const moment = (text) => {
-  const at = Date.parse(String(text ?? "").replace(" ", "T"));
-  return Number.isNaN(at) ? null : at;
-};
-
-/** Return how long it was between two such moments, which have whole seconds. */
+/** Return how long a job took, of milliseconds since 1970; the texts of earlier versions have no zone. */
 export const between = (from, to) => {
-  if (moment(from) === null || moment(to) === null) return NONE;
-  return moment(to) === moment(from) ? "under 1 s" : duration(moment(to) - moment(from));
+  if (!known(from) || !known(to)) return NONE;
+  return to > from ? duration(to - from) : "under 1 s";
 };
 
-export const clock = (ms) => new Date(ms).toLocaleTimeString("en-GB");
+export const percent = (share) => (known(share) ? `${Math.round(100 * share)} %` : NONE);
 
 export const plural = (number, word) => `${count(number)} ${word}${Number(number) === 1 ? "" : "s"}`;
