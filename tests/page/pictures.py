@@ -113,7 +113,7 @@ def shown_job(browser: Any, origin: str) -> None:
         seen.page.locator(".plot").nth(3).wait_for()
         take(seen, "metrics")
         seen.page.get_by_role("link", name="Attempts").click()
-        seen.page.get_by_role("region", name="Attempts").wait_for()
+        seen.page.get_by_role("region", name="Attempts", exact=True).wait_for()
         take(seen, "attempts")
         seen.page.get_by_role("link", name="Checkpoints").click()
         seen.page.locator(".plot").nth(2).wait_for()
