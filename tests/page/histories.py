@@ -1,6 +1,7 @@
 """A node whose cluster has run ten thousand jobs: their ends are written into its state before it starts."""
 
 import contextlib
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,12 +20,13 @@ from tests.server.nodes import Node, free_port, some_nodes
 HOSTILE = "<img src=x onerror=alert(1)><script>alert(2)</script>"
 """What a job may be called, and an error may say."""
 
+TEXT = f"""
+source {{ FakeSource {{ plugin_output = a, schema {{ fields {{ id = bigint }} }} }} }}
+sink {{ LocalFile {{ path = {json.dumps(HOSTILE)} }} }}
+"""
+
 SHOWN = shown_at_end(
-    describe(
-        SubmittedJob(
-            f"source {{ FakeSource {{ plugin_output = a }} }} sink {{ Console {{ x = {HOSTILE!r} }} }}", "hocon"
-        )
-    ),
+    describe(SubmittedJob(TEXT, "hocon")),
     HostedJob(
         job_id="",
         attempt=2,
