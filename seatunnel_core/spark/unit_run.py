@@ -16,13 +16,13 @@ from seatunnel_core.rows.batch import Batch
 from seatunnel_core.spark.bad_rows import OnBadRow, Refused, write_around
 from seatunnel_core.spark.failure import reading, task_failure
 from seatunnel_core.spark.program import Program, Step, Target
-from seatunnel_core.spark.vertex_meter import VertexMeter
 from seatunnel_core.spark.work import UnitResult
 from seatunnel_core.transforms.transform import Transform
 from seatunnel_core.work.committable import Committable
 from seatunnel_core.work.failure import Failure, FailureKind
 from seatunnel_core.work.split import Split
 from seatunnel_core.work.unit import UnitAttempt, WorkUnit
+from seatunnel_core.work.vertex_meter import VertexMeter
 from seatunnel_core.work.vertex_work import VertexWork
 
 _turn = threading.Lock()

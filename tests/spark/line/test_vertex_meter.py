@@ -1,6 +1,6 @@
 """The time that a task spends in each vertex."""
 
-from seatunnel_core.spark.vertex_meter import VertexMeter
+from seatunnel_core.work.vertex_meter import VertexMeter
 from seatunnel_core.work.vertex_work import VertexWork
 
 
