@@ -24,7 +24,7 @@ from seatunnel_core.job.binding import differences
 from seatunnel_core.job.increment_state import PREFIX, IncrementState, record_id
 from seatunnel_core.job.manifest import Manifest
 from seatunnel_core.planning.plan import PlannedJob
-from seatunnel_core.spark.retrying import retried
+from seatunnel_core.spark.failure import retried
 from seatunnel_core.work.window import Window
 from seatunnel_storage_api.discovery import open_storage
 from seatunnel_storage_api.errors import CheckpointStorageError, ManifestConflictError

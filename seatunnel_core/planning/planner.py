@@ -40,7 +40,7 @@ from seatunnel_core.planning.save_modes import refuse_lost_increments, refuse_mi
 from seatunnel_core.planning.write_modes import refuse_unfit_modes
 from seatunnel_core.registry.not_yet import PLANNED_OPTIONS
 from seatunnel_core.spark.bad_rows import OnBadRow
-from seatunnel_core.spark.retrying import retried
+from seatunnel_core.spark.failure import retried
 from seatunnel_core.spark.starting.settings import SparkSettings, runs_on_this_machine
 from seatunnel_core.transforms.tables import transform_of, with_tables
 from seatunnel_core.transforms.transform import DataFrameTransform, Transform

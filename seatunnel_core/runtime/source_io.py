@@ -12,8 +12,8 @@ from seatunnel_core.planning.plan import PlannedPipeline, PlannedSource
 from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.runtime.acknowledging import Acknowledgements
 from seatunnel_core.runtime.enumeration import freeze, thaw
+from seatunnel_core.spark.failure import retried
 from seatunnel_core.spark.plane import SparkPlane
-from seatunnel_core.spark.retrying import retried
 from seatunnel_core.work.split import Split
 from seatunnel_storage_api.storage import CheckpointStorage
 

@@ -1,16 +1,31 @@
 """The conversion of exceptions, in a task or in the driver, to a ``Failure``: its kind and a message for the user."""
 
 import errno
+import logging
+import time
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 import pyarrow as pa
 
 from seatunnel_core.connectors.source import Source
-from seatunnel_core.errors import PlatformError, RuleError, SeaTunnelError, SourceError, TransformError, UsageError
+from seatunnel_core.errors import (
+    ConnectorError,
+    PlatformError,
+    RuleError,
+    SeaTunnelError,
+    SourceError,
+    TransformError,
+    UsageError,
+)
 from seatunnel_core.work.failure import Failure, FailureKind
 from seatunnel_core.work.split import Split
 from seatunnel_storage_api.errors import CheckpointStorageError, StorageUnavailableError
+
+T = TypeVar("T")
+
+_log = logging.getLogger(__name__)
 
 _LASTING = frozenset(
     {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG, errno.ELOOP}
@@ -98,3 +113,28 @@ def _kind_of_ours(error: SeaTunnelError) -> FailureKind:
     if isinstance(error, SourceError | TransformError | RuleError):
         return FailureKind.DATA
     return FailureKind.USAGE
+
+
+PAUSES_S = (0.5, 1.0, 2.0)
+"""The pauses between attempts, as between those of a work unit."""
+
+
+def retried(request: Callable[[], T], pauses_s: Sequence[float] = PAUSES_S) -> T:
+    """Return the result of a request, which is repeated after failures that may pass, as work units are.
+
+    Args:
+        request: Reads from a source and changes nothing.
+        pauses_s: The pause before each further attempt, in seconds.
+
+    Raises:
+        ConnectorError: The failure of the last attempt, or one that no retry can help.
+    """
+    for pause_s in pauses_s:
+        try:
+            return request()
+        except ConnectorError as error:
+            if kind_of(error) is not FailureKind.TRANSIENT:
+                raise
+            _log.warning("%s; trying again in %g s", error, pause_s)
+        time.sleep(pause_s)
+    return request()

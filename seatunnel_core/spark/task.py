@@ -18,11 +18,10 @@ from typing import Any
 from seatunnel_core.connectors.sink import Sink, SinkContext
 from seatunnel_core.connectors.source import Item, Planning, Source
 from seatunnel_core.errors import SourceError
-from seatunnel_core.spark.failure import task_failure
+from seatunnel_core.spark.failure import retried, task_failure
 from seatunnel_core.spark.line import Line
 from seatunnel_core.spark.program import Program
 from seatunnel_core.spark.reports import Reports
-from seatunnel_core.spark.retrying import retried
 from seatunnel_core.spark.unit_run import UnitRun
 from seatunnel_core.spark.work import (
     InspectResult,

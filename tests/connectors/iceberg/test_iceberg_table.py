@@ -24,7 +24,6 @@ from seatunnel_core.connectors.testing import commit, options_of, stage
 from seatunnel_core.connectors.testing.drive import begin, place, sink_place
 from seatunnel_core.errors import CommitError, RowError, SinkError, UsageError
 from seatunnel_core.rows.batch import Batch, TableSchema
-from seatunnel_core.rows.inference.shape import Shape
 from seatunnel_core.rows.kind import RowKind
 from seatunnel_core.work.committable import Committable
 from seatunnel_core.work.retraction import Retraction
@@ -395,20 +394,3 @@ def test_moments_of_every_unit_and_zone_have_a_type(kind: pa.DataType, held: str
     table = iceberg_schema(rows)
     assert str(table.find_field("v").field_type) == held
     refuse_unfit(rows, table, "t", case_sensitive=True)
-
-
-def test_columns_without_a_value_take_the_types_of_the_table(catalog: Catalog, sink_of: Any) -> None:
-    """A night with nothing but null in a column was refused, because such a column was a text."""
-    kinds = {"id": pa.int64(), "v": pa.int32(), "tags": pa.list_(pa.int64()), "at": pa.struct([("a", pa.date32())])}
-    columns = TableSchema(table="orders", columns=pa.schema(list(kinds.items())))
-    catalog.create_table("shop.orders", iceberg_schema(columns))
-    shape = Shape()
-    shape.see([{"id": 1, "v": None, "tags": [], "at": {}, "new": None}])
-    found = pa.RecordBatch.from_pylist([{"id": 1, "tags": [], "at": "{}"}], schema=shape.columns())
-    schema, sink = TableSchema(table="orders", columns=found.schema), sink_of()
-    commit(sink, [stage(sink, schema, [found], place())], place())
-    there = catalog.load_table("shop.orders").scan().to_arrow().to_pylist()
-    assert there == [{"id": 1, "v": None, "tags": [], "at": {"a": None}}]
-    late = found.set_column(4, found.schema.field("new"), pa.array(["x"]))
-    with pytest.raises(RowError, match=r"column 'new', row 1 of a batch: it has a value"):
-        stage(sink, schema, [late], place(unit=2))

@@ -239,9 +239,8 @@ class Dialect(ABC):
         lines = []
         for column in columns:
             is_key = column.name in primary_key
-            needed = is_key or not column.nullable
             declared = collated(self.declared(column.type, is_key=is_key), column)
-            lines.append(f"{self.quoted(column.name)} {declared}{' NOT NULL' if needed else ''}")
+            lines.append(f"{self.quoted(column.name)} {declared}{' NOT NULL' if is_key or not column.nullable else ''}")
         if primary_key:
             lines.append(f"PRIMARY KEY ({', '.join(self.quoted(name) for name in primary_key)})")
         made = f"{self.quoted(*path)} ({', '.join(lines)})"
