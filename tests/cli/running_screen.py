@@ -17,13 +17,15 @@ COLUMNS = 108
 COMMAND = "$ make demo"
 _REDRAWN = re.compile(r"\r?(?:\x1b\[2K(?:\x1b\[1A)?)+")
 """What clears the table before it is drawn again."""
+_HEADER = re.compile(r"\AScript started on .*\n")
+"""First line of a file that ``script`` wrote."""
 _CURSOR = re.compile(r"\x1b\[\?25[lh]")
 _FONTS = re.compile(r" *@font-face \{.*?\}\n", re.DOTALL)
 
 
 def frame(received: str) -> str:
     """Return the lines above the table, and the table as it was when two thirds of the job had gone by."""
-    text = _CURSOR.sub("", received.replace("\r\n", "\n"))
+    text = _HEADER.sub("", _CURSOR.sub("", received.replace("\r\n", "\n")))
     above, *tables = _REDRAWN.split(text)
     running = [table for table in tables if " running " in table]
     return f"{above.rstrip()}\n\n{running[len(running) * 2 // 3].rstrip()}"
