@@ -29,10 +29,10 @@ _log = logging.getLogger(__name__)
 
 _LASTING = frozenset(
     {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG, errno.ELOOP}
-    | {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+    | {errno.EFBIG}
 )
-"""Error numbers that stay until somebody does something: a missing right, a wrong place, a full disk. All others may
-pass by themselves."""
+"""Error numbers that do not pass by themselves: a missing right, a wrong place, a file that may not grow. All others
+may pass, a full disk (``ENOSPC``, ``EDQUOT``) among them: it is retried as often as the job says."""
 
 
 MOST_PIECES = 5

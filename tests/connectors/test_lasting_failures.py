@@ -1,4 +1,4 @@
-"""What does not pass by itself is not tried again: a wrong password, a missing right, a full disk."""
+"""What does not pass by itself is not retried: a wrong password, a missing right. A full disk is."""
 
 import errno
 import ftplib
@@ -56,7 +56,7 @@ class TooManyConnections(psycopg.OperationalError):
         (psycopg.OperationalError(f"{CONNECTION}fe_sendauth: no password supplied"), False),
         (psycopg.OperationalError(f"{CONNECTION}Connection refused"), True),
         (psycopg.OperationalError(f"{CONNECTION}FATAL:  the database system is starting up"), True),
-        (DiskFull("could not write to file"), False),
+        (DiskFull("could not write to file"), True),
         (TooManyConnections("sorry, too many clients already"), True),
     ],
 )
@@ -68,10 +68,14 @@ def test_postgresql(error: psycopg.Error, passes: bool) -> None:
 
 def test_mysql_and_sqlite() -> None:
     mysql = MySQL(address("mysql"), 1)
-    for code, passes in ((1045, False), (1021, False), (1114, False), (1142, False), (1205, True), (2003, True)):
+    for code, passes in ((1045, False), (1021, True), (1114, True), (1142, False), (1205, True), (2003, True)):
         assert mysql.may_pass(pymysql.err.OperationalError(code, "said")) is passes
+    assert mysql.may_pass(pymysql.err.OperationalError(3, "Error writing file './x.ibd' (Errcode: 28 'No space left')"))
     full = sqlite3.OperationalError("database or disk is full")
-    assert not SQLite(address("sqlite"), 1).may_pass(full)
+    full.sqlite_errorname = "SQLITE_FULL"
+    sqlite = SQLite(address("sqlite"), 1)
+    assert sqlite.may_pass(full)
+    assert not sqlite.may_pass(sqlite3.OperationalError("attempt to write a readonly database"))
 
 
 @pytest.mark.parametrize(
@@ -79,10 +83,10 @@ def test_mysql_and_sqlite() -> None:
     [
         (OSError("When reading information for key 'x': AWS Error ACCESS_DENIED during HeadObject operation"), False),
         (OSError("AWS Error UNKNOWN (HTTP status 403) during PutObject operation: No response body."), False),
-        (OSError(errno.ENOSPC, "No space left on device"), False),
+        (OSError(errno.ENOSPC, "No space left on device"), True),
         (OSError("AWS Error SLOW_DOWN during PutObject operation"), True),
         (OperationalError("insert", {}, Exception("FATAL: password authentication failed")), False),
-        (OperationalError("insert", {}, Exception("database or disk is full")), False),
+        (OperationalError("insert", {}, Exception("database or disk is full")), True),
         (OperationalError("insert", {}, Exception("database is locked")), True),
     ],
 )
@@ -106,7 +110,7 @@ def test_ftp(error: Exception, number: int) -> None:
     assert caught.value.errno == number
 
 
-@pytest.mark.parametrize(("status", "passes"), [(507, False), (501, False), (401, False), (503, True), (500, True)])
+@pytest.mark.parametrize(("status", "passes"), [(507, True), (501, False), (401, False), (503, True), (500, True)])
 def test_http(status: int, passes: bool) -> None:
     found = Client(PLAIN, SinkError).refused(Request(method="GET", url="https://a.example/x"), status, "said", "")
     assert found.retryable is passes

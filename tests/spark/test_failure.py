@@ -1,5 +1,6 @@
 """Which failures are worth another try."""
 
+import errno
 from collections.abc import Callable
 
 import pytest
@@ -35,7 +36,9 @@ def _lost_snapshot() -> SourceError:
         (SourceError("a bad disk"), OSError(5, "Input/output error"), FailureKind.TRANSIENT),
         (_lost_snapshot(), None, FailureKind.RESTART),
         (SinkError("no way in"), PermissionError(13, "Permission denied"), FailureKind.USAGE),
-        (SinkError("no room"), OSError(28, "No space left on device"), FailureKind.USAGE),
+        (SinkError("no room"), OSError(28, "No space left on device"), FailureKind.TRANSIENT),
+        (SinkError("no room"), OSError(errno.EDQUOT, "Disk quota exceeded"), FailureKind.TRANSIENT),
+        (SinkError("too large"), OSError(errno.EFBIG, "File too large"), FailureKind.USAGE),
     ],
 )
 def test_the_kind_of_an_error(error: SeaTunnelError, cause: OSError | None, kind: FailureKind) -> None:

@@ -196,7 +196,7 @@ def caused(error: Exception, cause: BaseException) -> Exception:
         (UsageError("x"), FailureKind.USAGE),
         (SinkError("x"), FailureKind.USAGE),
         (CommitError("x", retryable=True), FailureKind.TRANSIENT),
-        (caused(SinkError("x"), OSError(errno.ENOSPC, "full")), FailureKind.USAGE),
+        (caused(SinkError("x"), OSError(errno.ENOSPC, "full")), FailureKind.TRANSIENT),
         (caused(SinkError("x"), OSError(errno.EROFS, "read-only")), FailureKind.USAGE),
         (caused(SourceError("x"), PermissionError(errno.EACCES, "no")), FailureKind.USAGE),
         (OSError(errno.EIO, "disk"), FailureKind.TRANSIENT),

@@ -89,12 +89,17 @@ def ask(connection: Any, statement: str) -> Sequence[Sequence[Any]]:
     return found
 
 
+_REFUSED = ("Permission denied", "Operation not permitted", "Read-only file system", "Not a directory")
+"""What the operating system says of a place that stays as it is until a user changes something."""
+
+
 def failed(kind: type[SinkError], what: str, error: Exception) -> SinkError:
     """Return ``kind`` for an error of DuckDB or of a file; a full disk and a lock may pass."""
     import duckdb
 
     found = kind(f"{what}: {_line(error)}")
-    found.retryable = isinstance(error, duckdb.IOException | OSError | duckdb.OutOfMemoryException)
+    may_pass = isinstance(error, duckdb.IOException | OSError | duckdb.OutOfMemoryException)
+    found.retryable = may_pass and not any(words in str(error) for words in _REFUSED)
     return found
 
 

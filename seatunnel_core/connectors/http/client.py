@@ -25,8 +25,8 @@ MODULES = ("requests",)
 """The modules that tasks import to send a request."""
 
 _REPEATED = (429, 502, 503, 504)
-_LASTING = (501, 505, 507, 508, 510, 511)
-"""What a server says again, a full disk (507) among it; of 500 and above all others may pass."""
+_LASTING = (501, 505, 508, 510, 511)
+"""Statuses of 500 and above that do not pass by themselves; all others may, a full disk (507) among them."""
 
 _LONGEST_WAIT_S = 300
 """The longest wait, even when a service asks for a longer one."""

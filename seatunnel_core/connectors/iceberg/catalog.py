@@ -67,10 +67,9 @@ def located(properties: Mapping[str, str]) -> dict[str, str]:
 _LASTING = (
     *("access_denied", "access denied", "invalid_access_key_id", "signature_does_not_match", "http status 401"),
     *("http status 403", "authentication failed", "no pg_hba.conf entry", "no password supplied"),
-    *("permission denied", "readonly database", "disk is full", "no space left"),
-    *("disk quota exceeded", "could not extend file"),
+    *("permission denied", "readonly database"),
 )
-"""What stores and databases of catalogs say of a login, a right or a disk, in small letters: they will say it again.
+"""What stores and databases of catalogs say of a login or a right, in lower case: it does not pass by itself.
 Neither Arrow's ``OSError`` nor SQLAlchemy's ``OperationalError`` has a class or a number for these."""
 
 

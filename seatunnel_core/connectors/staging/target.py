@@ -18,7 +18,8 @@ from seatunnel_core.connectors.filesystems.staged_name import PROBE, STAGING, co
 from seatunnel_core.connectors.sink import SinkContext, WriterContext
 from seatunnel_core.errors import CommitError, SinkError, StoredValueError
 
-_TRANSIENT = {errno.EIO, errno.EINTR, errno.EAGAIN, errno.ESTALE, errno.ETIMEDOUT}
+_TRANSIENT = {errno.EIO, errno.EINTR, errno.EAGAIN, errno.ESTALE, errno.ETIMEDOUT, errno.ENOSPC, errno.EDQUOT}
+"""Failures of a disk or a server that may pass by themselves. A full disk is one of them: others free its space."""
 
 
 def unique_name(context: WriterContext) -> str:
@@ -151,7 +152,7 @@ class Target:
 
     def _lost(self, folder: str) -> str:
         return (
-            f"{self.who}: the staging folder {folder} of this job is gone: {self.root} was moved, removed or replaced, "
+            f"{self.who}: the staging folder {folder} is gone: {self.root} was moved, removed or replaced, "
             "or its disk is not mounted. Nothing is written into another folder of that name. Put it back and resume "
             "the job, or start a new job"
         )
@@ -176,7 +177,7 @@ class Target:
     def failed(self, what: str, error: OSError, path: str) -> SinkError:
         """Return a ``SinkError`` for a failed operation; retryable if the failure may pass."""
         found = SinkError(f"{self.who}: {error.filename or path} {what}: {error.strerror or error}")
-        found.retryable = error.errno in (errno.EIO, errno.EINTR, errno.ESTALE)
+        found.retryable = error.errno in _TRANSIENT
         return found
 
     # -- whether tasks and driver see the same ----------------------------------------------------------------------

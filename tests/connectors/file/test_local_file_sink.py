@@ -304,7 +304,7 @@ def test_a_full_disk_is_named() -> None:
 
     failed = Target.of(made.root, place()).failed("cannot be written", OSError(28, "No space left on device"), "/x")
     assert str(failed) == "pipeline 1, sink LocalFile: /x cannot be written: No space left on device"
-    assert not failed.retryable
+    assert failed.retryable
 
 
 @pytest.mark.parametrize(

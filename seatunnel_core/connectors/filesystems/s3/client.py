@@ -48,6 +48,7 @@ PROVIDERS = (
 
 _AMAZON = re.compile(r"s3[.-](?:dualstack\.|fips\.)?([a-z]{2}(?:-[a-z]+)+-\d)\.amazonaws\.com(?:\.cn)?")
 _PASSING = {429, 500, 502, 503, 504}
+_FULL = ("XMinioStorageFull", "XMinioAdminBucketQuotaExceeded", "QuotaExceeded")
 
 _making = threading.Lock()
 _clients: dict[str, Any] = {}
@@ -263,6 +264,8 @@ def _meaning(error: Any, path: str) -> OSError:
         return PermissionError(errno.EACCES, f"the server refuses it: {words}{_REMEDIES.get(code, '')}", path)
     if status == 301 or code in _OTHER_REGION:
         return OSError(errno.EINVAL, f"{words}. {_in_region(error)}", path)
+    if status == 507 or code in _FULL:
+        return OSError(errno.ENOSPC, words, path)
     if status in _PASSING or code in ("SlowDown", "RequestTimeout", "ConditionalRequestConflict", "OperationAborted"):
         return OSError(errno.EIO, words, path)
     return OSError(errno.EINVAL, words, path)

@@ -357,7 +357,7 @@ class Dialect(ABC):
         """Return whether a retry of the failed operation may succeed."""
 
     def is_full(self, error: BaseException) -> bool:
-        """Return whether the server has no room left, which is no fault of the rows and does not pass by itself."""
+        """Return True if the server has no space left, which is no fault of the rows and may pass."""
         return False
 
     def message_of(self, error: BaseException) -> str:

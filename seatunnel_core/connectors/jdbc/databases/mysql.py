@@ -368,10 +368,12 @@ class MySQL(Dialect):
             return True
         if not isinstance(error, pymysql.err.Error | asyncmy.errors.Error):
             return False
-        return _code(error) in _PASSING or isinstance(error, pymysql.err.InterfaceError | asyncmy.errors.InterfaceError)
+        if _code(error) in _PASSING or self.is_full(error):
+            return True
+        return isinstance(error, pymysql.err.InterfaceError | asyncmy.errors.InterfaceError)
 
     def is_full(self, error: BaseException) -> bool:
-        return _code(error) in _FULL
+        return _code(error) in _FULL or "Errcode: 28" in str(error)  # a file of the server cannot be written
 
     def message_of(self, error: BaseException) -> str:
         return f"{error.args[1]} (error {_code(error)})" if _code(error) and len(error.args) > 1 else str(error)

@@ -352,9 +352,7 @@ class PostgreSQL(Dialect):
             return isinstance(error, psycopg.OperationalError | OperationalError) and not any(
                 words in said for words in _REFUSED
             )
-        if self.is_full(error):
-            return False
-        return state.startswith(_PASSING) or self.has_lost_snapshot(error)
+        return state.startswith(_PASSING) or self.is_full(error) or self.has_lost_snapshot(error)
 
     def is_full(self, error: BaseException) -> bool:
         no_room = "could not extend file" in str(error)  # a quota of the file system has no state of its own

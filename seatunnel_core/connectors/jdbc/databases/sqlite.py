@@ -211,7 +211,9 @@ class SQLite(Dialect):
     # -- failures -------------------------------------------------------------------------------------------------
 
     def may_pass(self, error: BaseException) -> bool:
-        return isinstance(error, sqlite3.OperationalError) and ("locked" in str(error) or "busy" in str(error))
+        if not isinstance(error, sqlite3.OperationalError):
+            return False
+        return self.is_full(error) or "locked" in str(error) or "busy" in str(error)
 
     def is_full(self, error: BaseException) -> bool:
         return getattr(error, "sqlite_errorname", "") == "SQLITE_FULL"
