@@ -102,7 +102,7 @@ TYPES: list[tuple[str, str, Any]] = [
     ("integer[]", "'{1,NULL,3}'", [1, None, 3]),
     ("text[]", "'{a,NULL}'", ["a", None]),
     ("uuid[]", "'{a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11}'", ["a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"]),
-    ("numeric(5,2)[]", "'{1.5}'", ["1.50"]),
+    ("numeric(5,2)[]", "'{1.5}'", [Decimal("1.50")]),
     ("shop.mood", "'glad'", "glad"),
     ("shop.amount", "1.5", Decimal("1.50")),
 ]  # fmt: skip
