@@ -91,14 +91,14 @@ class Block:
 
 Value = Scalar | Items | Block
 
-OWN = ""
+OWN = "\ud800"
 """The key of the entry that has the value of the block's own key, as ``start_mode = timestamp`` beside
 ``start_mode.timestamp = 1``.
 
 HOCON keeps the later of the two. SeaTunnel's users write both, and mean both, where both names are options. The parser
-does not know the options, so it keeps both: the value becomes an entry without a name in the block of the keys below.
+does not know the options, so it keeps both: the value becomes an entry of this name in the block of the keys below.
 An entry behind it is later than the value. ``validation.py`` takes both where both are options, and applies HOCON's
-rule, ``by_hocon``, to all others.
+rule, ``by_hocon``, to all others. No file can have this key: it is half of a surrogate pair.
 """
 
 Warn = Callable[[str, Position, str], None]
@@ -107,7 +107,7 @@ Warn = Callable[[str, Position, str], None]
 
 def dotted(prefix: str, key: str) -> str:
     """Return the dotted key of an entry below a prefix such as ``a.b.``; that of an own value is the block's own."""
-    return prefix + key if key != OWN else prefix.removesuffix(".")
+    return prefix + key if key not in (OWN, "") else prefix.removesuffix(".")
 
 
 def is_null(value: Value) -> bool:
@@ -118,6 +118,10 @@ def is_null(value: Value) -> bool:
 def overridden(earlier: Value, later: Value) -> Value:
     """Return the value of a key that is given two values, one after the other."""
     if isinstance(later, Block) and not is_null(earlier):
+        if not later.entries and (
+            not isinstance(earlier, Block) or (earlier.entries[-1:] and earlier.entries[-1].key == OWN)
+        ):
+            return later
         if not isinstance(earlier, Block):
             earlier = Block((Entry(OWN, earlier, earlier.position),), earlier.position)
         return earlier.merged(later)
@@ -127,21 +131,34 @@ def overridden(earlier: Value, later: Value) -> Value:
     return later
 
 
+def visible(value: Value) -> Value:
+    """Return what HOCON keeps of a value and the keys below it: the later one."""
+    at = _own(value)
+    if at is None or not isinstance(value, Block):
+        return value
+    behind = value.entries[at + 1 :]
+    return evolve(value, entries=behind) if behind else value.entries[at].value
+
+
+def _own(value: Value) -> int | None:
+    """Return the index of the entry with the own value of a block."""
+    entries = value.entries if isinstance(value, Block) else ()
+    return next((at for at, entry in enumerate(entries) if entry.key == OWN), None)
+
+
 def by_hocon(value: Value, warn: Warn) -> Value:
     """Return a value without own values in its blocks, as HOCON has it; warn of each value that is hidden."""
     if isinstance(value, Items):
         return evolve(value, values=tuple(by_hocon(part, warn) for part in value.values))
     if not isinstance(value, Block):
         return value
-    at = next((at for at, entry in enumerate(value.entries) if entry.key == OWN), None)
-    if at is not None:
-        own, behind = value.entries[at].value, value.entries[at + 1 :]
-        if at + len(behind):
-            _warn_of_hidden(own if behind else value.entries[0], behind[0] if behind else own, warn)
-        if not behind:
-            return by_hocon(own, warn)
-        value = evolve(value, entries=behind)
-    return evolve(value, entries=tuple(evolve(each, value=by_hocon(each.value, warn)) for each in value))
+    at = _own(value)
+    if at is None:
+        return evolve(value, entries=tuple(evolve(each, value=by_hocon(each.value, warn)) for each in value))
+    own, behind = value.entries[at].value, value.entries[at + 1 :]
+    if at or behind:
+        _warn_of_hidden(own if behind else value.entries[0], behind[0] if behind else own, warn)
+    return by_hocon(visible(value), warn)
 
 
 def _warn_of_hidden(hidden: Value | Entry, later: Value | Entry, warn: Warn) -> None:
@@ -153,12 +170,15 @@ def _warn_of_hidden(hidden: Value | Entry, later: Value | Entry, warn: Warn) -> 
 
 
 def plain(value: Value, *, textual: bool = False) -> Any:
-    """Return the value as dicts, lists and scalars; with ``textual``, numbers and truth values as they were written."""
+    """Return the value as dicts, lists and scalars; that of a block's own key is under the empty name.
+
+    With ``textual``, numbers and truth values are as they were written.
+    """
     if isinstance(value, Scalar):
         return value.text if textual and isinstance(value.value, (int, float)) else value.value
     if isinstance(value, Items):
         return [plain(part, textual=textual) for part in value.values]
-    return {entry.key: plain(entry.value, textual=textual) for entry in value.entries}
+    return {entry.key.removeprefix(OWN): plain(entry.value, textual=textual) for entry in value.entries}
 
 
 CODE = Position("")

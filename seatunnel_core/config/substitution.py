@@ -7,7 +7,7 @@ a value that is hidden by a later one is never looked at.
 
 from attrs import define, field
 
-from seatunnel_core.config.document import Block, Entry, Items, Position, Scalar, Value, by_hocon, overridden
+from seatunnel_core.config.document import Block, Entry, Items, Position, Scalar, Value, by_hocon, overridden, visible
 from seatunnel_core.config.hocon_tree import (
     Append,
     Array,
@@ -236,8 +236,9 @@ class _Resolver:
             raise self.error(f"${{{'.'.join(node.path)}}} refers to itself", node.offset)
         value = self.field(target)
         for key in path[1:]:
+            value = visible(value) if value is not None else None
             value = value.get(key) if isinstance(value, Block) else None
-        return value
+        return visible(value) if value is not None else None
 
     def _weighed(self, value: Value, offset: int) -> Value:
         """Return the value, unless substitutions add too much, in size or in depth."""

@@ -131,7 +131,7 @@ def _text(value: Any, _: pa.DataType) -> str:
         return value
     if isinstance(value, (Mapping, list, tuple, bool)):
         return _document(value)
-    if isinstance(value, float) and not math.isfinite(value):
+    if isinstance(value, float) and not math.isfinite(value) and not isinstance(value, Number):
         return json.dumps(value)  # NaN as JSON has it, not nan
     return str(value)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from seatunnel_core.config.document import Block
+from seatunnel_core.config.document import Block, plain
 from seatunnel_core.config.file import load, parse
 from seatunnel_core.config.job_file import Kind, job_from_code, read_job
 from seatunnel_core.config.option import ENUM, LIST, LONG, MAP, NESTED, STRING, Option
@@ -171,3 +171,20 @@ def test_every_pair_that_a_plugin_declares_holds_in_either_order() -> None:
             checked.add((point.name, short, longer))
     assert ("Kafka", "start_mode", "start_mode.timestamp") in checked
     assert ("DataValidator", "row_error_handle_way", "row_error_handle_way.error_table") in checked
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a = 1, a.b = 2, c = ${a}", {"b": 2}),
+        ("a.b = 2, a = 1, c = ${a}", 1),
+        ("a.b = 2, a = 1, c = [x ${a}]", ["x 1"]),
+        ("a = 1, a {}, c = ${a}", {}),
+        ("a.b = 1, a = 2, a.b.d = 3, c = ${a.b}", {"d": 3}),
+    ],
+)
+def test_a_substitution_sees_what_hocon_keeps(text: str, expected: Any) -> None:
+    tree = parse(text.replace(", c", "\nc"), "job.conf", Variables({}, {}), Problems())
+    found = tree.get("c")
+    assert found is not None
+    assert plain(found) == expected

@@ -51,3 +51,4 @@ def test_it_is_the_number_everywhere_else() -> None:
 def test_a_number_that_no_double_holds_keeps_its_spelling() -> None:
     assert text_of(parsed(b"1E400")) == "1E400"
     assert text_of(json_document.exact(json_document.parsed("1E400"))) == "1E400"
+    assert converter(pa.string())(json_document.parsed("1E400")) == "1E400"  # it was Infinity

@@ -131,6 +131,14 @@ class Kafka:
             time.sleep(0.02)
         return name
 
+    def recreate(self, name: str, *, partitions: int = 1) -> None:
+        """Delete a topic with its messages, and create it again."""
+        self.admin.delete_topics([name], operation_timeout=30)[name].result(60)
+        deadline = time.monotonic() + 30
+        while self._partitions(name) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        self.topic(name, partitions=partitions)
+
     def topics(self) -> list[str]:
         return sorted(self.admin.list_topics(timeout=30).topics)
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from seatunnel_core.config import substitution
-from seatunnel_core.config.document import Block, Items, Value, plain
+from seatunnel_core.config.document import Block, Items, Value, by_hocon, plain
 from seatunnel_core.config.hocon import parse_hocon
 from seatunnel_core.config.problem import Problems
 from seatunnel_core.config.substitution import resolve
@@ -88,7 +88,9 @@ def _ours(file: Path) -> Any:
         problems.raise_errors()
     except ConfigError as error:
         return error
-    return _as_seatunnel(tree)
+    found = by_hocon(tree, problems.warn)
+    assert isinstance(found, Block)
+    return _as_seatunnel(found)
 
 
 def _as_seatunnel(tree: Block) -> Any:

@@ -211,3 +211,25 @@ def test_a_streaming_job_goes_on_where_it_was(broker: Kafka, tmp_path: Path) -> 
     engine.kill()
     engine.end()
     assert found(broker, "stream-out") == Counter(row(each) for each in range(sent))
+
+
+def test_a_job_stops_when_its_topic_is_created_again(broker: Kafka, tmp_path: Path) -> None:
+    """It continued at the old offset. The job file has a value and a key below it, as users of SeaTunnel write them."""
+    topic, out = broker.topic("again"), broker.topic("again-out")
+    broker.send(topic, [row(number) for number in range(100)])
+    made = text(broker, tmp_path, out, None, mode="STREAMING", topic=topic)
+    made = made.replace("start_mode = earliest", "start_mode = timestamp, start_mode.timestamp = 0")
+    command = Command.of(tmp_path, made)
+    engine = command.begin()
+    while found(broker, out).total() < 100:
+        assert engine.exit_code is None, engine.output
+        assert engine.age_s < PATIENCE_S, engine.output
+        time.sleep(0.1)
+    broker.recreate(topic)
+    broker.send(topic, [row(number) for number in range(1000, 1300)])
+    assert engine.wait(PATIENCE_S) not in (0, None), engine.output
+    resumed = command.resume()
+    assert resumed.wait(PATIENCE_S) not in (0, None), resumed.output
+    for each in (engine, resumed):
+        assert f"topic {topic} was deleted and created again" in each.output.replace("\n", " "), each.output
+    assert found(broker, out) == Counter(row(number) for number in range(100))

@@ -2,7 +2,6 @@
 
 import json
 import re
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -48,16 +47,6 @@ def lines(rows: Sequence[Mapping[str, Any]]) -> list[bytes]:
     return [json.dumps(row).encode() for row in rows]
 
 
-def recreated(broker: Kafka, topic: str, rows: Sequence[Mapping[str, Any]], *, partitions: int = 1) -> None:
-    """Delete a topic, and create it again with other messages."""
-    broker.admin.delete_topics([topic])[topic].result(30)
-    deadline = time.monotonic() + 30
-    while topic in broker.topics() and time.monotonic() < deadline:
-        time.sleep(0.02)
-    broker.topic(topic, partitions=partitions)
-    broker.send(topic, lines(rows), partition=0)
-
-
 def test_a_topic_that_is_created_again_is_an_error_in_a_batch_job(broker: Kafka, topic: str) -> None:
     """Its ranges were read from the new topic, which has other messages at the same offsets."""
     broker.topic(topic)
@@ -66,7 +55,8 @@ def test_a_topic_that_is_created_again_is_an_error_in_a_batch_job(broker: Kafka,
     found = plan(made, Planning(parallelism=2))
     old = topic_ids(made._cluster, [topic])[topic]
     assert [split.body["topic_id"] for split in found.splits] == [old]
-    recreated(broker, topic, ROWS[100:400])
+    broker.recreate(topic)
+    broker.send(topic, lines(ROWS[100:400]), partition=0)
     new = topic_ids(made._cluster, [topic])[topic]
     with pytest.raises(
         SourceChangedError, match=f"topic {topic} was deleted and created again: .*{re.escape(f'{old} and is {new}')}"
@@ -92,7 +82,8 @@ def test_a_topic_that_is_created_again_is_an_error_while_a_job_streams_and_when_
     assert memory["topics"] == {topic: {"0": 100, "1": 0}}
     assert memory["ids"] == topic_ids(made._cluster, [topic])
     assert made.poll(memory, planning).items == ()
-    recreated(broker, topic, ROWS[:300])
+    broker.recreate(topic)
+    broker.send(topic, lines(ROWS[:300]), partition=0)
     restored = source(broker, topic)
     restored.run_in(streaming=True)
     for each in (made, restored):
@@ -132,7 +123,8 @@ def test_offsets_of_a_group_name_their_topic(broker: Kafka, topic: str) -> None:
     found = plan(made, Planning(parallelism=2))
     made.acknowledge(found.splits, [], {})
     assert ids(source(broker, topic, **of_group)) == []
-    recreated(broker, topic, ROWS[:30])
+    broker.recreate(topic)
+    broker.send(topic, lines(ROWS[:30]), partition=0)
     made._committed.clear()
     made.acknowledge(found.splits, [], {})  # as a job does that read the deleted topic
     with pytest.raises(SourceChangedError, match=f"created again: .* offsets of group {topic} belong to the deleted"):
