@@ -174,7 +174,8 @@ def _graph_of(
     spark = SparkSettings(options={**raw.spark_options, **({} if master is None else {"spark.master": master})})
     here = runs_on_this_machine(spark)
     if reads_input and (here or look):
-        made = [_with_input(each, problems, look=look, here=here) for each in made]
+        looks = look and not _reported_variable(problems)  # no service is asked before all values are known
+        made = [_with_input(each, problems, look=looks, here=here) for each in made]
     wrong_options = bool(problems.errors)
     problems.found += graph_problems.found
     problems.raise_errors(ConfigError if wrong_options else JobError)
@@ -230,8 +231,13 @@ def _lacks_variable(written: Block, problems: Problems) -> bool:
 
     It was reported, and stays as it was written. Placeholders of requests stay, too, and are no problem.
     """
-    reported = any(problem.message.startswith("the variable ${") for problem in problems.found)
-    return reported and any(isinstance(entry.value, Scalar) and "${" in entry.value.text for entry in written)
+    has_one = any(isinstance(entry.value, Scalar) and "${" in entry.value.text for entry in written)
+    return has_one and _reported_variable(problems)
+
+
+def _reported_variable(problems: Problems) -> bool:
+    """Return whether a variable that is not set was reported."""
+    return any("the variable ${" in problem.message for problem in problems.found)
 
 
 def _make(block: RawBlock, registry: Registry, problems: Problems, *, streaming: bool) -> _Made:
