@@ -17,13 +17,14 @@ NIGHTS ?= 100
 KILLS ?= 50
 FAULTS ?= 100000
 TWINS ?= yes
+IDLE_S ?= 45
 
 export PYTHON
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Hundreds of processes of the tests import the same modules: whatever the shell says, these are compiled once.
 unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
-.PHONY: help demo cluster-demo docs test coverage test-servers test-orchestrators test-browser test-notebook test-oldest page-libraries lint type format fuzz mutants exhaustive simulate simulate-cluster torture torture-modes increments nemesis rolling-upgrade soak bench bench-full bench-dlt wheels release clean dev
+.PHONY: help demo cluster-demo docs test coverage test-servers test-orchestrators test-browser test-notebook test-oldest page-libraries lint type format fuzz mutants exhaustive simulate simulate-cluster torture torture-modes hostile increments nemesis rolling-upgrade soak bench bench-full bench-dlt wheels release clean dev
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -122,6 +123,10 @@ simulate-cluster: dev ## a cluster against kills, pauses, cuts and bad storages,
 
 torture: dev ## running jobs killed from outside and resumed, RUNS times
 	@SEATUNNEL_RUNS=$(RUNS) $(PYTEST) -m torture -s --timeout 36000 $(ARGS)
+
+# CI's torture part plays them too; IDLE_S is how long idle connections are held to each port.
+hostile: dev ## a real node whose users mean it harm, its ports flooded for IDLE_S, and what parsing a text may cost
+	@SEATUNNEL_IDLE_S=$(IDLE_S) $(PYTEST) -m 'torture or not torture' -s --timeout 600 tests/server/test_hostile.py tests/server/transport/test_gate.py tests/server/rest/test_bodies.py tests/control/test_bounded_server.py tests/config/test_limits.py $(ARGS)
 
 torture-modes: dev ## jobs that merge and replace, killed from outside and resumed, RUNS times for each family of targets
 	@for sink in duckdb postgres-modes mariadb-modes iceberg-modes; do $(RUN) -m tests.torture --runs $(RUNS) --sink $$sink $(ARGS) || exit 1; done

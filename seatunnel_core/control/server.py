@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from seatunnel_core import stored
+from seatunnel_core.control.bounded_server import BoundedServer
 from seatunnel_core.control.sockets import control_folder, socket_of
 from seatunnel_core.errors import SeaTunnelError, StoredValueError
 
@@ -72,7 +73,8 @@ class ControlServer:
                 self._path.unlink()
 
 
-class _Server(socketserver.ThreadingUnixStreamServer):
+class _Server(BoundedServer):
+    address_family = socket.AF_UNIX
     daemon_threads = False
     block_on_close = True
     """A request to end the job is answered before the process ends."""
@@ -107,6 +109,7 @@ class _Handler(socketserver.StreamRequestHandler):
     def handle(self) -> None:
         line = self.rfile.readline(LONGEST_REQUEST)
         self.connection.settimeout(None)
+        self.server.trust(self.connection)
         if line:
             self.wfile.write(json.dumps(answer(line, self.server.verbs)).encode() + b"\n")
 

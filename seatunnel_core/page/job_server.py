@@ -5,16 +5,18 @@ The key stands behind the ``#`` of the address, so that no request and no log ha
 """
 
 import hmac
+import io
 import json
 import logging
 import secrets
 import threading
 from collections.abc import Mapping
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any, Protocol
 from urllib.parse import parse_qsl, urlsplit
 
 from seatunnel_core import stored
+from seatunnel_core.control.bounded_server import BoundedServer, DeadlineReader
 from seatunnel_core.errors import SeaTunnelError, StoredValueError
 from seatunnel_core.job.savepoint import JobSavepoint
 from seatunnel_core.page.assets import HEADERS, START, asset
@@ -81,7 +83,7 @@ class JobPage:
         self._server.server_close()
 
 
-class _Server(ThreadingHTTPServer):
+class _Server(BoundedServer, HTTPServer):
     daemon_threads = True
     block_on_close = False
     """A browser may keep a connection for as long as it likes."""
@@ -102,6 +104,13 @@ class _Server(ThreadingHTTPServer):
 class _Handler(BaseHTTPRequestHandler):
     server: _Server
     timeout = PATIENCE_S
+    """Of each write; a request arrives as a whole within this time."""
+
+    def setup(self) -> None:
+        super().setup()
+        self.rfile.close()
+        self.rfile = io.BufferedReader(DeadlineReader(self.connection, PATIENCE_S))
+
     server_version, sys_version = "seatunnel", ""
 
     def do_GET(self) -> None:
@@ -167,6 +176,7 @@ class _Handler(BaseHTTPRequestHandler):
         """Return whether the request has the key; else refuse it."""
         given = self.headers.get("Authorization", "")
         if hmac.compare_digest(given.encode("utf-8", "replace"), f"Bearer {self.server.key}".encode()):
+            self.server.trust(self.connection)
             return True
         self._refuse(401, "open the address that the command has printed: it ends with a key")
         return False
@@ -179,6 +189,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _send(self, status: int, body: bytes, kind: str) -> None:
         headers: Mapping[str, str] = {"Content-Type": kind, "Content-Length": str(len(body)), **HEADERS}
+        self.connection.settimeout(PATIENCE_S)
         self.send_response(status)
         for name, text in headers.items():
             self.send_header(name, text)

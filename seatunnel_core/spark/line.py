@@ -8,6 +8,7 @@ The task sends ``{"packet": KEY}`` first, then ``{"begin": NUMBER}`` and ``{"end
 …]}``, each in a line that is answered by one byte. The driver hangs up on whoever does not send the key of a packet.
 """
 
+import io
 import json
 import logging
 import secrets
@@ -17,11 +18,12 @@ import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any, Protocol
+from typing import Any, BinaryIO, Protocol
 
 from attrs import asdict, define, frozen
 
 from seatunnel_core import stored
+from seatunnel_core.control.bounded_server import BoundedServer, DeadlineReader
 from seatunnel_core.spark.work import Address, UnitResult
 from seatunnel_core.work.committable import committable_json, read_committable
 from seatunnel_core.work.failure import Failure, FailureKind
@@ -36,6 +38,9 @@ Numbered = tuple[int, UnitResult]
 _YES, _NO = b"+", b"-"
 _KEY_BYTES = 200
 """How many bytes of the first line are read; a line with a key is shorter."""
+
+KEY_S = 20.0
+"""The longest time until the key of a connection arrives."""
 
 _MOST_ANSWERS = 64
 """How many answers are received at once; each is one byte."""
@@ -125,10 +130,14 @@ class Exchange:
         """Answer one task until it hangs up."""
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-        with connection.makefile("rb") as lines:
-            call = self._called(lines.readline(_KEY_BYTES))
+        reading = DeadlineReader(connection, KEY_S)
+        with io.BufferedReader(reading) as lines:
+            call = self._called(_first_line(lines))
             if call is None:
                 return
+            reading.extend(None)
+            connection.settimeout(None)
+            self._server.trust(connection)
             try:
                 connection.sendall(_YES)
                 call.listener.reached()
@@ -153,6 +162,14 @@ class Exchange:
             return call
 
 
+def _first_line(lines: BinaryIO) -> bytes:
+    """Return the line with the key; empty when it does not arrive in time."""
+    try:
+        return lines.readline(_KEY_BYTES)
+    except OSError:
+        return b""
+
+
 def _handle(listener: TaskListener, said: Any, connection: socket.socket) -> None:
     if "begin" in said:
         connection.sendall(_YES if listener.begins(stored.number(said, "begin")) else _NO)
@@ -172,7 +189,10 @@ def _handle(listener: TaskListener, said: Any, connection: socket.socket) -> Non
         connection.sendall(_YES)
 
 
-class _Server(socketserver.ThreadingTCPServer):
+class _Server(BoundedServer):
+    most_strangers = 1_000
+    """A task sends its key at once, but hundreds may begin at the same time."""
+
     allow_reuse_address = True
     daemon_threads = True
     request_queue_size = 128

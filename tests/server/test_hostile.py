@@ -8,13 +8,15 @@ import bisect
 import contextlib
 import http.client
 import json
+import os
 import random
+import resource
 import secrets
 import socket
 import statistics
 import threading
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -163,12 +165,11 @@ def test_bodies_are_bounded_in_size_and_time(attacked: Attacked, tmp_path: Path)
     for thread in threads:
         thread.start()
     run_a_job(attacked, tmp_path, "bodies")
-    assert attacked.ask("bodies", "POST", "/submit-job", b"x" * (10 * 1024 * 1024 + 1))[0] == 413
-    with socket.create_connection(("127.0.0.1", attacked.port), timeout=90) as client:
-        client.sendall(
-            f"POST /stop-job HTTP/1.1\r\nhost: a\r\nauthorization: {LOGIN}\r\ncontent-length: {10**12}\r\n\r\n".encode()
-        )
-        assert b" 413 " in client.recv(1000), "its stated length is enough to reject it"
+    for path, length in (("submit-job", 10 * 1024 * 1024 + 1), ("stop-job", 10**12)):
+        head = f"POST /{path} HTTP/1.1\r\nhost: a\r\nauthorization: {LOGIN}\r\ncontent-length: {length}\r\n\r\n"
+        with socket.create_connection(("127.0.0.1", attacked.port), timeout=20) as client:
+            client.sendall(head.encode())
+            assert b" 413 " in client.recv(1000), "its stated length is enough to reject it"
     for thread in threads:
         thread.join(150)
         assert not thread.is_alive()
@@ -216,6 +217,77 @@ def test_a_hundred_slow_clients_hold_nobody_up(attacked: Attacked, tmp_path: Pat
     print(f"\na job alone {before:.2f} s, beside slow clients {meanwhile:.2f} s; /overview {answer_s * 1e3:.1f} ms")
     assert answer_s < 0.25
     assert meanwhile < 2 * before + 2
+
+
+def test_idle_connections_to_each_port_hold_nobody_up(attacked: Attacked, tmp_path: Path) -> None:
+    """More than a port takes, opened as fast as two threads can, while the descriptors of the node are few.
+
+    Jobs are accepted and run, the node leads on in the same term, and its log has no line for each connection.
+    """
+    idle_s, agent = float(os.environ.get("SEATUNNEL_IDLE_S", "4")), attacked.node.agent
+    assert agent is not None
+    before, opened = attacked.node.members()["term"], Counter[str]()
+    for port in (attacked.port, attacked.node.port):
+        leaving = threading.Event()
+
+        def flood(port: int = port, leaving: threading.Event = leaving) -> None:
+            held: deque[socket.socket] = deque()
+            while not leaving.is_set():
+                with contextlib.suppress(OSError):
+                    held.append(socket.create_connection(("127.0.0.1", port), timeout=0.2))
+                    opened["idle connections"] += 1
+                if len(held) > 1_500:
+                    held.popleft().close()
+            for each in held:
+                each.close()
+
+        threads = [threading.Thread(target=flood) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        try:
+            begun, jobs = time.monotonic(), 0
+            while time.monotonic() - begun < idle_s or not jobs:
+                run_a_job(attacked, tmp_path, f"idle-{port}-{jobs}")
+                jobs += 1
+        finally:
+            leaving.set()
+            for thread in threads:
+                thread.join(30)
+    attacked.tried += opened
+    assert agent.poll() is None
+    assert attacked.node.members()["term"] == before
+    assert len(attacked.node.log()) < 1_000_000
+
+
+def test_a_node_without_descriptors_recovers(attacked: Attacked, tmp_path: Path) -> None:
+    """Its limit is lowered to what it has open, so that nothing can be opened for a while; then it works as before."""
+    agent = attacked.node.agent
+    assert agent is not None
+    soft, hard = resource.prlimit(agent.pid, resource.RLIMIT_NOFILE)
+    resource.prlimit(agent.pid, resource.RLIMIT_NOFILE, (8, hard))
+    try:
+        time.sleep(3)
+        attacked.tried["seconds without descriptors"] += 3
+    finally:
+        resource.prlimit(agent.pid, resource.RLIMIT_NOFILE, (soft, hard))
+    until("the node leads", attacked.node.leads)
+    assert agent.poll() is None
+    run_a_job(attacked, tmp_path, "recovered")
+
+
+def test_texts_that_ask_for_too_much_are_refused_by_the_name_of_the_limit(attacked: Attacked) -> None:
+    texts = {
+        "hocon": ("a=[1]\n" + "a=${a}${a}\n" * 40, "substitutions"),
+        "yaml": ("b: &b [" + "1," * 5_000 + "]\na: [" + "*b," * 900 + "]", "substitutions"),
+        "json": ("{" + ",".join(f'"k{number}":1' for number in range(510_000)) + "}", "keys"),
+    }
+    for format, (text, limit) in texts.items():
+        status, _, body = attacked.ask("bombs", "POST", f"/submit-job?format={format}", text)
+        assert (status, f"limit of {limit} exceeded" in json.loads(body)["message"]) == (400, True), (format, body)
+    for name in ("/etc/passwd", "config/cluster.secret", "../config/cluster.secret"):
+        for including in (f'include "{name}"', f'include file("{name}")'):
+            status, _, body = attacked.ask("includes", "POST", "/submit-job?format=hocon", including)
+            assert (status, b"root:" in body) == (400, False), body
 
 
 def test_html_is_text_everywhere(attacked: Attacked) -> None:

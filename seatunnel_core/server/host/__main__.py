@@ -21,6 +21,7 @@ from attrs import evolve
 from seatunnel_core.config.engine import EngineConfig, load_engine
 from seatunnel_core.config.engine_options import DYNAMIC_SLOT
 from seatunnel_core.config.option import Options
+from seatunnel_core.control.bounded_server import BoundedServer
 from seatunnel_core.control.server import LONGEST_REQUEST, PATIENCE_S, answer
 from seatunnel_core.errors import SeaTunnelError
 from seatunnel_core.reporting.spans import send_spans
@@ -48,7 +49,8 @@ _WARM_S = 1.0
 logger = logging.getLogger("seatunnel.cluster")
 
 
-class _Server(socketserver.ThreadingUnixStreamServer):
+class _Server(BoundedServer):
+    address_family = socket.AF_UNIX
     daemon_threads = True
 
     def __init__(self, path: str, host: Host) -> None:
@@ -69,6 +71,7 @@ class _Handler(socketserver.StreamRequestHandler):
             if _has_left(self.connection):
                 return  # this process stood still; the order may not be wanted any more, or it is given again
             self.connection.settimeout(None)
+            self.server.trust(self.connection)
             self.wfile.write(json.dumps(answer(line, self.server.verbs)).encode() + b"\n")
 
 

@@ -1,5 +1,6 @@
 """The line between a task and the driver, without Spark."""
 
+import contextlib
 import socket
 import threading
 import time
@@ -150,3 +151,18 @@ def test_who_does_not_know_the_key_is_not_listened_to(exchange: Exchange) -> Non
             connection.sendall(b"\x00\xff\n")
             assert connection.recv(1) == b""
     assert heard.said == []
+
+
+def test_idle_connections_are_closed_and_keep_no_task_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever reaches the driver's port may connect, and only a task has a key."""
+    monkeypatch.setattr("seatunnel_core.spark.line.KEY_S", 0.3)
+    exchange, heard = Exchange("127.0.0.1", "127.0.0.1"), Heard()
+    with contextlib.closing(exchange), exchange.listening(heard) as address, contextlib.ExitStack() as clients:
+        idle = [
+            clients.enter_context(socket.create_connection((address.host, address.port), timeout=20)) for _ in range(50)
+        ]
+        task = clients.enter_context(contextlib.closing(Line(address)))
+        assert task.may_begin(0)
+        for each in idle:
+            assert each.recv(1) == b"", "it sent no key in time"
+        assert task.may_begin(1), "a task that is connected may be silent for long"
