@@ -12,6 +12,7 @@ from seatunnel_core.config.problem import nearest
 from seatunnel_core.connectors.jdbc import options as opt
 from seatunnel_core.connectors.jdbc.column import Column, DatabaseTable
 from seatunnel_core.connectors.jdbc.databases.dialect import Dialect
+from seatunnel_core.connectors.jdbc.databases.postgresql_values import with_typed_array
 from seatunnel_core.connectors.jdbc.databases.table_path import TablePath
 from seatunnel_core.connectors.jdbc.splitting import Divided, Piece, condition, within_bounds
 from seatunnel_core.connectors.source import Planning, table_without_name
@@ -59,7 +60,7 @@ class Reading:
                 address = self.dialect.address
                 hidden = f", or {address.user or 'its user'} may not see it" if address.host else ""
                 raise SourceError(f"there is no table {self.options[opt.TABLE_PATH]} in {address}{hidden}")
-            columns = table.columns
+            columns = tuple(map(with_typed_array, table.columns))
         else:
             columns = self.dialect.columns(connection, self.query)
             names = [column.name for column in columns]
