@@ -3,7 +3,7 @@
 import os
 from typing import TYPE_CHECKING
 
-from seatunnel_core.cli.job_files import read_job
+from seatunnel_core.cli.job_files import read_job, warnings_first
 from seatunnel_core.planning.check import check_report, spark_to_ask
 from seatunnel_core.planning.planner import plan_job
 from seatunnel_core.registry import lookup
@@ -23,9 +23,10 @@ def check(arguments: "RunArguments") -> int:
     """
     request = read_job(arguments)
     java = find_java(os.environ, cache_folder(os.environ))
-    job = plan_job(request.raw, lookup, request.engine, name=arguments.name, master=arguments.master, look=True)
-    with spark_to_ask(job, master=arguments.master) as spark:
-        report = check_report(job, request.engine, master=arguments.master, spark=spark, verbose=arguments.verbose)
+    with warnings_first(request):
+        job = plan_job(request.raw, lookup, request.engine, name=arguments.name, master=arguments.master, look=True)
+        with spark_to_ask(job, master=arguments.master) as spark:
+            report = check_report(job, request.engine, master=arguments.master, spark=spark, verbose=arguments.verbose)
     print(report)
     print(f"Java {java.version}: {java.home}")
     return 0

@@ -1,5 +1,8 @@
 """The files that a command names: the job and its engine."""
 
+import contextlib
+import sys
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from attrs import frozen
@@ -9,8 +12,10 @@ from seatunnel_core.cli.terminal.command_line import hide_values
 from seatunnel_core.config.engine import EngineConfig, load_engine
 from seatunnel_core.config.job_file import RawJob, load_job
 from seatunnel_core.config.variables import Variables
+from seatunnel_core.errors import SeaTunnelError
 from seatunnel_core.planning.variable_uses import secret_variables
 from seatunnel_core.registry import lookup
+from seatunnel_storage_api.errors import CheckpointStorageError
 
 if TYPE_CHECKING:
     from seatunnel_core.cli.arguments import RunArguments
@@ -37,6 +42,17 @@ def read_job(arguments: "RunArguments") -> Request:
     engine = load_engine(arguments.engine_config, strict=arguments.strict)
     raw = load_job(arguments.config, Variables(arguments.variables), strict=arguments.strict)
     return Request(raw=raw, engine=engine, secrets=secrets)
+
+
+@contextlib.contextmanager
+def warnings_first(request: Request) -> Iterator[None]:
+    """If what is inside fails, print the job's warnings before its error: a misspelt key may be the cause."""
+    try:
+        yield
+    except (SeaTunnelError, CheckpointStorageError):
+        for warning in request.raw.problems.warnings:
+            print(f"warning: {warning}", file=sys.stderr)
+        raise
 
 
 def begun_before_this(arguments: "RunArguments", request: Request) -> str | None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from seatunnel_core.claiming.handover import ForeignSavepoint
 from seatunnel_core.claiming.job_id import new_job_id
-from seatunnel_core.cli.job_files import Request, begun_before_this, read_job
+from seatunnel_core.cli.job_files import Request, begun_before_this, read_job, warnings_first
 from seatunnel_core.cli.progress import Display
 from seatunnel_core.cli.resume import resume_command
 from seatunnel_core.cli.screen import screen
@@ -68,7 +68,8 @@ def _run_and_watch(
     restore = Restore() if begun_before is not None else _restore(arguments)
     job_run = _job_run(arguments, request, job_id, restore, on_begun=begun)
     try:
-        job_run.start()
+        with warnings_first(request):
+            job_run.start()
         for sentence in job_run.notes:
             display.say(sentence)
         for warning in _warnings(job_run):

@@ -5,7 +5,7 @@ The message about such a name says this, instead of listing the names that are i
 
 from collections.abc import Iterable, Iterator
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 _BOTH = ("source", "sink")
 _EXPORT = "let the other system write files, and read them with LocalFile"
@@ -39,8 +39,16 @@ class NotYet:
     spark: str = ""
     """The format under which a package of Spark reads and writes it."""
 
+    served_by: str = ""
+    """The connector that reads and writes it already."""
+
+    listed: bool = True
+    """Whether SeaTunnel's documentation has it; others are what people write instead."""
+
     def message(self, *, with_spark: bool) -> str:
         """Return the message for the user; ``with_spark`` when a connector ``Spark`` is installed."""
+        if self.served_by:
+            return f"there is no {self.kind} {self.name!r}: {self.instead}"
         state = "is planned, and not here yet" if self.planned else "is not here, and not planned"
         way = self.way(with_spark=with_spark)
         return f"the {self.kind} {self.name!r} {state} ({self.why}). Until then {way}. See `seatunnel help java-parity`"
@@ -59,7 +67,7 @@ def not_yet(kind: str, name: str) -> NotYet | None:
 
 def all_of_them() -> tuple[NotYet, ...]:
     """Return all these names in the order of the documentation: planned ones first."""
-    return tuple(sorted(_BY_NAME.values(), key=lambda each: not each.planned))
+    return tuple(sorted(filter(lambda each: each.listed, _BY_NAME.values()), key=lambda each: not each.planned))
 
 
 def _folded(name: str) -> str:
@@ -75,6 +83,13 @@ def _connectors(
             yield NotYet(kind=kind, name=name, planned=planned, why=why, instead=way, spark=spark)
 
 
+def _databases(names: str, url: str) -> Iterator[NotYet]:
+    for name in names.split():
+        for each in _connectors(name, "databases, as configurations of Jdbc", planned=True):
+            way = f'use Jdbc {{ url = "{url}" }}, which reads and writes this database'
+            yield evolve(each, instead=way, served_by="Jdbc", listed=name not in ("Postgres", "SQLite"))
+
+
 def _transform(name: str, why: str, instead: str, *, planned: bool = False) -> NotYet:
     return NotYet(kind="transform", name=name, planned=planned, why=why, instead=instead)
 
@@ -87,9 +102,14 @@ _FILES = "files elsewhere"
 _MOUNT = "mount the file system on all machines and use LocalFile"
 
 _ALL: tuple[NotYet, ...] = (
+    *_databases("Mysql", "jdbc:mysql://host:3306/database"),
+    *_databases("MariaDB", "jdbc:mariadb://host:3306/database"),
+    *_databases("PostgreSQL Postgres", "jdbc:postgresql://host:5432/database"),
+    *_databases("SQLite", "jdbc:sqlite:/path"),
+    *_databases("Rds", "jdbc:mysql://host:3306/database or jdbc:postgresql://host:5432/database"),
     *_connectors(
-        "Mysql MariaDB Oracle PostgreSQL SqlServer DB2 Dameng Kingbase Redshift Rds Dsql",
-        "databases, as configurations of Jdbc",
+        "Oracle SqlServer DB2 Dameng Kingbase Redshift Dsql",
+        "databases, as configurations of Jdbc, which knows PostgreSQL, MySQL, MariaDB, SQLite and DuckDB",
         planned=True,
         spark="jdbc",
     ),

@@ -35,6 +35,16 @@ def test_a_package_of_spark_is_named_where_the_connector_is_there() -> None:
     assert "Spark" not in clickhouse.message(with_spark=False)
 
 
+@pytest.mark.parametrize("kind", ["source", "sink"])
+@pytest.mark.parametrize("name", ["PostgreSQL", "postgres", "Mysql", "MariaDB", "SQLite", "Rds"])
+def test_a_database_that_jdbc_knows_is_answered_with_its_url(kind: str, name: str) -> None:
+    """They were called planned, with a package of Spark to use until then."""
+    with pytest.raises(UsageError, match=rf"there is no {kind} .*: use Jdbc \{{ url = \"jdbc:[a-z]+:.*") as raised:
+        getattr(lookup, kind)(name)
+    assert "Spark" not in str(raised.value)
+    assert "planned" not in str(raised.value)
+
+
 def test_a_slip_is_still_reported_as_one() -> None:
     with pytest.raises(UsageError, match="did you mean FakeSource"):
         lookup.source("FakeSorce")
@@ -79,3 +89,17 @@ def test_names_of_its_pages(kind: str, name: str) -> None:
 def test_the_page_lists_them_all() -> None:
     text = PAGE.read_text(encoding="utf-8")
     assert text == page(text)
+
+
+def test_a_misspelt_option_is_reported_before_the_error_that_it_causes(tmp_path, capsys) -> None:  # type: ignore[no-untyped-def]
+    job = tmp_path / "job.conf"
+    job.write_text(
+        "env { job.mode = BATCH }\nsource { LocalFile { path = /no/such/folder, file_format_type = text,\n"
+        "filefilter = a, schema { fields { id = int } } } }\nsink { Console { } }"
+    )
+    for more in (["--check"], ["-m", "local[1]"]):
+        assert main(["-c", str(job), *more]) == 2
+        said = capsys.readouterr().err.splitlines()
+        assert f"warning: {job}:3:1: the source LocalFile has no option 'filefilter'" in said[0]
+        assert f"{job}:2:" in said[1]
+        assert "/no/such/folder" in said[1]

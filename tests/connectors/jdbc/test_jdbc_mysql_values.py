@@ -1,5 +1,6 @@
 """Rows as the text of statements for MySQL, and what the protocol says of columns: what does not need a server."""
 
+import ssl
 from decimal import Decimal
 from typing import Any
 
@@ -93,6 +94,8 @@ def test_properties_of_java_become_those_of_a_session() -> None:
     assert "SET SESSION time_zone = '+08:00'" in found.statements
     assert "SET SESSION a=1,b=2" in found.statements
     assert _session(zeroDateTimeBehavior="convertToNull").zero_is_null
+    assert _session(tinyInt1isBit="true", rewriteBatchedStatements="true", jdbcCompliantTruncation="TRUE")
+    assert _session(sslMode="trust").parameters["ssl"].verify_mode is ssl.CERT_NONE
 
 
 @pytest.mark.parametrize(
@@ -100,7 +103,16 @@ def test_properties_of_java_become_those_of_a_session() -> None:
     [
         ({"zeroDateTimeBehavior": "ROUND"}, "write EXCEPTION or CONVERT_TO_NULL"),
         ({"sslMode": "SOMETIMES"}, "write DISABLED, REQUIRED, VERIFY_CA or VERIFY_IDENTITY"),
-        ({"tinyInt1isBit": "false"}, "tinyInt1isBit is not known for MySQL"),
+        (
+            {"tinyInt1isBit": "false"},
+            "tinyInt1isBit = false has another name here: write .* int_type_narrowing = false",
+        ),
+        ({"useSSl": "true"}, "useSSl is not known for MySQL. Did you mean useSSL"),
+        ({"colour": "red"}, "colour is not known for MySQL. For a variable .* sessionVariables=colour="),
+        (
+            {"colour": "red", "trustStore": "/t", "useSSL": "true"},
+            "colour is .*; trustStore has another name here: .*PEM",
+        ),
     ],
 )
 def test_a_property_that_does_nothing_here_is_refused(properties: dict[str, str], said: str) -> None:

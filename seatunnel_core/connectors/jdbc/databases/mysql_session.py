@@ -8,27 +8,13 @@ from typing import Any
 from attrs import field, frozen
 
 from seatunnel_core.connectors.jdbc.address import Address
+from seatunnel_core.connectors.jdbc.databases.mysql_properties import require_known
 from seatunnel_core.errors import UsageError
-
-_OF_JAVA = {
-    *("useUnicode", "characterEncoding", "rewriteBatchedStatements", "allowPublicKeyRetrieval", "autoReconnect"),
-    *(
-        "useCursorFetch",
-        "defaultFetchSize",
-        "cachePrepStmts",
-        "useServerPrepStmts",
-        "prepStmtCacheSize",
-        "tcpKeepAlive",
-    ),
-    *("prepStmtCacheSqlLimit", "allowMultiQueries", "useCompression", "nullCatalogMeansCurrent", "maxReconnects"),
-    *("useInformationSchema", "remarks", "failOverReadOnly", "useLegacyDatetimeCode", "useJDBCCompliantTimezoneShift"),
-    *("allowLoadLocalInfile", "useBulkStmts", "pinGlobalTxToPhysicalConnection"),
-}
-"""Properties that only Java drivers need; they are ignored."""
 
 _ZONES = ("connectionTimeZone", "serverTimezone", "timezone")
 _ZERO_DATES = {"EXCEPTION": False, "CONVERT_TO_NULL": True, "CONVERTTONULL": True}
 _VERIFIED = {"VERIFY_CA": ssl.CERT_REQUIRED, "VERIFY_IDENTITY": ssl.CERT_REQUIRED, "REQUIRED": ssl.CERT_NONE}
+_OF_MARIADB = {"DISABLE": "DISABLED", "TRUST": "REQUIRED", "VERIFY_FULL": "VERIFY_IDENTITY"}
 
 _SESSION = (
     "SET SESSION sql_mode = CONCAT(REPLACE(@@sql_mode, 'NO_BACKSLASH_ESCAPES', ''), "
@@ -63,6 +49,7 @@ def session_of(address: Address, literal: Callable[[str], str]) -> Session:
     Raises:
         UsageError: A property is not known.
     """
+    require_known(address.properties)
     found = _parameters(address)
     statements, files, zero_is_null = [*_SESSION], dict[str, str](), False
     for name, value in address.properties:
@@ -78,8 +65,6 @@ def session_of(address: Address, literal: Callable[[str], str]) -> Session:
             zero_is_null = _zero_is_null(value)
         elif name in ("sslMode", "useSSL", "requireSSL", "ssl_ca", "ssl_cert", "ssl_key"):
             files[name] = value
-        elif name not in _OF_JAVA:
-            raise UsageError(f"option 'properties': {name} is not known for MySQL; leave it out")
     if files:
         found["ssl"] = _secured(files)
     return Session(
@@ -126,6 +111,7 @@ def _secured(written: Mapping[str, str]) -> ssl.SSLContext | None:
     if not mode:
         wanted = {written.get(name, "").lower() for name in ("useSSL", "requireSSL")}
         mode = "VERIFY_CA" if "ssl_ca" in written else "REQUIRED" if "true" in wanted else "DISABLED"
+    mode = _OF_MARIADB.get(mode, mode)
     if mode in ("DISABLED", "PREFERRED"):
         return None
     if mode not in _VERIFIED:
