@@ -148,11 +148,14 @@ def _submit(client: ClusterClient, arguments: "ClusterArguments") -> int:
         "format": format_of(arguments.config.name),
         "variables": _variables(text, str(arguments.config), arguments.variables),
         "restore": arguments.restore is not None,
+        "origin": str(arguments.config),
     }
     print(f"Start submit job, job id: {job_id}, with plugin jar []", flush=True)
     with _terminated_as_by_ctrl_c():
         try:
             answer = _submitted(client, request, is_new=arguments.restore is None and arguments.set_job_id is None)
+            for warning in answer.get("warnings", ()):
+                print(f"warning: {warning}", flush=True)
             print(f"Submit job finished, job id: {job_id}, job name: {answer['jobName']}", flush=True)
             return 0 if arguments.leave else _wait(client, job_id)
         except KeyboardInterrupt:

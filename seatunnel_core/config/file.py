@@ -69,9 +69,11 @@ def load(path: Path, variables: Variables, problems: Problems) -> Block:
     return parse(read_text(path), str(path), variables, problems, folder=path.parent)
 
 
-def parse(text: str, name: str, variables: Variables, problems: Problems, *, folder: Path | None = None) -> Block:
-    """Parse and resolve a text, as ``load`` does; the format follows from the ending of ``name``."""
-    ending = Path(name).suffix.lower()
+def parse(
+    text: str, name: str, variables: Variables, problems: Problems, *, folder: Path | None = None, like: str = ""
+) -> Block:
+    """Parse and resolve a text, as ``load`` does; the format follows from the ending of ``like``, else of ``name``."""
+    ending = Path(like or name).suffix.lower()
     problems.budget = Budget(SUBMITTED if variables.of_node else LOCAL)
     problems.budget.text(text, Position(name, 1, 1))
     variables = variables.of_file(text)

@@ -35,6 +35,7 @@ _MOST_TURNS = 5
 _FORMATS = {".json": "json", ".yaml": "yaml", ".yml": "yaml", ".sql": "sql"}
 _STOPPING = frozenset({"CANCELING", "DOING_SAVEPOINT"})
 _LONGEST_ID = 128
+_NOT_IN_HEADERS = {**dict.fromkeys(range(32)), ord('"'): "_", ord("\\"): "_"}
 
 
 def format_of(name: str) -> str:
@@ -65,6 +66,9 @@ class Submission:
 
     name: str = ""
     """Instead of the name that the job gives itself; empty: that one."""
+
+    file: str = field(default="", repr=False)
+    """The name of the job's file, for messages; empty when it has none."""
 
 
 @frozen(kw_only=True)
@@ -207,6 +211,9 @@ class ClusterJobs:
         self, client: NodeClient, *, patience_s: float = PATIENCE_S, sleep: Callable[[float], None] = time.sleep
     ) -> None:
         self.patience_s = patience_s
+        self.warnings: tuple[str, ...] = ()
+        """Warnings about the job that ``take`` submitted last."""
+
         self._client = client
         self._sleep = sleep
 
@@ -234,6 +241,7 @@ class ClusterJobs:
             PlatformError: it has not answered for ``patience_s``.
         """
         refused: UsageError | None = None
+        self.warnings = ()
         for _ in range(_MOST_TURNS):
             found = self._settled(submission.job_id)
             if found.state == "FINISHED":
@@ -259,7 +267,7 @@ class ClusterJobs:
         query = {"jobId": submission.job_id, "isStartWithSavePoint": str(restore).lower()}
         if submission.name:
             query["jobName"] = submission.name
-        if submission.variables:
+        if submission.variables or submission.file:
             body, kind = _form(submission)
             target = f"/submit-job/upload?{urlencode(query)}"
         else:
@@ -269,7 +277,9 @@ class ClusterJobs:
         def submitted() -> Any:
             return self._client.accepted(self._client.exchange("POST", target, body, kind))
 
-        self._patiently(submitted)
+        answer = self._patiently(submitted)
+        found = answer.get("warnings") if isinstance(answer, Mapping) else None
+        self.warnings = tuple(map(str, found)) if isinstance(found, list) else ()
 
     def cancel(self, job_id: str) -> None:
         """Have a job cancelled, after a last checkpoint; one that does not run stays as it is.
@@ -293,11 +303,14 @@ class ClusterJobs:
 
 def _form(submission: Submission) -> tuple[bytes, str]:
     """Return a submission with variables as a form, and its content type: in a query, proxies would log them."""
-    names = {"json": "job.json", "yaml": "job.yaml", "sql": "job.sql"}
+    endings = {"json": ".json", "yaml": ".yaml", "sql": ".sql"}
+    file = PurePath(submission.file or "job").name.translate(_NOT_IN_HEADERS)
+    if format_of(file) != submission.format or not PurePath(file).suffix:
+        file += endings.get(submission.format, ".conf")
     parts = (
         ('name="variables"', "application/json", json.dumps(dict(submission.variables))),
         (
-            f'name="config_file"; filename="{names.get(submission.format, "job.conf")}"',
+            f'name="config_file"; filename="{file}"',
             "text/plain; charset=utf-8",
             submission.text,
         ),

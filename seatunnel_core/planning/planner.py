@@ -75,6 +75,10 @@ class Registry(Protocol):
         """Return the class of a sink."""
 
 
+_RULES = (*(refuse_lost_input, refuse_endless_input, refuse_mixed_modes, refuse_lost_increments, refuse_unfit_modes),)
+"""Check what the nodes of a pipeline, or several pipelines, ask for together."""
+
+
 @frozen
 class _Made:
     """A node and the plugin behind it."""
@@ -97,6 +101,7 @@ def plan_job(
     name: str | None = None,
     master: str | None = None,
     look: bool = False,
+    reads_input: bool = True,
 ) -> PlannedJob:
     """Plan a job.
 
@@ -108,6 +113,7 @@ def plan_job(
         name: Overrides the job's name.
         master: Where Spark runs, instead of the job's own ``spark.master``: what is on other machines is not judged.
         look: Whether to open files that sources name, for their schemas; only ``--check`` does, as data is the tasks'.
+        reads_input: Whether sources are asked for what they read; never for the job of a manifest.
 
     Raises:
         ConfigError: Options are wrong, or a source cannot read what they name; the message lists every problem of the
@@ -115,7 +121,9 @@ def plan_job(
         JobError: Only the graph is wrong, or it does not fit ``manifest``.
     """
     problems = raw.problems
-    made, storage, shapes = _graph_of(raw, registry, engine, reads_input=manifest is None, master=master, look=look)
+    made, storage, shapes = _graph_of(
+        raw, registry, engine, reads_input=reads_input and manifest is None, master=master, look=look
+    )
     known = manifest or Manifest(job_name=name or raw.env[JOB_NAME])
     seated, numbers = known.extended(shapes)
     pipelines = tuple(
@@ -123,11 +131,8 @@ def plan_job(
     )
     for pipeline in pipelines:
         refuse_more_than_promised(pipeline, problems)
-    refuse_lost_input(pipelines, problems)
-    refuse_endless_input(pipelines, problems)
-    refuse_mixed_modes(pipelines, problems)
-    refuse_lost_increments(pipelines, problems)
-    refuse_unfit_modes(pipelines, problems)
+    for refuse in _RULES:
+        refuse(pipelines, problems)
     problems.raise_errors(JobError)
     return PlannedJob(
         name=name or raw.env[JOB_NAME],

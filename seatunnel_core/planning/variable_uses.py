@@ -125,9 +125,11 @@ def _secret_options(raw: RawBlock, plugins: Plugins) -> frozenset[str]:
     return frozenset(name for option in secret for name in (option.key, *option.aliases))
 
 
-def refuse_secrets(text: str, name: str, given: Mapping[str, str], problems: Problems) -> None:
+def refuse_secrets(
+    text: str, name: str, given: Mapping[str, str], problems: Problems, *, plugins: Plugins | None = None
+) -> None:
     """Report the variables of a submission that hold secrets: a cluster stores them with the job, as they are."""
-    for use in uses(text, name, given, {}) if given else ():
+    for use in uses(text, name, given, {}, plugins=plugins) if given else ():
         if use.is_secret:
             problems.error(
                 f"${{{use.name}}} is used in the secret {use.keys}, and a cluster stores the values that come with a "

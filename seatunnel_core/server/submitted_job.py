@@ -10,7 +10,7 @@ from seatunnel_core.config.file import parse
 from seatunnel_core.config.job_file import RawJob, read_job
 from seatunnel_core.config.problem import Problems
 from seatunnel_core.config.variables import Variables
-from seatunnel_core.planning.variable_uses import refuse_secrets
+from seatunnel_core.planning.variable_uses import Plugins, refuse_secrets
 from seatunnel_core.server.state.records import JobRecord
 
 FORMATS = {"json": "job.json", "hocon": "job.conf", "yaml": "job.yaml", "sql": "job.sql"}
@@ -28,11 +28,13 @@ class SubmittedJob:
     text: str
     format: str
     variables: tuple[tuple[str, str], ...] = ()
+    origin: str = ""
+    """The user's name of the file, for messages; empty when it is not known."""
 
     @classmethod
     def of(cls, record: JobRecord) -> "SubmittedJob":
         """Return the job of a record."""
-        return cls(record.text, record.format, tuple(record.variables.items()))
+        return cls(record.text, record.format, tuple(record.variables.items()), record.origin)
 
     def read(self) -> RawJob:
         """Read the text. Variables are those that were submitted and this process's environment.
@@ -40,11 +42,24 @@ class SubmittedJob:
         Raises:
             ConfigError: it cannot be parsed, or has problems; the message lists all of them.
         """
-        problems = Problems()
-        name = FORMATS[self.format]
-        variables = Variables(dict(self.variables), of_node=True)
-        raw = read_job(parse(self.text, name, variables, problems), name, problems)
+        raw = self._read()
+        raw.problems.raise_errors()
+        return raw
+
+    def accepted(self, plugins: Plugins | None = None) -> RawJob:
+        """Read the text, if a cluster can take it.
+
+        Args:
+            plugins: to know the options that plugins declare to be secret.
+
+        Raises:
+            ConfigError: it cannot be parsed, or came with the values of secrets, which would be stored; the message
+                lists all of them. Other errors are among the problems of the result, for the planner to report all.
+        """
+        raw, problems = self._read(), Problems()
+        refuse_secrets(self.text, self.origin or FORMATS[self.format], dict(self.variables), problems, plugins=plugins)
         problems.raise_errors()
+        require_absolute_paths(raw, raw.problems)
         return raw
 
     def accepted_name(self) -> str:
@@ -54,11 +69,15 @@ class SubmittedJob:
             ConfigError: it cannot be read, has paths that each node would take for another file, or came with the
                 values of secrets, which would be stored; the message lists all of them.
         """
-        raw, problems = self.read(), Problems()
-        refuse_secrets(self.text, FORMATS[self.format], dict(self.variables), problems)
-        require_absolute_paths(raw, problems)
-        problems.raise_errors()
+        raw = self.accepted()
+        raw.problems.raise_errors()
         return str(raw.env[JOB_NAME])
+
+    def _read(self) -> RawJob:
+        problems, file = Problems(), FORMATS[self.format]
+        origin = self.origin or file
+        variables = Variables(dict(self.variables), of_node=True)
+        return read_job(parse(self.text, origin, variables, problems, like=file), origin, problems)
 
 
 def require_absolute_paths(raw: RawJob, problems: Problems) -> None:

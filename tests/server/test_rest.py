@@ -10,12 +10,15 @@ from typing import Any
 import pytest
 from attrs import evolve
 
+from seatunnel_core import stored
 from seatunnel_core.control.signing import ANSWER, AUTHORIZATION, BOOT, DIGEST, Secret, digest_of
 from seatunnel_core.errors import UsageError
 from seatunnel_core.server.agent import dispatcher
 from seatunnel_core.server.agent.agent import Agent
 from seatunnel_core.server.agent.node_config import NodeConfig, node_config
 from seatunnel_core.server.agent.peers import LARGEST_BODY
+from seatunnel_core.server.aside import __main__ as aside
+from seatunnel_core.server.aside.planner import Planner
 from seatunnel_core.server.demand import Demand
 from seatunnel_core.server.description import Description
 from seatunnel_core.server.election import Claim, Look
@@ -26,10 +29,11 @@ from seatunnel_core.server.transport.http_config import HttpConfig
 from tests.server.rest.asked import answered
 from tests.server.state.stores import local_store
 
+SCHEMA = {"fields": {"id": "int"}}
 JOB = json.dumps(
     {
         "env": {"job.name": "copy", "job.mode": "BATCH", "checkpoint.interval": 1000},
-        "source": [{"plugin_name": "FakeSource", "plugin_output": "f", "row.num": 1}],
+        "source": [{"plugin_name": "FakeSource", "plugin_output": "f", "row.num": 1, "schema": SCHEMA}],
         "transform": [],
         "sink": [{"plugin_name": "Console", "plugin_input": "f"}],
     }
@@ -40,6 +44,13 @@ def config_of(folder: Path) -> NodeConfig:
     return node_config(environment={"XDG_STATE_HOME": str(folder), "HOME": str(folder)}, folder=folder)
 
 
+class HerePlanner(Planner):
+    """Plans in this process, and not in one of its own, which would take a second for each loop of events."""
+
+    async def _answer(self, request: bytes) -> Any:
+        return aside.answered(stored.parse(request))
+
+
 def leading(folder: Path, config: NodeConfig) -> Agent:
     """Return an agent that leads, without a host and without its loops.
 
@@ -47,6 +58,7 @@ def leading(folder: Path, config: NodeConfig) -> Agent:
     counted as one whose leader does not act.
     """
     agent = Agent(config, local_store(folder), "127.0.0.1:1")
+    agent.planner = HerePlanner(config)
     leadership = agent.leadership
     assert leadership.election.tick(0.0) == [Look()]
     asyncio.run(leadership._look())

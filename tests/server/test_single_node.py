@@ -14,6 +14,13 @@ pytestmark = pytest.mark.spark
 ROWS = 400
 
 
+FAILING = """env { job.mode = BATCH }
+source { LocalFile { path = "/no/such/folder", file_format_type = json, schema { fields { id = int } } } }
+sink { Console { } }
+"""
+"""A job that can be planned, and fails when it starts."""
+
+
 def slow_job(target: Path, *, rows_per_second: int = 50) -> str:
     """Return a job whose rows take a while."""
     env = f"job.mode = BATCH, checkpoint.interval = 200, read_limit.rows_per_second = {rows_per_second}"
@@ -139,11 +146,14 @@ def test_requests_of_users_are_carried_out(tmp_path: Path) -> None:
         node.ask("POST", "/stop-job", {"jobId": "2"})
         assert node.wait_end("2")["jobStatus"] == "CANCELED"
 
-        broken = slow_job(tmp_path / "three").replace("FakeSource {", "NoSuchSource {")
-        node.submit(broken, "3")
+        unknown = slow_job(tmp_path / "three").replace("FakeSource {", "NoSuchSource {")
+        status, refused = node.ask("POST", "/submit-job?jobId=4&format=hocon", unknown)
+        assert (status, refused["code"]) == (400, "config_error")
+        assert "NoSuchSource" in refused["message"]
+        node.submit(FAILING, "3")
         ended = node.wait_end("3")
         assert ended["jobStatus"] == "FAILED"
-        assert "NoSuchSource" in ended["errorMsg"]
+        assert "/no/such/folder" in ended["errorMsg"]
 
         overview = node.ask("GET", "/overview")[1]
         assert (overview["finishedJobs"], overview["cancelledJobs"]) == ("1", "1")

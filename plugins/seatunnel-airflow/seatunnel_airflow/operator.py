@@ -102,6 +102,8 @@ class SeaTunnelOperator(BaseOperator):
             taken = self._jobs.take(self._submission(job_id))
         except UsageError as error:
             raise AirflowFailException(str(error)) from error  # another try would be refused as well
+        for warning in self._jobs.warnings:
+            self.log.warning("SeaTunnel job %s: %s", job_id, warning)
         self.log.info("SeaTunnel job %s %s", job_id, taken.value)
         if self._killed:
             self._jobs.cancel(job_id)  # it may have been submitted after that

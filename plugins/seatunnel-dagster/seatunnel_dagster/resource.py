@@ -111,6 +111,8 @@ class SeaTunnelCluster(dg.ConfigurableResource):
             taken = jobs.take(submission)
         except UsageError as error:
             raise dg.Failure(str(error), allow_retries=False) from error  # another try would be refused as well
+        for warning in jobs.warnings:
+            context.log.warning("SeaTunnel job %s: %s", submission.job_id, warning)
         context.log.info("SeaTunnel job %s %s", submission.job_id, taken.value)
         view = self._followed(context, jobs, submission.job_id, timeout_s)
         if why := view.failure():

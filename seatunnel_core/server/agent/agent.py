@@ -26,6 +26,7 @@ from seatunnel_core.server.agent.requests import UserRequests
 from seatunnel_core.server.agent.running_jobs import RunningJobs
 from seatunnel_core.server.agent.shared_answer import SharedAnswer
 from seatunnel_core.server.agent.workers import Workers
+from seatunnel_core.server.aside.planner import Planner
 from seatunnel_core.server.errors import RequestError
 from seatunnel_core.server.events.reports import EventReports, http_post
 from seatunnel_core.server.events.watching import EventWatch
@@ -63,6 +64,7 @@ class Agent:
         self.monitoring = SharedAnswer()
         self.storage = JobStorage(config.engine)
         self.asides = Asides(config)
+        self.planner = Planner(config)
         self.running = RunningJobs(address, self.peers)
         self.writing = asyncio.Lock()
         """Held while a long list is written for a reader."""
@@ -203,5 +205,6 @@ class Agent:
         await self.leadership.close()
         if self._reports is not None:
             self._reports.close()
+        await self.planner.close()
         self.storage.close()
         self.running.close()

@@ -1,7 +1,11 @@
-"""``python -m seatunnel_core.server.aside``: one request as JSON on stdin, its answer as JSON on stdout."""
+"""``python -m seatunnel_core.server.aside``: one request as JSON on stdin, its answer as JSON on stdout.
+
+With ``--stay``, requests and answers are lines, and the process ends when its input ends or after ``IDLE_S``.
+"""
 
 import json
 import os
+import select
 import signal
 import sys
 from collections.abc import Callable, Mapping
@@ -11,13 +15,17 @@ from seatunnel_core import stored
 from seatunnel_core.errors import SeaTunnelError
 from seatunnel_core.server.aside.checking import check
 from seatunnel_core.server.aside.options import options
+from seatunnel_core.server.aside.planning import plan
 from seatunnel_core.server.aside.stored_jobs import compare, verify
 from seatunnel_storage_api.errors import CheckpointStorageError
+
+IDLE_S = 300
 
 ANSWERS: Mapping[str, Callable[[Any], Any]] = {
     "check": check,
     "compare": compare,
     "options": options,
+    "plan": plan,
     "verify": verify,
 }
 
@@ -31,13 +39,30 @@ def answered(request: Any) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Answer one request."""
-    request = stored.parse(sys.stdin.buffer.read())
-    signal.alarm(stored.number(request, "limit_s"))  # its agent may be killed, and would not end it
+    """Answer one request, or one after the other."""
     answer_to = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what plugins print is no part of the answer
     with answer_to:
-        answer_to.write(json.dumps(answered(request)).encode())
+        if "--stay" not in sys.argv[1:]:
+            answer_to.write(_answer(sys.stdin.buffer.read()))
+            return
+        while line := _next_line():
+            answer_to.write(_answer(line) + b"\n")
+            answer_to.flush()
+
+
+def _answer(request: bytes) -> bytes:
+    asked = stored.parse(request)
+    signal.alarm(stored.number(asked, "limit_s"))  # its agent may be killed, and would not end it
+    answer = json.dumps(answered(asked)).encode()
+    signal.alarm(0)
+    return answer
+
+
+def _next_line() -> bytes:
+    """Return the next request; empty when none has arrived for ``IDLE_S``, or none will."""
+    ready, _, _ = select.select([sys.stdin], [], [], IDLE_S)
+    return sys.stdin.buffer.readline() if ready else b""
 
 
 if __name__ == "__main__":

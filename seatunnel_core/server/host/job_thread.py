@@ -190,7 +190,11 @@ class JobThread:
 
     def _play(self) -> JobReport:
         raw = SubmittedJob.of(self.record).read()
-        run = self._begun(raw)
+        try:
+            run = self._begun(raw)
+        finally:
+            for warning in raw.problems.warnings:
+                logger.warning("%s", warning, extra={"job": self.record.job_id})
         self._claimed = True
         try:
             with self._changing:

@@ -70,6 +70,7 @@ async def _submit(agent: Agent, _request: Request, body: bytes) -> Any:
         format=stored.text(block, "format"),
         variables={key: stored.text(variables, key) for key in variables},
         restore=stored.flag(block, "restore"),
+        origin=stored.text(block, "origin") if "origin" in block else "",
     )
 
 

@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import PurePath
 from typing import Any, TypeVar
 
+from seatunnel_core import stored
 from seatunnel_core.claiming.job_id import new_job_id
 from seatunnel_core.clock import wall_clock
 from seatunnel_core.config.file import parse
@@ -19,7 +20,7 @@ from seatunnel_core.server.errors import RequestError
 from seatunnel_core.server.rest.route import Body, Parameter, Request, Route, json_block, json_value, needing, truth
 from seatunnel_core.server.rest.shapes import FLAG, TEXT, block, by_name, either, items
 from seatunnel_core.server.state.records import JobRecord, Wanted
-from seatunnel_core.server.submitted_job import FORMATS, SubmittedJob
+from seatunnel_core.server.submitted_job import FORMATS
 from seatunnel_storage_api.layout import require_job_id
 
 Value = TypeVar("Value")
@@ -58,7 +59,7 @@ async def _submit_upload(agent: Agent, request: Request, body: bytes) -> Any:
             f"the file is called {name[-60:]!r}: its name has to end with one of {', '.join(_ENDINGS)}",
             reason="unknown_format",
         )
-    return await _submitted(agent, request.query_params, _decoded(content), format, variables)
+    return await _submitted(agent, request.query_params, _decoded(content), format, variables, PurePath(name).name)
 
 
 async def _uploaded(request: Request, body: bytes) -> tuple[str, bytes, Mapping[str, str]]:
@@ -108,6 +109,7 @@ async def _submitted(
     text: str,
     format: str,
     variables: Mapping[str, str] | None = None,
+    origin: str = "",
 ) -> dict[str, Any]:
     restore, given = truth(parameters, "isStartWithSavePoint"), parameters.get("jobId") not in (None, "")
     if restore and not given:
@@ -120,6 +122,7 @@ async def _submitted(
         format=format,
         variables=variables or {},
         restore=restore,
+        origin=origin,
     )
 
 
@@ -131,18 +134,28 @@ def _decoded(body: bytes) -> str:
 
 
 async def accept(
-    agent: Agent, *, job_id: str, name: str, text: str, format: str, variables: Mapping[str, str], restore: bool
+    agent: Agent,
+    *,
+    job_id: str,
+    name: str,
+    text: str,
+    format: str,
+    variables: Mapping[str, str],
+    restore: bool,
+    origin: str = "",
 ) -> dict[str, Any]:
     """Accept a job, durably, and return its id and name: those of the active job, if it is the same.
 
     Raises:
-        RequestError: it is too large, ended before, another job has its id, or this node does not lead.
+        RequestError: it cannot be planned, is too large, ended before, another job has its id, or this node does not
+            lead.
         InvalidIdError: its id cannot be one.
-        SeaTunnelError: it cannot be read.
     """
     require_job_id(job_id)
-    job = SubmittedJob(text, format, tuple(variables.items()))
-    own_name = await _in_thread(job.accepted_name)
+    agent.require_state()  # else another node plans it
+    job = {"text": text, "format": format, "variables": dict(variables), "origin": origin}
+    planned = await agent.planner.plan(job)
+    own_name, warnings = stored.text(planned, "name"), stored.texts(planned, "warnings")
     if not _writable(name or own_name):
         raise RequestError("the name of the job is no text that can be written: it has half a character")
     now = wall_clock()
@@ -151,6 +164,7 @@ async def accept(
         name=name or own_name,
         text=text,
         format=format,
+        origin=origin,
         variables=variables,
         restore=restore,
         submitted_at=now,
@@ -159,7 +173,8 @@ async def accept(
     if order_bytes(record) > ORDERS_BYTES:  # it would be accepted, and no member could be told to run it
         raise RequestError(f"the job is too large: written as JSON it has more than {ORDERS_BYTES} bytes", status=413)
     accepted = await agent.users.submit(record)
-    return {"jobId": job_id, "jobName": accepted.name}
+    answer: dict[str, Any] = {"jobId": job_id, "jobName": accepted.name}
+    return {**answer, "warnings": warnings} if warnings else answer
 
 
 async def _in_thread(function: Callable[..., Value], *arguments: Any) -> Value:
@@ -274,7 +289,7 @@ JOB_BODIES = (
     Body(by_name({}), doc="The job as JSON."),
     Body(TEXT, "text/plain", doc="The job in another `format`."),
 )
-_ACCEPTED = block({"jobId": TEXT, "jobName": TEXT})
+_ACCEPTED = block({"jobId": TEXT, "jobName": TEXT}, {"warnings": items(TEXT)})
 _STOP = block({"jobId": either(TEXT, {"type": "integer"})}, {"isStopWithSavePoint": FLAG, "force": FLAG})
 _STOPPED = block({"jobId": TEXT})
 _FORM = Body({"type": "object", "properties": {"config_file": {"type": "string", "format": "binary"},

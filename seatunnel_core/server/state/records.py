@@ -53,6 +53,7 @@ class JobState(enum.Enum):
 
 
 _ADDED: Mapping[str, Any] = {
+    "origin": "",
     "process": "",
     "dedicated": False,
     "unfenced": False,
@@ -79,6 +80,9 @@ class JobRecord:
 
     format: str
     """``json``, ``hocon``, ``yaml`` or ``sql``."""
+
+    origin: str = ""
+    """The user's name of the job's file, for messages; empty when it is not known."""
 
     variables: Mapping[str, str] = field(factory=dict, repr=False)
     """Values for ``${…}`` in the text; may hold secrets."""
@@ -150,6 +154,7 @@ class JobRecord:
             name=stored.text(block, "name"),
             text=stored.text(block, "text"),
             format=stored.text(block, "format"),
+            origin=stored.text(block, "origin"),
             variables={key: stored.text(variables, key) for key in variables},
             restore=stored.flag(block, "restore"),
             fresh=stored.flag(block, "fresh"),

@@ -11,7 +11,7 @@ import pytest
 
 from tests.runtime.command import column
 from tests.server.nodes import Node, some_nodes, until
-from tests.server.test_single_node import ROWS, is_jvm_of, slow_job
+from tests.server.test_single_node import FAILING, ROWS, is_jvm_of, slow_job
 from tests.server.test_two_masters import both_ready
 
 pytestmark = [pytest.mark.spark, pytest.mark.torture, pytest.mark.long, pytest.mark.timeout(1_800)]
@@ -91,7 +91,7 @@ def play(nodes: list[Node], struck: Node, fault: Callable[[Node], object], folde
     other = next(node for node in nodes if node is not struck)
     for job_id in (whole, cancelled, saved):
         other.submit(slow_job(folder / job_id, rows_per_second=40), job_id)
-    other.submit(slow_job(folder / failing).replace("FakeSource {", "NoSuchSource {"), failing)
+    other.submit(FAILING, failing)
     for job_id in (whole, cancelled, saved):
         other.wait_rows(job_id)
     fault(struck)

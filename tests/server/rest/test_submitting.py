@@ -14,7 +14,7 @@ from tests.server.test_rest import JOB, ask, config_of, leading
 
 HOCON = """
 env { job.name = uploaded, job.mode = BATCH }
-source { FakeSource { plugin_output = f, row.num = 1 } }
+source { FakeSource { plugin_output = f, row.num = 1, schema { fields { id = int } } } }
 sink { Console { plugin_input = f } }
 """
 

@@ -1,0 +1,116 @@
+"""The process in which an agent plans submitted jobs: plugins are foreign code, and a text may take long to parse."""
+
+import asyncio
+import contextlib
+import json
+import logging
+import os
+import signal
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+from seatunnel_core import stored
+from seatunnel_core.errors import StoredValueError
+from seatunnel_core.server.agent.node_config import NodeConfig
+from seatunnel_core.server.errors import RequestError
+
+logger = logging.getLogger("seatunnel.cluster")
+
+LIMIT_S = 45
+"""The longest time for one job; the process is ended after it."""
+
+MOST_WAITING = 200
+"""Maximum number of requests that wait; further ones get status 503."""
+
+_LONGEST_ANSWER = 16 * 1024 * 1024
+
+
+class Planner:
+    """Plans jobs in one process, one after the other. The process starts with the first job, and ends when it is idle.
+
+    Args:
+        config: of the node.
+    """
+
+    def __init__(self, config: NodeConfig) -> None:
+        self._engine_file = "" if config.engine_file is None else str(config.engine_file)
+        self._process: asyncio.subprocess.Process | None = None
+        self._turn = asyncio.Lock()
+        self._waiting = 0
+
+    async def plan(self, job: Mapping[str, Any]) -> Any:
+        """Return the name of a job and the warnings about it, as ``server.aside.planning.plan`` does.
+
+        Raises:
+            RequestError: the job cannot be planned, takes too long, or too many jobs wait.
+        """
+        if self._waiting >= MOST_WAITING:
+            raise RequestError("too many jobs wait to be planned: try again", status=503, reason="busy")
+        request = json.dumps({**job, "do": "plan", "engine_file": self._engine_file, "limit_s": LIMIT_S + 10})
+        self._waiting += 1
+        try:
+            async with self._turn:
+                answer = await self._answer(request.encode() + b"\n")
+        finally:
+            self._waiting -= 1
+        if "error" in answer:
+            raise RequestError(stored.text(answer, "error"), reason="config_error")
+        return stored.member(answer, "answer")
+
+    async def close(self) -> None:
+        """End the process."""
+        process, self._process = self._process, None
+        if process is not None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            await process.wait()
+
+    async def _answer(self, request: bytes) -> Any:
+        for is_repeated in (False, True):  # an idle process ends by itself, perhaps just now
+            had_run = self._process is not None
+            try:
+                async with asyncio.timeout(LIMIT_S):
+                    line = await self._exchange(request)
+            except TimeoutError:
+                await self.close()
+                raise RequestError(
+                    f"the job cannot be planned within {LIMIT_S} s", status=503, reason="timeout"
+                ) from None
+            except BaseException:
+                await self.close()
+                raise
+            if line:
+                break
+            await self.close()
+            if is_repeated or not had_run:
+                logger.error("the process that plans jobs ended; its output is above")
+                raise RequestError("planning failed, as the node's log shows", status=500, reason="bug")
+        try:
+            return stored.parse(line)
+        except StoredValueError as error:
+            await self.close()
+            raise RequestError("planning failed, as the node's log shows", status=500, reason="bug") from error
+
+    async def _exchange(self, request: bytes) -> bytes:
+        """Return the line that answers a request; empty if the process ended."""
+        if self._process is None:
+            try:
+                self._process = await asyncio.create_subprocess_exec(
+                    *(sys.executable, "-m", "seatunnel_core.server.aside", "--stay"),
+                    stdin=asyncio.subprocess.PIPE,
+                    stdout=asyncio.subprocess.PIPE,
+                    limit=_LONGEST_ANSWER,
+                    start_new_session=True,
+                )
+            except OSError as error:
+                raise RequestError(f"no process can be started now: {error}", status=503, reason="busy") from error
+        process = self._process
+        assert process.stdin is not None
+        assert process.stdout is not None
+        try:
+            process.stdin.write(request)
+            await process.stdin.drain()
+            return await process.stdout.readline()
+        except (ConnectionError, ValueError):  # the process ended, or wrote no line of ours
+            return b""

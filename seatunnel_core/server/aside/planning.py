@@ -1,0 +1,39 @@
+"""A job that is submitted, planned as far as that is possible without its data."""
+
+from pathlib import Path
+from typing import Any
+
+from seatunnel_core import stored
+from seatunnel_core.config.engine import load_engine
+from seatunnel_core.errors import ConfigError, SeaTunnelError
+from seatunnel_core.planning.planner import plan_job
+from seatunnel_core.registry import lookup
+from seatunnel_core.server.submitted_job import SubmittedJob
+
+
+def plan(request: Any) -> dict[str, Any]:
+    """Return the name of a job and the warnings about it.
+
+    Nothing that sources name is opened: the job may run on another node, and a service that does not answer now may
+    answer when the job starts.
+
+    Args:
+        request: a block with the fields of ``SubmittedJob``, and ``engine_file``, which may be empty.
+
+    Raises:
+        ConfigError: the job cannot be read or planned; the message lists the warnings about it, then all errors.
+    """
+    variables = stored.below(request, "variables")
+    job = SubmittedJob(
+        text=stored.text(request, "text"),
+        format=stored.text(request, "format"),
+        variables=tuple((key, stored.text(variables, key)) for key in variables),
+        origin=stored.text(request, "origin"),
+    )
+    engine_file = stored.text(request, "engine_file")
+    raw = job.accepted(lookup)
+    try:
+        planned = plan_job(raw, lookup, load_engine(Path(engine_file) if engine_file else None), reads_input=False)
+    except SeaTunnelError as error:
+        raise ConfigError("\n".join([*(f"warning: {each}" for each in raw.problems.warnings), str(error)])) from error
+    return {"name": planned.name, "warnings": [str(each) for each in raw.problems.warnings]}
