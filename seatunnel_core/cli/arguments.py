@@ -19,7 +19,7 @@ from seatunnel_core.cli.command import DONE, Command, Parser, Subcommand
 from seatunnel_core.cli.control_arguments import add_control, control_arguments, job_id
 from seatunnel_core.cli.restore_arguments import RestoreArguments, add_restore, restore_arguments
 from seatunnel_core.cli.subcommands import SUBCOMMANDS
-from seatunnel_core.config.master import no_master
+from seatunnel_core.config.env import no_master
 from seatunnel_core.errors import UsageError
 
 _OF_CLUSTERS = ("-cn", "--cluster")

@@ -9,9 +9,8 @@ from attrs import evolve, field, frozen
 
 from seatunnel_core.config.document import CODE, Block, Entry, Items, Position, Scalar, Value, from_code
 from seatunnel_core.config.engine_options import ENGINE
-from seatunnel_core.config.env import ENV, SHADE_IDENTIFIER, SHADE_OPTIONS, SHADE_PROPERTIES
+from seatunnel_core.config.env import ENV, SHADE_IDENTIFIER, SHADE_OPTIONS, SHADE_PROPERTIES, refuse_master
 from seatunnel_core.config.file import load
-from seatunnel_core.config.master import refuse_master
 from seatunnel_core.config.option import Options
 from seatunnel_core.config.problem import Problems, nearest
 from seatunnel_core.config.shade import Shading, shading
