@@ -88,7 +88,7 @@ def shown(browser: Any, origin: str, node: str) -> None:
     shown_job(browser, origin)
     with watched(browser, origin, height=700) as seen:
         seen.open(f"#/node/{node}")
-        seen.page.get_by_text("Heap").wait_for()
+        seen.page.get_by_text("Heap", exact=True).wait_for()
         take(seen, "node")
     with watched(browser, origin, width=390, height=844) as seen:
         seen.open("#/jobs/pending")
@@ -113,7 +113,7 @@ def shown_job(browser: Any, origin: str) -> None:
         seen.page.locator(".plot").nth(3).wait_for()
         take(seen, "metrics")
         seen.page.get_by_role("link", name="Attempts").click()
-        seen.page.get_by_role("region", name="Attempts", exact=True).wait_for()
+        seen.page.get_by_role("region", name="Attempts", exact=True).first.wait_for()
         take(seen, "attempts")
         seen.page.get_by_role("link", name="Checkpoints").click()
         seen.page.locator(".plot").nth(2).wait_for()
