@@ -149,7 +149,7 @@ def test_what_is_written_and_not_noted_is_written_again(plane: SparkPlane, tmp_p
     commit(made, [first], place())
     file.write_bytes(kept)
     second = stage(made, SCHEMA, [numbered(10, 2)], place(unit=2))
-    commit(sink(tmp_path), [first, second], place(epoch=2), again=True)
+    commit(started(sink(tmp_path), epoch=2), [first, second], place(epoch=2), again=True)
     assert ids(tmp_path / "out") == [0, 0, 1, 1, 10, 11]
     assert staged(tmp_path / "staging") == []
 
