@@ -17,7 +17,7 @@ NIGHTS ?= 100
 KILLS ?= 50
 FAULTS ?= 100000
 TWINS ?= yes
-IDLE_S ?= 45
+IDLE ?= 45
 
 export PYTHON
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -124,9 +124,9 @@ simulate-cluster: dev ## a cluster against kills, pauses, cuts and bad storages,
 torture: dev ## running jobs killed from outside and resumed, RUNS times
 	@SEATUNNEL_RUNS=$(RUNS) $(PYTEST) -m torture -s --timeout 36000 $(ARGS)
 
-# CI's torture part plays them too; IDLE_S is how long idle connections are held to each port.
-hostile: dev ## a real node whose users mean it harm, its ports flooded for IDLE_S, and what parsing a text may cost
-	@SEATUNNEL_IDLE_S=$(IDLE_S) $(PYTEST) -m 'torture or not torture' -s --timeout 600 tests/server/test_hostile.py tests/server/transport/test_gate.py tests/server/rest/test_bodies.py tests/control/test_bounded_server.py tests/config/test_limits.py $(ARGS)
+# CI's torture part plays them too; IDLE is how many seconds idle connections are held to each port.
+hostile: dev ## a real node whose users mean it harm, its ports flooded for IDLE seconds, and what parsing a text may cost
+	@SEATUNNEL_IDLE_S=$(IDLE) $(PYTEST) -m 'torture or not torture' -s --timeout 600 tests/server/test_hostile.py tests/server/transport/test_gate.py tests/server/rest/test_bodies.py tests/control/test_bounded_server.py tests/config/test_limits.py $(ARGS)
 
 torture-modes: dev ## jobs that merge and replace, killed from outside and resumed, RUNS times for each family of targets
 	@for sink in duckdb postgres-modes mariadb-modes iceberg-modes; do $(RUN) -m tests.torture --runs $(RUNS) --sink $$sink $(ARGS) || exit 1; done

@@ -20,9 +20,8 @@ class JsonLines(Sink):
         return Path(self.options[PATH], ".seatunnel", context.job_id, str(context.pipeline_id), str(epoch))
 
     def prepare(self, context):
-        known = self.staging(context, context.prepared_in)
-        if context.prepared_in and not known.is_dir():
-            raise SinkError(f"{known} is gone: the folder was moved, or its disk is not mounted; put it back")
+        if context.prepared_in and not self.staging(context, context.prepared_in).is_dir():
+            raise SinkError(f"{self.options[PATH]} was moved, or its disk is not mounted: put it back")
         self.staging(context, context.epoch).mkdir(parents=True, exist_ok=True)
 
     def open_writer(self, schemas, context):
@@ -41,8 +40,7 @@ class JsonLines(Sink):
 
     def sweep(self, context, keep, *, final):
         staged = self.staging(context, 0).parent.glob(f"*/{context.sink_ordinal}~*")
-        older = [file for file in staged if int(file.parent.name) < context.epoch + final]
-        swept = [file for file in older if file.name.split("~")[1] not in keep]
+        swept = [f for f in staged if int(f.parent.name) < context.epoch + final and f.name.split("~")[1] not in keep]
         for file in swept:
             file.unlink(missing_ok=True)
         return len(swept)
@@ -62,8 +60,7 @@ class Writer(SinkWriter):
         return Staged(body={"name": self.path.name}, rows=self.rows, bytes=self.path.stat().st_size)
 
     def abort(self):
-        self.file.close()
-        self.path.unlink(missing_ok=True)
+        self.file.close(), self.path.unlink(missing_ok=True)
 
 
 def sync(path):  # what was written, or the names in a folder, survive a crash of the machine

@@ -199,7 +199,7 @@ def survey(storage: CheckpointStorage, *, deleted: bool = False) -> tuple[JobSur
     for holding in inventory_of(storage).holdings():
         if holding.job_id is not None and not holding.job_id.startswith(PREFIX):
             by_job.setdefault(holding.job_id, []).append(holding)
-    jobs = {job_id: held for job_id, held in by_job.items() if (deleted and not _is_foreign(held)) or _is_job(held)}
+    jobs = {job_id: held for job_id, held in by_job.items() if deleted or _is_job(held)}
     return tuple(_survey(storage, job_id, held) for job_id, held in sorted(jobs.items()))
 
 

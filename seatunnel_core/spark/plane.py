@@ -28,7 +28,7 @@ from seatunnel_core.spark.packet import PackedObject, packet_of
 from seatunnel_core.spark.pickles import Pickles
 from seatunnel_core.spark.program import FramePlan, Program
 from seatunnel_core.spark.shipping import cores, executors
-from seatunnel_core.spark.spark_errors import lost_task, other_python, spark_says
+from seatunnel_core.spark.spark_errors import is_rejected, lost_task, other_python, spark_says
 from seatunnel_core.spark.starting import session
 from seatunnel_core.spark.starting.session import LOOPBACK
 from seatunnel_core.spark.starting.settings import SparkSettings
@@ -294,7 +294,7 @@ class SparkPlane:
         """Have Spark publish what is staged for a sink.
 
         Raises:
-            CommitError: the sink or Spark refuses. If Spark failed, the error is ``retryable`` unless it lasts.
+            CommitError: the sink or Spark refuses. If Spark failed, the error is ``retryable`` unless Spark rejects it.
         """
         try:
             with self._tagged(self.new_tag()):
@@ -302,7 +302,7 @@ class SparkPlane:
         except PacketLostError as error:
             raise CommitError(
                 f"pipeline {context.pipeline_id}, sink {sink.identifier}: {error}",
-                retryable=error.retryable,
+                retryable=not is_rejected(error.__cause__),
             ) from error
 
     def _spark_frames(self) -> SparkFrames:

@@ -28,10 +28,18 @@ def spark_says(error: Exception) -> str:
 
 
 def lasts(error: BaseException | None) -> bool:
-    """Return True if another attempt gives the same error.
+    """Return True if another attempt of a task gives the same error.
 
-    Such are a plan that Spark rejects, a value that cannot be cast or divided, and what Python code raises for good,
-    such as a missing module.
+    Such are what ``is_rejected`` names, and what Python code raises for good for the same input.
+    """
+    name = _python_error(error)
+    return is_rejected(error) or (bool(name) and _is_lasting(name))
+
+
+def is_rejected(error: BaseException | None) -> bool:
+    """Return True for a plan that Spark rejects, a value that cannot be cast or divided, and a missing module.
+
+    What else the Python code of a target raises when it is written to may pass.
     """
     from pyspark.errors import AnalysisException, IllegalArgumentException, ParseException
 
@@ -41,8 +49,7 @@ def lasts(error: BaseException | None) -> bool:
         return True
     if any(state in _LASTING_STATES for state in _STATE.findall(_text(error))):
         return True
-    name = _raised_in_python(error).partition(":")[0].strip()
-    return bool(name) and _is_lasting(name)
+    return _python_error(error) in ("ImportError", "ModuleNotFoundError")
 
 
 def lost_task(error: Exception) -> SeaTunnelError:
@@ -77,6 +84,11 @@ def _is_lasting(name: str) -> bool:
 
 _FOR_GOOD = (NotImplementedError, RecursionError, FileNotFoundError, PermissionError, NotADirectoryError)
 """Errors that do not pass, of the classes that do."""
+
+
+def _python_error(error: BaseException | None) -> str:
+    """Return the name of the class that Python code raised, empty if none did."""
+    return "" if error is None else _raised_in_python(error).partition(":")[0].strip()
 
 
 def _raised_in_python(error: BaseException) -> str:

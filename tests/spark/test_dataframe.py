@@ -159,7 +159,7 @@ def test_a_full_target_is_reported_with_its_sink(plane: SparkPlane, tmp_path: Pa
     program = program_with(plane, tmp_path, step("same", lambda frame: frame, "numbers"), full=True)
     failure = run(plane, program, numbers_unit(1)).failure
     assert failure is not None
-    assert failure.kind is FailureKind.USAGE
+    assert failure.kind is FailureKind.TRANSIENT  # there may be space when it is tried again
     assert failure.message.startswith("pipeline 1, sink 'folder': ")
 
 

@@ -27,7 +27,7 @@ def test_a_bad_row_fails_its_own_unit_only(dispatcher_of: Make, tmp_path: Path) 
     assert bad.kind is FailureKind.DATA
     assert bad.message == "pipeline 9, source 'numbers': a.csv, line 7, column n: 'x' is no number"
     assert full is not None
-    assert full.kind is FailureKind.USAGE
+    assert full.kind is FailureKind.TRANSIENT  # there may be space when it is tried again
     assert full.message.startswith("pipeline 10, sink 'folder': ")
     assert all(results[pipeline, 1].failure is None for pipeline in range(1, 8))
 

@@ -34,9 +34,13 @@ class History:
         """The names of the three columns."""
         return self.since, self.until, self.current
 
-    def added(self, columns: pa.Schema) -> pa.Schema:
+    def added(self, columns: pa.Schema, dialect: Dialect) -> pa.Schema:
         """Return the columns of a new table with those of history behind them."""
         moment = pa.timestamp("us", "UTC")
+        try:
+            dialect.column_type(moment)
+        except TypeError:  # without zones, as in SQLite: the values are in UTC all the same
+            moment = pa.timestamp("us")
         more = [pa.field(self.since, moment), pa.field(self.until, moment), pa.field(self.current, pa.bool_())]
         return pa.schema([*columns, *more])
 

@@ -293,7 +293,7 @@ class JdbcSink(AddingSink, LookingSink):
             raise SinkError(f"the key column {missing!r} is not among the columns of the rows of {schema.table}")
         columns = with_exact_keys(self._dialect, connection, new_columns(self._dialect, schema, names), keys)
         if self._history is not None:  # a key has several versions
-            columns, keys = self._history.added(columns), ()
+            columns, keys = self._history.added(columns, self._dialect), ()
         cursor = self._dialect.cursor(connection)
         cursor.execute(self._dialect.create_table(path, columns, keys))
         if self._root(schema):

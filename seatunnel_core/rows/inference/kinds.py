@@ -6,7 +6,7 @@ which they were divided changes the result. The type is read off the set:
 ===================================================== ==================================================================
 kinds of the values                                   type
 ===================================================== ==================================================================
-none, as all values are null                          ``string``, marked as unknown (``rows.unknown``)
+none, as all values are null                          ``string``; unknown for tables (``rows.unknown``)
 ``true`` and ``false``                                ``boolean``
 whole numbers of 64 bits                              ``bigint``
 numbers with a point or an exponent; whole numbers    ``double``, if each of them is exactly one

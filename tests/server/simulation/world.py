@@ -44,6 +44,7 @@ from tests.server.simulation.hosts import SLOTS, Hosts, Manifest, Process, Simul
 from tests.server.simulation.invariants import INVARIANTS, Invariant
 from tests.server.simulation.ledger import Ledger, ViolationError, WatchedStore
 from tests.server.simulation.network import Network, Peers
+from tests.server.simulation.planning import PlayedPlanner
 from tests.server.simulation.storage import SharedFiles, SharedTables
 from tests.server.simulation.users import Asked, Users
 
@@ -359,6 +360,7 @@ class World:
     def _begin(self, machine: Machine) -> None:
         store = NewestSeenStore(WatchedStore(self.shared.open(), self.ledger))
         machine.agent = Agent(machine.config, store, machine.address)
+        machine.agent.planner = PlayedPlanner(machine.config)
         machine.task = self.loop.create_task(machine.agent.run())
         life = machine.life
 
