@@ -7,7 +7,6 @@ import pytest
 
 from seatunnel_core.checkpoint.vertices.limits import Limits
 from seatunnel_core.errors import PacketLostError, PlatformError, SeaTunnelError, SinkError, SourceError, UsageError
-from seatunnel_core.spark import failure
 from seatunnel_core.spark.failure import PAUSES_S, kind_of, retried
 from seatunnel_core.spark.spark_errors import lasts, lost_task
 from seatunnel_core.work.failure import FailureKind
@@ -95,7 +94,7 @@ def test_another_python_where_tasks_run_is_said_at_once(text: str) -> None:
 @pytest.fixture
 def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     found: list[float] = []
-    monkeypatch.setattr(failure.time, "sleep", found.append)
+    monkeypatch.setattr("seatunnel_core.spark.failure.time.sleep", found.append)
     return found
 
 
