@@ -96,6 +96,7 @@ def test_binary_files_keep_their_names(server: S3Server, folder: str) -> None:
     committable = stage(made, found.schemas[0], batches, place())
     assert dropped.id != committable.id
     made.sweep(sink_place(place(epoch=2)), frozenset({committable.id}), final=False)
+    made.prepare(sink_place(place(epoch=2)))
     commit(made, [committable], place(epoch=2), again=True)
     assert client.get_object(Bucket=BUCKET, Key=f"{folder[1:]}/out/deep/b.bin")["Body"].read() == b"deep/b.bin" * 1000
     left = client.list_multipart_uploads(Bucket=BUCKET, Prefix=f"{folder[1:]}/out/a.bin").get("Uploads", ())
