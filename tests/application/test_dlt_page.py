@@ -207,7 +207,6 @@ def test_what_would_not_be_right_is_refused(tmp_path: Path) -> None:
         "begun": "is made of a generator that runs already",
         "broken": "resources:broken failed with ConnectionError: mine",
         "texts": "is a str; expected a mapping from column to value",
-        "identified": "an UUID is no value of a column",
         "doubled": "has two columns 'id'",
         "miskeyed": "the primary_key of the resource has Id, and the columns are id",
         "secret": "resources:secret failed with ConfigFieldMissingException",
@@ -224,7 +223,8 @@ def test_what_would_not_be_right_is_refused(tmp_path: Path) -> None:
     asking += [{"function": place} for place in more]
     asking += [{"function": "os:system", "arguments": {"command": f"touch {tmp_path}/called"}}]
     more["os:system"] = "expected a resource or a source of dlt, found builtin_function_or_method"
-    found = asked(tmp_path, *asking)
+    *found, identified = asked(tmp_path, *asking, {"function": "resources:identified"})
+    assert "00000000-0000-0000-0000-000000000001" in str(identified), "a UUID is a text"
     assert not (tmp_path / "called").exists()
     for said, wanted in zip(found, [*cases.values(), *more.values()], strict=True):
         assert isinstance(said, str), (said, wanted)

@@ -91,7 +91,7 @@ every_verb = pytest.mark.parametrize("verb", VERBS.values(), ids=VERBS)
     ("exception", "kind"),
     [
         ("AccessControlException", StorageAccessError),
-        ("DSQuotaExceededException", StorageUnavailableError),
+        ("DSQuotaExceededException", StorageAccessError),
         ("InvalidPathException", StorageAccessError),
         ("StandbyException", StorageUnavailableError),
         ("RetriableException", StorageUnavailableError),

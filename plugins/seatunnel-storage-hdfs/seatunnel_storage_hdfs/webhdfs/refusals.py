@@ -23,6 +23,10 @@ _FINAL = {
     "AuthorizationException": "Allow it in core-site.xml of the cluster (hadoop.proxyuser.<user>.hosts and .groups), "
     f"or leave {PROXY_USER} out",
     "SecurityException": f"Check {USER}, {PROXY_USER} and kerberosPrincipal",
+    "NSQuotaExceededException": "Remove files, or raise the quota of names: hdfs dfsadmin -setQuota <names> <folder>",
+    "DSQuotaExceededException": "Raise the quota of space: hdfs dfsadmin -setSpaceQuota <bytes> <folder>. While a file "
+    "is written, a whole block (dfs.blocksize) counts for each replica",
+    "QuotaByStorageTypeExceededException": "Raise the quota: hdfs dfsadmin -setSpaceQuota <bytes> -storageType <type>",
     "ParentNotDirectoryException": _CLEAR,
     "FileAlreadyExistsException": _CLEAR,
     "InvalidPathException": 'Put another namespace in plugin-config: HDFS takes no ":" in a name',
@@ -39,10 +43,6 @@ _PASSING = {
     f"of them, by {SITE_PATH} or as {HTTP_ADDRESS}: host1:9870;host2:9870",
     "SafeModeException": "It ends by itself when the DataNodes have reported, unless a person began it: hdfs dfsadmin "
     "-safemode leave",
-    "NSQuotaExceededException": "Remove files, or raise the quota of names: hdfs dfsadmin -setQuota <names> <folder>",
-    "DSQuotaExceededException": "Raise the quota of space: hdfs dfsadmin -setSpaceQuota <bytes> <folder>. While a file "
-    "is written, a whole block (dfs.blocksize) counts for each replica",
-    "QuotaByStorageTypeExceededException": "Raise the quota: hdfs dfsadmin -setSpaceQuota <bytes> -storageType <type>",
     "BlockMissingException": "Start the DataNodes that hold it: hdfs fsck <path> -files -blocks -locations shows which",
 }
 _NO_DATANODE = ("Failed to find datanode", "No active nodes", "could only be written to")
