@@ -2,14 +2,18 @@
 
 import os
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from attrs import field, frozen
 
+from seatunnel_core.config.option import Options
+from seatunnel_core.connectors.file import source_options as opt
 from seatunnel_core.connectors.filesystems.filesystem import FileSystem, FileVersion
 from seatunnel_core.connectors.filesystems.local import LocalFileSystem
 from seatunnel_core.connectors.filesystems.partition_folders import partitions
 from seatunnel_core.errors import SourceError
+from seatunnel_core.quantity import pick
 
 
 @frozen(kw_only=True)
@@ -62,26 +66,68 @@ class Listing:
                 f"file_filter_pattern {self.pattern!r} is not a regular expression ({error}); for all .csv files write "
                 "'.*\\.csv'"
             ) from error
-        suffix = f".{self.extension.lstrip('.')}" if self.extension else ""
-        for version in self.within.walk(self.path, recursive=self.recursive, may_be_empty=self.watched):
-            name = version.path.rpartition("/")[2]
-            subject = version.path if "/" in (self.pattern or "") else name
-            if (
-                name.endswith(suffix)
-                and not (self.left_out and name.startswith(self.left_out))
-                and (expression is None or expression.fullmatch(subject))
-                and self._in_time(version)
-                and self._in_partitions(version)
-            ):
+        for version in self._walked():
+            if not self._left_out_by(version, expression):
                 yield version
 
-    def _in_time(self, version: FileVersion) -> bool:
-        late_enough = self.modified_from_ns is None or version.mtime_ns >= self.modified_from_ns
-        return late_enough and (self.modified_before_ns is None or version.mtime_ns < self.modified_before_ns)
+    def doubt(self) -> str:
+        """Return a warning if the path has files and the options leave none of them; empty otherwise.
+
+        Raises:
+            SourceError: as ``files``.
+        """
+        expression = re.compile(self.pattern) if self.pattern else None
+        counts, example = Counter[str](), ""
+        for version in self._walked():
+            option = self._left_out_by(version, expression)
+            if not option:
+                return ""
+            counts[option] += 1
+            example = min(example or version.path, version.path)
+        if not counts:
+            return ""
+        files = pick(counts.total(), "file")
+        reasons = ", ".join(f"{option} leaves out {files:,}" for option, files in counts.items())
+        return f"{self.path} has {files}, and none of them is read: {reasons}; such as {example}"
+
+    def _walked(self) -> Iterator[FileVersion]:
+        return self.within.walk(self.path, recursive=self.recursive, may_be_empty=self.watched)
+
+    def _left_out_by(self, version: FileVersion, expression: re.Pattern[str] | None) -> str:
+        """Return the option that leaves a file out, as the job file has it; empty if the file is read."""
+        name = version.path.rpartition("/")[2]
+        subject = version.path if "/" in (self.pattern or "") else name
+        if self.extension and not name.endswith(f".{self.extension.lstrip('.')}"):
+            return f"filename_extension = {self.extension!r}"
+        if self.left_out and name.startswith(self.left_out):
+            return f"the name, which begins with {self.left_out},"
+        if expression is not None and not expression.fullmatch(subject):
+            return f"file_filter_pattern = {self.pattern!r}"
+        if self.modified_from_ns is not None and version.mtime_ns < self.modified_from_ns:
+            return "file_filter_modified_start"
+        if self.modified_before_ns is not None and version.mtime_ns >= self.modified_before_ns:
+            return "file_filter_modified_end"
+        return "" if self._in_partitions(version) else f"read_partitions = {list(self.partitions)}"
 
     def _in_partitions(self, version: FileVersion) -> bool:
         folders = f"/{os.path.dirname(version.path)}/"
         return not self.partitions or any(f"/{each.strip('/')}/" in folders for each in self.partitions)
+
+
+def listing_of(options: Options, files: FileSystem) -> Listing:
+    """Return how the options list files."""
+    return Listing(
+        path=files.named(options[opt.PATH]),
+        recursive=options[opt.RECURSIVE],
+        pattern=options[opt.FILTER],
+        extension=options[opt.EXTENSION],
+        left_out="~$" if options[opt.FORMAT] == "excel" else None,  # the lock files of Excel
+        partitions=tuple(options[opt.READ_PARTITIONS] or ()),
+        modified_from_ns=options[opt.MODIFIED_START],
+        modified_before_ns=options[opt.MODIFIED_END],
+        watched=options[opt.DISCOVERY] == "continuous",
+        within=files,
+    )
 
 
 def partition_keys(files: Sequence[FileVersion]) -> tuple[str, ...]:

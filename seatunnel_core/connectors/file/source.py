@@ -26,7 +26,7 @@ from seatunnel_core.connectors.file.formats.archives import Archived
 from seatunnel_core.connectors.file.formats.names import source_format
 from seatunnel_core.connectors.file.formats.source_format import SourceFormat
 from seatunnel_core.connectors.file.increments import IncrementalFiles
-from seatunnel_core.connectors.file.listing import Listing, partition_keys
+from seatunnel_core.connectors.file.listing import listing_of, partition_keys
 from seatunnel_core.connectors.file.reading import FileReading
 from seatunnel_core.connectors.file.watching import Memory, Watch
 from seatunnel_core.connectors.filesystems.filesystem import FileSystem, FileVersion
@@ -68,7 +68,7 @@ class FileSource(IncrementalFiles, Source):
         # Those of the one format that is read.
         self.task_modules = self._format.task_modules + self._files.task_modules  # type: ignore[misc]
         self._nesting = nesting_of(options)
-        self._listing = _listing_of(options, self._files)
+        self._listing = listing_of(options, self._files)
         self.bounded = not self._listing.watched
         self._begin_increments(options, self._listing)
         self._watch = Watch(interval_ms=options[opt.SCAN_INTERVAL], from_now_on=options[opt.START_MODE] == "latest")
@@ -127,7 +127,7 @@ class FileSource(IncrementalFiles, Source):
             inspect=self._any_to_inspect(changes.taken, planning),
             memory=changes.memory.body(),
             again_ms=changes.again_ms,
-            warnings=changes.warnings,
+            warnings=changes.warnings if memory else (*changes.warnings, *filter(None, (self._listing.doubt(),))),
         )
 
     def _chunks(self, files: Sequence[FileVersion], planning: Planning) -> list[Item]:
@@ -161,11 +161,15 @@ class FileSource(IncrementalFiles, Source):
         else:
             by_file = [list(of_file) for _, of_file in groupby(inspected, key=lambda item: item["path"])]
             files = [FileVersion.of(of_file[0]) for of_file in by_file]
+        filtered = self._listing.doubt() if self.bounded and not files else ""
+        if filtered:
+            _log.warning("%s", filtered)
         columns = self._reading.declared
         if columns is None:
             found = [item["columns"] for item in inspected if "columns" in item]
             if not found:
-                _log.warning("%s has no file with anything in it, so there are no rows", self._listing.path)
+                if not filtered:
+                    _log.warning("%s has no file with anything in it, so there are no rows", self._listing.path)
                 return Enumeration(schemas=(), splits=())
             columns = self._format.columns_found(found)
             for doubt in [item["doubt"] for item in inspected if "doubt" in item][:1]:
@@ -237,6 +241,7 @@ class FileSource(IncrementalFiles, Source):
         """
         with self._what_to_write():
             files = self._checked = self._listing.files()
+            self._doubt = "" if files else self._listing.doubt()
         try:
             for version in files[:_FILES_TO_CHECK]:
                 self._files.open(version).close()
@@ -344,21 +349,6 @@ def _check_inference(format: str, options: Options) -> None:
             raise UsageError(f"option {option.key!r}: schema declares the columns, so none are inferred; leave one out")
     if options[NESTING] == TABLES and options[opt.READ_COLUMNS]:
         raise UsageError("option 'read_columns': with nesting = tables all columns are read; choose some with Filter")
-
-
-def _listing_of(options: Options, files: FileSystem) -> Listing:
-    return Listing(
-        path=files.named(options[opt.PATH]),
-        recursive=options[opt.RECURSIVE],
-        pattern=options[opt.FILTER],
-        extension=options[opt.EXTENSION],
-        left_out="~$" if options[opt.FORMAT] == "excel" else None,  # the lock files of Excel
-        partitions=tuple(options[opt.READ_PARTITIONS] or ()),
-        modified_from_ns=options[opt.MODIFIED_START],
-        modified_before_ns=options[opt.MODIFIED_END],
-        watched=options[opt.DISCOVERY] == "continuous",
-        within=files,
-    )
 
 
 def _declared(block: Mapping[str, Any]) -> tuple[pa.Schema | None, Mapping[str, Any]]:

@@ -70,10 +70,19 @@ class Archived(SourceFormat):
     def read(
         self, file: OpenFile, body: Mapping[str, Any], columns: pa.Schema, wanted: pa.Schema, context: ReadContext
     ) -> Iterator[pa.RecordBatch]:
+        is_read = False
         for member in self._members(file):
             if member.version.size:
+                is_read = True
                 yield from self._inner.read(member, self._inner.whole(member), columns, wanted, context)
         file.check()
+        if not is_read:
+            context.note(
+                "are read from archives that have no member with content; members whose name or folder begins with . "
+                "or _ are left out",
+                file.version.path,
+                rows=0,
+            )
 
     def _members(self, file: OpenFile) -> Iterator["Member"]:
         """Yield the members, each open until the next one. Names that begin with ``.`` or ``_`` are left out."""
