@@ -136,7 +136,8 @@ PAGE_ROWS = Option(
     "batch_size",
     within(1, 10**9),
     unit="rows",
-    doc="A page with fewer rows is the last one, where total_page_size is not known. Without it, one without rows is.",
+    doc="A page with fewer rows is the last one, where total_page_size is not known; if the first page has fewer, the "
+    "next one is requested, too, as a service may limit its pages. Without it, a page without rows is the last one.",
 )
 START_PAGE = Option("start_page_number", within(0, 10**9), default=1, doc="The number of the first page.")
 PAGE_TYPE = Option(

@@ -258,17 +258,19 @@ class HttpSource(Source, OptionIncrements[RowIncrements | InferredIncrements]):
             if content.format == "binary":
                 pages: Iterator[pa.RecordBatch] = self._file(client, self._identified(client))
             else:
-                pages = self._pages(client, split.body, page)
+                pages = self._pages(client, split.body, page, context)
             for rows in self._kept(pages, context):
                 yield from content.nesting.batches(Batch(table=content.schema.table, rows=rows))
 
-    def _pages(self, client: Client, body: Mapping[str, Any], page: "Page[T]") -> Iterator[T]:
+    def _pages(
+        self, client: Client, body: Mapping[str, Any], page: "Page[T]", context: ReadContext | None = None
+    ) -> Iterator[T]:
         """Yield what ``page`` makes of each page of a split."""
         request = self._identified(client)
         if self._paging is None:
             yield from page(client.send(request), request.shown)[1]
             return
-        walk = Walk(client=client, content=self._content, paging=self._paging, request=request)
+        walk = Walk(client=client, content=self._content, paging=self._paging, request=request, context=context)
         if self._paging.by_cursor:
             yield from walk.by_cursor(page)
         else:

@@ -11,6 +11,7 @@ from seatunnel_core.connectors.http.content import Content
 from seatunnel_core.connectors.http.links import addressed, is_address, next_link
 from seatunnel_core.connectors.http.paging import Paging
 from seatunnel_core.connectors.http.request import Request
+from seatunnel_core.connectors.source import ReadContext
 from seatunnel_core.errors import SourceError
 
 T = TypeVar("T")
@@ -30,24 +31,84 @@ class Walk:
     request: Request = field(repr=False)
     """The request of the job, without a page."""
 
+    context: ReadContext | None = None
+    """Takes notes about pages that are shorter than ``batch_size``; ``None`` while a job is planned."""
+
     def by_number(self, page: "Page[T]", first: int, last: int | None) -> Iterator[T]:
         """Yield what ``page`` makes of the pages from ``first`` to ``last``; without ``last``, up to the last one.
 
         Raises:
             SourceError: The service answers pages again that it has answered before.
         """
-        seen, number, again = dict[bytes, int](), first, 0
+        seen, number, again, size = dict[bytes, int](), first, 0, self.paging.rows or 1
+        ahead: Answer | None = None
         while last is None or number <= last:
-            where = f"{self.request.shown}, page {number}"
-            answer = self.client.send(self.paging.request(self.request, str(number)))
+            where = self._where(number)
+            answer, ahead = ahead or self._page(number), None
             count, rows = page(answer, where)
             more = self._says_more(answer, where, is_first=number == first, rows=count)
             if last is None and (count or more):
                 again = self._refuse_repeated(answer, where, seen, number, again)
             yield from rows
-            if last is None and not (self.paging.is_last(count) is False if more is None else more):
+            if last is None and number == first and more is None and 0 < count < size:
+                ahead = self._behind_short(answer, number)
+                size = count if ahead else size
+            follows = (count >= size if more is None else more) if last is None else number < self.paging.last
+            if more is None and follows:
+                self._note_short(count, where)
+            if last is None and not follows:
                 return
             number += 1
+
+    def _where(self, number: int) -> str:
+        return f"{self.request.shown}, page {number}"
+
+    def _page(self, number: int) -> Answer:
+        return self.client.send(self.paging.request(self.request, str(number)))
+
+    def _behind_short(self, answer: Answer, number: int) -> Answer | None:
+        """Return the page behind a first page that is shorter than ``batch_size``; ``None`` if it has no other rows.
+
+        A service that caps its pages sends every page short, so the first one may not be the last. A service that
+        rejects the request, or sends the same rows again, has no further page.
+
+        Raises:
+            SourceError: The page cannot be requested now.
+        """
+        where = self._where(number + 1)
+        try:
+            following = self._page(number + 1)
+            found = self._rows(following, where)
+        except SourceError as error:
+            if not error.retryable:
+                return None
+            failure = SourceError(
+                f"{error}. It was requested as page {number} has fewer rows than batch_size = {self.paging.rows:,}; if "
+                "that page is the last one, write total_page_size or has_more_response_field"
+            )
+            failure.retryable = True
+            raise failure from error
+        return following if found - self._rows(answer, self._where(number)) else None
+
+    def _rows(self, answer: Answer, where: str) -> set[str]:
+        """Return the texts of the rows in an answer; none if its rows do not count for paging."""
+        text, content = answer.decoded(where), self.content
+        if not content.has_columns:
+            counts = content.counted(text, where)
+            return {each for rows in content.texts(text, where) for each in rows.column(0).to_pylist() if counts}
+        documents = content.documents(text, where)
+        elements = content.elements(documents, where)
+        return set(map(repr, elements)) if content.of_page(documents, len(elements)) else set()
+
+    def _note_short(self, count: int, where: str) -> None:
+        """Note the rows of a page behind which pages follow, if it has fewer than ``batch_size``."""
+        expected = self.paging.rows or 0
+        if self.context is not None and 0 < count < expected:
+            what = (
+                f"are in pages of fewer rows than batch_size = {expected:,}, although pages follow: the service limits "
+                "its pages. Write its limit as batch_size" + ", and check total_page_size" * bool(self.paging.last)
+            )
+            self.context.note(what, f"{where}, with {count:,}", rows=count)
 
     def _refuse_repeated(self, answer: Answer, where: str, seen: dict[bytes, int], number: int, again: int) -> int:
         """Return the number of an earlier page with the same content, 0 without one.

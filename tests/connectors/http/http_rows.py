@@ -5,11 +5,7 @@ from typing import Any
 
 from seatunnel_core.connectors.http.source import HttpSource
 from seatunnel_core.connectors.source import Planning
-from seatunnel_core.connectors.testing import (
-    options_of,
-    plan,
-    read,
-)
+from seatunnel_core.connectors.testing import Skipped, options_of, plan, read
 from tests.servers.http_service import Asked
 
 PEOPLE = {"fields": {"id": "bigint", "name": "string"}}
@@ -24,6 +20,19 @@ SHOP = {
     },
     "total": 2,
 }
+
+
+class Noted(Skipped):
+    """A context that counts the rows of each kind of note."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.notes: dict[str, int] = {}
+        self.examples: dict[str, str] = {}
+
+    def note(self, what: str, example: str, rows: int = 1) -> None:
+        self.notes[what] = self.notes.get(what, 0) + rows
+        self.examples.setdefault(what, example)
 
 
 def source_of(**options: Any) -> HttpSource:

@@ -87,7 +87,8 @@ def test_each_night_asks_for_what_came_since_the_one_before(api: Api) -> None:
     api.rows |= {10: at(20), 3: at(21)}
     assert api.night() == [3, 10]
     assert {asked.query["since"] for asked in api.service.asked} == {"2026-01-01T00:09:00Z"}
-    assert len(api.service.asked) == 4, "a page each time it is planned and read"
+    pages = [int(asked.query["page"]) for asked in api.service.asked]
+    assert pages == [1, 2] * 4, "each time it is planned and read, also the page behind a short one"
 
 
 def test_a_service_that_has_no_such_parameter_is_asked_for_everything(api: Api) -> None:
