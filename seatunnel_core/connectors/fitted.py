@@ -1,10 +1,24 @@
-"""A row of inferred columns, with what its contract discards counted where the row is read."""
+"""Rows of JSON objects, with notes about what they lose where they are read.
 
-from collections.abc import Callable
+Of inferred columns that is what the contract discards; of declared columns, keys that are no column.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from attrs import frozen
 
 from seatunnel_core.connectors.source import ReadContext
 from seatunnel_core.rows.inference.fitting import Fitting
+from seatunnel_core.rows.native_json import glanced
+
+_NAMED = 10
+"""How many fields a note names."""
+
+_SAMPLE = 1_000
+"""How many rows with a null are looked at among those that Arrow's parser read at once."""
 
 
 def fitted(
@@ -26,3 +40,130 @@ def fitted(
     for what in lost:
         context.note(what, where())
     return row
+
+
+class UnreadKeys:
+    """Keys of JSON objects that no declared column reads.
+
+    A key that differs from the name of an absent column only in case is noted at once. Other keys are counted, and
+    noted together by ``note_others``.
+    """
+
+    def __init__(self, columns: pa.Schema, context: ReadContext) -> None:
+        self._level = _level(columns)
+        self._context = context
+        self._others = set[str]()
+        self._rows = 0
+        self._first = ""
+
+    def see(self, document: Mapping[str, Any], where: Callable[[], str]) -> None:
+        """Take the keys of a row's object; ``where`` returns the place of the row."""
+        for key, column in self._differing(document):
+            self._context.note(
+                f"have the key {key!r} and no {column!r}: upper and lower case differ, so the column is null. Write "
+                "its name in schema as the data has it",
+                where(),
+            )
+        others = document.keys() - self._level.names.keys()
+        others = {key for key in others if self._level.alike(key, document) is None}
+        if others:
+            self._first = self._first or where()
+            self._rows += 1
+            self._others.update(others)
+
+    def see_parsed(self, rows: pa.RecordBatch, lines: bytes, where: Callable[[int], str]) -> None:
+        """Take the keys that differ in case from the lines of rows that were read at once, an object on each line.
+
+        Only rows with a null can have such keys. Of many rows some are looked at, and all if one of these has such a
+        key.
+        """
+        lacking = np.flatnonzero(_lacking(rows))
+        if not len(lacking):
+            return
+        texts = lines.split(b"\n")
+        some = lacking[:: -(-len(lacking) // _SAMPLE)]
+        if any(True for row in some for _ in self._differing(glanced(texts[row]))):
+            for row in lacking:
+                self.see(glanced(texts[row]), lambda row=row: where(int(row)))  # type: ignore[misc]
+
+    def note_others(self) -> None:
+        """Note the rows with fields that the schema does not declare, and at most ten names of fields.
+
+        The names are sorted, so that the splits of a unit give the same note.
+        """
+        if not self._others:
+            return
+        named = ", ".join(sorted(self._others)[:_NAMED])
+        more = len(self._others) - _NAMED
+        self._context.note(
+            f"have fields that schema does not declare, which are left out: {named}"
+            + (f", and {more:,} more" if more > 0 else ""),
+            self._first,
+            rows=self._rows,
+        )
+
+    def _differing(self, document: Any) -> Iterator[tuple[str, str]]:
+        return _differing(self._level, document, "")
+
+
+@frozen
+class _Level:
+    """The names of the columns, or of the fields of a row inside a column."""
+
+    names: Mapping[str, "_Level | None"]
+    """Each name, with the fields below it if its values are rows or lists of rows."""
+
+    lowered: Mapping[str, str]
+
+    def alike(self, key: str, document: Mapping[str, Any]) -> str | None:
+        """Return the name that differs from a key only in case and is absent from the object."""
+        name = self.lowered.get(key.lower())
+        return name if name is not None and name not in document else None
+
+
+def _level(fields: Any) -> _Level:
+    names = {field.name: _below(field.type) for field in fields}
+    return _Level(names, {name.lower(): name for name in names})
+
+
+def _below(kind: pa.DataType) -> _Level | None:
+    if pa.types.is_struct(kind):
+        return _level(kind)
+    return _below(kind.value_type) if pa.types.is_list(kind) else None
+
+
+def _differing(level: _Level, value: Any, path: str) -> Iterator[tuple[str, str]]:
+    """Yield the keys that differ in case, each with the path of its column."""
+    if isinstance(value, list):
+        for element in value:
+            yield from _differing(level, element, path)
+    if not isinstance(value, Mapping):
+        return
+    for key in value.keys() - level.names.keys():
+        name = level.alike(key, value)
+        if name is not None:
+            yield key, f"{path}{name}"
+    for name, below in level.names.items():
+        if below is not None and name in value:
+            yield from _differing(below, value[name], f"{path}{name}.")
+
+
+def _lacking(rows: pa.RecordBatch) -> Any:
+    """Return for each row whether it may have a null, at any level."""
+    found = np.zeros(rows.num_rows, bool)
+    for column in rows.columns:
+        if column.null_count:
+            found |= column.is_null().to_numpy(zero_copy_only=False)
+        if _has_null_within(column):
+            found[:] = True
+    return found
+
+
+def _has_null_within(array: pa.Array) -> bool:
+    if pa.types.is_struct(array.type):
+        parts = [array.field(number) for number in range(array.type.num_fields)]
+    elif pa.types.is_list(array.type):
+        parts = [array.values]
+    else:
+        return False
+    return any(part.null_count or _has_null_within(part) for part in parts)

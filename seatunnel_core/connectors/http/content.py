@@ -10,7 +10,7 @@ import pyarrow as pa
 from attrs import evolve, field, frozen
 
 from seatunnel_core.config.option import Options
-from seatunnel_core.connectors.fitted import fitted
+from seatunnel_core.connectors.fitted import UnreadKeys, fitted
 from seatunnel_core.connectors.http import options as opt
 from seatunnel_core.connectors.schema_options import (
     COLUMN_NAMES,
@@ -205,7 +205,14 @@ class Content:
             )
         return elements
 
-    def batches(self, elements: Sequence[Any], where: str, context: ReadContext) -> Iterator[pa.RecordBatch]:
+    def unread(self, context: ReadContext) -> UnreadKeys | None:
+        """Return what counts the keys of rows that no declared column reads; ``None`` where every key is asked for."""
+        declares = self.has_columns and self.sample is None and not self.fields
+        return UnreadKeys(self.schema.columns, context) if declares else None
+
+    def batches(
+        self, elements: Sequence[Any], where: str, context: ReadContext, unread: UnreadKeys | None = None
+    ) -> Iterator[pa.RecordBatch]:
         """Yield the rows of the elements; those that do not fit the schema go to ``context.skip``."""
         columns = self.schema.columns
         identified = self.nesting.identifies and columns.names[:1] == [ROW_ID]
@@ -219,6 +226,8 @@ class Content:
                 if not isinstance(element, dict):
                     context.skip(RowError(f"{place}: expected a JSON object {{…}}, found {keys_of(element)}"))
                     continue
+                if unread is not None:
+                    unread.see(element, lambda place=place: place)  # type: ignore[misc]
                 try:
                     row = convert(element, place)
                     rows.append({ROW_ID: row_id(place, repr(element)), **row} if identified else row)

@@ -17,6 +17,7 @@ from attrs import evolve
 
 from seatunnel_core import stored
 from seatunnel_core.config.option import Option, Options
+from seatunnel_core.connectors.fitted import UnreadKeys
 from seatunnel_core.connectors.http import options as opt
 from seatunnel_core.connectors.http.client import MODULES, Answer, Client
 from seatunnel_core.connectors.http.connection import Connection
@@ -249,10 +250,10 @@ class HttpSource(Source, OptionIncrements[RowIncrements | InferredIncrements]):
         if content.sample is not None:
             content = content.with_columns(schema_from_text(stored.text(split.body, "columns")))
 
-        before = set[str]()
+        before, unread = set[str](), content.unread(context)
 
         def page(answer: Answer, where: str) -> tuple[int, Iterator[pa.RecordBatch]]:
-            return self._page(content, answer, where, context, before)
+            return self._page(content, answer, where, context, before, unread)
 
         with self._client() as client:
             if content.format == "binary":
@@ -261,6 +262,8 @@ class HttpSource(Source, OptionIncrements[RowIncrements | InferredIncrements]):
                 pages = self._pages(client, split.body, page, context)
             for rows in self._kept(pages, context):
                 yield from content.nesting.batches(Batch(table=content.schema.table, rows=rows))
+        if unread is not None:
+            unread.note_others()
 
     def _pages(
         self, client: Client, body: Mapping[str, Any], page: "Page[T]", context: ReadContext | None = None
@@ -279,7 +282,13 @@ class HttpSource(Source, OptionIncrements[RowIncrements | InferredIncrements]):
             yield from walk.by_number(page, stored.number(body, "first"), most)
 
     def _page(
-        self, content: Content, answer: Answer, where: str, context: ReadContext, before: set[str]
+        self,
+        content: Content,
+        answer: Answer,
+        where: str,
+        context: ReadContext,
+        before: set[str],
+        unread: UnreadKeys | None = None,
     ) -> tuple[int, Iterator[pa.RecordBatch]]:
         """Return the number of rows in an answer, including bad ones, and the rows; ``before`` has earlier digests."""
         if not content.has_columns:
@@ -289,7 +298,7 @@ class HttpSource(Source, OptionIncrements[RowIncrements | InferredIncrements]):
         increments, window = self._increments, self._window
         if isinstance(increments, InferredIncrements) and window is not None:
             found = (increments.kept(elements, window, before, context) for elements in found)
-        return count, (rows for elements in found for rows in content.batches(elements, where, context))
+        return count, (rows for elements in found for rows in content.batches(elements, where, context, unread))
 
     def _elements(self, answer: Answer, where: str) -> tuple[int, Iterator[list[Any]]]:
         """Return the number of rows in an answer, and the JSON values that become a row each, as one list."""

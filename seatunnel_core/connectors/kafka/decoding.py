@@ -11,6 +11,7 @@ from attrs import field, frozen
 
 from seatunnel_core.connectors.file.formats.delimited.delimiter import text_or_pattern
 from seatunnel_core.connectors.file.formats.row_batches import Texts
+from seatunnel_core.connectors.fitted import UnreadKeys
 from seatunnel_core.connectors.kafka.avro import avro_schema
 from seatunnel_core.connectors.kafka.changes import CHANGES, Changed, with_bytes
 from seatunnel_core.connectors.kafka.debezium import schemas_of, typed
@@ -50,7 +51,7 @@ class Decoder:
 
     def batches(self, messages: Sequence[Any], context: ReadContext) -> Iterator[Batch]:
         """Yield the rows of messages, in order; messages that cannot be decoded go to ``context.skip``."""
-        rows = self._fast(messages) if self.format == "json" and self.declared else None
+        rows = self._fast(messages, context) if self.format == "json" and self.declared else None
         if rows is None:
             yield from self._careful(messages, context)
         else:
@@ -60,7 +61,7 @@ class Decoder:
         """Return a converter that makes null of an empty text, except for columns of texts, and of bytes in JSON."""
         return converter(kind) if pa.types.is_binary(kind) and self.format != "text" else _TEXTS.converter(kind)
 
-    def _fast(self, messages: Sequence[Any]) -> pa.RecordBatch | None:
+    def _fast(self, messages: Sequence[Any], context: ReadContext) -> pa.RecordBatch | None:
         """Return the rows by Arrow's JSON reader; ``None`` when it cannot read them, or would read them differently."""
         values = [message.value() for message in messages]
         if not all(values):
@@ -68,15 +69,20 @@ class Decoder:
         text = b"\n".join(values)
         if text.count(b"\n") != len(values) - 1:
             return None
-        return NativeJson(self.schema.columns, self._converter).rows(text)
+        rows = NativeJson(self.schema.columns, self._converter).rows(text)
+        if rows is not None:
+            UnreadKeys(self.schema.columns, context).see_parsed(rows, text, lambda row: _place(messages[row]))
+        return rows
 
     def _careful(self, messages: Sequence[Any], context: ReadContext) -> Iterator[Batch]:
         decode, convert = self._decode(), row_converter(self.schema.columns, self._converter)
+        is_json = self.declared and (self.format == "json" or self.format in CHANGES)
+        unread = UnreadKeys(self.schema.columns, context) if is_json else None
         rows: list[dict[str, Any]] = []
         kinds: list[int] = []
         for message in messages:
             try:
-                found = self._rows(decode, convert, message)
+                found = self._rows(decode, convert, message, unread)
                 self._note_uneven(message, context)
             except RowError as error:
                 context.skip(error)
@@ -96,9 +102,10 @@ class Decoder:
         decode: Callable[[bytes], Rows],
         convert: Callable[[Mapping[str, Any]], dict[str, Any]],
         message: Any,
+        unread: UnreadKeys | None,
     ) -> list[tuple[int, dict[str, Any]]]:
         value = message.value()
-        where = f"topic {message.topic()}, partition {message.partition()}, offset {message.offset()}"
+        where = _place(message)
         if value is None:
             if self.format in CHANGES:  # a tombstone behind each delete, for topics that are compacted
                 return []
@@ -107,6 +114,9 @@ class Decoder:
             found = decode(value)
         except (ValueError, TypeError, KeyError, IndexError, EOFError, RecursionError, AttributeError) as error:
             raise RowError(f"{where}: not {self.format}: {_shortened(error)}") from None
+        if unread is not None:
+            for _, values in found:
+                unread.see(values, lambda: where)
         try:
             return [(int(kind), convert(values)) for kind, values in found]
         except ValueError as error:
@@ -151,7 +161,7 @@ class Decoder:
             context.note(
                 f"have more or fewer fields than the {columns} columns: what is missing is null, and what is too much "
                 "is left out",
-                f"topic {message.topic()}, partition {message.partition()}, offset {message.offset()}",
+                _place(message),
             )
 
     def _avro(self) -> Callable[[bytes], Rows]:
@@ -170,6 +180,10 @@ class Decoder:
             return ((RowKind.INSERT, found),)
 
         return decode
+
+
+def _place(message: Any) -> str:
+    return f"topic {message.topic()}, partition {message.partition()}, offset {message.offset()}"
 
 
 def _object(value: bytes) -> Rows:

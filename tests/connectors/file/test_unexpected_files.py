@@ -181,3 +181,34 @@ def test_an_archive_of_which_nothing_is_read(tmp_path: Path, members: dict[str, 
     rows = read(made, plan(made), context=context)
     assert [(rows, example) for rows, example in context.notes.values()] == [(0, f"{tmp_path}/a.zip")] * expected
     assert len(rows) == 1 - expected
+
+
+CASE = (
+    "have the key 'Id' and no 'id': upper and lower case differ, so the column is null. "
+    "Write its name in schema as the data has it"
+)
+
+
+@pytest.mark.parametrize("careful", [False, True])
+@pytest.mark.parametrize("at", [range(3), [7], [0, 4999]])
+def test_keys_of_json_that_differ_in_case_are_counted(tmp_path: Path, careful: bool, at: list[int]) -> None:
+    lines = [f'{{"{"Id" if number in at else "id"}": {number}, "b": {{"C": 1}}}}' for number in range(5000)]
+    (tmp_path / "a.json").write_text("\n".join([*lines, "{" if careful else "", ""]))
+    columns = {"id": "int", "b": "{c = int}"}
+    options = {"row_error_handle_way": "SKIP"} if careful else {}
+    made = source(tmp_path, file_format_type="json", schema={"fields": columns}, **options)
+    context = Noted()
+    context.fail = False
+    assert [row["id"] for row in read(made, plan(made), context=context)].count(None) == len(at)
+    nested = CASE.replace("'Id'", "'C'").replace("'id'", "'b.c'")
+    assert context.notes == {
+        CASE: (len(at), f"{tmp_path}/a.json, line {at[-1] + 1}"),
+        nested: (5000, f"{tmp_path}/a.json, line 5000"),
+    }
+
+
+def test_keys_of_json_that_no_column_has_are_not_noted(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text('{"id": 1, "x": 1}\n{"id": null, "ID": 1}\n{"x": {"Id": 2}}\n')
+    made, context = source(tmp_path, file_format_type="json", schema={"fields": {"id": "int"}}), Noted()
+    assert [row["id"] for row in read(made, plan(made), context=context)] == [1, None, None]
+    assert context.notes == {}

@@ -19,6 +19,7 @@ from seatunnel_core.connectors.testing.drive import Skipped
 from seatunnel_core.errors import RowError, UsageError
 from seatunnel_core.rows.batch import Batch
 from seatunnel_core.work.split import Split
+from tests.connectors.file.formats.test_inferred_json import Noted
 
 FIELDS = {"id": "int", "name": "string", "price": "decimal(8, 2)"}
 
@@ -288,3 +289,21 @@ def test_messages_of_most_types_are_read_together(monkeypatch: pytest.MonkeyPatc
         (0, ["None", "None", "2.50", "2024-02-29", str(found[1][1][4])]),
     ]
     assert str(found[1][1][4]["at"]) == "2024-02-29 08:00:00+00:00"
+
+
+@pytest.mark.parametrize("format", ["json", "maxwell_json"])
+@pytest.mark.parametrize("careful", [False, True])
+def test_keys_that_differ_in_case_are_counted(format: str, careful: bool) -> None:
+    """Their columns were null without a word."""
+
+    def message(row: dict[str, Any]) -> Message:
+        found = row if format == "json" else {"database": "d", "table": "t", "type": "insert", "data": row}
+        return Message(json.dumps(found, indent=1 if careful else None).encode())
+
+    context = Noted()
+    messages = [message({"ID": 1, "name": "a", "price": 1}), message({"id": 2, "name": "b", "more": 2})]
+    (batch,) = source(format=format)._decoder.batches(messages, context)
+    assert batch.rows["id"].to_pylist() == [None, 2]
+    (note,) = context.notes.items()
+    assert note[0].startswith("have the key 'ID' and no 'id': upper and lower case differ")
+    assert note[1] == (1, "topic t, partition 3, offset 7")

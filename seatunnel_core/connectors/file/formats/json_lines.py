@@ -17,7 +17,7 @@ from seatunnel_core.connectors.file.formats.encodings import no_characters
 from seatunnel_core.connectors.file.formats.exact_numbers import may_shorten
 from seatunnel_core.connectors.file.formats.row_batches import Texts
 from seatunnel_core.connectors.filesystems.filesystem import OpenFile
-from seatunnel_core.connectors.fitted import fitted
+from seatunnel_core.connectors.fitted import UnreadKeys, fitted
 from seatunnel_core.connectors.source import ReadContext
 from seatunnel_core.errors import RowError
 from seatunnel_core.rows.inference.fitting import DiscardedRowError, Fitting, exact_converter
@@ -59,14 +59,17 @@ class JsonLinesReader:
         convert = exact_converter if self.fitting is not None else self._converter
         native = NativeJson(self.columns, convert, complete=self.sampled)
         lines_before = 0
+        unread = UnreadKeys(self.columns, self.context)
         for piece in pieces(self.dialect, self.file, start, end):
             rows = native.rows(piece)
             ids = self._ids(piece, start) if self.identified else None
             if rows is not None and not (self.sampled and _may_change(rows, piece)):
+                if self.fitting is None:
+                    unread.see_parsed(rows, piece, self._places(lines_before, lines_before_start))
                 rows = rows if ids is None else _with_ids(rows, ids)
                 yield from (rows.slice(place, BATCH_ROWS) for place in range(0, rows.num_rows, BATCH_ROWS))
             else:
-                yield from self._careful(piece, 1 + lines_before, lines_before_start, ids)
+                yield from self._careful(piece, 1 + lines_before, lines_before_start, ids, unread)
             lines_before += line_ends(piece)
             start += len(piece)
         self.file.check()
@@ -81,11 +84,20 @@ class JsonLinesReader:
         path = self.file.version.path
         return [row_id(path, start + place, line) for place, line in zip(starts, lines, strict=True)]
 
+    def _places(self, lines_before: int, lines_before_start: Callable[[], int]) -> Callable[[int], str]:
+        """Return a function that names the place of a row of a piece, by its number from 0."""
+        return lambda row: f"{self.file.version.path}, line {lines_before_start() + lines_before + row + 1}"
+
     def _lines_to(self, start: int) -> int:
         return lines_before(self.file, start) if self.dialect.seekable else 0
 
     def _careful(
-        self, text: bytes, line: int, lines_before_start: Callable[[], int], ids: list[str] | None
+        self,
+        text: bytes,
+        line: int,
+        lines_before_start: Callable[[], int],
+        ids: list[str] | None,
+        unread: UnreadKeys,
     ) -> Iterator[pa.RecordBatch]:
         """Yield the rows of one piece, whose first line is ``line`` of the range; bad ones go to ``context.skip``."""
         convert = row_converter(self.columns, self._converter)
@@ -95,7 +107,7 @@ class JsonLinesReader:
             if not record.text.strip():
                 continue
             try:
-                row = self._row(record, convert, lines_before_start)
+                row = self._row(record, convert, lines_before_start, unread)
                 rows.append(row if ids is None else {ROW_ID: ids[record.line - line], **row})
             except RowError as error:
                 self.context.skip(error)
@@ -112,10 +124,12 @@ class JsonLinesReader:
         record: Record,
         convert: Callable[[Mapping[str, Any]], dict[str, Any]],
         lines_before_start: Callable[[], int],
+        unread: UnreadKeys,
     ) -> dict[str, Any]:
         try:
             found = object_of(record.text, self.dialect)
             if self.fitting is None:
+                unread.see(found, lambda: self._where(record, lines_before_start))
                 return convert(found)
             return fitted(self.fitting, found, lambda: self._where(record, lines_before_start), self.context)
         except RowError as error:
