@@ -59,7 +59,10 @@ class PollResult:
     """Whether tasks have to inspect the items first: ``enumerate`` then gets what ``inspect`` returns."""
 
     memory: Item = field(repr=False)
-    """What the next poll has to know. Part of every checkpoint, so its size must have a bound."""
+    """What the next poll has to know, as JSON values. Part of every checkpoint, so its size must have a bound.
+
+    Values may also be ``bytes``, which are stored once and only named in checkpoints. They are kept as long as the job,
+    so return the same ones each time, and seldom new ones."""
 
     again_ms: int | None
     """How long to wait before the next poll; ``None`` when nothing more will ever come."""
@@ -239,7 +242,7 @@ class Source(ABC):
         Args:
             planned: the splits of the enumeration.
             unread: of these, and of those found by polls since, the ones whose rows are not all published.
-            memory: the memory of the last poll by then; empty for a bounded source.
+            memory: the memory of the last poll by then, with names in place of ``bytes``; empty for a bounded source.
 
         Raises:
             SourceError: the system cannot be reached. The job goes on and logs the error.

@@ -23,6 +23,7 @@ from seatunnel_core.errors import UsageError
 from seatunnel_core.inspector.survey import JobSurvey, PipelineSurvey
 from seatunnel_core.quantity import pick
 from seatunnel_core.work.committable import Committable
+from seatunnel_core.work.parts import named_parts
 from seatunnel_core.work.split import Split
 from seatunnel_storage_api.errors import AttachmentNotFoundError, CheckpointCorruptedError, UnsupportedFormatError
 from seatunnel_storage_api.state import CheckpointInfo, PipelineState
@@ -114,8 +115,10 @@ def loaded(storage: CheckpointStorage, info: CheckpointInfo) -> PipelineState:
 
 
 def attachments_of(states: VertexStates) -> frozenset[str]:
-    """Return the digests of the enumerations that a state names."""
-    return frozenset(source.attachment for source in states.sources.values() if source.attachment is not None)
+    """Return the digests of the enumerations, and of the parts of sources' memories, that a state names."""
+    enumerations = (source.attachment for source in states.sources.values() if source.attachment is not None)
+    parts = (digest for source in states.sources.values() for digest in named_parts(source.memory))
+    return frozenset((*enumerations, *parts))
 
 
 # -- sources ----------------------------------------------------------------------------------------------------------

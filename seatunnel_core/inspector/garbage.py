@@ -176,7 +176,8 @@ class _Search:
             committables=frozenset(committable.id for committable in named),
             epochs=frozenset(committable.epoch for committable in named).union(_prepared_in(states)),
             attachments=frozenset().union(*(attachments_of(state) for state in states.values())),
-            frozen=latest is not None and all(source.attachment for source in latest.sources.values()),
+            frozen=latest is not None
+            and all(source.attachment and source.memory is None for source in latest.sources.values()),
         )
 
     def _ended(self, job: JobSurvey) -> Garbage:

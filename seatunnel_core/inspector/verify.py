@@ -10,6 +10,7 @@ from seatunnel_core.checkpoint.state import codec
 from seatunnel_core.checkpoint.state.enumeration import document_of, splits_of
 from seatunnel_core.inspector.content import attachments_of
 from seatunnel_core.inspector.survey import NOT_OURS, JobState, JobSurvey, PipelineSurvey, inventory_of
+from seatunnel_core.work.parts import is_part
 from seatunnel_storage_api.errors import (
     AttachmentNotFoundError,
     CheckpointCorruptedError,
@@ -157,7 +158,9 @@ class _Reading:
                 self._named[_key(holding.checkpoint)] = attachments_of(codec.decode(state.states))
         elif holding.digest is not None:
             with suppress(AttachmentNotFoundError):  # removed meanwhile, with its job
-                splits_of(document_of(self.storage.get_attachment(job_id, holding.digest)))
+                body = self.storage.get_attachment(job_id, holding.digest)
+                if not is_part(body):
+                    splits_of(document_of(body))
                 self._intact.add((job_id, holding.digest))
         else:
             inventory_of(self.storage).verify(holding)
@@ -167,8 +170,8 @@ class _Reading:
             if (info.job_id, digest) not in self._intact:
                 self._broken.add(_key(info))
                 self.missing.append(
-                    f"job {info.job_id}, pipeline {info.pipeline_id}: checkpoint {info.ref} names the enumeration "
-                    f"{digest[:12]}…, which is missing or damaged: it cannot be restored"
+                    f"job {info.job_id}, pipeline {info.pipeline_id}: checkpoint {info.ref} names the enumeration or "
+                    f"remembered part {digest[:12]}…, which is missing or damaged: it cannot be restored"
                 )
 
     def verdict(self, job: JobSurvey, pipeline: PipelineSurvey) -> Verdict:

@@ -5,13 +5,14 @@ Each method blocks; it is called from a thread of a pool, returns plain values a
 
 from collections.abc import Sequence
 
-from attrs import evolve, field, frozen
+from attrs import Factory, evolve, field, frozen
 
 from seatunnel_core.connectors.source import Enumeration, FrameSource, Item, Planning, PollResult, Source
 from seatunnel_core.planning.plan import PlannedPipeline, PlannedSource
 from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.runtime.acknowledging import Acknowledgements
 from seatunnel_core.runtime.enumeration import freeze, thaw
+from seatunnel_core.runtime.kept_parts import KeptParts
 from seatunnel_core.spark.failure import retried
 from seatunnel_core.spark.plane import SparkPlane
 from seatunnel_core.work.split import Split
@@ -30,6 +31,10 @@ class SourceIO:
     plane: SparkPlane = field(repr=False)
     upstream: Acknowledgements = field(repr=False)
     """Receives what is enumerated."""
+
+    _parts: KeptParts = field(
+        init=False, repr=False, default=Factory(lambda self: KeptParts(self.storage, self.job_id), takes_self=True)
+    )
 
     def __len__(self) -> int:
         return len(self.planned.sources)
@@ -81,9 +86,10 @@ class SourceIO:
             source.source.close()
 
     def poll(self, source_name: str, memory: Item) -> PollResult:
-        """Return what an unbounded source has more than it remembers."""
+        """Return what an unbounded source has more than it remembers, once the parts of its memory are durable."""
         source = self._source(source_name)
-        return source.source.poll(memory, _planning(source))
+        polled = source.source.poll(self._parts.whole(source_name, memory), _planning(source))
+        return evolve(polled, memory=self._parts.stored(source_name, polled.memory))
 
     def splits_of(self, source_name: str, news: PollResult, next_index: int) -> tuple[Split, ...]:
         """Return the splits of what a poll found, numbered from ``next_index``.

@@ -7,6 +7,9 @@ the same checkpoint twice is recognised. Nothing in it can execute. It can be re
 
     {"format": 1, "vertices": {"source NAME": {"version": 1, "state": {...}}, "task NAME": …, "sink NAME": …}}
 
+The state of a source that names parts of its memory has version 2: a program that does not know parts reads nothing of
+it, so it can neither leave them behind in a copy nor remove them as garbage.
+
 A restore point that takes back what was published after its base also names that base:
 ``"retracting": {"epoch": 1, "checkpoint_id": 7}``.
 """
@@ -31,12 +34,15 @@ from seatunnel_core.checkpoint.state.vertex_state import (
 )
 from seatunnel_core.errors import StoredValueError
 from seatunnel_core.work.committable import committable_json, read_committable, read_table_rows, table_rows_json
+from seatunnel_core.work.parts import named_parts
 from seatunnel_core.work.split import read_split, split_json
 from seatunnel_core.work.unit import WorkUnit
 from seatunnel_storage_api.state import CheckpointRef, PipelineState
 
 FORMAT = 1
 VERTEX_VERSION = 1
+WITH_PARTS = 2
+"""The version of the state of a source that names parts."""
 
 Json = Mapping[str, Any]
 
@@ -48,7 +54,10 @@ def encode(states: VertexStates) -> bytes:
         StateFormatError: A split or a committable carries something that is not JSON.
     """
     vertices = {
-        **{str(VertexId.source(name)): _versioned(_source_json(state)) for name, state in states.sources.items()},
+        **{
+            str(VertexId.source(name)): _versioned(_source_json(state), _source_version(state))
+            for name, state in states.sources.items()
+        },
         **{str(VertexId.task(name)): _versioned(_task_json(state)) for name, state in states.tasks.items()},
         **{str(VertexId.sink(name)): _versioned(_sink_json(state)) for name, state in states.sinks.items()},
     }
@@ -77,7 +86,8 @@ def decode(encoded: bytes) -> VertexStates:
         retracting = _read_ref(stored.member(document, "retracting")) if "retracting" in document else None
         for text, versioned in stored.below(document, "vertices").items():
             vertex = _vertex(text)
-            _require_version(versioned, "version", VERTEX_VERSION, f"the state of {ascii(text)[:60]}")
+            newest = WITH_PARTS if vertex.kind is VertexKind.SOURCE else VERTEX_VERSION
+            _require_version(versioned, "version", newest, f"the state of {ascii(text)[:60]}", oldest=VERTEX_VERSION)
             states[vertex] = _READERS[vertex.kind](stored.member(versioned, "state"))
     except StoredValueError as error:
         raise StateFormatError(f"the stored state is not one that this version wrote ({error})") from error
@@ -109,14 +119,18 @@ def _vertex(text: str) -> VertexId:
         raise StateFormatError(f"the stored state has a vertex of an unknown kind: {ascii(text)[:60]}") from None
 
 
-def _require_version(block: Json, key: str, newest: int, what: str) -> None:
+def _require_version(block: Json, key: str, newest: int, what: str, oldest: int | None = None) -> None:
     found = stored.number(block, key)
-    if found != newest:
+    if not (newest if oldest is None else oldest) <= found <= newest:
         raise StateFormatError(f"{what} has version {found}; this version of the engine reads {newest}: upgrade it")
 
 
-def _versioned(state: Json) -> Json:
-    return {"version": VERTEX_VERSION, "state": state}
+def _versioned(state: Json, version: int = VERTEX_VERSION) -> Json:
+    return {"version": version, "state": state}
+
+
+def _source_version(state: SourceState) -> int:
+    return VERTEX_VERSION if next(named_parts(state.memory), None) is None else WITH_PARTS
 
 
 def _source_json(state: SourceState) -> Json:
@@ -192,6 +206,8 @@ def _read_source(state: Json) -> SourceState:
     if [split.index for split in waiting] != list(range(first, first + len(waiting))):
         raise StateFormatError(f"the splits that wait to be emitted are not numbered from {first} without gaps")
     memory = stored.below(state, "memory")
+    for _ in named_parts(memory):  # raises for a name that is none
+        pass
     return SourceState(attachment=attachment, cursor=cursor, total=total, waiting=waiting, memory=memory)
 
 

@@ -5,8 +5,6 @@ once it was listed twice, the scan interval apart, with the same size and time, 
 has disappeared is forgotten after two further listings, so the memory is about as long as the folder.
 """
 
-import binascii
-from base64 import b64encode
 from collections.abc import Iterable, Mapping
 from hashlib import blake2b
 from typing import Any
@@ -14,8 +12,9 @@ from typing import Any
 from attrs import evolve, field, frozen
 
 from seatunnel_core import stored
+from seatunnel_core.connectors.file import marks
+from seatunnel_core.connectors.file.marks import NAME_BYTES, STATE_BYTES, Marks, Runs
 from seatunnel_core.connectors.filesystems.filesystem import FileVersion
-from seatunnel_core.errors import StoredValueError
 
 MOST_FILES = 5_000
 """How many files one poll takes up: until their splits are emitted, they are part of every checkpoint."""
@@ -23,20 +22,13 @@ MOST_FILES = 5_000
 IN_PROGRESS = (".tmp", ".part", ".inprogress", "._COPYING_", "~")
 """Endings of the names that files have while they are being written."""
 
-_NAME_BYTES = 12
-"""96 bits: among a million files, two have the same name once in a hundred thousand million million tries."""
-
-_STATE_BYTES = 4
 _NAMED = 5
 """How many files a warning names."""
-
-Marks = Mapping[bytes, bytes]
-"""Hashes of paths, each with a hash of size and time."""
 
 
 @frozen(kw_only=True)
 class Memory:
-    """What is remembered of a folder: 22 characters a file."""
+    """What is remembered of a folder: 16 bytes a file."""
 
     seen: Marks = field(factory=dict)
     """Taken up, and in the last listing."""
@@ -53,6 +45,9 @@ class Memory:
     listed_ms: int | None = None
     """When the last listing that counts took place, in milliseconds since 1970; ``None`` before the first."""
 
+    runs: Mapping[str, Runs] = field(factory=dict, eq=False, repr=False)
+    """By set: what was stored of it already."""
+
     @classmethod
     def of(cls, body: Mapping[str, Any]) -> "Memory":
         """Return the memory that a checkpoint holds.
@@ -62,14 +57,17 @@ class Memory:
         """
         if not body:
             return cls()
+        sets = {name: marks.read(body, name) for name in _SETS}
         return cls(
-            **{name: _unpacked(stored.text(body, name)) for name in _SETS},
+            **{name: found for name, (found, _) in sets.items()},
             listed_ms=stored.number(body, "listed_ms"),
+            runs={name: runs for name, (_, runs) in sets.items()},
         )
 
     def body(self) -> dict[str, Any]:
-        """Return the memory as JSON values, for a checkpoint."""
-        return {**{name: _packed(getattr(self, name)) for name in _SETS}, "listed_ms": self.listed_ms}
+        """Return the memory for a checkpoint: JSON values, and bytes for what is stored once."""
+        sets = {name: marks.written(getattr(self, name), self.runs.get(name, ())) for name in _SETS}
+        return {**sets, "listed_ms": self.listed_ms}
 
 
 _SETS = ("seen", "missing", "ready", "fresh")
@@ -147,7 +145,8 @@ def _advanced(memory: Memory, listed: Listed) -> Memory:
     known = {**memory.missing, **memory.seen}
     unread = [name for name, (_, version) in listed.items() if name not in known and version.size]
     ready = [name for name in unread if memory.fresh.get(name, memory.ready.get(name)) == listed[name][0]]
-    return Memory(
+    return evolve(
+        memory,
         seen={name: state for name, state in known.items() if name in listed},
         missing={name: state for name, state in memory.seen.items() if name not in listed},
         ready=_states(listed, ready),
@@ -159,30 +158,13 @@ def _states(listed: Listed, names: Iterable[bytes]) -> dict[bytes, bytes]:
     return {name: listed[name][0] for name in names}
 
 
-def _is_other(marks: Marks, name: bytes, listed: Listed) -> bool:
-    return marks.get(name, listed[name][0]) != listed[name][0]
+def _is_other(known: Marks, name: bytes, listed: Listed) -> bool:
+    return known.get(name, listed[name][0]) != listed[name][0]
 
 
 def _name(path: str) -> bytes:
-    return blake2b(path.encode(errors="surrogateescape"), digest_size=_NAME_BYTES).digest()
+    return blake2b(path.encode(errors="surrogateescape"), digest_size=NAME_BYTES).digest()
 
 
 def _state(version: FileVersion) -> bytes:
-    return blake2b(f"{version.size} {version.mtime_ns}".encode(), digest_size=_STATE_BYTES).digest()
-
-
-def _packed(marks: Marks) -> str:
-    """Encode marks as base64, sorted by name, so that equal memories have equal bytes."""
-    return b64encode(b"".join(name + marks[name] for name in sorted(marks))).decode()
-
-
-def _unpacked(text: str) -> Marks:
-    size = _NAME_BYTES + _STATE_BYTES
-    try:
-        packed = binascii.a2b_base64(text.encode("ascii"), strict_mode=True)
-    except (ValueError, UnicodeEncodeError) as error:
-        raise StoredValueError(f"what is remembered of files is not base64: {error}") from error
-    if len(packed) % size:
-        raise StoredValueError(f"what is remembered of files has {len(packed)} bytes, which is no multiple of {size}")
-    records = (packed[start : start + size] for start in range(0, len(packed), size))
-    return {record[:_NAME_BYTES]: record[_NAME_BYTES:] for record in records}
+    return blake2b(f"{version.size} {version.mtime_ns}".encode(), digest_size=STATE_BYTES).digest()

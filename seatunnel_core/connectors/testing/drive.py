@@ -9,10 +9,11 @@ import pyarrow as pa
 
 from seatunnel_core.config.option import Option, Options
 from seatunnel_core.connectors.sink import Sink, SinkContext, SinkWriter, WriterContext
-from seatunnel_core.connectors.source import Enumeration, Planning, ReadContext, Source
+from seatunnel_core.connectors.source import Enumeration, Item, Planning, ReadContext, Source
 from seatunnel_core.connectors.within_extent import writer_of
 from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.work.committable import Committable
+from seatunnel_core.work.parts import with_parts, without_parts
 from seatunnel_core.work.split import Split
 
 T = TypeVar("T")
@@ -53,6 +54,19 @@ def through_json(value: T) -> T:
     """Return a body as it comes back from storage; fail if JSON changes it."""
     kept: T = json.loads(json.dumps(value))
     assert kept == value, f"JSON does not keep {value!r}: use texts, numbers, truth values, lists and dicts"
+    return kept
+
+
+def through_checkpoint(memory: Item) -> Item:
+    """Return a memory as the next poll gets it after a restart: the engine stores ``bytes`` apart from the JSON."""
+    parts: list[bytes] = []
+
+    def store(part: bytes) -> str:
+        parts.append(part)
+        return f"{len(parts) - 1:064x}"
+
+    kept: Item = with_parts(through_json(without_parts(memory, store)), lambda name: parts[int(name, 16)])
+    assert kept == memory, f"a checkpoint does not keep {memory!r}"
     return kept
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from attrs import evolve
 
 from seatunnel_core.connectors.source import Enumeration, Item, Planning, PollResult, Source
-from seatunnel_core.connectors.testing.drive import options_of, plan, read, shipped, through_json
+from seatunnel_core.connectors.testing.drive import options_of, plan, read, shipped, through_checkpoint, through_json
 from seatunnel_core.work.split import Split
 
 MOST_LOOKS = 100
@@ -46,7 +46,7 @@ class EndlessSourceConformance(ABC):
         """Poll until no more will come, or ``IDLE_LOOKS`` polls in a row found nothing; return all results."""
         found: list[PollResult] = []
         while len(found) < MOST_LOOKS and (len(found) < IDLE_LOOKS or any(each.items for each in found[-IDLE_LOOKS:])):
-            polled = source.poll(through_json(dict(memory)), self.planning)
+            polled = source.poll(through_checkpoint(memory), self.planning)
             found.append(evolve(polled, items=tuple(through_json(dict(item)) for item in polled.items)))
             if polled.again_ms is None:
                 break

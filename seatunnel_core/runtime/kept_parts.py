@@ -1,0 +1,59 @@
+"""The parts of what unbounded sources remember, as attachments in the checkpoint storage."""
+
+from seatunnel_core.connectors.source import Item
+from seatunnel_core.work.parts import attachment_of, part_of, with_parts, without_parts
+from seatunnel_storage_api.storage import CheckpointStorage
+
+
+class KeptParts:
+    """Store each part once, and read it once.
+
+    The parts of a source's last memory are held. One source is polled by one thread at a time; several may be polled at
+    once.
+    """
+
+    def __init__(self, storage: CheckpointStorage, job_id: str) -> None:
+        self._storage = storage
+        self._job_id = job_id
+        self._held: dict[str, dict[bytes, str]] = {}
+        """By source: the digests of parts that are durable."""
+
+    def whole(self, source: str, memory: Item) -> Item:
+        """Return a memory from a checkpoint with its parts.
+
+        Raises:
+            CheckpointStorageError: A part is missing or damaged, or the storage does not answer.
+            StoredValueError: An attachment is no part.
+        """
+        by_digest = {digest: part for part, digest in self._held.get(source, {}).items()}
+        named: dict[bytes, str] = {}
+
+        def get(digest: str) -> bytes:
+            part = by_digest.get(digest)
+            if part is None:
+                part = part_of(self._storage.get_attachment(self._job_id, digest))
+            named[part] = digest
+            return part
+
+        found: Item = with_parts(memory, get)
+        self._held[source] = named
+        return found
+
+    def stored(self, source: str, memory: Item) -> Item:
+        """Return a memory for a checkpoint: each new part is durable, and named.
+
+        Raises:
+            CheckpointStorageError: The storage refuses a part, or does not answer.
+        """
+        held = self._held.get(source, {})
+        named: dict[bytes, str] = {}
+
+        def store(part: bytes) -> str:
+            if part not in named:
+                digest = held.get(part)
+                named[part] = digest or self._storage.store_attachment(self._job_id, attachment_of(part))
+            return named[part]
+
+        kept: Item = without_parts(memory, store)
+        self._held[source] = named
+        return kept

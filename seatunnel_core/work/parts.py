@@ -1,0 +1,87 @@
+"""Large parts of what an unbounded source remembers: bytes in its memory, which are stored once, as attachments.
+
+In a checkpoint, the name of the attachment stands in their place: ``{"$attachment": "<SHA-256>"}``. An attachment lives
+as long as its job, so every checkpoint and savepoint that names it can be restored.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from seatunnel_core.errors import StoredValueError
+
+_KEY = "$attachment"
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+_BEGINNING = b"\0part\0"
+"""With which the attachment of a part begins. An enumeration, which is JSON, never does."""
+
+
+def is_part(attachment: bytes) -> bool:
+    """Return whether the body of an attachment is a part of a memory."""
+    return attachment.startswith(_BEGINNING)
+
+
+def part_of(attachment: bytes) -> bytes:
+    """Return the part that an attachment holds.
+
+    Raises:
+        StoredValueError: It holds something else.
+    """
+    if not is_part(attachment):
+        raise StoredValueError("the attachment is not a part of what a source remembers")
+    return attachment[len(_BEGINNING) :]
+
+
+def attachment_of(part: bytes) -> bytes:
+    """Return the body of the attachment of a part."""
+    return _BEGINNING + part
+
+
+def named_parts(memory: Any) -> Iterator[str]:
+    """Yield the digests of all parts that a stored memory names.
+
+    Raises:
+        StoredValueError: A name is not a SHA-256.
+    """
+    left = [memory]
+    while left:
+        value = left.pop()
+        if isinstance(value, Mapping):
+            if value.keys() == {_KEY}:
+                yield _digest(value[_KEY])
+            else:
+                left.extend(value.values())
+        elif isinstance(value, list | tuple):
+            left.extend(value)
+
+
+def without_parts(memory: Any, store: Callable[[bytes], str]) -> Any:
+    """Return a memory with names in place of its parts; ``store`` takes a part and returns its digest."""
+    if isinstance(memory, bytes):
+        return {_KEY: store(memory)}
+    return _mapped(memory, lambda value: without_parts(value, store))
+
+
+def with_parts(memory: Any, get: Callable[[str], bytes]) -> Any:
+    """Return a stored memory with its parts in place of their names; ``get`` returns the part of a digest.
+
+    Raises:
+        StoredValueError: A name is not a SHA-256.
+    """
+    if isinstance(memory, Mapping) and memory.keys() == {_KEY}:
+        return get(_digest(memory[_KEY]))
+    return _mapped(memory, lambda value: with_parts(value, get))
+
+
+def _mapped(value: Any, change: Callable[[Any], Any]) -> Any:
+    if isinstance(value, Mapping):
+        return {key: change(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [change(each) for each in value]
+    return value
+
+
+def _digest(value: Any) -> str:
+    if not isinstance(value, str) or not _DIGEST.fullmatch(value):
+        raise StoredValueError(f"the name of a part must be 64 lowercase hex digits, not {ascii(value)[:60]}")
+    return value
