@@ -23,6 +23,9 @@ CLUSTER, BOOT, AUTHORIZATION = "x-seatunnel-cluster", "x-seatunnel-boot", "x-sea
 DIGEST, ANSWER = "x-seatunnel-digest", "x-seatunnel-answer"
 
 SECRET_FILE = "cluster.secret"
+OLD_SECRET_FILE = "cluster.secret.old"
+"""The secret before this one, with which a cluster's state may still be encrypted. No request is signed with it."""
+
 LEAST_SECRET = 32
 """Characters of a secret."""
 

@@ -10,6 +10,7 @@ import logging
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any, TypeVar
 
 from seatunnel_core import stored
@@ -28,6 +29,8 @@ from seatunnel_core.server.errors import (
 )
 from seatunnel_core.server.state.cluster_state import ClusterState
 from seatunnel_core.server.state.newest_seen import NewestSeenStore
+from seatunnel_core.server.state.readers import Readers
+from seatunnel_core.server.state.sealing import Seal
 from seatunnel_core.server.state.store import ClusterStore, Sighting, Tenure
 from seatunnel_storage_api.errors import CheckpointStorageError
 
@@ -41,6 +44,9 @@ KNOCK_S = 0.25
 JOIN_S = 1.0
 MEMBER_S = 5.0
 """A standby that has not been heard of for so long is no member any more."""
+
+REWRITTEN_AT_ONCE = 50
+"""Records that are encrypted again in one change of the state."""
 
 Value = TypeVar("Value")
 
@@ -71,6 +77,9 @@ class Leadership:
         """From the leader, while this node is a standby."""
 
         self._config = config
+        old = () if config.old_secret is None else (config.old_secret,)
+        self._seal = None if config.secret is None else Seal(config.secret, old)
+        self._readers = Readers()
         self._store = store
         self._peers = peers
         self._on_lead = on_lead
@@ -93,7 +102,7 @@ class Leadership:
     async def run(self) -> None:
         """Take part until cancelled."""
         self._broken = asyncio.get_running_loop().create_future()
-        loops = [asyncio.create_task(each) for each in (self._elect(), self._knock(), self._join())]
+        loops = [asyncio.create_task(each) for each in (self._elect(), self._knock(), self._join(), self._protect())]
         try:
             await asyncio.gather(*loops, self._broken)  # one that ends is a bug, and ends the agent
         finally:
@@ -151,8 +160,9 @@ class Leadership:
         now = time.monotonic()
         return tuple(sorted({self.address, *(each for each, at in self._members.items() if now - at < MEMBER_S)}))
 
-    def joined(self, address: str, *, works: bool) -> None:
-        """Take in that another master lives, and whether rows move there, too."""
+    def joined(self, address: str, *, works: bool, unseals: bool = False) -> None:
+        """Take in that another master lives, whether rows move there, and whether it can read encrypted records."""
+        self._readers.note(address, able=unseals)
         self._members[address] = time.monotonic()
         (self._working.add if works else self._working.discard)(address)
 
@@ -225,7 +235,7 @@ class Leadership:
         began = time.monotonic()
         try:
             tenure, behind = await self._in(self._changing, self._claim_and_look)
-            state = await self._in(self._changing, lambda: ClusterState(tenure, expire_s=self._config.history_s))
+            state = await self._in(self._changing, self._opened, tenure, behind)
         except DeposedError:
             logger.info("another node was faster with its claim")
             self.election.claim_failed(time.monotonic())
@@ -237,9 +247,9 @@ class Leadership:
         before, now = self.election.seen, time.monotonic()
         self._tenure, self.state = tenure, state
         self._members = {} if before is None else dict.fromkeys(before.members, now)
+        self._readers.forget()
         self.election.claimed(began, time.monotonic(), tenure.term, behind)
-        for key in state.unreadable:
-            logger.error("the entry %s of the cluster's state cannot be read, and is left alone", key)
+        state.log_problems()
         logger.info(
             "this node (%s) leads in term %d, with %d jobs; the state lies in %s",
             self.address,
@@ -256,6 +266,38 @@ class Leadership:
         except BaseException:
             tenure.release()
             raise
+
+    def _opened(self, tenure: Tenure, behind: Seen) -> ClusterState:
+        """Return the state that was claimed. If no other master is known, its records are encrypted at once."""
+        try:
+            state = ClusterState(tenure, expire_s=self._config.history_s, seal=self._seal)
+            if set(behind.members) <= {self.address}:
+                state.protect(seals=True)
+        except BaseException:
+            tenure.release()
+            raise
+        return state
+
+    async def _protect(self) -> None:
+        """Encrypt the records while all masters can read that, and go back to plain ones for one that cannot."""
+        while True:
+            state = self.state
+            if self._seal is not None and state is not None and self.leads():
+                with contextlib.suppress(ClusterError):  # said where the tenure was lost
+                    await self._protect_once(state)
+            await asyncio.sleep(JOIN_S)
+
+    async def _protect_once(self, state: ClusterState) -> None:
+        others = set(self.members()) - {self.address}
+        seals = self._readers.wants_seals(others, now=state.seals)
+        if seals != state.seals:
+            await self.change(partial(state.protect, seals=seals))
+        rewritten = 0
+        while self.state is state and (some := await self.change(state.rewrite, REWRITTEN_AT_ONCE)):
+            rewritten += some
+        if rewritten:
+            how = "with the current secret" if state.seals else "without encryption"
+            logger.info("%d records of the cluster's state were written again %s", rewritten, how)
 
     async def _beat(self, command: SendBeat) -> None:
         tenure = self._tenure
@@ -321,7 +363,7 @@ class Leadership:
         while True:
             leader = self.leader()
             if self.election.role is Role.STANDBY and leader not in ("", self.address):
-                request = {"address": self.address, "works": self._config.role.works}
+                request = {"address": self.address, "works": self._config.role.works, "unseals": True}
                 sent = wall_clock()
                 try:
                     answer = await self._peers.ask(leader, Line.JOIN, "/internal/v1/join", request)

@@ -22,7 +22,7 @@ from seatunnel_core.config.hazelcast import ClusterConfig, addresses, load_hazel
 from seatunnel_core.config.kylin_properties import kylin_folder, read_kylin
 from seatunnel_core.config.option import Option, Options
 from seatunnel_core.config.problem import Problems
-from seatunnel_core.control.signing import SECRET_FILE, Secret, read_secret
+from seatunnel_core.control.signing import OLD_SECRET_FILE, SECRET_FILE, Secret, read_secret
 from seatunnel_core.errors import UsageError
 from seatunnel_core.server.discovery.own_address import is_loopback, is_own, own_host
 from seatunnel_core.server.election import Timing
@@ -67,6 +67,9 @@ class NodeConfig:
     """Whether no other node of this cluster may lead: it then refuses to start beside one."""
 
     secret: Secret | None = field(repr=False)
+    old_secret: Secret | None = field(default=None, repr=False)
+    """The secret before this one, with which records of the state may still be encrypted."""
+
     http: HttpConfig = field(factory=HttpConfig)
     """REST v2 beside the member port."""
 
@@ -131,22 +134,22 @@ def node_config(
     """
     files = _read_files(role, engine_file, environment, folder or Path())
     found, options, stated = files.cluster, files.engine.options, files.stated
-    members = addresses(found.members, found.port, auto_increment=found.auto_increment)
     return NodeConfig(
         role=files.role,
         cluster=cluster or found.name,
         engine=files.engine,
         engine_file=files.engine_file,
         hazelcast_file=files.hazelcast_file,
-        host=_host(files, members),
+        host=_host(files, files.members),
         port=port or found.port,
         port_count=found.port_count if port is None and found.auto_increment else 1,
         public_port=None if found.public_address is None else found.public_address.port,
-        members=members,
+        members=files.members,
         zookeeper=stated[cluster_options.ZOOKEEPER],
         metadata_url=stated[cluster_options.METADATA],
         alone=not stated[cluster_options.LEADER_RACE],
         secret=files.secret,
+        old_secret=files.old_secret,
         http=http_config(options, has_secret=files.secret is not None, port=http_port),
         serves_v1=found.rest_api,
         serves_metrics=bool(options[METRIC_ENABLED]),
@@ -184,6 +187,13 @@ class _Files:
     stated: _Stated
     secret_file: Path
     secret: Secret | None = field(repr=False)
+    old_secret: Secret | None = field(repr=False)
+
+    @property
+    def members(self) -> tuple[str, ...]:
+        """Where other members may be."""
+        found = self.cluster
+        return addresses(found.members, found.port, auto_increment=found.auto_increment)
 
 
 def _read_files(
@@ -211,7 +221,8 @@ def _read_files(
         cluster=cluster,
         stated=stated,
         secret_file=config / SECRET_FILE,
-        secret=read_secret(config / SECRET_FILE),
+        secret=(secret := read_secret(config / SECRET_FILE)),
+        old_secret=None if secret is None else read_secret(config / OLD_SECRET_FILE),
     )
 
 

@@ -36,12 +36,19 @@ class UserRequests:
         answer was lost. A job that ended before any attempt claimed it may be restored too, and starts from nothing.
 
         Raises:
-            RequestError: another job is active under its id, or the job has ended and is not to be restored; or this
-                node does not lead.
+            RequestError: another job is active under its id, or a record under its id cannot be read, or the job has
+                ended and is not to be restored; or this node does not lead.
         """
         state = self._leadership.require_state()
 
         def put() -> JobRecord:
+            if problem := state.problem(record.job_id):
+                raise RequestError(
+                    f"the record of the job {record.job_id} in the cluster's state cannot be read: {problem}. Nothing "
+                    "was submitted, so that it is not overwritten; another job id is free",
+                    status=409,
+                    reason="job_id_in_use",
+                )
             present = state.job(record.job_id)
             if present is not None:
                 _require_same(record, present)

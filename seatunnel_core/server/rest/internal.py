@@ -29,7 +29,8 @@ async def _members(agent: Agent, request: Request, _body: bytes) -> Any:
 async def _join(agent: Agent, _request: Request, body: bytes) -> Any:
     agent.require_state()
     block = stored.parse(body)
-    agent.leadership.joined(stored.text(block, "address"), works=stored.flag(block, "works"))
+    unseals = stored.has(block, "unseals") and stored.flag(block, "unseals")  # earlier versions do not say it
+    agent.leadership.joined(stored.text(block, "address"), works=stored.flag(block, "works"), unseals=unseals)
     return {"term": agent.leadership.term(), "clock": wall_clock()}
 
 

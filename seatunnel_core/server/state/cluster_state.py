@@ -1,16 +1,25 @@
 """The cluster's state in the hands of its leader: jobs by id, the history behind them, and its bounds."""
 
+import logging
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 
 from seatunnel_core.errors import StoredValueError
 from seatunnel_core.server.state.records import HISTORY_PREFIX, JOB_PREFIX, EndedJob, JobRecord, JobState
+from seatunnel_core.server.state.sealing import PLAIN, Seal, opened
 from seatunnel_core.server.state.store import Tenure
+
+logger = logging.getLogger("seatunnel.cluster")
 
 MOST_HISTORY = 10_000
 """So many ended jobs are kept at most; the oldest are forgotten first."""
+
+SEALED = "sealed"
+"""The key of an entry that is there while records are encrypted; earlier versions ignore it."""
+
+_KEYS_SHOWN = 5
 
 
 @frozen(kw_only=True)
@@ -19,8 +28,16 @@ class Snapshot:
 
     jobs: Mapping[str, JobRecord]
     history: Mapping[str, EndedJob]
-    unreadable: tuple[str, ...] = ()
-    """Keys whose values no reader understands; they are kept as they are."""
+    problems: Mapping[str, str] = field(factory=dict)
+    """By key of a value that cannot be read: why not. They are kept as they are."""
+
+    key_ids: Mapping[str, str] = field(factory=dict)
+    """By key of a value that was read: the id of the key with which it is stored."""
+
+    @property
+    def unreadable(self) -> tuple[str, ...]:
+        """The keys of the values that cannot be read."""
+        return tuple(self.problems)
 
 
 @frozen
@@ -47,22 +64,27 @@ class History:
         return () if found is None else self._by_state.get(found, ())
 
 
-def decode(entries: Mapping[str, bytes]) -> Snapshot:
+def decode(entries: Mapping[str, bytes], seal: Seal | None = None) -> Snapshot:
     """Return the jobs and the history of raw entries. One value that cannot be read hides no other one."""
     jobs: dict[str, JobRecord] = {}
     history: dict[str, EndedJob] = {}
-    unreadable: list[str] = []
+    problems: dict[str, str] = {}
+    key_ids: dict[str, str] = {}
     for key, body in entries.items():
+        if not key.startswith((JOB_PREFIX, HISTORY_PREFIX)):
+            continue
         try:
+            body, key_ids[key] = opened(seal, key, body)
             if key.startswith(JOB_PREFIX):
                 record = JobRecord.from_bytes(body)
                 jobs[record.job_id] = record
-            elif key.startswith(HISTORY_PREFIX):
+            else:
                 ended = EndedJob.from_bytes(body)
                 history[ended.job_id] = ended
-        except (StoredValueError, ValueError):
-            unreadable.append(key)
-    return Snapshot(jobs=jobs, history=history, unreadable=tuple(unreadable))
+        except (StoredValueError, ValueError) as error:
+            key_ids.pop(key, None)
+            problems[key] = str(error)
+    return Snapshot(jobs=jobs, history=history, problems=problems, key_ids=key_ids)
 
 
 class ClusterState:
@@ -74,9 +96,12 @@ class ClusterState:
         tenure: the claim by which this node leads.
         expire_s: for so long an ended job stays in the history.
         most_history: so many ended jobs are kept at most.
+        seal: encrypts and decrypts records; ``None`` for a cluster without a secret.
     """
 
-    def __init__(self, tenure: Tenure, *, expire_s: float, most_history: int = MOST_HISTORY) -> None:
+    def __init__(
+        self, tenure: Tenure, *, expire_s: float, most_history: int = MOST_HISTORY, seal: Seal | None = None
+    ) -> None:
         self._tenure = tenure
         self._expire_s = expire_s
         self._most_history = most_history
@@ -86,13 +111,18 @@ class ClusterState:
         self._showing = threading.Lock()
         """Held while what is shown becomes another: never for long, so that an event loop may wait for it."""
 
-        found = decode(tenure.entries)
+        found = decode(tenure.entries, seal)
+        self._seal = seal
+        self._seals = seal is not None and SEALED in tenure.entries
+        self._key_ids = dict(found.key_ids)
+        """By key of a record: the id of the key with which it is stored."""
+
         self._jobs = dict(found.jobs)
         self._history = dict(found.history)
         self._ordered: History | None = None
         """The history as it is shown; ``None`` when it has changed since that was asked for."""
 
-        self.unreadable = found.unreadable
+        self._problems = found.problems
 
     @property
     def term(self) -> int:
@@ -102,7 +132,70 @@ class ClusterState:
     def snapshot(self) -> Snapshot:
         """Return a copy of what is recorded now; a change that is under way holds it up in no way."""
         with self._showing:
-            return Snapshot(jobs=dict(self._jobs), history=dict(self._history), unreadable=self.unreadable)
+            return Snapshot(jobs=dict(self._jobs), history=dict(self._history), problems=self._problems)
+
+    @property
+    def seals(self) -> bool:
+        """Whether records are encrypted when they are written."""
+        return self._seals
+
+    def problem(self, job_id: str) -> str:
+        """Return why a record of a job cannot be read; empty if there is no such record."""
+        return self._problems.get(JOB_PREFIX + job_id) or self._problems.get(HISTORY_PREFIX + job_id, "")
+
+    def log_problems(self) -> None:
+        """Log once for each reason which entries cannot be read."""
+        by_reason: dict[str, list[str]] = {}
+        for key, reason in self._problems.items():
+            by_reason.setdefault(reason, []).append(key)
+        for reason, keys in by_reason.items():
+            shown = ", ".join(keys[:_KEYS_SHOWN]) + (", …" if len(keys) > _KEYS_SHOWN else "")
+            logger.error(
+                "%d entries of the cluster's state cannot be read, and are left alone (%s): %s",
+                len(keys),
+                shown,
+                reason,
+            )
+
+    def protect(self, *, seals: bool) -> None:
+        """Encrypt each record that is written from now on, or do not; later leaders go on with it.
+
+        Raises:
+            DeposedError, StateUnavailableError: it is not acknowledged.
+        """
+        with self._changing:
+            if self._seal is not None and seals != self._seals:
+                self._tenure.commit({SEALED: self._seal.key_id.encode() if seals else None})
+                self._seals = seals
+
+    def rewrite(self, most: int) -> int:
+        """Write some records again that are stored otherwise than they would be now, and return how many.
+
+        Raises:
+            DeposedError, StateUnavailableError: it is not acknowledged.
+        """
+        with self._changing:
+            wanted = self._key_id()
+            records: list[JobRecord | EndedJob] = [*self._jobs.values(), *self._history.values()]
+            stale = [each for each in records if self._key_ids.get(each.key, PLAIN) != wanted][:most]
+            if stale:
+                self._commit({each.key: each.to_bytes() for each in stale})
+            return len(stale)
+
+    def _key_id(self) -> str:
+        return self._seal.key_id if self._seal is not None and self._seals else PLAIN
+
+    def _commit(self, changes: Mapping[str, bytes | None]) -> None:
+        """Make changes of records durable, encrypted where records are."""
+        seal, key_id = self._seal if self._seals else None, self._key_id()
+        self._tenure.commit(
+            {key: body if body is None or seal is None else seal.close(key, body) for key, body in changes.items()}
+        )
+        for key, body in changes.items():
+            if body is None:
+                self._key_ids.pop(key, None)
+            else:
+                self._key_ids[key] = key_id
 
     def history(self) -> History:
         """Return the ended jobs. Many readers share one value: it is made anew only when a job has ended meanwhile."""
@@ -136,7 +229,7 @@ class ClusterState:
             before = self._history.get(record.job_id)
             if before is not None:
                 changes[before.key] = None
-            self._tenure.commit(changes)
+            self._commit(changes)
             with self._showing:
                 self._jobs[record.job_id] = record
                 if self._history.pop(record.job_id, None) is not None:
@@ -156,7 +249,7 @@ class ClusterState:
                 for record in records
                 if record.job_id in self._jobs
             ]
-            self._tenure.commit({record.key: record.to_bytes() for record in merged})
+            self._commit({record.key: record.to_bytes() for record in merged})
             with self._showing:
                 self._jobs.update({record.job_id: record for record in merged})
 
@@ -171,7 +264,7 @@ class ClusterState:
             after = {**self._history, ended.job_id: ended}
             gone = list(_expired(after.values(), ended.ended_at - self._expire_s, self._most_history))
             changes.update(dict.fromkeys((each.key for each in gone if each.job_id != ended.job_id), None))
-            self._tenure.commit(changes)
+            self._commit(changes)
             with self._showing:
                 self._jobs.pop(ended.job_id, None)
                 self._history[ended.job_id] = ended
@@ -187,7 +280,7 @@ class ClusterState:
         with self._changing:
             gone = list(_expired(self._history.values(), now - self._expire_s, self._most_history))
             if gone:
-                self._tenure.commit(dict.fromkeys((each.key for each in gone), None))
+                self._commit(dict.fromkeys((each.key for each in gone), None))
                 with self._showing:
                     self._drop(gone, but="")
             return len(gone)

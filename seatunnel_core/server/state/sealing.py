@@ -1,0 +1,100 @@
+"""Encryption of the values of a cluster's state, with keys that are derived from the cluster's secret.
+
+An encrypted value is a JSON object with the id of its key, and the nonce and ciphertext of AES-256-GCM. The name of the
+entry is authenticated with it, so that a value is not accepted under another job's id. Key and key id are derived from
+the secret by HKDF, each with its own context, so that the id reveals nothing of the key.
+"""
+
+import base64
+import json
+import os
+from collections.abc import Collection
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+
+from seatunnel_core import stored
+from seatunnel_core.control.signing import OLD_SECRET_FILE, SECRET_FILE, Secret
+from seatunnel_core.errors import StoredValueError
+
+PLAIN = ""
+"""The key id of a value that is not encrypted."""
+
+_BEGINNING = b'{"sealed":'
+"""How an encrypted value begins, and no plain record."""
+
+_VERSION = 1
+_NONCE_BYTES = 12
+_KEY_CONTEXT = b"seatunnel cluster state 1: key"
+_ID_CONTEXT = b"seatunnel cluster state 1: key id"
+
+
+class Seal:
+    """Encrypts with the key of a secret, and decrypts with the keys of former secrets too.
+
+    Args:
+        secret: of the cluster.
+        old: the secrets that it had before.
+    """
+
+    def __init__(self, secret: Secret, old: Collection[Secret] = ()) -> None:
+        self.key_id = _derived(secret, _ID_CONTEXT, 8).hex()
+        self._ciphers = {
+            _derived(each, _ID_CONTEXT, 8).hex(): AESGCM(_derived(each, _KEY_CONTEXT, 32)) for each in (secret, *old)
+        }
+
+    def close(self, key: str, body: bytes) -> bytes:
+        """Return the encrypted value of an entry."""
+        nonce = os.urandom(_NONCE_BYTES)
+        sealed = nonce + self._ciphers[self.key_id].encrypt(nonce, body, key.encode())
+        block = {"sealed": _VERSION, "key": self.key_id, "body": base64.b64encode(sealed).decode()}
+        return json.dumps(block, separators=(",", ":")).encode()
+
+    def open(self, key: str, key_id: str, sealed: bytes) -> bytes:
+        """Return the value that was encrypted.
+
+        Raises:
+            StoredValueError: the key is unknown, or the value was changed.
+        """
+        cipher = self._ciphers.get(key_id)
+        if cipher is None:
+            raise StoredValueError(
+                f"it is encrypted with the key {key_id}, which belongs neither to config/{SECRET_FILE} nor to "
+                f"config/{OLD_SECRET_FILE} of this node: write the secret that was used then to "
+                f"config/{OLD_SECRET_FILE}, and start the node again"
+            )
+        try:
+            return cipher.decrypt(sealed[:_NONCE_BYTES], sealed[_NONCE_BYTES:], key.encode())
+        except (InvalidTag, ValueError):
+            raise StoredValueError(f"it was changed after it was encrypted with the key {key_id}") from None
+
+
+def opened(seal: Seal | None, key: str, body: bytes) -> tuple[bytes, str]:
+    """Return the plain value of an entry, and the id of the key with which it is stored.
+
+    Raises:
+        StoredValueError: it is encrypted and cannot be decrypted here; the message says what to do.
+    """
+    if not body.startswith(_BEGINNING):
+        return body, PLAIN
+    block = stored.parse(body)
+    version = stored.number(block, "sealed")
+    if version != _VERSION:
+        raise StoredValueError(f"it is encrypted in the form {version}: run the version of the engine that wrote it")
+    key_id = stored.text(block, "key")
+    if seal is None:
+        raise StoredValueError(
+            f"it is encrypted with the key {key_id}, and this node has no config/{SECRET_FILE}: copy the cluster's "
+            "secret there, and start the node again"
+        )
+    try:
+        sealed = base64.b64decode(stored.text(block, "body"), validate=True)
+    except ValueError:
+        raise StoredValueError(f"it was changed after it was encrypted with the key {key_id}") from None
+    return seal.open(key, key_id, sealed), key_id
+
+
+def _derived(secret: Secret, context: bytes, length: int) -> bytes:
+    return HKDF(algorithm=SHA256(), length=length, salt=None, info=context).derive(secret.value)
