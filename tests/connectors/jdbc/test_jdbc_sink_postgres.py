@@ -244,7 +244,7 @@ def test_geometry_of_postgis_goes_in_and_comes_back_as_a_text(database: Database
 
 
 @pytest.mark.parametrize("exact", [True, False])
-def test_a_disk_that_is_full_is_told_at_once_and_costs_no_row(database: Database, exact: bool) -> None:
+def test_a_full_disk_may_pass_and_costs_no_row(database: Database, exact: bool) -> None:
     require("prlimit")
     of, here = database.sink(generate_sink_sql=True, is_exactly_once=exact, table="people"), place()
     of.prepare(sink_place(here))
@@ -260,7 +260,7 @@ def test_a_disk_that_is_full_is_told_at_once_and_costs_no_row(database: Database
         database.server.let_files_grow_to(None)
         forget()
     assert type(caught.value) is SinkError  # and not one of the rows
-    assert not caught.value.retryable
+    assert caught.value.retryable  # there may be space when the unit is tried again
     assert database.run("SELECT count(*) FROM people") == [(0,)]
     assert database.staged() == []
     commit(of, [stage(of, SCHEMA, [rows], here)], here)
