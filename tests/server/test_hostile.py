@@ -292,13 +292,14 @@ def test_texts_that_ask_for_too_much_are_refused_by_the_name_of_the_limit(attack
 
 def test_html_is_text_everywhere(attacked: Attacked) -> None:
     """In a job's name, its id, its errors and its log."""
-    text = json.dumps(
-        {
-            "env": {"job.mode": "BATCH", "job.name": HTML},
-            "source": [{"plugin_name": HTML, "plugin_output": "f"}],
-            "sink": [{"plugin_name": "Console", "plugin_input": "f"}],
-        }
-    )
+    env = {"job.mode": "BATCH", "job.name": HTML}
+    sink = [{"plugin_name": "Console", "plugin_input": "f"}]
+    unknown = {"env": env, "source": [{"plugin_name": HTML, "plugin_output": "f"}], "sink": sink}
+    status, headers, _ = attacked.ask("html", "POST", "/submit-job", json.dumps(unknown))
+    assert status == 400
+    assert headers["content-type"].startswith("application/json")
+    missing = {"plugin_name": "LocalFile", "plugin_output": "f", "path": f"/no/such/{HTML}", "file_format_type": "json"}
+    text = json.dumps({"env": env, "source": [{**missing, "schema": {"fields": {"a": "int"}}}], "sink": sink})
     for query in ("?jobId=html", "?jobId=" + "%3Cb%3E", "?format=%3Cb%3E", "?jobName=%3Cb%3E"):
         status, headers, _ = attacked.ask("html", "POST", f"/submit-job{query}", text)
         assert status in (200, 400)
