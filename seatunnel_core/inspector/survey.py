@@ -33,6 +33,9 @@ _OF_A_JOB = frozenset(
 )
 """Kinds of objects that a deleted job does not have."""
 
+_CLUSTER = "cluster"
+"""Folder in which a cluster keeps its state, beside those of jobs."""
+
 NOT_OURS = frozenset((HoldingKind.FOREIGN, HoldingKind.UNFINISHED))
 """Objects that are not read. A folder that holds only these may be anybody's, and need not have the name of a job."""
 
@@ -199,6 +202,8 @@ def survey(storage: CheckpointStorage, *, deleted: bool = False) -> tuple[JobSur
     for holding in inventory_of(storage).holdings():
         if holding.job_id is not None and not holding.job_id.startswith(PREFIX):
             by_job.setdefault(holding.job_id, []).append(holding)
+    if _is_foreign(by_job.get(_CLUSTER, [])):
+        by_job.pop(_CLUSTER, None)
     jobs = {job_id: held for job_id, held in by_job.items() if deleted or _is_job(held)}
     return tuple(_survey(storage, job_id, held) for job_id, held in sorted(jobs.items()))
 
