@@ -97,6 +97,19 @@ def test_references_are_replaced_and_the_rest_stays(tmp_path: Path) -> None:
     assert written == before
 
 
+@pytest.mark.parametrize("value", ["${ACCESS}", "file:///no/such/file", "secret://no/such", "plain"])
+def test_a_value_that_was_resolved_is_not_resolved_again(value: str) -> None:
+    """A password that begins like a reference was looked up once more."""
+    assert secret.resolve("fs.s3a.secret.key", secret.Resolved(value), {"ACCESS": "other"}) == value
+    assert not secret.refers(secret.Resolved(value))
+
+
+def test_what_begins_as_a_reference_may_go_on_with_variables() -> None:
+    assert secret.begins_reference("secret://${STORE}/name")
+    assert secret.begins_reference("file://${FOLDER}/key")
+    assert not secret.begins_reference("${SECRET}")
+
+
 def test_what_is_no_text_is_left_to_the_storage() -> None:
     assert secret.resolved({"namespace": None}) == {"namespace": None}  # type: ignore[dict-item]
 

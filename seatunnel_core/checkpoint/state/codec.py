@@ -206,8 +206,7 @@ def _read_source(state: Json) -> SourceState:
     if [split.index for split in waiting] != list(range(first, first + len(waiting))):
         raise StateFormatError(f"the splits that wait to be emitted are not numbered from {first} without gaps")
     memory = stored.below(state, "memory")
-    for _ in named_parts(memory):  # raises for a name that is none
-        pass
+    tuple(named_parts(memory))  # raises for a name that is none
     return SourceState(attachment=attachment, cursor=cursor, total=total, waiting=waiting, memory=memory)
 
 
