@@ -72,7 +72,7 @@ MUTANTS = (
     Mutant("impatient", Election._is_due, ">= self.timing.timeout_s + pause_s", ">= self.timing.timeout_s / 4"),
     Mutant("unfenced files", Folder.require_newest, "if newest != epoch:", "if False:"),
     Mutant("unfenced tables", SqlTenure._updated, "clusters.c.term == self._term, when", "when"),
-    Mutant("acknowledged before durable", ClusterState.put, "self._tenure.commit(changes)", "pass"),
+    Mutant("acknowledged before durable", ClusterState.put, "self._commit(changes)", "pass"),
     Mutant(
         "overwritten wish", ClusterState.update, "evolve(record, wanted=self._jobs[record.job_id].wanted)", "record"
     ),
