@@ -103,7 +103,7 @@ class _Resolver:
         return progress.so_far
 
     def _fold(self, target: Field, progress: _Progress) -> None:
-        for node in _that_count(target.values):
+        for node in _that_count(target.values, self.parsed.root):
             try:
                 self._merge(node, progress)
                 progress.failed = None if not isinstance(node, Object) else progress.failed
@@ -308,20 +308,32 @@ def _is_reference(scalar: Scalar) -> bool:
     return not isinstance(scalar.value, Resolved) and begins_reference(scalar.text)
 
 
-def _that_count(values: list[Node]) -> list[Node]:
+def _that_count(values: list[Node], root: Object) -> list[Node]:
     """Return the values of a key without those that later ones hide, so that no variable in them is reported missing.
 
-    A text or a list hides the texts and lists before it, but no keys below the key: ``document.OWN``.
+    A text or a list hides the texts and lists before it, but no keys below the key: ``document.OWN``. Keys that
+    take values of this file are hidden, too: these may lead back to the key itself.
     """
     kept: list[Node] = []
     hides = False
     for node in reversed(values):
-        if not hides or isinstance(node, (Object, Plugins)):
+        if not hides or (isinstance(node, (Object, Plugins)) and not _leads_to(node, root)):
             kept.append(node)
         if isinstance(node, Literal) and node.value is None:
             break
         hides = hides or (isinstance(node, (Literal, Array)) and not _refers(node))
     return kept[::-1]
+
+
+def _leads_to(node: Node, root: Object) -> bool:
+    """Return whether a value has a substitution of a key of the file."""
+    if isinstance(node, Object):
+        return any(_leads_to(value, root) for target in node.fields.values() for value in target.values)
+    if isinstance(node, Array):
+        return any(_leads_to(item, root) for item in node.items)
+    if isinstance(node, Concatenation):
+        return any(_leads_to(part, root) for part in node.parts)
+    return isinstance(node, Substitution) and node.path[0] in root.fields
 
 
 def _refers(node: Node) -> bool:
