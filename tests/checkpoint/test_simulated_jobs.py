@@ -15,7 +15,7 @@ SEEDS = int(os.environ.get("SEATUNNEL_JOB_SEEDS", "10"))
 """`make simulate` plays as many as one likes, and `.ci/run` 100."""
 
 PARTS = 2
-MOST_SEEDS = 200
+MOST_SEEDS = 600
 """So many are enough to find any one rule broken."""
 
 
