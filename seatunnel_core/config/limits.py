@@ -63,7 +63,7 @@ class Budget:
         self.tick(place)
 
     def substituted(self, values: int, place: Callable[[], Position]) -> None:
-        """Count values that do not stand in the text at this place, but are added or copied there."""
+        """Count values that a substitution adds or copies at this place."""
         self._substituted += values
         if self._substituted > self.limits.substitutions:
             said = (

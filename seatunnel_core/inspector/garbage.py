@@ -278,7 +278,7 @@ class _Search:
 
 
 def _prepared_in(states: Mapping[CheckpointRef, VertexStates]) -> frozenset[int]:
-    """Return the epochs by whose staging folders a restored job recognises its targets."""
+    """Return the epochs of the staging folders that identify the targets of a restored job."""
     return frozenset(sink.prepared_in for state in states.values() for sink in state.sinks.values())
 
 

@@ -59,4 +59,4 @@ REFINED: Mapping[str, Any] = {
     "datetime": _datetime_kind,
     "time": lambda value: "time" if value.tzinfo is None else "time with a zone",
 }
-"""Where the type alone does not tell the kind."""
+"""Values whose type alone does not determine the kind."""

@@ -139,7 +139,7 @@ class LocalFileStorage(BlobStorage):
             except FileNotFoundError:
                 self._make_folder(folder)
                 with contextlib.suppress(FileExistsError):
-                    # What comes to lie there has another name before it counts.
+                    # Not synced: a draft counts only under its final name, in another folder.
                     os.mkdir(os.path.dirname(draft), _OWN_FOLDER)
                 _write_file(draft, pieces)
             os.link(draft, path)

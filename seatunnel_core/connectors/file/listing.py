@@ -38,7 +38,7 @@ class Listing:
     """Only files that were last changed before."""
 
     left_out: str | None = None
-    """Files whose names begin with this are left out, such as the lock files of a program."""
+    """Prefix of file names to leave out, such as those of lock files."""
 
     watched: bool = False
     """Whether a pattern may match nothing yet."""

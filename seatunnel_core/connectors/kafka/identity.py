@@ -39,7 +39,7 @@ def topic_ids(cluster: Cluster, topics: Iterable[str]) -> Mapping[str, str]:
 
 
 def require_same(cluster: Cluster, topic: str, expected: str | None, found: str | None, kept_in: str) -> None:
-    """Raise ``SourceChangedError`` when the topic is not the one whose offsets are known.
+    """Raise ``SourceChangedError`` if the topic has another id than the one the offsets belong to.
 
     Args:
         cluster: The brokers.

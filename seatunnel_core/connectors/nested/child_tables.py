@@ -123,7 +123,7 @@ def in_order(names: Iterable[str]) -> list[str]:
 
 
 def require_place(schema: TableSchema, root: Sequence[str], child: Sequence[str]) -> None:
-    """Check that a child table has a name by which it is found beside its root.
+    """Check that a child table is beside its root table and that its name begins with the name of the root.
 
     Args:
         schema: Of the children.

@@ -112,5 +112,5 @@ class Planner:
             process.stdin.write(request)
             await process.stdin.drain()
             return await process.stdout.readline()
-        except (ConnectionError, ValueError):  # the process ended, or wrote no line of ours
+        except (ConnectionError, ValueError):  # the process ended, or wrote an invalid line
             return b""

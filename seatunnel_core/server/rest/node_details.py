@@ -24,7 +24,7 @@ async def of_node(agent: Agent, address: str, what: str, own: Any) -> Any:
         agent: Of the node that is asked.
         address: Of the node that is meant.
         what: ``details`` or ``threads``.
-        own: Returns what this node tells of itself.
+        own: Returns the details of this node.
 
     Raises:
         RequestError: There is no such node, or it does not answer in time.

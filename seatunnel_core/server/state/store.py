@@ -30,7 +30,7 @@ class Sighting:
     """What the leader wrote with it; empty if there is no beat."""
 
     version: Version = field(default=(), eq=False)
-    """How new the state is."""
+    """Version of the state."""
 
 
 class Tenure(ABC):
