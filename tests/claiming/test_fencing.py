@@ -20,6 +20,7 @@ from tests.claiming.zombie import (
     wakes_up_while_another_works,
 )
 from tests.figures import Figure
+from tests.live_folder import files_below
 from tests.runtime.command import Command, ids, published, staged
 from tests.torture.moments import CHECKPOINT, FINAL
 from tests.torture.process import Engine
@@ -42,10 +43,8 @@ def at(moment: Moment, *, always: bool) -> Any:
 
 def stored(command: Command) -> set[str]:
     """All that lies in the checkpoint storage, what is being written left out."""
-    found = (command.folder / "state").rglob("*")
-    return {
-        str(path.relative_to(command.folder / "state")) for path in found if path.is_file() and ".tmp" not in path.parts
-    }
+    found = files_below(command.folder / "state")
+    return {str(path.relative_to(command.folder / "state")) for path in found if ".tmp" not in path.parts}
 
 
 @pytest.mark.parametrize("moment", [at(moment, always=moment in SHORT) for moment in MOMENTS])

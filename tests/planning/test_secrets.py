@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.live_folder import content_of, paths_below
 from tests.runtime.command import published
 
 pytestmark = pytest.mark.xdist_group("commands")
@@ -111,8 +112,8 @@ def run(folder: Path, name: str, *arguments: str, job: str = "job.conf") -> int:
 def told_in(folder: Path) -> list[str]:
     """Each secret that is in a file below ``run``, or in its name, also as base64 has it."""
     found = []
-    for path in sorted((folder / "run").rglob("*")):
-        content = path.read_bytes() if path.is_file() and not path.is_symlink() else b""
+    for path in paths_below(folder / "run"):
+        content = content_of(path) if path.is_file() and not path.is_symlink() else b""
         for name, canary in CANARIES.items():
             encoded = base64.b64encode(canary.encode()).rstrip(b"=")[:-2]
             if canary.encode() in content or encoded in content or canary in path.name:

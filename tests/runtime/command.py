@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet
 from attrs import frozen
 
+from tests.live_folder import files_below
 from tests.torture.process import STOPS, Engine
 
 _ENGINE = """seatunnel:
@@ -87,12 +88,12 @@ def engine_file(folder: Path, *, more: str = "") -> Path:
 
 def published(folder: Path) -> list[Path]:
     """The files of a target."""
-    return sorted(path for path in folder.rglob("*") if path.is_file() and ".seatunnel" not in path.parts)
+    return [path for path in files_below(folder) if ".seatunnel" not in path.parts]
 
 
 def staged(folder: Path) -> list[Path]:
     """The files that lie in staging, of any target below the folder."""
-    return sorted(path for path in folder.rglob("*") if path.is_file() and ".seatunnel" in path.parts)
+    return [path for path in files_below(folder) if ".seatunnel" in path.parts]
 
 
 def column(folder: Path, name: str) -> list[Any]:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.live_folder import content_of, files_below
 from tests.runtime.command import column
 from tests.server.nodes import Node, some_nodes
 from tests.servers.http_service import Asked, http_service
@@ -60,6 +61,6 @@ def test_a_secret_is_that_of_the_nodes_and_is_kept_nowhere(tmp_path: Path) -> No
     assert {each.headers.get("authorization") for each in asked} == {f"Bearer {OF_NODES}"}
     assert column(tmp_path / "out", "id") == [1, 2]
     shown = [answers, refused.stdout, refused.stderr, done.stdout, done.stderr]
-    kept = [path.read_bytes().decode("utf-8", "replace") for path in tmp_path.rglob("*") if path.is_file()]
+    kept = [content_of(path).decode("utf-8", "replace") for path in files_below(tmp_path)]
     for secret in (OF_NODES, OF_CLIENT, ON_THE_LINE):
         assert not [text for text in (*shown, *kept) if secret in text]

@@ -15,6 +15,7 @@ import pytest
 
 from seatunnel_core.control.signing import read_secret
 from seatunnel_core.server.spark_children.credentials import Credentials
+from tests.live_folder import content_of, files_below
 from tests.runtime.command import column
 from tests.server.nodes import NODE, Node, masters_and_workers, until
 from tests.server.test_single_node import ROWS, slow_job
@@ -77,11 +78,9 @@ def assert_secrets_are_kept(folder: Path, commands: Iterable[str]) -> None:
         keys.page_properties()["spark.org.apache.spark.ui.JWSFilter.param.secretKey"],
     ]
     assert not [each for each in commands if any(key in each for key in kept)]
-    logs = [
-        path for path in folder.rglob("*") if path.is_file() and path.suffix in (".log", "") and "logs" in path.parts
-    ]
+    logs = [path for path in files_below(folder) if path.suffix in (".log", "") and "logs" in path.parts]
     assert len(logs) > 3
-    assert not [path for path in logs if any(key in path.read_text("utf-8", "replace") for key in kept)]
+    assert not [path for path in logs if any(key.encode() in content_of(path) for key in kept)]
 
 
 def assert_pages_are_closed(pids: list[int]) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pyarrow as pa
 from attrs import frozen
 
+from tests.live_folder import files_below
 from tests.torture.databases.tables import Table
 from tests.torture.job import Target
 
@@ -47,5 +48,5 @@ def make_copied(folder: Path, rng: random.Random) -> Copied:
 
 
 def _contents(folder: Path) -> dict[str, bytes]:
-    found = (path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
+    found = (path.relative_to(folder) for path in files_below(folder))
     return {str(path): (folder / path).read_bytes() for path in found if ".seatunnel" not in path.parts}

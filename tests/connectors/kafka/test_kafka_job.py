@@ -12,6 +12,7 @@ import pytest
 from seatunnel_core.job.restoring import Restore
 from seatunnel_core.reporting.report import JobOutcome
 from seatunnel_core.runtime.job_run import JobRun
+from tests.live_folder import files_below
 from tests.runtime.command import Command, column, job
 from tests.runtime.ground import committed, ground_in, run_through
 from tests.servers.kafka import Kafka
@@ -63,7 +64,7 @@ def found(broker: Kafka, topic: str) -> Counter[bytes | None]:
 def left(broker: Kafka, folder: Path, out: str) -> list[str]:
     """What the job leaves beside its rows."""
     topics = [name for name in broker.topics() if name.startswith(f"st-{out}")]
-    return [*topics, *(str(path) for path in (folder / "staging").rglob("*") if path.is_file())]
+    return [*topics, *map(str, files_below(folder / "staging"))]
 
 
 def test_the_next_job_of_a_group_goes_on_where_the_last_one_ended(broker: Kafka, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from seatunnel_core.server.agent.node_config import node_config
 from seatunnel_core.server.discovery.joining import MEET, Introduction, Joining, difference, named_in
 from seatunnel_core.server.discovery.storage_probe import StorageProbe, storage_probes
 from seatunnel_core.server.state.store import Sighting
+from tests.live_folder import files_below, paths_below
 from tests.server.nodes import ENGINE, Node, some_nodes, until
 
 HERE = Introduction(
@@ -78,7 +79,7 @@ def test_a_probe_is_seen_by_its_reader_and_removed(probe: StorageProbe, tmp_path
     assert not probe.sees("a:1", "c:3", digest, sleep=lambda _: None)
     probe.leave("a:1", "b:2")
     probe.remove("a:1", "b:2")
-    assert [path for path in (tmp_path / "checkpoints").rglob("*") if path.is_file()] == []
+    assert files_below(tmp_path / "checkpoints") == []
     assert str(tmp_path / "checkpoints") in probe.where
 
 
@@ -115,7 +116,7 @@ def test_two_that_ask_each_other_at_the_same_time_both_see_what_they_share(
     monkeypatch.setattr(Joining, "_ask", ask)
     monkeypatch.setattr("seatunnel_core.server.discovery.storage_probe.PATIENCE_S", 0.5)
     assert [each.address for each in nodes["a:1"].ask_all(["b:2"])] == ["b:2"]
-    assert [path for path in (tmp_path / "checkpoints").rglob("*") if path.is_file()] == []
+    assert files_below(tmp_path / "checkpoints") == []
 
 
 def _json(block: object) -> bytes:
@@ -176,7 +177,7 @@ def test_a_node_that_is_not_of_the_cluster_refuses_to_start_and_is_refused(tmp_p
         assert "cluster.leader-race.enabled is false on 127.0.0.1:" in told
         assert "cannot join this cluster" in node.log()
         assert "its checkpoints is not in" in node.log()
-        leftovers = list((tmp_path / "one/checkpoints").rglob("probe-*"))
+        leftovers = [path for path in paths_below(tmp_path / "one/checkpoints") if path.name.startswith("probe-")]
         assert leftovers == [], "what was left to be read is removed"
 
 

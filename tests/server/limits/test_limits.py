@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.live_folder import content_of, files_below
 from tests.runtime.command import ids
 from tests.server.limits import idle_jobs, short_jobs
 from tests.server.limits.vitals import Vitals
@@ -41,8 +42,7 @@ def test_short_jobs_leave_a_node_as_it_was(
     for kind, more in (("agent", 4 + jobs / 150), ("host", 6 + jobs / 150), ("Python", 8), ("JVM", 120)):
         assert after[kind].resident - before[kind].resident < more * MIB, kind
     assert_no_more(before, after)
-    state = (node.cluster.folder / "checkpoints/cluster").rglob("*")
-    size = sum(path.stat().st_size for path in state if path.is_file())
+    size = sum(len(content_of(path)) for path in files_below(node.cluster.folder / "checkpoints/cluster"))
     assert size < MIB + 4_000 * (warm + jobs), "the log of the state is not compacted"
 
 

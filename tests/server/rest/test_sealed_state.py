@@ -15,6 +15,7 @@ from seatunnel_core.errors import UsageError
 from seatunnel_core.server.agent.agent import Agent
 from seatunnel_core.server.agent.node_config import NodeConfig
 from seatunnel_core.server.state.cluster_state import SEALED
+from tests.live_folder import content_of, files_below
 from tests.server.state.stores import local_store
 from tests.server.test_rest import JOB, ask, config_of, leading
 
@@ -72,7 +73,7 @@ def protect(agent: Agent) -> None:
 def test_the_first_job_of_a_new_cluster_is_encrypted_already(tmp_path: Path) -> None:
     agent = leading(tmp_path, with_secret(tmp_path))
     assert submitted(agent, "7")[0] == 200
-    assert b"FakeSource" not in b"".join(path.read_bytes() for path in tmp_path.rglob("*.log") if path.is_file())
+    assert b"FakeSource" not in b"".join(content_of(path) for path in files_below(tmp_path) if path.suffix == ".log")
     assert stored(tmp_path).startswith(b'{"sealed":1,')
 
 

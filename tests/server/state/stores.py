@@ -15,6 +15,7 @@ from seatunnel_core.server.state.logged_store import LoggedStore
 from seatunnel_core.server.state.sql_store import SqlStore
 from seatunnel_core.server.state.store import ClusterStore
 from seatunnel_storage_api.blob import BlobStorage
+from tests.live_folder import content_of, files_below
 from tests.plugins.jdbc.jdbc_databases import File, Server
 from tests.servers.mariadb import MariaDB
 from tests.servers.postgres import Postgres
@@ -44,7 +45,7 @@ class Place:
     def size_bytes(self) -> int:
         """Return what is stored: of files all, of a server's tables their rows."""
         if self.server is None or isinstance(self.server, File):
-            return sum(path.stat().st_size for path in self.folder.rglob("*") if path.is_file())
+            return sum(len(content_of(path)) for path in files_below(self.folder))
         rows = self.rows(f"SELECT sum(length(value)) FROM {self.prefix}_entries")
         rows += self.rows(f"SELECT sum(length(body)) FROM {self.prefix}_clusters")
         return sum(int(size or 0) for (size,) in rows)

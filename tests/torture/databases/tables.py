@@ -20,6 +20,8 @@ import pyarrow.parquet
 from attrs import field, frozen
 from openpyxl.utils.escape import unescape
 
+from tests.live_folder import files_below
+
 NULL = "NA"
 
 LETTERS = pa.schema(
@@ -194,7 +196,7 @@ def read_output(folder: Path, columns: pa.Schema) -> pa.Table:
 
     A column that gave the names of folders (``kind=a``) comes from there.
     """
-    found = sorted(path for path in folder.rglob("*") if path.is_file() and ".seatunnel" not in path.parts)
+    found = [path for path in files_below(folder) if ".seatunnel" not in path.parts]
     return pa.concat_tables([columns.empty_table(), *(_read_file(path, columns) for path in found)])
 
 
