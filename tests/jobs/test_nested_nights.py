@@ -5,17 +5,21 @@ Tasks run in this process.
 
 import copy
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import duckdb
 import pytest
+from attrs import frozen
 
 from seatunnel_core.connectors.jdbc.pool import forget
 from seatunnel_core.job.restoring import Restore
 from seatunnel_core.reporting.report import JobOutcome
+from tests.connectors.jdbc.databases import empty
 from tests.runtime.ground import Ground, ground_in, kill, run_through, until
 from tests.servers.http_service import Asked, HttpService, http_service
 
@@ -111,31 +115,92 @@ sink {{
     return job
 
 
-def duckdb_sink(ground: Ground) -> str:
-    more = "write_mode = merge, schema_contract = evolve"
-    return f'DuckDB {{ path = "{ground.work}/shop.duckdb", table = "${{table_name}}", {more} }}'
+MERGED = 'table = "${table_name}", write_mode = merge, schema_contract = evolve'
+Ask = Callable[[str], list[Any]]
 
 
-def loaded(ground: Ground) -> list[Any]:
-    return rows_of(ground.work / "shop.duckdb", OURS)
+@frozen(kw_only=True)
+class Shelf:
+    """A database for the tables of the job, and for those of dlt."""
+
+    sink: str
+    """Text of the job's sink."""
+
+    schema: str
+    """Into which the job writes; dlt writes into ``shop``."""
+
+    asking: Callable[[str], AbstractContextManager[Ask]]
+    """Opens a schema for statements: a query of the catalog of columns or of the tables."""
+
+    destination: Callable[[], Any]
+    """The same place for dlt."""
+
+    def ours(self) -> list[Any]:
+        with self.asking(self.schema) as ask:
+            return rows_of(ask, OURS)
+
+    def of_dlt(self) -> list[Any]:
+        with self.asking("shop") as ask:
+            return rows_of(ask, DLT)
 
 
-def rows_of(file: Path, own: tuple[str, str, str, str]) -> list[Any]:
-    """What the tables have, in the form of ``Shop.expected``; children without a parent at the end."""
-    schema, row, parent, index = own
-    with duckdb.connect(str(file)) as connection:
-        connection.execute(f"USE {schema}")
+def in_duckdb(work: Path) -> Shelf:
+    ours, theirs = work / "shop.duckdb", work / "dlt.duckdb"
 
-        def ask(statement: str) -> list[Any]:
-            return connection.execute(statement).fetchall()
+    @contextmanager
+    def asking(schema: str) -> Iterator[Ask]:
+        with duckdb.connect(str(theirs if schema == "shop" else ours)) as connection:
+            connection.execute(f"USE {schema}")
+            yield lambda statement: connection.execute(statement).fetchall()
 
-        columns = {(table, column) for table, column in ask("SELECT table_name, column_name FROM duckdb_columns()")}
-        named = {name: name if ("orders", name) in columns else f"NULL AS {name}" for name in ("to__zip", "note")}
-        orders = ask(f"SELECT id, to__city, {named['to__zip']}, {named['note']}, {row} FROM orders ORDER BY id")
-        gift = "gift__to" if ("orders__lines", "gift__to") in columns else "NULL"
-        lines = ask(f"SELECT {parent}, sku, {gift}, {row} FROM orders__lines ORDER BY {parent}, {index}")
-        tags = ask(f"SELECT {parent}, value FROM orders__lines__tags ORDER BY {parent}, {index}")
-        assert ("orders", "never") not in columns, "a column that never had a value"
+    def destination() -> Any:
+        import dlt
+
+        return dlt.destinations.duckdb(str(theirs))
+
+    return Shelf(sink=f'DuckDB {{ path = "{ours}", {MERGED} }}', schema="main", asking=asking, destination=destination)
+
+
+def in_postgresql(work: Path) -> Shelf:
+    database = empty("postgresql", work)
+    database.run("DROP SCHEMA IF EXISTS shop CASCADE")
+    options = database.options
+
+    @contextmanager
+    def asking(schema: str) -> Iterator[Ask]:
+        yield lambda statement: list(database.run(f"SET search_path TO {schema}", statement))
+
+    def destination() -> Any:
+        import dlt
+
+        user, password = (quote(options[key], safe="") for key in ("user", "password"))
+        return dlt.destinations.postgres(options["url"].replace("jdbc:", "").replace("//", f"//{user}:{password}@"))
+
+    written = ", ".join(f'{key} = "{value}"' for key, value in options.items())
+    return Shelf(sink=f"Jdbc {{ {written}, {MERGED} }}", schema="public", asking=asking, destination=destination)
+
+
+@pytest.fixture(params=["duckdb", pytest.param("postgresql", marks=pytest.mark.servers)])
+def shelf(request: pytest.FixtureRequest, ground: Ground) -> Shelf:
+    return {"duckdb": in_duckdb, "postgresql": in_postgresql}[request.param](ground.work)
+
+
+OURS, DLT = ("_row_id", "_parent_id", "_list_index"), ("_dlt_id", "_dlt_parent_id", "_dlt_list_idx")
+COLUMNS = (
+    "SELECT table_name, column_name, data_type FROM information_schema.columns WHERE table_schema = CURRENT_SCHEMA()"
+)
+
+
+def rows_of(ask: Ask, own: tuple[str, str, str]) -> list[Any]:
+    """Return the rows of the tables in the form of ``Shop.expected``; children without a parent at the end."""
+    row, parent, index = own
+    columns = {(table, column) for table, column, _ in ask(COLUMNS)}
+    named = {name: name if ("orders", name) in columns else f"NULL AS {name}" for name in ("to__zip", "note")}
+    orders = ask(f"SELECT id, to__city, {named['to__zip']}, {named['note']}, {row} FROM orders ORDER BY id")
+    gift = "gift__to" if ("orders__lines", "gift__to") in columns else "NULL"
+    lines = ask(f"SELECT {parent}, sku, {gift}, {row} FROM orders__lines ORDER BY {parent}, {index}")
+    tags = ask(f"SELECT {parent}, value FROM orders__lines__tags ORDER BY {parent}, {index}")
+    assert ("orders", "never") not in columns, "a column that never had a value"
     of_line: dict[Any, list[str]] = {}
     for line, tag in tags:
         of_line.setdefault(line, []).append(tag)
@@ -146,39 +211,52 @@ def rows_of(file: Path, own: tuple[str, str, str, str]) -> list[Any]:
     return [*found, *of_order.items(), *of_line.items()]
 
 
+def tables_of(shelf: Shelf, schema: str) -> set[tuple[str, str, str]]:
+    """The columns of all tables and their types, without those of the loader."""
+    with shelf.asking(schema) as ask:
+        found = ask(COLUMNS)
+    return {
+        # Both are texts of any length in PostgreSQL, and compare alike.
+        (table, column, "text" if kind == "character varying" else kind)
+        for table, column, kind in found
+        if not table.startswith(("_dlt", "seatunnel_")) and not column.startswith("_dlt") and column not in OURS
+    }
+
+
 def has_read(service: HttpService, planned: int) -> bool:
     """True once more pages were requested than for the planning of the job."""
     return len(service.asked) > planned
 
 
 @pytest.mark.parametrize("seed", [1, *(pytest.param(each, marks=pytest.mark.torture) for each in range(2, 9))])
-def test_each_night_leaves_what_the_service_has(ground: Ground, service: HttpService, seed: int) -> None:
-    shop, sink = Shop(service, seed), duckdb_sink(ground)
+def test_each_night_leaves_what_the_service_has(ground: Ground, service: HttpService, shelf: Shelf, seed: int) -> None:
+    shop = Shop(service, seed)
     for night in range(NIGHTS):
         shop.day(night)
         restore = None
         if night == 2:
-            with ground.run(text(service, sink, limit=", read_limit.rows_per_second = 9"), f"night-{night}") as first:
+            slow = text(service, shelf.sink, limit=", read_limit.rows_per_second = 9")
+            with ground.run(slow, f"night-{night}") as first:
                 first.start()
                 until(partial(has_read, service, len(service.asked)), first)
                 kill(first)
-            assert loaded(ground) != shop.expected()
+            assert shelf.ours() != shop.expected()
             restore = Restore()
-        report, _ = run_through(ground.run(text(service, sink), f"night-{night}", restore=restore))
+        report, _ = run_through(ground.run(text(service, shelf.sink), f"night-{night}", restore=restore))
         assert report.outcome is JobOutcome.FINISHED, report
-        assert loaded(ground) == shop.expected(), night
+        assert shelf.ours() == shop.expected(), night
 
 
 @pytest.mark.torture
 @pytest.mark.xdist_group("dlt")
 def test_the_tables_are_those_of_dlt(
-    ground: Ground, service: HttpService, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ground: Ground, service: HttpService, shelf: Shelf, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Apart from the columns and tables that dlt has for itself."""
     import dlt
 
     monkeypatch.setenv("RUNTIME__DLTHUB_TELEMETRY", "false")
-    file, shop = tmp_path / "dlt.duckdb", Shop(service, 7)
+    shop = Shop(service, 7)
 
     @dlt.resource(name="orders", primary_key="id", write_disposition="merge")
     def orders() -> Iterator[Any]:
@@ -186,26 +264,10 @@ def test_the_tables_are_those_of_dlt(
 
     for night in range(NIGHTS):
         shop.day(night)
-        report, _ = run_through(ground.run(text(service, duckdb_sink(ground)), f"night-{night}"))
+        report, _ = run_through(ground.run(text(service, shelf.sink), f"night-{night}"))
         assert report.outcome is JobOutcome.FINISHED, report
-        destination = dlt.destinations.duckdb(str(file))
+        destination = shelf.destination()
         pipeline = dlt.pipeline("orders", destination=destination, dataset_name="shop", pipelines_dir=str(tmp_path))
         pipeline.run(orders())
-        assert tables_of(ground.work / "shop.duckdb") == tables_of(file), night
-        assert rows_of(ground.work / "shop.duckdb", OURS) == rows_of(file, DLT) == shop.expected(), night
-
-
-OURS, DLT = ("main", "_row_id", "_parent_id", "_list_index"), ("shop", "_dlt_id", "_dlt_parent_id", "_dlt_list_idx")
-
-
-def tables_of(file: Path) -> set[tuple[str, str, str]]:
-    """The columns of all tables and their types, without those of the loader."""
-    asked = "SELECT table_name, column_name, data_type FROM duckdb_columns() WHERE schema_name IN ('main', 'shop')"
-    with duckdb.connect(str(file)) as connection:
-        found = connection.execute(asked).fetchall()
-    own = ("_row_id", "_parent_id", "_list_index")
-    return {
-        each
-        for each in found
-        if not each[0].startswith("_dlt") and not each[1].startswith("_dlt") and each[1] not in own
-    }
+        assert tables_of(shelf, shelf.schema) == tables_of(shelf, "shop"), night
+        assert shelf.ours() == shelf.of_dlt() == shop.expected(), night

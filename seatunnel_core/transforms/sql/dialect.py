@@ -31,7 +31,7 @@ class SeaTunnel(Dialect):
             name: parser
             for name, parser in sqlglot.Parser.FUNCTION_PARSERS.items()
             if name in ("CAST", "TRY_CAST", "EXTRACT")
-        } | {"POSITION": lambda parser: _position(parser)}
+        } | {"POSITION": lambda parser: _position(parser), "TRIM": lambda parser: _trim(parser)}
         NO_PAREN_FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {"CASE": sqlglot.Parser.NO_PAREN_FUNCTION_PARSERS["CASE"]}
         NO_PAREN_FUNCTIONS: ClassVar[dict[Any, Any]] = {}
 
@@ -44,6 +44,26 @@ def _position(parser: Any) -> exp.Expression:
     elif parser._match(TokenType.COMMA):
         args += parser._parse_csv(parser._parse_bitwise)
     return exp.Anonymous(this="POSITION", expressions=args)
+
+
+_TRIMS = {"LEADING": "LTRIM", "TRAILING": "RTRIM", "BOTH": "TRIM"}
+_BEHIND_A_SIDE = (TokenType.FROM, TokenType.STRING, TokenType.VAR, TokenType.IDENTIFIER, TokenType.L_PAREN)
+"""Tokens that can follow LEADING where it is no column."""
+
+
+def _trim(parser: Any) -> exp.Expression:
+    """Parse the arguments of ``TRIM(text[, sign])`` or ``TRIM([LEADING | TRAILING | BOTH] [sign] FROM text)``."""
+    side = parser._curr.text.upper() if parser._curr else ""
+    has_side = side in _TRIMS and parser._next and parser._next.token_type in _BEHIND_A_SIDE
+    name = _TRIMS[side] if has_side else "TRIM"
+    if has_side:
+        parser._advance()
+    args = [] if parser._match(TokenType.FROM, advance=False) else parser._parse_csv(parser._parse_bitwise)
+    if parser._match(TokenType.FROM):
+        args.insert(0, parser._parse_bitwise())
+    elif has_side:
+        parser.raise_error(f"expected FROM behind {side}: TRIM({side} 'x' FROM text)")
+    return exp.Anonymous(this=name, expressions=args)
 
 
 @frozen(kw_only=True)

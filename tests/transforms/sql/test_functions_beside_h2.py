@@ -57,6 +57,50 @@ def test_maps() -> None:
         selected(query, rows=[(None, 1)], schema=schema, kinds=None)
 
 
+def test_arrays_of_nothing_are_arrays_of_texts() -> None:
+    query = "SELECT ARRAY() AS a, ARRAY(NULL) AS b FROM t"
+    assert selected(query, rows=[(1, "x", 7)], kinds=None) == [([], [None])]
+    output = made(Sql, query=query).output_schema(TableSchema(table="t", columns=pa.schema([("n", pa.int32())])))
+    assert output.columns.types == [pa.list_(pa.string())] * 2
+
+
+def test_the_largest_of_floats_is_that_of_java() -> None:
+    """NaN is above all other numbers, and -0.0 below 0.0, wherever they stand."""
+    nan = float("nan")
+    schema = TableSchema(table="t", columns=pa.schema([("f", pa.list_(pa.float64()))]))
+    rows = [([1.0, nan, 2.0],), ([nan, 1.0, None],), ([0.0, -0.0],), ([-0.0, 0.0],)]
+    query = "SELECT CAST(ARRAY_MAX(f) AS STRING) AS a, CAST(ARRAY_MIN(f) AS STRING) AS b FROM t"
+    assert selected(query, rows=rows, schema=schema, kinds=None) == [
+        ("NaN", "1.0"),
+        ("NaN", "1.0"),
+        ("0.0", "-0.0"),
+        ("0.0", "-0.0"),
+    ]
+
+
+def test_the_distance_from_a_vector_of_zeros_is_1() -> None:
+    query = "SELECT COSINE_DISTANCE(ARRAY(0e0, 0e0), ARRAY(1e0, 2e0)) AS a FROM t"
+    assert selected(query, rows=[(1, "x", 7)], kinds=None) == [(1.0,)]
+
+
+def test_a_json_text_that_nests_too_deep_is_none() -> None:
+    schema = TableSchema(table="t", columns=pa.schema([("s", pa.string())]))
+    rows = [("[" * 200_000,), ('{"a": 1}',)]
+    assert selected("SELECT GET_JSON_OBJECT(s, '$.a') AS a FROM t", rows=rows, schema=schema, kinds=None) == [
+        (None,),
+        ("1",),
+    ]
+
+
+@pytest.mark.parametrize(
+    "call", ["AES_ENCRYPT('a', s)", "AES_ENCRYPT('a', 'k', s)", "AES_DECRYPT('YQ==', s)", "DES_ENCRYPT(s, 'a')"]
+)
+def test_a_key_that_is_null_loses_no_text(call: str) -> None:
+    schema = TableSchema(table="t", columns=pa.schema([("s", pa.string())]))
+    with pytest.raises(RowError, match="the key or the initialization vector is null"):
+        selected(f"SELECT {call} AS a FROM t", rows=[(None,)], schema=schema, kinds=None)
+
+
 def test_vectors_of_length_1_and_of_fewer_numbers() -> None:
     columns = pa.schema(
         [("v", pa.list_(pa.float32(), 2)), ("w", pa.list_(pa.float64())), ("h", pa.list_(pa.float16(), 2))]
@@ -147,6 +191,7 @@ def test_a_moment_with_a_zone_is_a_type_of_cast() -> None:
         ("HOUR(TIMESTAMPTZ '2025-05-21T17:57:40+08:00')", "it would be seen in UTC; TIMESTAMPTZ gives a column"),
         ("CAST(TIMESTAMPTZ '2025-05-21T17:57:40+08:00' AS STRING)", "it would be seen in UTC"),
         ("MAP('a')", "takes at least 2"),
+        ("TRIM()", "has 0 arguments and takes 1 to 2"),
         ("MAP('a', 1, 'b')", "the key 3 has no value"),
         ("MAP(NULL, 1)", "a key is never null"),
         ("VECTOR_NORMALIZE(name)", "has to be a vector of numbers"),

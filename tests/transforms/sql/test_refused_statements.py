@@ -14,6 +14,7 @@ from tests.transforms.tables import PEOPLE, changed, made
     [
         ("", "one statement SELECT"),
         ("SELECT FROM WHERE", "cannot be read: line 1"),
+        ("SELECT TRIM(LEADING 'x') FROM t", "expected FROM behind LEADING"),
         ("INSERT INTO t VALUES (1)", "one statement SELECT"),
         ("SELECT id FROM t; SELECT name FROM t", "one statement SELECT"),
         ("SELECT 1", "it has no FROM"),

@@ -8,9 +8,11 @@ from collections.abc import Callable
 from importlib.util import find_spec
 from typing import Any
 
+import pyarrow as pa
+
 from seatunnel_core.installing import install_command
 from seatunnel_core.transforms.sql.call import Call, function
-from seatunnel_core.transforms.sql.engine_function import by_row
+from seatunnel_core.transforms.sql.engine_function import rows
 from seatunnel_core.transforms.sql.value import STRING, SqlError, Value
 
 _DES_START = b"12345678"
@@ -20,13 +22,13 @@ _DES_START = b"12345678"
 @function("DES_ENCRYPT", least=2)
 def des_encrypt(call: Call) -> Value:
     """Compile DES_ENCRYPT of the key, of which eight bytes count, and the text."""
-    return _make(call, lambda key, text: _encoded(_encrypted(_des(key), text)))
+    return _make(call, lambda key, text: _encoded(_encrypted(_des(key), text)), text=1)
 
 
 @function("DES_DECRYPT", least=2)
 def des_decrypt(call: Call) -> Value:
     """Compile DES_DECRYPT of the key and the encrypted text."""
-    return _make(call, lambda key, text: _decrypted(_des(key), _decoded(text)))
+    return _make(call, lambda key, text: _decrypted(_des(key), _decoded(text)), text=1)
 
 
 @function("AES_ENCRYPT", least=2, most=3)
@@ -57,14 +59,35 @@ def aes_decrypt(call: Call) -> Value:
     return _make(call, decrypted)
 
 
-def _make(call: Call, made: Callable[..., str], *, stays: bool = True) -> Value:
-    """Compile a function of texts, whose messages contain no value: they are secrets."""
+def _make(call: Call, made: Callable[..., str], *, text: int = 0, stays: bool = True) -> Value:
+    """Compile a function of texts; messages contain no value, because values are secrets.
+
+    Null is null, but a key or a start that is null is an error: the text would be lost.
+
+    Args:
+        call: the call.
+        made: what computes a value.
+        text: the position of the text among the arguments.
+        stays: whether equal arguments give equal values.
+    """
+
+    def of_row(row: tuple[Any, ...]) -> str | None:
+        if row[text] is None:
+            return None
+        if None in row:
+            raise ValueError("the key or the initialization vector is null")
+        return made(*row)
+
     if find_spec("cryptography") is None:
         raise SqlError(f"Sql: {call.what} needs cryptography, not installed: {install_command('sql')}")
     args = [call.text(at) for at in range(len(call.args))]
     if not stays:  # every row gets another value, also where all arguments are the same
         args[0] = Value(sql=args[0].sql, type=STRING, fails=args[0].fails)
-    return call.functions.call(call.what, by_row(made, STRING), args, STRING, secret=True)
+
+    def of_all(*columns: Any) -> pa.Array:
+        return pa.array(map(of_row, rows(columns)), STRING)
+
+    return call.functions.call(call.what, of_all, args, STRING, secret=True)
 
 
 def _des(key: str) -> Any:

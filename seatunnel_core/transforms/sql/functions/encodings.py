@@ -62,6 +62,10 @@ def _charset(call: Call) -> str:
         raise SqlError(f"Sql: {call.what}: {name} is not a charset that is known here") from None
 
 
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is no value of JSON")
+
+
 _STEP = re.compile(r"""\.([^.\[]+)|\[\s*(\d+)\s*\]|\[\s*'([^']*)'\s*\]|\[\s*"([^"]*)"\s*\]""")
 
 
@@ -70,8 +74,8 @@ def _part(text: str, path: str) -> str | None:
     if steps is None:
         return None
     try:
-        found = json.loads(text)
-    except ValueError:
+        found = json.loads(text, parse_constant=_no_constant)
+    except (ValueError, RecursionError):
         return None
     for step in steps:
         found = step(found)
@@ -108,6 +112,15 @@ def _element(at: int) -> Callable[[Any], Any]:
 def _shown(value: Any) -> str:
     if isinstance(value, str):
         return value
+    return _json(value)
+
+
+def _json(value: Any) -> str:
+    """Return a value as JSON without blanks; numbers are written as Java writes them."""
     if isinstance(value, float):
         return java_text(value)
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    if isinstance(value, dict):
+        return f"{{{','.join(f'{_json(name)}:{_json(each)}' for name, each in value.items())}}}"
+    if isinstance(value, list):
+        return f"[{','.join(map(_json, value))}]"
+    return json.dumps(value, ensure_ascii=False)

@@ -1,5 +1,6 @@
 """The functions of arrays, maps and vectors, and the rows that LATERAL VIEW EXPLODE makes of an array."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -12,15 +13,16 @@ from seatunnel_core.transforms.sql.call import MANY, Call, function
 from seatunnel_core.transforms.sql.casts import exactly
 from seatunnel_core.transforms.sql.engine_function import by_row, rows
 from seatunnel_core.transforms.sql.kinds import common
-from seatunnel_core.transforms.sql.value import DOUBLE, INT, NULL, SqlError, Value, among, is_list, is_simple
+from seatunnel_core.transforms.sql.value import DOUBLE, INT, NULL, STRING, SqlError, Value, among, is_list, is_simple
 
 
-@function("ARRAY", most=MANY)
+@function("ARRAY", least=0, most=MANY)
 def array(call: Call) -> Value:
-    """Compile ARRAY, of the common type of its arguments."""
+    """Compile ARRAY, of the common type of its arguments; without one, an array of texts."""
     kind = NULL
     for each in among(call.args):
         kind = common(kind, each.type, call.at)
+    kind = STRING if kind == NULL else kind
     values = [exactly(call.functions, each, kind, call.what) for each in call.args]
     sql = f"make_array({', '.join(each.sql for each in values)})"
     return Value(sql=sql, type=pa.list_(kind), fails=any(each.fails for each in values))
@@ -71,8 +73,19 @@ def _extreme(call: Call, chosen: Callable[..., Any]) -> Value:
     kind = call.args[0].type
     if not is_list(kind) or not is_simple(kind.value_type):
         raise call.wrong(0, "an array")
-    of_one = by_row(lambda items: chosen((each for each in items if each is not None), default=None), kind.value_type)
-    return call.make(of_one, kind.value_type, fails=False)
+    order = _java_order if pa.types.is_floating(kind.value_type) else None
+
+    def of_row(items: list[Any]) -> Any:
+        return chosen((each for each in items if each is not None), default=None, key=order)
+
+    return call.make(by_row(of_row, kind.value_type), kind.value_type, fails=False)
+
+
+def _java_order(number: float) -> tuple[bool, float, float]:
+    """Return a key that orders numbers as ``Double.compare`` does: NaN above all others, -0.0 below 0.0."""
+    if math.isnan(number):
+        return True, 0.0, 0.0
+    return False, number, math.copysign(1.0, number)
 
 
 def _vectors(name: str, compute: Callable[..., Any], kind: pa.DataType, arguments: int) -> None:
@@ -103,10 +116,9 @@ def _numbers(vector: list[float | None]) -> Any:
 
 
 def _cosine_distance(one: Any, other: Any) -> float:
+    """Return the distance; from a vector of zeros, which has no direction, it is 1."""
     length = float(np.linalg.norm(one) * np.linalg.norm(other))
-    if not length:
-        raise ValueError("a vector of zeros has no direction")
-    return 1.0 - float(one @ other) / length
+    return 1.0 - float(one @ other) / length if length else 1.0
 
 
 _vectors("COSINE_DISTANCE", _cosine_distance, DOUBLE, 2)
