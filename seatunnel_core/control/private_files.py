@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from seatunnel_storage_api.links import require_own_file, require_own_links
+
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
@@ -14,8 +16,9 @@ def private_folder(folder: Path) -> None:
     """Create a folder with mode 700, and missing ones above it with mode 755; an existing one stays as it is.
 
     Raises:
-        OSError: it cannot be created.
+        OSError: it cannot be created, or another user placed a link on the way to it.
     """
+    require_own_links(str(folder))
     for above in reversed(folder.parents):
         if not above.exists():
             with contextlib.suppress(FileExistsError):
@@ -27,9 +30,20 @@ def open_private(path: Path, mode: str = "ab", **more: Any) -> Any:
     """Open a file as ``open`` does; if it is created, then with mode 600.
 
     Raises:
-        OSError: it cannot be opened.
+        OSError: it cannot be opened, or another user placed it or a link on the way to it.
     """
     return open(path, mode, opener=_opened, **more)
+
+
+def read_private(path: Path) -> str:
+    """Return the text of a file that this user or root placed.
+
+    Raises:
+        OSError: it cannot be read, or another user placed it or a link on the way to it.
+        UnicodeDecodeError: it is not UTF-8.
+    """
+    with open_private(path, "r", encoding="utf-8") as file:
+        return str(file.read())
 
 
 def accessible_to_others(paths: Iterable[Path]) -> list[Path]:
@@ -42,5 +56,22 @@ def accessible_to_others(paths: Iterable[Path]) -> list[Path]:
     return found
 
 
+def is_changeable_by_others(folder: Path) -> bool:
+    """Return True if another user than this one and root may replace the entries of a folder."""
+    found = folder.stat()
+    writes = found.st_mode & (stat.S_IWGRP | stat.S_IWOTH) and not found.st_mode & stat.S_ISVTX
+    return bool(writes) or found.st_uid not in (0, os.geteuid())
+
+
 def _opened(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)
+    require_own_links(path)
+    is_link = os.path.islink(path)
+    # Without waiting: another user's pipe without a reader would hold this process.
+    descriptor = os.open(path, flags | os.O_NONBLOCK | (0 if is_link else os.O_NOFOLLOW), 0o600)
+    try:
+        require_own_file(path, os.fstat(descriptor))
+        os.set_blocking(descriptor, True)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from attrs import frozen
 
+from seatunnel_core.control.private_files import read_private
 from seatunnel_core.errors import UsageError
 
 CLUSTER, BOOT, AUTHORIZATION = "x-seatunnel-cluster", "x-seatunnel-boot", "x-seatunnel-signature"
@@ -65,11 +66,11 @@ def read_secret(path: Path) -> Secret | None:
     """Return the secret of a file, or ``None`` when there is no such file.
 
     Raises:
-        UsageError: others may read the file, or it holds less than a secret.
+        UsageError: others may read the file, another user placed it, or it holds less than a secret.
     """
     try:
         found = path.stat()
-        text = path.read_text(encoding="utf-8").strip()
+        text = read_private(path).strip()
     except FileNotFoundError:
         return None
     except (OSError, UnicodeDecodeError) as error:

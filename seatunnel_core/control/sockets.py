@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from seatunnel_core.errors import PlatformError
+from seatunnel_storage_api.links import require_own_links
 
 _LONGEST = 100
 """Bytes of a socket's path. Linux takes 107, macOS 103."""
@@ -22,7 +23,8 @@ def control_folder(environment: Mapping[str, str]) -> Path:
     the system's directory for temporary files. Its owner and permissions are checked in any case.
 
     Raises:
-        PlatformError: The folder belongs to another user, or others may access it.
+        PlatformError: The folder belongs to another user, others may access it, or another user placed a link on the
+            way to it.
     """
     runtime, state = environment.get("XDG_RUNTIME_DIR", ""), environment.get("XDG_STATE_HOME", "")
     state = state if os.path.isabs(state) else os.path.join(environment.get("HOME") or str(Path.home()), ".local/state")
@@ -30,6 +32,10 @@ def control_folder(environment: Mapping[str, str]) -> Path:
     candidates.append(Path(state, "seatunnel", "run"))
     fitting = [each for each in candidates if len(os.fsencode(each)) + 1 + _NAME_LENGTH <= _LONGEST]
     folder = fitting[0] if fitting else Path(tempfile.gettempdir(), f"seatunnel-{os.getuid()}")
+    try:
+        require_own_links(str(folder))
+    except OSError as error:
+        raise PlatformError(f"jobs cannot listen in {folder}: {error}") from error
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     found = folder.lstat()
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o077:

@@ -12,8 +12,8 @@ from typing import Any
 
 from attrs import evolve
 
-from seatunnel_core.control.private_files import accessible_to_others
-from seatunnel_core.errors import PlatformError
+from seatunnel_core.control.private_files import accessible_to_others, is_changeable_by_others
+from seatunnel_core.errors import PlatformError, UsageError
 from seatunnel_core.installing import install_command
 from seatunnel_core.server.agent.agent import Agent
 from seatunnel_core.server.agent.log_files import LogFiles
@@ -31,6 +31,7 @@ from seatunnel_core.server.state.store import ClusterStore
 from seatunnel_core.server.transport.descriptors import connections_per_port, log_limit, raise_limit
 from seatunnel_core.server.transport.http_config import HttpConfig
 from seatunnel_core.server.transport.listening import Port, http_server, listening, rest_ports
+from seatunnel_storage_api.links import require_own_links
 
 logger = logging.getLogger("seatunnel.cluster")
 
@@ -44,7 +45,8 @@ def run_node(config: NodeConfig, *, on_ready: Callable[[str, str], None] = lambd
             serves none.
 
     Raises:
-        UsageError: its ports are taken, or its configuration cannot work.
+        UsageError: its ports are taken, its configuration cannot work, or another user placed a link on the way to its
+            logs.
         PlatformError: the extra ``cluster`` is not installed.
     """
     try:
@@ -52,6 +54,7 @@ def run_node(config: NodeConfig, *, on_ready: Callable[[str, str], None] = lambd
         import uvicorn  # noqa: F401
     except ImportError as error:
         raise PlatformError(f"a node of a cluster needs more ({error}): {install_command('cluster')}") from error
+    _require_own_logs(config)
     with contextlib.ExitStack() as resources:
         member = resources.enter_context(listening(config.bind, config.port, tries=config.port_count))
         address = f"{config.host}:{config.public_port or member.getsockname()[1]}"
@@ -153,8 +156,23 @@ def _servers(
     return servers
 
 
+def _require_own_logs(config: NodeConfig) -> None:
+    """Check that the folder of the logs is not one to which a link of another user leads.
+
+    Raises:
+        UsageError: it is.
+    """
+    try:
+        require_own_links(str(config.logs))
+    except OSError as error:
+        raise UsageError(f"this node cannot write its logs to {config.logs}: {error}") from error
+
+
 def _warn_of_readers(config: NodeConfig) -> None:
-    """Warn of logs that others may access; the storage warns of its state."""
+    """Warn of logs that others may access, and of a folder for them that others may change; storages warn of state."""
+    if config.logs.is_dir() and is_changeable_by_others(config.logs):
+        logger.warning("other users may replace logs in %s: make it a folder to which only this user can write, "
+                       "with: chown $USER %s; chmod go-w %s", config.logs, config.logs, config.logs)  # fmt: skip
     logs = sorted(config.logs.iterdir()) if config.logs.is_dir() else []
     if accessible_to_others([config.logs]) and (found := accessible_to_others(logs)):
         logger.warning("other users may access logs, %s for one: chmod -R go= %s", found[0], config.logs)

@@ -24,6 +24,7 @@ import pytest
 from attrs import define, field
 
 from seatunnel_core.control.signing import read_secret
+from tests.planted import plant_link
 from tests.runtime.command import fake_source, job, parquet_sink
 from tests.server.nodes import ENGINE, Node, a_cluster, free_port, until
 
@@ -288,6 +289,35 @@ def test_texts_that_ask_for_too_much_are_refused_by_the_name_of_the_limit(attack
         for including in (f'include "{name}"', f'include file("{name}")'):
             status, _, body = attacked.ask("includes", "POST", "/submit-job?format=hocon", including)
             assert (status, b"root:" in body) == (400, False), body
+
+
+def test_links_of_another_user_lead_nothing_elsewhere(
+    attacked: Attacked, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are planted where the node writes next: at the log of a job, and its checkpoints. Uploads name paths."""
+    if os.geteuid():
+        pytest.skip("only root can give a link away")
+    folder, target = attacked.node.cluster.folder, tmp_path / "elsewhere" / "target"
+    target.parent.mkdir()
+    target.write_text("untouched")
+    plant_link(folder / "logs" / "job-planted-log.log", target, monkeypatch)
+    plant_link(folder / "checkpoints" / "planted-state", target.parent, monkeypatch)
+    attacked.tried["links"] += 2
+    run_a_job(attacked, tmp_path, "planted-log")
+    text = job("job.mode = BATCH", [fake_source("n", rows=5)], [parquet_sink("n", tmp_path / "out")])
+    attacked.node.submit(text, "planted-state")
+    found = attacked.node.wait_end("planted-state")
+    assert found["jobStatus"] == "FAILED"
+    assert "belongs to another user" in str(found["errorMsg"])
+    for name in ("../../planted.conf", "/etc/planted.conf", "..\\planted.conf", "job-x.log\0.conf"):
+        form = f'--b\r\ncontent-disposition: form-data; name="config_file"; filename="{name}"\r\n\r\nx {{\r\n--b--\r\n'
+        headers = {"content-type": "multipart/form-data; boundary=b"}
+        assert attacked.ask("uploads", "POST", "/submit-job/upload", form, **headers)[0] == 400
+    assert not list(folder.rglob("*planted.conf"))
+    assert [each.name for each in target.parent.iterdir()] == ["target"]
+    assert target.read_text() == "untouched"
+    for place in ("logs", "checkpoints"):
+        (folder / place).chmod(0o700)
 
 
 def test_html_is_text_everywhere(attacked: Attacked) -> None:

@@ -19,6 +19,7 @@ from seatunnel_storage_api.blob import Blob, BlobStorage
 from seatunnel_storage_api.errors import StorageAccessError, StorageUnavailableError
 from seatunnel_storage_api.inventory import Holding, holdings_despite_refusals
 from seatunnel_storage_api.layout import TEMPORARY_FOLDER
+from seatunnel_storage_api.links import require_own_links
 from seatunnel_storage_api.retry import what_helps
 from seatunnel_storage_hdfs.mounts import file_system, network_file_system
 
@@ -53,7 +54,7 @@ class LocalFileStorage(BlobStorage):
         return self.put_pieces_if_absent(key, [body])
 
     def put_pieces_if_absent(self, key: str, pieces: Sequence[bytes]) -> bool:
-        path = self.locate(key)
+        path = self._own(key)
         folder = os.path.dirname(path)
         try:
             if not self.has_nameless_files or not self._put_nameless(path, pieces):
@@ -66,20 +67,20 @@ class LocalFileStorage(BlobStorage):
 
     def read(self, key: str) -> bytes | None:
         try:
-            with open(self.locate(key), "rb", buffering=0) as file:
+            with open(self._own(key), "rb", buffering=0) as file:
                 return file.readall()
         except FileNotFoundError:
             self._require_namespace()
             return None
 
     def list_blobs(self, prefix: str) -> Iterable[Blob]:
-        found = list(_files(self.locate(prefix), prefix))
+        found = list(_files(self._own(prefix), prefix))
         if not found:
             self._require_namespace()
         return found
 
     def unfinished(self, prefix: str) -> Iterator[Blob]:
-        for folder, _, names in os.walk(self.locate(prefix)):
+        for folder, _, names in os.walk(self._own(prefix)):
             for name in names if os.path.basename(folder) == TEMPORARY_FOLDER else ():
                 path = os.path.join(folder, name)
                 with contextlib.suppress(FileNotFoundError):
@@ -95,16 +96,24 @@ class LocalFileStorage(BlobStorage):
 
     def delete(self, keys: Iterable[str]) -> None:
         for key in keys:
+            folder, _, name = self.locate(key).rpartition("/")
+            require_own_links(folder)  # a link that stands in the place of the file is itself removed
             with contextlib.suppress(FileNotFoundError):
-                os.unlink(self.locate(key))
+                os.unlink(f"{folder}/{name}")
 
     def sweep_unfinished(self, folder: str, before: str) -> None:
-        unfinished = self.locate(folder + TEMPORARY_FOLDER)
+        unfinished = self._own(folder + TEMPORARY_FOLDER)
         with contextlib.suppress(FileNotFoundError):
             for name in os.listdir(unfinished):
                 if name < before:
                     with contextlib.suppress(FileNotFoundError):
                         os.unlink(f"{unfinished}/{name}")
+
+    def _own(self, key: str) -> str:
+        """Return the path of a key or prefix, after a check that it leads through no link of another user."""
+        path = self.locate(key)
+        require_own_links(path)
+        return path
 
     def _put_nameless(self, path: str, pieces: Sequence[bytes]) -> bool:
         """Write a file without a name and then name it; return ``False`` if the file system does not support that."""
@@ -197,6 +206,7 @@ def create(configuration: Mapping[str, str], backend: str = BACKEND) -> LocalFil
 def _require_usable(namespace: str, backend: str) -> bool:
     """Return whether the file system has files without names; raise errors of the storage as ``create`` does."""
     try:
+        require_own_links(namespace)
         _make_folders(namespace.rstrip("/") or "/", within=namespace)
         has_nameless_files = _probe(namespace)
     except OSError as cause:

@@ -7,6 +7,7 @@ from seatunnel_storage_hdfs.local import LocalFileStorage
 
 from seatunnel_storage_api.blob import BlobStorage
 from seatunnel_storage_api.errors import StorageUnavailableError
+from seatunnel_storage_api.links import require_own_links
 from seatunnel_storage_mapstore.folder import SEGMENT, Folder, Piece
 
 
@@ -74,6 +75,7 @@ class AppendedFiles(SegmentWriter):
     def _append(self, frame: bytes) -> None:
         try:
             if self._descriptor is None:
+                require_own_links(self._path)
                 self._descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
             rest = memoryview(frame)
             while rest:

@@ -86,10 +86,10 @@ class LogFiles:
 
     def _set_aside(self, path: Path) -> None:
         """Copy a log and empty it: its writer has it open, and appends."""
-        with path.open("rb") as large, open_private(path.with_name(f"{path.name}.1"), "wb") as kept:
-            shutil.copyfileobj(large, kept)
-        with path.open("r+b") as file:
-            file.truncate()
+        with open_private(path, "r+b") as large:
+            with open_private(path.with_name(f"{path.name}.1"), "wb") as kept:
+                shutil.copyfileobj(large, kept)
+            large.truncate(0)
         logger.info("%s had more than %d bytes, and goes on empty", path, self._largest)
 
 

@@ -8,6 +8,7 @@ from attrs import evolve
 
 from seatunnel_core.config import http_options
 from seatunnel_core.config.option import Options
+from seatunnel_core.control.private_files import read_private
 from seatunnel_core.errors import UsageError
 from seatunnel_core.server.discovery.own_address import LOOPBACK
 from seatunnel_core.server.transport.http_config import HttpConfig
@@ -53,7 +54,7 @@ def _password(path: Path) -> str:
         with open(opened, "w", encoding="ascii") as file:
             file.write(secrets.token_urlsafe(18) + "\n")
     try:
-        found = path.read_text("utf-8").strip()
+        found = read_private(path).strip()
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"the password of the page cannot be read from {path}: {error}") from error
     if not found:

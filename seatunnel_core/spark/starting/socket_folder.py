@@ -8,8 +8,11 @@ import atexit
 import logging
 import os
 import shutil
+import stat
 import tempfile
 from functools import cache
+
+from seatunnel_core.errors import PlatformError
 
 logger = logging.getLogger("seatunnel.spark")
 
@@ -37,8 +40,10 @@ def restore_socket_folder(folder: str) -> None:
 
     Raises:
         OSError: the folder cannot be created.
+        PlatformError: another user has placed something in its place.
     """
-    if os.path.isdir(folder):
+    if os.path.lexists(folder):
+        _require_own_folder(folder)
         return
     logger.warning(
         "the temporary folder %s was removed while the job was running; it is created again. Exclude it from the "
@@ -46,3 +51,13 @@ def restore_socket_folder(folder: str) -> None:
         folder,
     )
     os.makedirs(folder, mode=0o700, exist_ok=True)
+    _require_own_folder(folder)
+
+
+def _require_own_folder(folder: str) -> None:
+    found = os.lstat(folder)
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
+        raise PlatformError(
+            f"the temporary folder {folder} was removed while the job was running, and another user placed "
+            "something there: set TMPDIR to a folder to which only you can write, and start the job again"
+        )

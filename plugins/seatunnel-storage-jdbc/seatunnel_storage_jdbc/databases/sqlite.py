@@ -5,6 +5,8 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from seatunnel_storage_api.errors import StorageAccessError
+from seatunnel_storage_api.links import require_own_links
 from seatunnel_storage_jdbc.address import Address
 from seatunnel_storage_jdbc.databases.dialect import Dialect
 
@@ -18,6 +20,10 @@ class SQLite(Dialect):
     """A file with a rollback journal. It creates no file beside it, except while it writes."""
 
     def url(self, address: Address) -> sa.URL:
+        try:
+            require_own_links(address.database)
+        except OSError as error:
+            raise StorageAccessError(f"cannot open the database of SQLite: {error}") from error
         return sa.URL.create("sqlite", database=address.database)
 
     def arguments(self, address: Address, answer_s: int) -> dict[str, Any]:
@@ -25,7 +31,7 @@ class SQLite(Dialect):
 
     def begin_session(self, connection: Any) -> None:
         file = Path(connection.execute("PRAGMA database_list").fetchone()[2])
-        if file.is_file() and not file.stat().st_size:
+        if file.is_file() and not file.is_symlink() and not file.stat().st_size:
             file.chmod(0o600)  # it was just created: jobs and checkpoints may contain secrets and rows
         connection.execute("PRAGMA synchronous = EXTRA")  # with less, a power cut just after a commit can undo it
 

@@ -1,0 +1,86 @@
+"""Symbolic links on the way to a file. Those that another user placed are not followed.
+
+Who may write to a folder in which state, logs or checkpoints are kept, such as ``/tmp``, can place a link there, and a
+process that follows it writes, reads or removes files elsewhere, with its own rights.
+"""
+
+import errno
+import os
+import stat
+
+_MOST_LINKS = 40
+"""Maximum number of links on the way to one file, as in Linux."""
+
+_WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
+
+
+class ForeignFileError(PermissionError):
+    """A file, or a symbolic link on the way to it, was placed by another user."""
+
+
+def require_own_links(path: str) -> None:
+    """Check the symbolic links of a path, of all of its folders and of the links that links lead to.
+
+    A link is accepted if it belongs to this user or to root, or lies in a folder to which only they can write. A path
+    that does not exist is checked as far as it exists.
+
+    Raises:
+        ForeignFileError: Another user placed one of the links.
+        OSError: There are too many links, or one cannot be read.
+    """
+    names = _names(path if os.path.isabs(path) else os.path.join(os.getcwd(), path))
+    here, links = "/", 0
+    while names:
+        name = names.pop()
+        if name == "..":
+            here = os.path.dirname(here)
+            continue
+        at = os.path.join(here, name)
+        try:
+            found = os.lstat(at)
+        except OSError:  # the path ends here, or the user of the path gets this error
+            return
+        if not stat.S_ISLNK(found.st_mode):
+            here = at
+            continue
+        _require_own(at, found, here)
+        links += 1
+        if links > _MOST_LINKS:
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), path)
+        target = os.readlink(at)
+        names += _names(target)
+        here = "/" if os.path.isabs(target) else here
+
+
+def require_own_file(path: str, found: os.stat_result) -> None:
+    """Check that an existing file was not placed by another user.
+
+    Args:
+        path: Of the file.
+        found: Its status, of an open descriptor.
+
+    Raises:
+        ForeignFileError: It belongs to another user, and its folder is one to which others can write.
+    """
+    _require_own(path, found, os.path.dirname(os.path.abspath(path)))
+
+
+def _require_own(path: str, found: os.stat_result, folder: str) -> None:
+    trusted = (0, os.geteuid())
+    if found.st_uid in trusted:
+        return
+    holder = os.stat(folder)
+    if holder.st_uid in trusted and not holder.st_mode & _WRITABLE_BY_OTHERS:
+        return  # only this user or root can have placed it
+    kind = "symbolic link" if stat.S_ISLNK(found.st_mode) else "file"
+    raise ForeignFileError(
+        errno.EPERM,
+        f"this {kind} belongs to another user (uid {found.st_uid}), who could make this process write or read "
+        "elsewhere: remove it, or use a folder to which only this user can write",
+        path,
+    )
+
+
+def _names(path: str) -> list[str]:
+    """Return the parts of a path, the first one last."""
+    return [name for name in reversed(path.split("/")) if name not in ("", ".")]
