@@ -16,7 +16,7 @@ FILE = "seatunnel.credentials.file"
 
 
 def provide(configuration: Mapping[str, str]) -> Credentials | None:
-    """What the file says now; ``None``, so that the next provider is asked, where no file is named."""
+    """Return the file's credentials, or ``None`` if no file is configured, so that the next provider is used."""
     if not configuration.get(FILE):
         return None
     written = json.loads(Path(configuration[FILE]).read_text())

@@ -91,15 +91,15 @@ def members_of() -> str:
 def submit() -> None:
     """Submit the demo's job, and leave it to the cluster."""
     command = ["-m", "cluster", "-c", "examples/demo/flights.conf", "--set-job-id", JOB, "--async"]
-    for name in ("tables", "parquet"):  # workers have working folders of their own
+    for name in ("tables", "parquet"):  # each worker has its own working folder
         command += ["-i", f"{name}={Path('demo-output', name).absolute()}"]
     print(run("seatunnel", *command), flush=True)
 
 
 def leader_after_rows() -> int:
     """Return the port of the leader once the job has committed rows; 0 before."""
-    if told := ended():
-        sys.exit(f"The job has ended before its leader was killed:\n{told}")
+    if outcome := ended():
+        sys.exit(f"The job has ended before its leader was killed:\n{outcome}")
     metrics = run("seatunnel", "-m", "cluster", "--metrics", JOB)
     committed = re.search(r'"SinkCommittedCount": *"?(\d+)', metrics)
     if committed is None or int(committed[1]) < 50_000:

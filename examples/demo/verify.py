@@ -1,8 +1,8 @@
-"""Compares the demo's Parquet files with its CSV files, row by row as multisets, without a line of the engine's code.
+"""Compare the demo's Parquet files with its CSV files, row by row as multisets, without the engine's code.
 
-The CSV side is read with Python's own csv module, the Parquet side with pyarrow; a row that is missing, doubled or
-changed is shown. Usage: ``python examples/demo/verify.py [TABLES_FOLDER PARQUET_FOLDER]``. A Python without pyarrow
-hands over to the one that ``make demo`` has set up.
+The CSV side is read with Python's own csv module, the Parquet side with pyarrow; missing, duplicated and
+changed rows are shown. Usage: ``python examples/demo/verify.py [TABLES_FOLDER PARQUET_FOLDER]``. A Python without
+pyarrow runs the one of ``make demo`` instead.
 """
 
 import csv
