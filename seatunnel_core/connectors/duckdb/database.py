@@ -1,4 +1,8 @@
-"""A file of DuckDB, which this process opens for one transaction at a time, and closes, so that others can read it."""
+"""A file of DuckDB, which this process opens for one transaction at a time, and closes, so that others can read it.
+
+To open and to close the file takes far longer than a short transaction. So the file stays open from one transaction to
+the next while other threads of this process wait for it, as the pipelines of a job with many tables do.
+"""
 
 import os
 import threading
@@ -7,13 +11,46 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from typing import Any
 
-from attrs import field, frozen
+from attrs import define, field, frozen
 
 from seatunnel_core.errors import SinkError
 
-_held: dict[str, threading.Lock] = {}
-_holding = threading.Lock()
-"""Held while a lock of a file is looked up."""
+_LONGEST_OPEN_S = 1.0
+"""How long the file stays open while threads wait for it; then it is closed, so that other processes can read it."""
+
+
+@define
+class _Shared:
+    """What the threads of this process share of one file."""
+
+    lock: threading.Lock = field(factory=threading.Lock)
+    """Held during a transaction."""
+
+    waiting: int = 0
+    """Number of threads that wait for the lock; guarded by ``_counting``."""
+
+    opened: Any = None
+    """The connection that keeps the file open between transactions, or ``None``; guarded by ``lock``."""
+
+    settings: Mapping[str, str] = field(factory=dict)
+    """Settings with which it was opened."""
+
+    identity: tuple[int, int] | None = None
+    """Device and inode of the file that is open."""
+
+    since: float = 0.0
+    """When it was opened, by the monotonic clock."""
+
+    def close(self) -> None:
+        """Close the file if it is open."""
+        opened, self.opened = self.opened, None
+        if opened is not None:
+            opened.close()
+
+
+_files: dict[str, _Shared] = {}
+_counting = threading.Lock()
+"""Held while an entry of ``_files`` is looked up, or its number of waiting threads changes."""
 
 _ORDER = "preserve_insertion_order"
 
@@ -42,18 +79,63 @@ class Database:
         Raises:
             SinkError: The file cannot be opened; ``retryable`` when another process has it.
         """
-        with self._lock, closing(self._opened()) as connection:
-            connection.execute("SET TimeZone = 'UTC'")
-            if _ORDER not in self.properties:
-                # A table has no order; to keep one, DuckDB took twice as long and made a file of twice the size.
-                connection.execute(f"SET {_ORDER} = false")
-            connection.begin()
-            yield connection
+        with self._turn() as shared:
+            try:
+                with closing(self._cursor(shared)) as connection:
+                    connection.execute("SET TimeZone = 'UTC'")
+                    if _ORDER not in self.properties:
+                        # A table has no order; to keep one, DuckDB took twice as long, for twice the bytes.
+                        connection.execute(f"SET {_ORDER} = false")
+                    connection.begin()
+                    yield connection
+                if not self._stays_open(shared):
+                    shared.close()
+            except BaseException:
+                shared.close()
+                raise
 
-    @property
-    def _lock(self) -> threading.Lock:
-        with _holding:
-            return _held.setdefault(os.path.realpath(self.path), threading.Lock())
+    @contextmanager
+    def _turn(self) -> Iterator[_Shared]:
+        """Wait until no other thread has the file."""
+        with _counting:
+            shared = _files.setdefault(os.path.realpath(self.path), _Shared())
+            shared.waiting += 1
+        try:
+            shared.lock.acquire()
+        finally:
+            with _counting:
+                shared.waiting -= 1
+        try:
+            yield shared
+        finally:
+            shared.lock.release()
+
+    def _cursor(self, shared: _Shared) -> Any:
+        """Return a connection to the file, which is opened unless it is open with the same settings."""
+        if shared.opened is not None and (shared.settings, shared.identity) != (self.properties, self._identity()):
+            shared.close()
+        if shared.opened is None:
+            shared.opened, shared.settings = self._opened(), self.properties
+            shared.identity, shared.since = self._identity(), time.monotonic()
+        return shared.opened.cursor()
+
+    def _stays_open(self, shared: _Shared) -> bool:
+        """Return whether the file stays open for the next thread; the log of what was committed is durable then."""
+        if not shared.waiting or time.monotonic() - shared.since >= _LONGEST_OPEN_S:
+            return False
+        folder = os.open(os.path.dirname(self.path), os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+        return True
+
+    def _identity(self) -> tuple[int, int] | None:
+        try:
+            found = os.stat(self.path)
+        except FileNotFoundError:
+            return None
+        return found.st_dev, found.st_ino
 
     def _opened(self) -> Any:
         import duckdb
