@@ -90,8 +90,9 @@ class ConfigError(UsageError):
 
     What the engine did: nothing. The job was not started, and no row moved.
 
-    What to do: correct each line. `seatunnel --check -c FILE` looks again without moving a row; `seatunnel help
-    mistakes` shows usual mistakes, and `seatunnel help options` every option.
+    What to do: correct each line. `seatunnel --check -c FILE` checks it again without moving a row. `seatunnel help
+    mistakes` shows frequent mistakes, `seatunnel help options` the options of the engine and of jobs, and `seatunnel
+    help Jdbc` those of a connector.
 
     Message: job.conf:1:11: env has no option 'job.mod'. Did you mean 'job.mode'?
     """

@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 from seatunnel_core.manual.errors import coded, error_page
-from seatunnel_core.manual.pages import pages
+from seatunnel_core.manual.pages import page_text
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9-]{0,63}", re.ASCII)
 
@@ -22,5 +22,5 @@ def help_page(name: str) -> dict[str, Any] | None:
     if kind is not None:
         page = error_page(kind)
         return {"code": page.code, "meaning": page.meaning, "parts": dict(page.parts)}
-    text = pages().get(name.lower())
-    return None if text is None else {"name": name.lower(), "text": text.read_text(encoding="utf-8")}
+    text = page_text(name)
+    return None if text is None else {"name": name.lower(), "text": text}

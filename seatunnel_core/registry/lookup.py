@@ -83,6 +83,11 @@ def plugins() -> Iterator[Plugin]:
                 yield _describe(kind, point)
 
 
+def named(kinds: Sequence[str], name: str) -> list[Plugin]:
+    """Return the plugins of these kinds with this name in any case, without loading others."""
+    return [_describe(kind, point) for kind in kinds for point in _installed(kind).get(name.lower(), [])]
+
+
 class Registry:
     """The functions of this module as one object, for callers that take any registry."""
 

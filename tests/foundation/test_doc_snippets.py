@@ -292,11 +292,11 @@ def entry_points(toml: str) -> str:
 
 
 def test_options_are_declared_as_the_page_says() -> None:
-    (declared,) = (block for block in blocks("reference/connectors.md", "python") if block.startswith("COUNT"))
+    (declared,) = (block for block in blocks("reference/connector-interface.md", "python") if block.startswith("COUNT"))
     program = f"from seatunnel_core.config.option import *\n{declared}\nprint(COUNT.key, COUNT.required)"
     assert run(ROOT, "-c", program) == "count True\n"
 
 
 def test_the_entry_point_of_the_page_is_the_one_of_the_example() -> None:
     example = (EXAMPLES / "minimal_source" / "pyproject.toml").read_text(encoding="utf-8")
-    assert entry_points(blocks("reference/connectors.md", "toml")[0]) == entry_points(example)
+    assert entry_points(blocks("reference/connector-interface.md", "toml")[0]) == entry_points(example)

@@ -25,7 +25,7 @@ class HelpArguments(Command):
 
     kind: str | None
     name: str | None
-    """Of a plugin, or an error's code; ``None`` lists what there is."""
+    """Name of a plugin or page, or the code of an error; ``None`` for a list."""
 
     json_schema: bool
 
@@ -35,9 +35,23 @@ class HelpArguments(Command):
 
             print_job_schema()
             return DONE
+        if self.name is not None and self.kind is None and _print_known(self.name):
+            return DONE
         from seatunnel_core.cli.help.plugin import print_help
 
         return DONE if print_help(self.kind, self.name) else FAILED
+
+
+def _print_known(name: str) -> bool:
+    """Print the page of this name or the error of this code, without loading a plugin; return whether one exists."""
+    from seatunnel_core.cli.help.printed import error_text, print_page
+
+    if print_page(name):
+        return True
+    text = error_text(name)
+    if text:
+        print(text)
+    return bool(text)
 
 
 def _parse_plugins(parser: Parser, argv: Sequence[str]) -> PluginsArguments:
@@ -53,7 +67,7 @@ def _parse_help(parser: Parser, argv: Sequence[str]) -> HelpArguments:
         "words",
         nargs="*",
         metavar="NAME",
-        help="of a source, transform or sink, or the code of an error; without, a list",
+        help="name of a connector, transform or page, or the code of an error; without it, a list",
     )
     parser.add_argument("--json-schema", action="store_true", help="print the JSON Schema of job files, for editors")
     values = parser.parse_args(argv)
@@ -66,7 +80,7 @@ def _parse_help(parser: Parser, argv: Sequence[str]) -> HelpArguments:
 
 HELP = Subcommand(
     name="help",
-    summary="describe a source, transform or sink with its options, or explain the code of an error",
+    summary="print the page of a connector or transform, or explain the code of an error",
     parse=_parse_help,
 )
 PLUGINS = Subcommand(

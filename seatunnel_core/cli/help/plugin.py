@@ -1,12 +1,11 @@
-"""``seatunnel help``: the purpose, options and promises of a plugin, or the meaning of an error's code."""
+"""The list of plugins for ``seatunnel help``, and the description of one: purpose, options and guarantees."""
 
 import difflib
-import shutil
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from seatunnel_core.cli.help.printed import error_text, print_page
+from seatunnel_core.cli.help.printed import error_text, terminal_width
 from seatunnel_core.config.job_file import Kind
 from seatunnel_core.config.option import Option
 from seatunnel_core.errors import UsageError
@@ -17,29 +16,27 @@ from seatunnel_core.registry import lookup
 from seatunnel_core.registry.description import described, example, guarantees, summary
 from seatunnel_core.registry.lookup import Plugin
 
-_WIDEST = 100
-
 
 def print_help(kind: str | None, name: str | None) -> bool:
-    """Print the list of plugins, or everything about one plugin, error or page; return whether the plugins can be used.
+    """Print what the installed plugins declare, or the page of an error that only a plugin defines.
 
     Args:
-        kind: ``"source"``, ``"transform"`` or ``"sink"``; ``None`` for all three, and for errors and pages.
-        name: The name of a plugin, the code of an error, or a page of the documentation, in any case; ``None`` for the
-            list.
+        kind: ``"source"``, ``"transform"`` or ``"sink"``; ``None`` for all three.
+        name: Name of a plugin or code of an error, in any case; ``None`` for a list of plugins.
+
+    Returns:
+        Whether the named plugins can be used.
 
     Raises:
-        UsageError: Nothing has this name; the message suggests names.
+        UsageError: No plugin or error has this name; the message suggests names.
     """
     kinds = (kind,) if kind else tuple(lookup.GROUPS)
     if name is None:
         _print_list(kinds)
         return True
-    named = [each for each in lookup.plugins() if each.kind in kinds and each.identifier.lower() == name.lower()]
-    if not named and kind is None and (text := error_text(name, _width())):
+    named = lookup.named(kinds, name)
+    if not named and kind is None and (text := _text_of_plugins_error(name)):
         print(text)
-        return True
-    if not named and kind is None and print_page(name):
         return True
     if not named:
         raise UsageError(_unknown(kinds, name))
@@ -47,9 +44,22 @@ def print_help(kind: str | None, name: str | None) -> bool:
     return all(plugin.declared is not None for plugin in named)
 
 
+def _text_of_plugins_error(code: str) -> str:
+    """Return the page of an error after all plugins are loaded, because each may define errors."""
+    for _ in lookup.plugins():
+        pass
+    return error_text(code)
+
+
 def _unknown(kinds: Sequence[str], name: str) -> str:
     codes = difflib.get_close_matches(name.upper(), coded(), n=1) if "-" in name else []
-    mistake = f"no error has the code {name!r}; did you mean {codes[0]}?" if codes else lookup.unknown(kinds, name)
+    near = difflib.get_close_matches(name.lower(), pages(), n=1, cutoff=0.8) if len(kinds) > 1 else []
+    if codes:
+        mistake = f"no error has the code {name!r}; did you mean {codes[0]}?"
+    elif near:
+        mistake = f"no page has the name {name!r}; did you mean {near[0]}?"
+    else:
+        mistake = lookup.unknown(kinds, name)
     return f"{mistake}\nSee: seatunnel help"
 
 
@@ -59,11 +69,13 @@ def _print_list(kinds: Iterable[str]) -> None:
         print(f"{kind}s:")
         for plugin in (each for each in plugins if each.kind == kind):
             said = summary(plugin.declared).partition(". ")[0] if plugin.declared else plugin.state
-            print(f"  {plugin.identifier:<20} {textwrap.shorten(said, max(20, _width() - 23), placeholder=' …')}")
+            print(
+                f"  {plugin.identifier:<20} {textwrap.shorten(said, max(20, terminal_width() - 23), placeholder=' …')}"
+            )
     print(
-        "\nseatunnel help NAME describes one, and seatunnel help CODE what an error means; "
+        "\nseatunnel help NAME prints the page of one, and seatunnel help CODE explains an error; "
         "seatunnel help --json-schema is for editors."
-        f"\nPages of the documentation, as in seatunnel help restore: {', '.join(sorted(pages()))}"
+        f"\nOther pages, such as seatunnel help restore: {', '.join(sorted(pages()))}"
     )
 
 
@@ -94,8 +106,4 @@ def _options(options: Iterable[Option[Any]]) -> Iterator[str]:
 
 
 def _wrapped(text: str, indent: int) -> str:
-    return textwrap.fill(text, _width(), initial_indent=" " * indent, subsequent_indent=" " * indent)
-
-
-def _width() -> int:
-    return min(_WIDEST, shutil.get_terminal_size().columns)
+    return textwrap.fill(text, terminal_width(), initial_indent=" " * indent, subsequent_indent=" " * indent)

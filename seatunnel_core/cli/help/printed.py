@@ -1,29 +1,60 @@
-"""How ``seatunnel help`` prints the page of an error and a page of the documentation."""
+"""Printing the page of an error, and a page of the documentation, for ``seatunnel help``."""
 
+import re
+import shutil
 import textwrap
 
 from seatunnel_core.manual.errors import coded, error_page
-from seatunnel_core.manual.pages import pages
+from seatunnel_core.manual.pages import page_text
+
+_COMMENT = re.compile(r"<!--.*?-->\n?", re.DOTALL)
+_HEAD = "| option | type | default | meaning |\n|---|---|---|---|\n"
+_CELLS = re.compile(r"(?<!\\)\|")
+_WIDEST = 100
+
+
+def terminal_width() -> int:
+    """Return the number of columns to fill."""
+    return min(_WIDEST, shutil.get_terminal_size().columns)
 
 
 def print_page(name: str) -> bool:
     """Print a page, and return whether it exists."""
-    page = pages().get(name.lower())
-    if page is None:
+    text = page_text(name)
+    if text is None:
         return False
     from rich.console import Console
     from rich.markdown import Markdown
 
-    Console().print(Markdown(page.read_text(encoding="utf-8")))
+    Console(width=terminal_width()).print(Markdown(for_terminal(text)))
     return True
 
 
-def error_text(code: str, width: int) -> str:
-    """Return what is printed about a code, in any case; ``""`` if no class has it."""
+def for_terminal(text: str) -> str:
+    """Return the Markdown of a page with a list in place of each table of options, which is too wide for a terminal."""
+    before, *tables = _COMMENT.sub("", text).split(_HEAD)
+    parts = [before]
+    for table in tables:
+        parts.append("Options:\n\n")
+        lines = table.splitlines(keepends=True)
+        end = next((at for at, line in enumerate(lines) if not line.startswith("|")), len(lines))
+        parts += [*map(_listed, lines[:end]), *lines[end:]]
+    return "".join(parts)
+
+
+def _listed(row: str) -> str:
+    """Return a row of a table of options as an item of a list."""
+    _, names, kind, default, meaning, _ = (cell.strip().replace("\\|", "|") for cell in _CELLS.split(row.strip()))
+    need = default if default.startswith("**required**") or not default else f"default {default}"
+    return f"* {names.replace('<br>', ', ')} ({', '.join(part for part in (kind, need) if part)}): {meaning}\n"
+
+
+def error_text(code: str) -> str:
+    """Return the text printed about a code, in any case; ``""`` if no class has it."""
     kind = coded().get(code.upper())
     if kind is None:
         return ""
-    page = error_page(kind)
+    page, width = error_page(kind), terminal_width()
     a_kind_of = f", a kind of {page.parent}" if page.parent else ""
     parts = [f"{heading}:\n{_wrapped(text, width)}" for heading, text in page.parts.items()]
     return "\n\n".join([f"{page.code}: {page.name}{a_kind_of}", _wrapped(page.meaning, width), *parts])

@@ -7,12 +7,14 @@ import importlib
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from seatunnel_core.config.engine import load_engine
 from seatunnel_core.config.file import parse
 from seatunnel_core.config.job_file import read_job
+from seatunnel_core.config.option import Option
 from seatunnel_core.config.problem import Problems
 from seatunnel_core.config.variables import Variables
 from seatunnel_core.connectors.sink import FrameSink
@@ -26,8 +28,9 @@ from seatunnel_core.registry import lookup
 from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.transforms.transform import Transform
 from seatunnel_core.work.committable import Committable
-from tests.cli.help.plugin_pages import DOCS, pages
+from tests.cli.help.plugin_pages import DOCS, built_in, page_of, pages
 from tests.foundation.snippets import names_a_server, plan_only
+from tests.planning.options_page import row
 
 ENGINE = load_engine(environment={"HOME": "/home/me"}, folder=Path("/nowhere"))
 PAGES = sorted([*DOCS.glob("connectors/*.md"), *DOCS.glob("transforms/*.md")])
@@ -42,7 +45,7 @@ def test_the_pages_say_what_the_code_declares() -> None:
 
 
 def test_every_page_is_of_a_plugin() -> None:
-    assert set(PAGES) == set(pages()) - {DOCS / "plugins.md"}
+    assert set(PAGES) == set(pages()) - {DOCS / "connectors.md"}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: f"{page.parent.name}-{page.stem}")
@@ -55,7 +58,7 @@ def test_the_jobs_of_a_page_run(page: Path, tmp_path: Path, monkeypatch: pytest.
         monkeypatch.delitem(sys.modules, name, raising=False)
         importlib.invalidate_caches()
     jobs = re.findall(r"^```hocon\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
-    jobs = [job for job in jobs if "source {" in job]
+    jobs = [job for job in jobs if "source {" in job and "sink {" in job]
     assert jobs or page.stem in FROM_CODE_ONLY, "a page shows a job"
     for job in jobs:
         if names_a_server(job):
@@ -99,3 +102,12 @@ def run_planned(planned: PlannedJob) -> int:
     arrived = Committable(id="0-1-1", epoch=1, unit=1, source="s", rows=staged.rows, bytes=staged.bytes, body=body)
     commit(sink, [arrived], here)
     return staged.rows
+
+
+def test_every_option_is_on_the_page_or_on_the_one_that_it_links_to() -> None:
+    for plugin in built_in():
+        text = page_of(plugin).read_text(encoding="utf-8")
+        linked = re.search(rf"options of \[\w+\]\((\w+)\.md#the-{plugin.kind}\)", text)
+        tables = text + (page_of(plugin).with_name(f"{linked[1]}.md").read_text(encoding="utf-8") if linked else "")
+        options: tuple[Option[Any], ...] = getattr(plugin.declared, "declared", ())
+        assert [each.key for each in options if f"\n{row(each)}\n" not in tables] == [], plugin.identifier

@@ -32,7 +32,7 @@ _HEAD = """# Mistakes with databases, and what you read then
 Made by `python -m tests.connectors.mistakes.databases_page`, which makes each mistake on PostgreSQL and on MariaDB; a
 test compares, and sees that no row moved and that no password is in a message. The lines are what a job has instead of
 the right ones. Mistakes in job files of all kinds are in [mistakes](mistakes.md), what holds of `Jdbc` is in
-[connectors](../reference/connectors.md#jdbc-tables-of-databases-without-jars).
+[connectors](../reference/connectors/Jdbc.md#behaviour).
 """
 _OF_SOURCE = """
 `seatunnel --check -c job.conf` says this of the source, and so does the job, before any row moves. The table `people`
