@@ -51,7 +51,7 @@ def parse_hocon(text: str, name: str, problems: Problems, folder: Path | None = 
     """
     texts = Texts()
     includes = _Includes(texts, problems, folder.resolve() if folder else None)
-    root = _Parser(tokens(text, texts.add(name, text)), includes, ()).root()
+    root = _Parser(includes.tokens(name, text), includes, ()).root()
     return Parsed(root, texts)
 
 
@@ -64,6 +64,15 @@ class _Includes:
     folder: Path | None
     open: list[Path] = field(factory=list)
     count: int = 0
+
+    def tokens(self, name: str, text: str) -> list[Token]:
+        """Return the tokens of a text, and count them."""
+        base, budget = self.texts.add(name, text), self.problems.budget
+        return tokens(
+            text,
+            base,
+            counted=lambda found: budget.tokens(found, lambda match: self.texts.position(base + match.start())),
+        )
 
     def find(self, name: str, fail: Callable[[str], NoReturn]) -> Path | None:
         if self.folder is None:
@@ -89,7 +98,7 @@ class _Includes:
         except (OSError, UnicodeDecodeError) as error:
             fail(f"cannot read the included file {path.name}: {error}")
         self.open.append(path)
-        parser = _Parser(tokens(text, self.texts.add(str(path), text)), self, prefix)
+        parser = _Parser(self.tokens(str(path), text), self, prefix)
         found: Node = parser.repeated_root() if repeated else parser.root()
         self.open.pop()
         return found

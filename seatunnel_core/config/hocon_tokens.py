@@ -1,6 +1,7 @@
 """The tokens of HOCON, and the values of unquoted ones."""
 
 import re
+from collections.abc import Callable, Iterable
 
 _SPACES = r" \t\r\v\f\x1c-\x1f\x85\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
 
@@ -30,11 +31,23 @@ Token = tuple[str, str, int]
 """Kind (a group of the expression above, or ``end``), text, and offset."""
 
 
-def tokens(text: str, base: int, *, comments: bool = False) -> list[Token]:
-    """Return the tokens of a text whose first character has the offset ``base``; the last one has the kind ``end``."""
+Matches = Iterable[re.Match[str]]
+
+
+def tokens(
+    text: str, base: int, *, comments: bool = False, counted: Callable[[Matches], Matches] = iter
+) -> list[Token]:
+    """Return the tokens of a text whose first character has the offset ``base``; the last one has the kind ``end``.
+
+    Args:
+        text: to be read.
+        base: of its first character.
+        comments: whether they are among the tokens.
+        counted: gives back the matches that it gets, unless there are too many.
+    """
     found = [
         (kind, match[kind], base + match.start())
-        for match in _TOKEN.finditer(text)
+        for match in counted(_TOKEN.finditer(text))
         if (kind := match.lastgroup or "") != "comment" or comments
     ]
     found.append(("end", "", base + len(text)))

@@ -5,12 +5,15 @@ tighter limits than files of the user who runs a job.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeVar
 
 from attrs import define, field, frozen
 
 from seatunnel_core.config.document import Block, Items, Position, Scalar, Value
 from seatunnel_core.errors import ConfigError
+
+Token = TypeVar("Token")
 
 PIECE = 16
 """Characters of a text that count as one value."""
@@ -24,6 +27,9 @@ class Limits:
     """The maximum cost of one text."""
 
     characters: int = 64 * 1024 * 1024
+    tokens: int = 50_000_000
+    """Words, numbers and marks of the text, spaces and line ends included; in YAML, the events of its parser."""
+
     keys: int = 5_000_000
     substitutions: int = 5_000_000
     """Values, and pieces of text, that substitutions, variables, aliases, merges and ``+=`` may add or copy."""
@@ -33,7 +39,7 @@ class Limits:
 
 
 LOCAL = Limits()
-SUBMITTED = Limits(characters=10 * 1024 * 1024, keys=500_000, substitutions=500_000, seconds=10.0)
+SUBMITTED = Limits(characters=10 * 1024 * 1024, tokens=2_000_000, keys=500_000, substitutions=500_000, seconds=10.0)
 
 
 @define(eq=False)
@@ -41,6 +47,7 @@ class Budget:
     """What is left of the limits while one text is parsed."""
 
     limits: Limits = LOCAL
+    _tokens: int = 0
     _keys: int = 0
     _substituted: int = 0
     _ticks: int = 0
@@ -54,6 +61,16 @@ class Budget:
         """
         if len(text) > self.limits.characters:
             self._exceed("bytes", f"the text has more than {self.limits.characters:,} characters", place)
+
+    def tokens(self, found: Iterable[Token], place: Callable[[Token], Position]) -> Iterator[Token]:
+        """Return tokens, or events of a parser, and count each when it is taken."""
+        for each in found:
+            self._tokens += 1
+            if self._tokens > self.limits.tokens:
+                self._exceed("tokens", f"there are more than {self.limits.tokens:,} words and marks", place(each))
+            if self._tokens % _TICKS == 0:
+                self._look_at_clock(lambda each=each: place(each))  # type: ignore[misc]
+            yield each
 
     def key(self, place: Callable[[], Position]) -> None:
         """Count a key."""
@@ -76,7 +93,11 @@ class Budget:
     def tick(self, place: Callable[[], Position]) -> None:
         """Count a step, and look at the clock now and then."""
         self._ticks += 1
-        if self._ticks % _TICKS == 0 and time.thread_time() - self._begun > self.limits.seconds:
+        if self._ticks % _TICKS == 0:
+            self._look_at_clock(place)
+
+    def _look_at_clock(self, place: Callable[[], Position]) -> None:
+        if time.thread_time() - self._begun > self.limits.seconds:
             self._exceed("time", f"to read it takes longer than {self.limits.seconds:g} s", place())
 
     def _exceed(self, name: str, said: str, place: Position) -> None:

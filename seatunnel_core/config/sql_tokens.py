@@ -86,6 +86,8 @@ def _tokens(rest: str, text: SqlText) -> Iterator[_Token]:
         for token in Names().tokenize(rest):
             yield _Token(token.token_type.name, str(token.text), token.start, token.end + 1)
     except SqlglotError as error:
+        if isinstance(error.__context__, MemoryError):
+            raise error.__context__ from None
         raise ConfigError(f"{text.name}: this is not SQL: {str(error).splitlines()[0]}") from error
 
 

@@ -101,7 +101,7 @@ class _Reader:
     documents: int = 0
 
     def read(self, text: str) -> Value:
-        for event in self._events(text):
+        for event in self.problems.budget.tokens(self._events(text), self._place):
             if isinstance(event, yaml.DocumentStartEvent):
                 self.documents += 1
                 if self.documents > 1:

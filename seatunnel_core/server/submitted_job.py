@@ -1,6 +1,7 @@
 """A job as it was submitted, read: the same for the agent that accepts it and the host that runs it."""
 
 import re
+from contextlib import AbstractContextManager, nullcontext
 
 from attrs import frozen
 
@@ -16,6 +17,8 @@ from seatunnel_core.server.state.records import JobRecord
 FORMATS = {"json": "job.json", "hocon": "job.conf", "yaml": "job.yaml", "sql": "job.sql"}
 """By the format that a request names: a name of a file of that format."""
 
+
+NO_BOUND = nullcontext()
 
 _PATHS = {"path", "tmp_path"}
 _ABSOLUTE = re.compile("(file:(//)?)?/")
@@ -46,17 +49,20 @@ class SubmittedJob:
         raw.problems.raise_errors()
         return raw
 
-    def accepted(self, plugins: Plugins | None = None) -> RawJob:
+    def accepted(self, plugins: Plugins | None = None, *, within: AbstractContextManager[None] = NO_BOUND) -> RawJob:
         """Read the text, if a cluster can take it.
 
         Args:
             plugins: to know the options that plugins declare to be secret.
+            within: a context in which the text is parsed.
 
         Raises:
             ConfigError: it cannot be parsed, or came with the values of secrets, which would be stored; the message
                 lists all of them. Other errors are among the problems of the result, for the planner to report all.
         """
-        raw, problems = self._read(), Problems()
+        with within:
+            raw = self._read()
+        problems = Problems()
         refuse_secrets(self.text, self.origin or FORMATS[self.format], dict(self.variables), problems, plugins=plugins)
         problems.raise_errors()
         require_absolute_paths(raw, raw.problems)

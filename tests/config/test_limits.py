@@ -3,6 +3,7 @@
 import time
 
 import pytest
+from attrs import evolve
 
 from seatunnel_core.config import limits
 from seatunnel_core.config.file import parse
@@ -80,9 +81,34 @@ def test_code_fences_are_read_in_linear_time() -> None:
 
 
 def test_submitted_texts_have_tighter_limits_than_files() -> None:
-    for each in ("characters", "keys", "substitutions", "seconds"):
+    for each in ("characters", "tokens", "keys", "substitutions", "seconds"):
         assert getattr(limits.SUBMITTED, each) < getattr(limits.LOCAL, each)
 
 
 def test_a_submitted_job_of_a_hundred_thousand_columns_is_within_the_limits() -> None:
     submitted("source { X { fields {" + "\n".join(f"c{number} = int" for number in range(100_000)) + "} } }")
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("job.conf", "a=[" + "1," * 6_000 + "1]"),
+        ("job.json", '{"a":[' + "[]," * 6_000 + "1]}"),
+        ("job.yaml", "a: [" + "1," * 11_000 + "1]"),
+        ("job.conf", 'a="x"' + " b" * 6_000),
+    ],
+)
+def test_tokens_are_limited(name: str, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Values in lists and words that make one text took 1.9 GiB for 10 MiB, and longer than the limit of time."""
+    submitted(text, name)
+    monkeypatch.setattr("seatunnel_core.config.file.SUBMITTED", evolve(limits.SUBMITTED, tokens=10_000))
+    said = r"^job\.\w+:1:\d+: limit of tokens exceeded: there are more than 10,000 words and marks"
+    with pytest.raises(ConfigError, match=said):
+        submitted(text, name)
+
+
+@pytest.mark.parametrize(("name", "text"), [("job.conf", "a=[{}1]"), ("job.yaml", "a: [{}1]")])
+def test_the_time_for_tokens_is_limited(name: str, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("seatunnel_core.config.file.SUBMITTED", Limits(seconds=0))
+    with pytest.raises(ConfigError, match="limit of time exceeded"):
+        submitted(text.format("1," * 3_000), name)

@@ -17,6 +17,8 @@ from seatunnel_core.server.aside.checking import check
 from seatunnel_core.server.aside.options import options
 from seatunnel_core.server.aside.planning import plan
 from seatunnel_core.server.aside.stored_jobs import compare, verify
+from seatunnel_core.server.aside.submissions import encrypt, split
+from seatunnel_core.server.errors import RequestError
 from seatunnel_storage_api.errors import CheckpointStorageError
 
 IDLE_S = 300
@@ -24,8 +26,10 @@ IDLE_S = 300
 ANSWERS: Mapping[str, Callable[[Any], Any]] = {
     "check": check,
     "compare": compare,
+    "encrypt": encrypt,
     "options": options,
     "plan": plan,
+    "split": split,
     "verify": verify,
 }
 
@@ -34,6 +38,8 @@ def answered(request: Any) -> dict[str, Any]:
     """Return the answer to a request, or why there is none."""
     try:
         return {"answer": ANSWERS[stored.text(request, "do")](request)}
+    except RequestError as error:
+        return {"error": str(error), "code": error.reason, "status": error.status}
     except (SeaTunnelError, CheckpointStorageError) as error:
         return {"error": str(error), "code": error.code}
 

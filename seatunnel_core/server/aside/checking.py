@@ -14,6 +14,7 @@ from seatunnel_core.planning.check import spark_to_ask
 from seatunnel_core.planning.check_record import check_record, problem_record
 from seatunnel_core.planning.planner import plan_job
 from seatunnel_core.registry import lookup
+from seatunnel_core.server.aside.memory import BoundedMemory
 from seatunnel_core.server.submitted_job import FORMATS, require_absolute_paths
 from seatunnel_storage_api.errors import CheckpointStorageError
 
@@ -39,7 +40,8 @@ def check(request: Any) -> dict[str, Any]:
 def _checked(request: Any, problems: Problems) -> dict[str, Any]:
     name, engine_file = FORMATS[stored.text(request, "format")], stored.text(request, "engine_file")
     engine = load_engine(Path(engine_file) if engine_file else None)
-    raw = read_job(parse(stored.text(request, "text"), name, Variables(of_node=True), problems), name, problems)
+    with BoundedMemory():
+        raw = read_job(parse(stored.text(request, "text"), name, Variables(of_node=True), problems), name, problems)
     problems.raise_errors()
     require_absolute_paths(raw, problems)
     problems.raise_errors()

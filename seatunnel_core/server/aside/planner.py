@@ -1,4 +1,4 @@
-"""The process in which an agent plans submitted jobs: plugins are foreign code, and a text may take long to parse."""
+"""The process in which an agent reads and plans submitted jobs: plugins are foreign code, and parsing may take long."""
 
 import asyncio
 import contextlib
@@ -23,11 +23,12 @@ LIMIT_S = 45
 MOST_WAITING = 200
 """Maximum number of requests that wait; further ones get status 503."""
 
-_LONGEST_ANSWER = 16 * 1024 * 1024
+_LONGEST_ANSWER = 128 * 1024 * 1024
+"""Bytes. A list of jobs is escaped twice in the answer."""
 
 
 class Planner:
-    """Plans jobs in one process, one after the other. The process starts with the first job, and ends when it is idle.
+    """Plans jobs in one process, one after the other. It starts with the first request, and ends when it is idle.
 
     Args:
         config: of the node.
@@ -45,9 +46,28 @@ class Planner:
         Raises:
             RequestError: the job cannot be planned, takes too long, or too many jobs wait.
         """
+        return await self._ask("plan", job, reason="config_error")
+
+    async def split(self, body: str) -> Any:
+        """Return the jobs of a list, as ``server.aside.submissions.split`` does.
+
+        Raises:
+            RequestError: there is no such list, it takes too long, or too many jobs wait.
+        """
+        return await self._ask("split", {"body": body})
+
+    async def encrypt(self, text: str, format: str) -> Any:
+        """Return a job with its secrets encrypted, as ``server.aside.submissions.encrypt`` does.
+
+        Raises:
+            RequestError: the text is wrong, takes too long, or too many jobs wait.
+        """
+        return await self._ask("encrypt", {"text": text, "format": format})
+
+    async def _ask(self, what: str, asked: Mapping[str, Any], *, reason: str = "") -> Any:
         if self._waiting >= MOST_WAITING:
             raise RequestError("too many jobs wait to be planned: try again", status=503, reason="busy")
-        request = json.dumps({**job, "do": "plan", "engine_file": self._engine_file, "limit_s": LIMIT_S + 10})
+        request = json.dumps({**asked, "do": what, "engine_file": self._engine_file, "limit_s": LIMIT_S + 10})
         self._waiting += 1
         try:
             async with self._turn:
@@ -55,7 +75,8 @@ class Planner:
         finally:
             self._waiting -= 1
         if "error" in answer:
-            raise RequestError(stored.text(answer, "error"), reason="config_error")
+            code = stored.text(answer, "code").lower().replace("-", "_")
+            raise RequestError(stored.text(answer, "error"), status=answer.get("status", 400), reason=reason or code)
         return stored.member(answer, "answer")
 
     async def close(self) -> None:

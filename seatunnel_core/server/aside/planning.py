@@ -8,6 +8,7 @@ from seatunnel_core.config.engine import load_engine
 from seatunnel_core.errors import ConfigError, SeaTunnelError
 from seatunnel_core.planning.planner import plan_job
 from seatunnel_core.registry import lookup
+from seatunnel_core.server.aside.memory import BoundedMemory
 from seatunnel_core.server.submitted_job import SubmittedJob
 
 
@@ -31,7 +32,7 @@ def plan(request: Any) -> dict[str, Any]:
         origin=stored.text(request, "origin"),
     )
     engine_file = stored.text(request, "engine_file")
-    raw = job.accepted(lookup)
+    raw = job.accepted(lookup, within=BoundedMemory())
     try:
         planned = plan_job(raw, lookup, load_engine(Path(engine_file) if engine_file else None), reads_input=False)
     except SeaTunnelError as error:

@@ -129,13 +129,15 @@ def _endpoint(agent: Agent, route: Route, *, signed: bool, door: Door) -> Callab
             body = await bodies.received(request, route.most_bytes)
             if by_signature and not agent.doorkeeper.owns(request.headers, body):
                 raise _RefusedError("the body is another one than was signed", {BOOT: agent.doorkeeper.boot})
+            is_forwarded = route.to_leader and agent.state is None
+            content = body if is_forwarded and user is None else await route.reads(agent, body)
             if user is not None:
-                _require_allowed(user, route.body_needs(body))
-            if route.to_leader and agent.state is None:
+                _require_allowed(user, route.body_needs(content))
+            if is_forwarded:
                 target = access.target_of(request).removeprefix(door.prefix)
                 status, forwarded, kind = await forwarding.forwarded(agent, request, target, body)
                 return Response(forwarded, status_code=status, media_type=kind)
-            value = await route.handler(agent, request, body)
+            value = await route.handler(agent, request, content)
             return value if isinstance(value, Response) else Response(encoded(value), media_type="application/json")
         except Exception as error:
             return _failed(request, error)

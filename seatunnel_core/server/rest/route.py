@@ -14,7 +14,7 @@ from seatunnel_core.server.rest.shapes import ANY, TEXT, Shape
 Request = Any
 """``starlette.requests.Request``."""
 
-Handler = Callable[[Agent, Request, bytes], Awaitable[Any]]
+Handler = Callable[[Agent, Request, Any], Awaitable[Any]]
 """From a request and its body to a JSON value, or to a ``starlette.responses.Response``.
 
 Raises:
@@ -48,8 +48,16 @@ class Body:
 Needs = Callable[[Request], Collection[Permission]]
 """From a request without its body to the permissions that its user needs. They are checked before a body is read."""
 
-BodyNeeds = Callable[[bytes], Collection[Permission]]
-"""From the body of a request to further permissions that its user needs.
+Reads = Callable[[Agent, bytes], Awaitable[Any]]
+"""From the body of a request to what its handler gets in place of it. For bodies that take long to parse.
+
+Raises:
+    RequestError: the body cannot be read.
+"""
+
+
+BodyNeeds = Callable[[Any], Collection[Permission]]
+"""From the body of a request, as it was read, to further permissions that its user needs.
 
 Raises:
     RequestError: the body cannot be read.
@@ -64,6 +72,10 @@ def looking(_request: Request) -> Collection[Permission]:
 def needing(*permissions: Permission) -> Needs:
     """Return a function that requires permissions for every request."""
     return lambda _request: permissions
+
+
+async def _as_it_is(_agent: Agent, body: bytes) -> bytes:
+    return body
 
 
 def _nothing_more(_body: bytes) -> Collection[Permission]:
@@ -86,6 +98,7 @@ class Route:
         kind: the kind of its content.
         other_kinds: what its content may be besides, which has no shape.
         needs: permissions that the user needs.
+        reads: reads the body; without it, the handler gets its bytes.
         body_needs: permissions that the user needs besides, because of what the body says.
         most_bytes: maximum size of the body.
     """
@@ -101,6 +114,7 @@ class Route:
     kind: str = "application/json"
     other_kinds: tuple[str, ...] = ()
     needs: Needs = looking
+    reads: Reads = _as_it_is
     body_needs: BodyNeeds = _nothing_more
     most_bytes: int = SMALL_BODY
 

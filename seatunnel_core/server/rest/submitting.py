@@ -1,21 +1,17 @@
 """Jobs that users submit and stop, one at a time or several at once."""
 
-import asyncio
 import json
-from collections.abc import Callable, Collection, Mapping
-from functools import partial
+from collections.abc import Collection, Mapping
 from pathlib import PurePath
 from typing import Any, TypeVar
 
 from seatunnel_core import stored
 from seatunnel_core.claiming.job_id import new_job_id
 from seatunnel_core.clock import wall_clock
-from seatunnel_core.config.file import parse
 from seatunnel_core.config.http_options import Permission
-from seatunnel_core.config.variables import Variables
-from seatunnel_core.planning.encryption import encrypted_job
 from seatunnel_core.server.agent.agent import Agent
 from seatunnel_core.server.agent.peers import LARGEST_BODY, ORDERS_BYTES, order_bytes
+from seatunnel_core.server.aside.submissions import MOST_AT_ONCE
 from seatunnel_core.server.errors import RequestError
 from seatunnel_core.server.rest.route import Body, Parameter, Request, Route, json_block, json_value, needing, truth
 from seatunnel_core.server.rest.shapes import FLAG, TEXT, block, by_name, either, items
@@ -27,9 +23,6 @@ Value = TypeVar("Value")
 
 _ENDINGS = {".json": "json", ".conf": "hocon", ".config": "hocon", ".yaml": "yaml", ".yml": "yaml", ".sql": "sql"}
 """By the ending of an uploaded file: its format."""
-
-MOST_AT_ONCE = 1_000
-"""So many jobs may be submitted or stopped by one request."""
 
 
 async def _submit_job(agent: Agent, request: Request, body: bytes) -> Any:
@@ -177,10 +170,6 @@ async def accept(
     return {**answer, "warnings": warnings} if warnings else answer
 
 
-async def _in_thread(function: Callable[..., Value], *arguments: Any) -> Value:
-    return await asyncio.get_running_loop().run_in_executor(None, function, *arguments)
-
-
 def _writable(name: str) -> bool:
     try:
         name.encode()
@@ -189,16 +178,19 @@ def _writable(name: str) -> bool:
     return True
 
 
-async def _submit_jobs(agent: Agent, _request: Request, body: bytes) -> Any:
+async def _jobs(agent: Agent, body: bytes) -> Any:
+    """Return the jobs of a list. A process beside the agent parses it: other requests do not wait for that."""
+    if not body.strip():
+        raise RequestError("Request body is empty.", reason="empty_body")
+    return await agent.planner.split(_decoded(body))
+
+
+async def _submit_jobs(agent: Agent, _request: Request, jobs: Any) -> Any:
     """Accept jobs one after the other. Those before one that is refused are accepted, which its error says."""
     accepted: list[dict[str, Any]] = []
-    for number, entry in enumerate(_entries(body), 1):
-        parameters = entry.get("params", {})
-        if not isinstance(parameters, Mapping):
-            raise RequestError(f"params of job {number} is no block", reason="invalid_json")
-        job = {key: value for key, value in entry.items() if key != "params"}
+    for number, entry in enumerate(jobs, 1):
         try:
-            accepted.append(await _submitted(agent, parameters, json.dumps(job), "json"))
+            accepted.append(await _submitted(agent, entry["params"], stored.text(entry, "text"), "json"))
         except Exception as error:
             if accepted:
                 done = ", ".join(each["jobId"] for each in accepted[:20])
@@ -253,12 +245,10 @@ def job_id_of(entry: Mapping[str, Any]) -> str:
     return str(job_id)
 
 
-async def _encrypt_config(_agent: Agent, request: Request, body: bytes) -> Any:
+async def _encrypt_config(agent: Agent, request: Request, body: bytes) -> Any:
     """Encrypt a job's secrets as ``seatunnel --encrypt`` does."""
     text, format = job_of(request, body)
-    name = FORMATS[format]
-    read, variables = partial(parse, text, name), Variables(environment={}, of_node=True)
-    return await _in_thread(encrypted_job, read, name, variables)
+    return await agent.planner.encrypt(text, format)
 
 
 def _to_submit(request: Request) -> Collection[Permission]:
@@ -270,10 +260,8 @@ def _to_submit_with(parameters: Mapping[str, Any]) -> Collection[Permission]:
     return (Permission.SUBMIT, Permission.RESTORE) if restored else (Permission.SUBMIT,)
 
 
-def _to_submit_all(body: bytes) -> Collection[Permission]:
-    given = [entry.get("params", {}) for entry in _entries(body)]
-    needed = [_to_submit_with(each if isinstance(each, Mapping) else {}) for each in given]
-    return {permission for each in needed for permission in each}
+def _to_submit_all(jobs: Any) -> Collection[Permission]:
+    return {permission for each in jobs for permission in _to_submit_with(each["params"])}
 
 
 def _to_stop(entry: Mapping[str, Any]) -> Collection[Permission]:
@@ -312,7 +300,7 @@ ROUTES = (
     Route(
         "POST", "/submit-jobs", _submit_jobs, summary="Submit several jobs, each with its `params`.",
         bodies=(Body(items(_ENTRY)),), answer=items(_ACCEPTED), needs=needing(Permission.SUBMIT),
-        body_needs=_to_submit_all, most_bytes=LARGEST_BODY,
+        reads=_jobs, body_needs=_to_submit_all, most_bytes=LARGEST_BODY,
     ),
     Route(
         "POST", "/stop-job", _stop_job, summary="Stop a job: cancel it, after a last checkpoint, or with a savepoint.",

@@ -1,6 +1,8 @@
 """A job is planned before it is accepted: what cannot run gets no id, and warnings reach the client that submits."""
 
 import asyncio
+import json
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -11,6 +13,7 @@ from seatunnel_core.errors import ConfigError
 from seatunnel_core.server.agent.node_config import NodeConfig
 from seatunnel_core.server.aside.planner import Planner
 from seatunnel_core.server.aside.planning import plan
+from seatunnel_core.server.aside.submissions import split
 from seatunnel_core.server.errors import RequestError
 
 TYPO = (
@@ -59,3 +62,53 @@ def test_a_job_that_takes_its_process_along_is_refused_and_the_next_one_is_plann
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", str(tmp_path))
         assert asyncio.run(both())["name"] == "night"
+
+
+def test_a_large_list_of_jobs_is_parsed_beside_the_loop(tmp_path: Path) -> None:
+    """Parsing 10 MiB took a second of the loop, twice: nothing else was answered, and no lease was prolonged."""
+    config = NodeConfig.__new__(NodeConfig)
+    object.__setattr__(config, "engine_file", None)
+    largest = "[" + "[]," * (10 * 1024 * 1024 // 3 - 2) + "[]]"
+
+    async def longest_pause() -> float:
+        planner, loop = Planner(config), asyncio.get_running_loop()
+        pauses: list[float] = []
+
+        async def tick() -> None:
+            while True:
+                begun = time.thread_time()
+                await asyncio.sleep(0)
+                pauses.append(time.thread_time() - begun)
+                await asyncio.sleep(0.005)
+
+        try:
+            await planner.split("[]")
+            ticking = loop.create_task(tick())
+            with pytest.raises(RequestError, match="no list of blocks") as raised:
+                await planner.split(largest)
+            assert (raised.value.status, raised.value.reason) == (400, "invalid_json")
+            ticking.cancel()
+            return max(pauses)
+        finally:
+            await planner.close()
+
+    assert asyncio.run(longest_pause()) < 0.3, "of processor time, in the thread of the loop"
+
+
+def test_a_list_is_split_into_texts_and_short_parameters() -> None:
+    body = [{"params": {"jobId": 1, "jobName": "a", "other": [1]}, "env": {"job.name": "\u00e9"}}, {}]
+    assert split({"body": json.dumps(body)}) == [
+        {"text": '{"env": {"job.name": "\\u00e9"}}', "params": {"jobId": 1, "jobName": "a"}},
+        {"text": "{}", "params": {}},
+    ]
+    for wrong, status in (
+        ("[1]", 400),
+        ('[{"params": 1}]', 400),
+        ('[{"params": {"jobId": ["1"]}}]', 400),
+        ('[{"params": {"jobName": "' + "x" * 1_001 + '"}}]', 400),
+        ("[" + ",".join(["{}"] * 1_001) + "]", 413),
+        ('[{"a": "' + "\u00e9" * 2_000_000 + '"}]', 413),
+    ):
+        with pytest.raises(RequestError) as raised:
+            split({"body": wrong})
+        assert raised.value.status == status, wrong[:30]

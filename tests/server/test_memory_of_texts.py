@@ -1,0 +1,49 @@
+"""A submitted text that would take too much memory is an error with the name of the limit, in every format."""
+
+import subprocess
+import sys
+
+import pytest
+
+PLAY = """
+import resource
+from seatunnel_core.config import file, limits
+from seatunnel_core.server.aside import __main__ as aside, memory
+
+before = resource.getrlimit(resource.RLIMIT_DATA)
+file.SUBMITTED = limits.LOCAL  # as if the counters had a hole
+most, small = memory.MOST_BYTES, '{"env": {"job.mode": "BATCH"}, "source": [{"plugin_name": "FakeSource", '
+small += '"schema": {"fields": {"a": "int"}}}], "sink": [{"plugin_name": "Console"}]}'
+
+def answered(do, format, text):
+    asked = {"format": format, "text": text, "body": text, "variables": {}, "origin": "", "engine_file": ""}
+    return aside.answered({**asked, "do": do})
+
+assert "answer" in answered("plan", "json", small)
+for do, format, text in (
+    ("plan", "hocon", "a = [" + "1," * 150_000 + "1]"),
+    ("plan", "json", '{"a": [' + "1," * 150_000 + "1]}"),
+    ("plan", "yaml", "a: [" + "b," * 150_000 + "1]"),
+    ("plan", "sql", "a " * 150_000 + ";"),
+    ("check", "yaml", "a: [" + "b," * 150_000 + "1]"),
+    ("encrypt", "json", '{"a": [' + "1," * 150_000 + "1]}"),
+    ("split", "json", "[" + "[]," * 400_000 + "[]]"),
+):
+    memory.MOST_BYTES = 12 << 20
+    found = answered(do, format, text)
+    found = found.get("answer", found)
+    print(do, format, found["code"], found.get("report", found.get("error")))
+    assert resource.getrlimit(resource.RLIMIT_DATA) == before
+    memory.MOST_BYTES = most
+    assert "answer" in answered("plan", "json", small), "the process goes on"
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the limit needs Linux")
+def test_memory_is_limited_and_the_process_goes_on() -> None:
+    played = subprocess.run([sys.executable, "-c", PLAY], capture_output=True, text=True, timeout=300, check=False)
+    assert (played.returncode, played.stderr) == (0, "")
+    lines = played.stdout.splitlines()
+    assert len(lines) == 7
+    for line in lines:
+        assert "CONFIG-ERROR limit of memory exceeded: to read this text takes more than 12 MiB" in line
