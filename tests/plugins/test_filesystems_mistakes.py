@@ -1,4 +1,4 @@
-"""Every mistake of ``docs/guides/storages/fsspec.md`` is made, and told as the page says."""
+"""Make each mistake of ``fsspec`` in ``mistakes-storages.md`` with real servers, and compare the message."""
 
 import importlib.util
 from collections.abc import Callable

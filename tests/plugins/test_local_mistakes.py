@@ -1,4 +1,4 @@
-"""Every mistake of ``docs/guides/storages/local.md`` is made, on real files and file systems, and reported as it says.
+"""Make each mistake of ``local`` in ``mistakes-storages.md`` on real file systems, and compare the message.
 
 A file system without hard links is not to be had everywhere: there, the system's call is made to answer as it would.
 """

@@ -25,10 +25,10 @@ PAGE = Path(__file__).parents[3] / "docs" / "evidence" / "mistakes.md"
 
 _HEAD = """# Mistakes, and what you read then
 
-Made by `python -m tests.connectors.mistakes.page`, which makes each mistake; a test compares. What goes wrong with a
-storage for checkpoints stands on the page of that [storage](../guides/storages/local.md), with a job that runs in
-[failures](../guides/failures.md). [Databases](mistakes-databases.md), [files elsewhere](mistakes-files.md),
-[Kafka](mistakes-kafka.md) and [services](mistakes-services.md) have pages of their own.
+Made by `python -m tests.connectors.mistakes.page`, which makes each mistake; a test compares. Failures of running jobs
+are described in [failures](../guides/failures.md). There are separate pages for [databases](mistakes-databases.md),
+[files elsewhere](mistakes-files.md), [Kafka](mistakes-kafka.md), [services](mistakes-services.md) and
+[checkpoint storages](mistakes-storages.md).
 
 ## In a job file
 

@@ -1,4 +1,4 @@
-"""Every mistake of ``docs/guides/storages/jdbc.md`` is made, on real databases, and told as the page says."""
+"""Make each mistake of ``jdbc`` in ``mistakes-storages.md`` on real databases, and compare the message."""
 
 import sqlite3
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Every mistake of ``docs/guides/storages/map-store.md`` is made, and told as the page says."""
+"""Make each mistake of ``map-store`` in ``mistakes-storages.md`` on local files, and compare the message."""
 
 import errno
 import os

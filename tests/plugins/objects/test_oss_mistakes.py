@@ -1,4 +1,4 @@
-"""Every mistake of ``docs/guides/storages/oss.md`` is made, against the stand-in, and told as the page says."""
+"""Make each mistake of ``oss`` in ``mistakes-storages.md`` with a mock server, and compare the message."""
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping

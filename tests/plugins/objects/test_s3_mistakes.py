@@ -1,4 +1,4 @@
-"""Every mistake of ``docs/guides/storages/s3.md`` is made, on real servers, and told as the page says.
+"""Make each mistake of ``s3`` in ``mistakes-storages.md`` on real servers, and compare the message.
 
 Four cannot be had from these servers: an expired token (they hand out none that live shorter than 15 minutes), a region
 that is wrong and not named, an overloaded server, and one that overwrites. Their answers are put in at the client.

@@ -1,4 +1,4 @@
-"""Every mistake of ``docs/guides/storages/kerberos.md`` is made, with a real KDC and HDFS, and told as it says."""
+"""Make each mistake of ``kerberos`` in ``mistakes-storages.md`` with a real KDC and HDFS, and compare the message."""
 
 import secrets
 import sys

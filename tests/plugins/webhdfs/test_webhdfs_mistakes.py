@@ -1,4 +1,4 @@
-"""Every mistake of ``docs/guides/storages/hdfs.md`` is made, against a real HDFS, and told as the page says."""
+"""Make each mistake of ``hdfs`` in ``mistakes-storages.md`` with a real HDFS, and compare the message."""
 
 import contextlib
 import http.server
