@@ -1,4 +1,4 @@
-"""Values of libraries as values of Python: scalars and arrays of NumPy, and UUIDs, whose type in rows is the text."""
+"""Values of libraries as values of Python: scalars and arrays of NumPy, UUIDs (their text), and missing values."""
 
 import datetime as dt
 from collections.abc import Mapping, Sequence
@@ -7,6 +7,9 @@ from typing import Any
 from uuid import UUID
 
 _KEPT = frozenset({bool, int, float, str, bytes, Decimal, dt.datetime, dt.date, dt.time, type(None)})
+
+_MISSING = frozenset(("NaTType", "NAType", "MaskedConstant"))
+"""Types of the values that stand for a missing one in pandas (``NaT``, ``NA``) and in NumPy (``masked``)."""
 
 
 def plain_values(values: Sequence[Any]) -> Sequence[Any]:
@@ -26,14 +29,17 @@ def _plain(value: Any) -> Any:
         return {key: _plain(part) for key, part in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(part) for part in value]
-    return _of_numpy(value) if found.__module__ == "numpy" else value
+    library = found.__module__.partition(".")[0]
+    if found.__name__ in _MISSING and library in ("pandas", "numpy"):
+        return None
+    return _of_numpy(value) if library == "numpy" else value
 
 
 def _of_numpy(value: Any) -> Any:
     import numpy as np
 
     if isinstance(value, np.ndarray):
-        return [_plain(part) for part in value]
+        return _plain(value[()]) if value.ndim == 0 else [_plain(part) for part in value]
     if isinstance(value, np.datetime64):
         if np.isnat(value):
             return None

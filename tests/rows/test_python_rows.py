@@ -7,6 +7,7 @@ from uuid import UUID
 from zoneinfo import ZoneInfo
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
@@ -289,3 +290,17 @@ def test_values_of_libraries_are_those_of_python() -> None:
         list(PythonRows(None).batches([{"x": np.datetime64("2024-02-29T10:00:00.000000001", "ns")}]))
     with pytest.raises(RowError, match="row 3, key 'x': a str, and row 1 has"):
         list(PythonRows(None).batches([{"x": Decimal(1)}, {"x": 2}, {"x": "3"}]))
+
+
+@pytest.mark.parametrize("missing", [pd.NaT, pd.NA, np.ma.masked, np.array(None), np.datetime64("NaT")])
+def test_missing_values_of_libraries_are_null(missing: Any) -> None:
+    """Rows of ``DataFrame.to_dict("records")`` were refused: NaT was a datetime with nanoseconds."""
+    assert made([{"a": missing, "n": [missing]}, {"a": dt.datetime(2024, 2, 29), "n": [1]}]).to_pylist() == [
+        {"a": None, "n": [None]},
+        {"a": dt.datetime(2024, 2, 29), "n": [1]},
+    ]
+
+
+def test_arrays_without_a_dimension_and_masked_ones() -> None:
+    rows = [{"a": np.array(5), "b": np.ma.array([1, 2], mask=[False, True])}]
+    assert made(rows).to_pylist() == [{"a": 5, "b": [1, None]}]
