@@ -1,12 +1,11 @@
 """JSON from outside, and the values at paths in it; the paths are those of ``python-jsonpath`` (RFC 9535)."""
 
-import json
 from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
 from seatunnel_core.rows.repeated_keys import RepeatedKeys, object_of_pairs
-from seatunnel_core.rows.written_decimal import WrittenDecimal
+from seatunnel_core.rows.written_decimal import WrittenDecimal, decoders
 
 
 class Number(float):
@@ -33,7 +32,8 @@ def parsed(text: str | bytes) -> Any:
         ValueError: it is not JSON; says where.
     """
     try:
-        return _DECODER.decode(text if isinstance(text, str) else text.decode("utf-8-sig"))
+        decoded = text if isinstance(text, str) else text.decode("utf-8-sig")
+        return _decoder_of(decoded).decode(decoded)
     except RecursionError:
         raise ValueError("nested too deeply") from None
 
@@ -52,7 +52,7 @@ def _no_number(word: str) -> None:
     raise ValueError(f"{word} is no number of JSON")
 
 
-_DECODER = json.JSONDecoder(parse_float=Number, parse_constant=_no_number, object_pairs_hook=object_of_pairs)
+_decoder_of = decoders(parse_float=Number, parse_constant=_no_number, object_pairs_hook=object_of_pairs)
 
 
 @cache

@@ -11,6 +11,7 @@ from typing import Any
 
 from seatunnel_core.rows.json_document import Number, parsed
 from seatunnel_core.rows.repeated_keys import object_of_pairs
+from seatunnel_core.rows.written_decimal import whole_number
 
 
 def lax(text: str | bytes) -> Any:
@@ -146,4 +147,4 @@ def _meant(word: str) -> Any:
     number = _NUMBER.fullmatch(word)
     if number is None:
         return _WORDS.get(word, word)
-    return Number(word) if number[1] or number[2] else int(word)
+    return Number(word) if number[1] or number[2] else whole_number(word)

@@ -19,7 +19,7 @@ import pyarrow.json as arrow_json
 
 from seatunnel_core.rows.repeated_keys import object_of_pairs, require_once
 from seatunnel_core.rows.values import Converter, plain
-from seatunnel_core.rows.written_decimal import WrittenDecimal
+from seatunnel_core.rows.written_decimal import WrittenDecimal, decoders
 
 _BOM = b"\xef\xbb\xbf"
 _INF = re.compile(rb"Inf(?=[\s,}\]])")
@@ -30,9 +30,8 @@ _AS_THEY_ARE = {
 _AS_TEXT = (pa.types.is_date32, pa.types.is_time64, pa.types.is_timestamp, pa.types.is_binary)
 _DIGITS_OF_128, _DIGITS_OF_256 = 38, 76
 
-_DECODER = json.JSONDecoder(parse_float=WrittenDecimal, object_pairs_hook=object_of_pairs)
+_decoder_of = decoders(parse_float=WrittenDecimal, object_pairs_hook=object_of_pairs)
 _GLANCING = json.JSONDecoder(parse_float=decimal.Decimal)
-_scan = _DECODER.scan_once  # type: ignore[attr-defined]
 
 Converters = Callable[[pa.DataType], Converter]
 
@@ -45,7 +44,7 @@ def parsed(text: bytes) -> Any:
     Raises:
         ValueError: it is not JSON; says where.
     """
-    return _decoded(text, _DECODER)
+    return _decoded(text, _decoder_of)
 
 
 def glanced(text: bytes) -> Any:
@@ -54,12 +53,13 @@ def glanced(text: bytes) -> Any:
     Raises:
         ValueError: as ``parsed``.
     """
-    return _decoded(text, _GLANCING)
+    return _decoded(text, lambda _: _GLANCING)
 
 
-def _decoded(text: bytes, decoder: json.JSONDecoder) -> Any:
+def _decoded(text: bytes, decoder_of: Callable[[str], json.JSONDecoder]) -> Any:
     try:
-        return decoder.decode(text.decode(json.detect_encoding(text)))
+        decoded = text.decode(json.detect_encoding(text))
+        return decoder_of(decoded).decode(decoded)
     except RecursionError:
         raise ValueError("nested too deeply") from None
 
@@ -161,8 +161,9 @@ def _table(lines: bytes, columns: pa.Schema, unexpected: str) -> pa.Table:
 
 def _documents(lines: str) -> list[dict[str, Any]]:
     found = []
+    scan = _decoder_of(lines).scan_once  # type: ignore[attr-defined]
     for line in lines.split("\n"):
-        document, end = _scan(line, 0)
+        document, end = scan(line, 0)
         if end != len(line):
             raise ValueError("a line has more than an object")
         found.append(document)

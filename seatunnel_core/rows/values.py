@@ -21,11 +21,12 @@ import pyarrow as pa
 from seatunnel_core.rows.json_document import Number
 from seatunnel_core.rows.repeated_keys import RepeatedKeyError, object_of_pairs, require_once
 from seatunnel_core.rows.types import type_name, vector_name
-from seatunnel_core.rows.written_decimal import WrittenDecimal
+from seatunnel_core.rows.written_decimal import NegativeZero, WrittenDecimal, decoders
 
 LARGEST_FLOAT = (2 - 2**-23) * 2.0**127
 """The largest number of 32 bits, Java's ``Float.MAX_VALUE``."""
 
+_decoder_of = decoders(parse_float=WrittenDecimal, object_pairs_hook=object_of_pairs)
 _INFINITE_FLOAT = LARGEST_FLOAT + 2.0**103
 """The smallest number that is nearer to infinity than to the largest one of 32 bits."""
 
@@ -143,7 +144,11 @@ def _document(value: Any) -> str:
         return "{" + ",".join(f"{_document(str(key))}:{_document(part)}" for key, part in value.items()) + "}"
     if isinstance(value, (list, tuple)):
         return "[" + ",".join(map(_document, value)) + "]"
-    return str(value) if isinstance(value, decimal.Decimal | Number) else json.dumps(value, ensure_ascii=False)
+    return (
+        str(value)
+        if isinstance(value, decimal.Decimal | Number | NegativeZero)
+        else json.dumps(value, ensure_ascii=False)
+    )
 
 
 def _boolean(value: Any, _: pa.DataType) -> bool:
@@ -329,7 +334,7 @@ def _unpacked(value: Any) -> Any:
         return value
     text = value.strip()
     try:
-        return json.loads(text, parse_float=WrittenDecimal, object_pairs_hook=object_of_pairs)
+        return _decoder_of(text).decode(text)
     except json.JSONDecodeError:
         if not (text.startswith("{") and text.endswith("}")):
             raise

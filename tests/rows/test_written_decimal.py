@@ -15,7 +15,7 @@ from seatunnel_core.rows.native_json import NativeJson, parsed
 from seatunnel_core.rows.values import converter
 from seatunnel_core.rows.written_decimal import WrittenDecimal
 
-WRITTEN = ["1e2", "1.50", "1E5", "-0.0", "1e-7", "0.10e+1", "12345678901234567890123456789.10", "100"]
+WRITTEN = ["1e2", "1.50", "1E5", "-0.0", "-0", "1e-7", "0.10e+1", "12345678901234567890123456789.10", "100"]
 
 
 @pytest.mark.parametrize("number", WRITTEN)

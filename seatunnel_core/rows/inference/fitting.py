@@ -12,6 +12,7 @@ from seatunnel_core.rows.inference.kinds import HELD, kind_of
 from seatunnel_core.rows.repeated_keys import require_once
 from seatunnel_core.rows.types import type_name
 from seatunnel_core.rows.values import Converter, converter
+from seatunnel_core.rows.written_decimal import NegativeZero
 
 Discard = Callable[[str], None]
 """Takes the end of a sentence for each value that is left out: ``lose the field 'x', which is no column``."""
@@ -173,7 +174,7 @@ def _json(value: Any) -> str:
         return "{" + ",".join(f"{_json(name)}:{_json(part)}" for name, part in value.items()) + "}"
     if isinstance(value, list):
         return "[" + ",".join(map(_json, value)) + "]"
-    return str(value) if isinstance(value, Decimal) else json.dumps(value, ensure_ascii=False)
+    return str(value) if isinstance(value, Decimal | NegativeZero) else json.dumps(value, ensure_ascii=False)
 
 
 def _shown(value: Any) -> str:

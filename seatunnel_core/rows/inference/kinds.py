@@ -30,6 +30,7 @@ from typing import Any
 import pyarrow as pa
 
 from seatunnel_core.rows.repeated_keys import RepeatedKeys
+from seatunnel_core.rows.written_decimal import NegativeZero
 
 BOOLEAN, WHOLE, LONG, FRACTION, DATE, LOCAL, MOMENT, OBJECT, LIST, TEXT, UNWRITABLE = (1 << bit for bit in range(11))
 """``WHOLE`` are numbers of 64 bits that a double holds, too; ``LONG`` are those that it would change.
@@ -103,7 +104,7 @@ def kind_of(value: Any) -> int:
     kind = type(value)
     if kind is str:
         return _kind_of_text(value)
-    if kind is int:
+    if kind is int or kind is NegativeZero:
         return _kind_of_whole(value)
     if value is None:
         return 0
