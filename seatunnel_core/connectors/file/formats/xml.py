@@ -7,7 +7,7 @@ or grow without end.
 import base64
 import re
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 from xml.parsers import expat
 from xml.sax.saxutils import escape, quoteattr
@@ -59,7 +59,7 @@ class Xml(DeclaredFormat):
     def read(
         self, file: OpenFile, body: Mapping[str, Any], columns: pa.Schema, wanted: pa.Schema, context: ReadContext
     ) -> Iterator[pa.RecordBatch]:
-        rows = ((where, _once(values, wanted, where, context)) for where, values in self._rows(file))
+        rows = ((where, _once(values, wanted, where, context)) for where, values in self._rows(file, wanted.names))
         yield from RowBatches(columns=wanted, converter=self._converter, context=context).of(rows)
         file.check()
 
@@ -73,11 +73,12 @@ class Xml(DeclaredFormat):
             return lambda found: convert([found] if isinstance(found, str) and _is_item(found) else found)
         return (lambda text: b"" if text == "" else convert(text)) if pa.types.is_binary(kind) else convert
 
-    def _rows(self, file: OpenFile) -> Iterator[tuple[str, "_Values"]]:
+    def _rows(self, file: OpenFile, columns: Sequence[str]) -> Iterator[tuple[str, "_Values"]]:
         path = file.version.path
         # What the option says counts; otherwise, what the file says of itself.
         encoding = "utf-8" if self.options.is_set(opt.ENCODING) else None
-        rows = _Rows(self.options[opt.XML_ROW_TAG], encoding, in_attributes=self.options[opt.XML_ATTRIBUTES])
+        in_attributes = self.options[opt.XML_ATTRIBUTES]
+        rows = _Rows(self.options[opt.XML_ROW_TAG], columns, encoding, in_attributes=in_attributes)
         with self._dialect.text_stream(file) as stream:
             more = True
             while more:
@@ -116,8 +117,9 @@ def _is_item(text: str) -> bool:
 class _Rows:
     """Collects rows while expat parses."""
 
-    def __init__(self, tag: str, encoding: str | None, *, in_attributes: bool) -> None:
+    def __init__(self, tag: str, columns: Sequence[str], encoding: str | None, *, in_attributes: bool) -> None:
         self.tag = tag
+        self._columns = frozenset(columns)
         self.found: deque[tuple[int, _Values]] = deque()
         self._in_attributes = in_attributes
         self._row: dict[str, str | list[str | None] | None] | None = None
@@ -155,7 +157,9 @@ class _Rows:
         elif name in (self.tag, f"{name.partition(':')[0]}:{self.tag}"):
             self._row, self._row_line, self._depth, self._length = {}, self.line, 1, 0
             if self._in_attributes:
-                self._row |= attributes
+                for each, value in attributes.items():
+                    if not each.startswith("xmlns:"):
+                        self._add(self._row, self._column(each), value)
 
     def _text(self, text: str) -> None:
         if self._depth > 1:
@@ -173,8 +177,12 @@ class _Rows:
             self._row = None
         elif self._depth == 1:
             if not self._in_attributes:
-                self._add(self._row, name, None if self._is_null else "".join(self._texts))
+                self._add(self._row, self._column(name), None if self._is_null else "".join(self._texts))
             self._texts = []
+
+    def _column(self, name: str) -> str:
+        """Return the column of an element or attribute: its name without a prefix, unless a column has the prefix."""
+        return name if name in self._columns else name.rpartition(":")[2]
 
     @staticmethod
     def _add(row: dict[str, str | list[str | None] | None], name: str, value: str | None) -> None:

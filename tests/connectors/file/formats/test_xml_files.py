@@ -79,6 +79,22 @@ def test_an_element_more_than_once_is_an_array_or_its_last_value_and_no_other_el
     assert of(tmp_path, "<all><row><tag>1</tag><tag>2</tag></row></all>", schema=numbers) == [([1, 2],)]
 
 
+@pytest.mark.parametrize(
+    ("row", "options", "expected"),
+    [
+        ("<x:row><x:id>1</x:id><x:name>a</x:name></x:row>", {}, (1, "a")),
+        ('<x:row x:id="1" x:name="a" xmlns:name="v"/>', {"xml_use_attr_format": True}, (1, "a")),
+        ("<x:row><x:id>1</x:id><name>a</name><y:other>3</y:other></x:row>", {}, (1, "a")),
+        ("<row><id>7</id><x:id>1</x:id></row>", {"schema": {"fields": {"x:id": "int", "id": "int"}}}, (1, 7)),
+    ],
+)
+def test_elements_and_attributes_are_found_by_their_names_without_a_prefix(
+    tmp_path: Path, row: str, options: dict[str, Any], expected: tuple[Any, ...]
+) -> None:
+    """Rows of a document with namespaces had null in every column."""
+    assert of(tmp_path, f'<x:all xmlns:x="u" xmlns:y="v">{row}</x:all>', **options) == [expected]
+
+
 def test_values_may_be_attributes(tmp_path: Path) -> None:
     text = '<all><row id="1" name="a&#10;b" other="x"><name>no</name></row><row name=""/></all>'
     assert of(tmp_path, text, xml_use_attr_format=True) == [(1, "a\nb"), (None, "")]
