@@ -1,14 +1,17 @@
 """The text that a sheet shows for a number, date or duration, by the format code of its cell (ECMA-376, 18.8.31).
 
-Colours and the width of spaces are left out. A code is not rendered if it has conditions or fractions, if its names of
+Colours, the width of spaces and the blanks that align fractions are left out. A code is not rendered if its names of
 months are in another language than English, or if each machine shows it differently: such a value has its usual text.
 """
 
 import datetime as dt
+import operator
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from decimal import ROUND_HALF_UP, Decimal, localcontext
+from fractions import Fraction
 from functools import lru_cache
+from typing import Any
 
 from attrs import frozen
 
@@ -90,9 +93,7 @@ def _read(kind: str, text: str) -> list[_Token]:
             sign, _, locale = text[1:].partition("-")
             foreign = bool(locale) and not locale.upper().endswith("09")
             return [_Token("literal", sign), *([_Token("foreign", "")] if foreign else [])]
-        if text[:1] in "<>=":
-            raise _NotRenderedError
-        return []  # a colour
+        return [_Token("condition", text)] if text[:1] in ("<", ">", "=") else []  # else a colour
     if kind == "other" and text == "/":
         return [_Token("slash", text)]
     if kind == "date" and text[0] in "bBgGeE":
@@ -104,19 +105,50 @@ def _read(kind: str, text: str) -> list[_Token]:
 
 
 def _signed(number: Decimal, sections: Sequence[Sequence[_Token]]) -> str:
-    """Return a number in the section of its sign: positive, negative, zero; a lone section adds the minus itself."""
+    """Return a number in the section of its sign, or in the first one whose condition it meets.
+
+    The sections are those of positive numbers, of negative ones, and of zero; a lone one adds the minus itself.
+    """
     count = min(len(sections), 3)
-    if number < 0 and count > 1:
-        return _number(-number, sections[1])
-    if number == 0 and count > 2:
-        return _number(number, sections[2])
-    return ("-" if number < 0 else "") + _number(abs(number), sections[0])
+    usual = ((">", 0) if count > 2 else (">=", 0), ("<", 0))
+    by_sign = not any(each.kind == "condition" for each in sections[0])
+    for at, tokens in enumerate(sections[:count]):
+        given = next((each.text for each in tokens if each.kind == "condition"), None)
+        if given is None and at == count - 1:
+            return _number_with_sign(number, tokens, negative=by_sign and number < 0 and at == 1)
+        sign, limit = usual[min(at, 1)] if given is None else _condition(given)
+        if _COMPARED[sign](number, limit):
+            return _number_with_sign(number, tokens, negative=sign in ("<", "<=") and limit <= 0)
+    raise _NotRenderedError  # a sheet shows #######
+
+
+_COMPARED: Mapping[str, Callable[[Any, Any], bool]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "=": operator.eq,
+    "<>": operator.ne,
+}
+
+
+def _condition(text: str) -> tuple[str, Decimal]:
+    sign = text[: 2 if text[1:2] in ("=", ">") else 1]
+    if sign not in _COMPARED:
+        raise _NotRenderedError
+    return sign, Decimal(text.removeprefix(sign))
+
+
+def _number_with_sign(number: Decimal, tokens: Sequence[_Token], *, negative: bool) -> str:
+    """Return a number in a section; one for negative numbers only writes the sign itself, if it wants one."""
+    shown_tokens = [each for each in tokens if each.kind != "condition"]
+    return ("-" if number < 0 and not negative else "") + _number(abs(number), shown_tokens)
 
 
 def _number(number: Decimal, tokens: Sequence[_Token]) -> str:
     kinds = [token.kind for token in tokens]
     if "slash" in kinds and "digit" in kinds:
-        raise _NotRenderedError  # a fraction
+        return _fraction(number, tokens)
     tokens = [each if each.kind != "fraction" else _Token("decimals", each.text) for each in tokens]
     parts = _unfolded(tokens)
     if not any(each.kind == "digit" for each in parts):
@@ -210,18 +242,70 @@ def _scientific(number: Decimal, parts: Sequence[_Token]) -> str:
     at = next(at for at, each in enumerate(parts) if each.kind == "exponent")
     mantissa, power = list(parts[:at]), list(parts[at + 1 :])
     whole = mantissa[: next((place for place, each in enumerate(mantissa) if each.kind == "point"), at)]
-    if sum(each.kind == "digit" for each in whole) != 1:
-        raise _NotRenderedError  # exponents of three
-    places = sum(each.kind == "digit" for each in mantissa) - 1
+    step = sum(each.kind == "digit" for each in whole)
+    places = sum(each.kind == "digit" for each in mantissa) - step
+    if not step:
+        raise _NotRenderedError
     with localcontext(prec=400, rounding=ROUND_HALF_UP):
-        exponent = number.adjusted() if number else 0
+        exponent = number.adjusted() // step * step if number else 0
         scaled = number.scaleb(-exponent).quantize(Decimal(1).scaleb(-places))
-        if scaled >= 10:
-            exponent += 1
+        if scaled >= 10**step:
+            exponent += step
             scaled = number.scaleb(-exponent)
     sign = "-" if exponent < 0 else "+" if parts[at].text[1] == "+" else ""
     digits = str(abs(exponent)) if exponent else ""
     return f"{_fixed(scaled, mantissa)}{parts[at].text[0]}{sign}{_whole(digits, power, grouped=False)}"
+
+
+def _fraction(number: Decimal, tokens: Sequence[_Token]) -> str:
+    """Return a number as ``1 1/4``: its whole part, if it has a place before the numerator, and the nearest fraction.
+
+    Blanks that only align numerators and denominators are left out.
+    """
+    before, over, under, after = _around_slash(tokens)
+    wholes = [at for at, each in enumerate(before) if each.kind == "digit"]
+    whole = int(number) if wholes else 0
+    above, below = _nearest(Fraction(number) - whole, under)
+    if wholes and above == below:
+        whole, above = whole + 1, 0
+    fraction = f"{above:0{over.count('0')}d}/{below:0{len(under) if under.strip('0') == '' else 0}d}"
+    if not wholes:
+        return f"{_literals(before)}{fraction}{_literals(after)}".strip()
+    zeros = sum(before[at].text == "0" for at in wholes)
+    digits = f"{whole:0{zeros}d}" if whole or zeros or not above else ""
+    between = _literals(before[wholes[-1] + 1 :]) if digits else ""
+    return f"{_literals(before[: wholes[0]])}{digits}{between + fraction if above else ''}{_literals(after)}".strip()
+
+
+_Tokens = Sequence[_Token]
+
+
+def _around_slash(tokens: _Tokens) -> tuple[_Tokens, str, str, _Tokens]:
+    """Return the tokens of a fraction before its numerator, both parts of it, and the tokens behind its denominator."""
+    slash = next(at for at, each in enumerate(tokens) if each.kind == "slash")
+    first, last = slash, slash + 1
+    while first and tokens[first - 1].kind == "digit":
+        first -= 1
+    while last < len(tokens) and (tokens[last].kind == "digit" or tokens[last].text.isdigit()):
+        last += 1
+    over, under = ("".join(each.text for each in part) for part in (tokens[first:slash], tokens[slash + 1 : last]))
+    before, after = tokens[:first], tokens[last:]
+    others = {each.kind for each in after} | {each.kind for each in before if each.kind != "digit"}
+    if not over or not under or not others <= {"literal", "foreign"}:
+        raise _NotRenderedError
+    return before, over, under, after
+
+
+def _nearest(rest: Fraction, under: str) -> tuple[int, int]:
+    """Return numerator and denominator nearest to a number; ``under`` is ``16``, or has a place for each digit."""
+    if under[0] in "#?0":
+        found = rest.limit_denominator(10 ** len(under) - 1)
+        return found.numerator, found.denominator
+    return int(rest * int(under) + Fraction(1, 2)), int(under)
+
+
+def _literals(tokens: _Tokens) -> str:
+    return "".join(each.text for each in tokens)
 
 
 # -- dates, times and durations -----------------------------------------------------------------------------------
