@@ -50,7 +50,8 @@ def addressed(request: Request, reference: str) -> Request:
 def next_link(header: str) -> str | None:
     """Return the address in a ``Link`` header (RFC 8288) whose relation is ``next``; ``None`` without one."""
     for reference, parameters in _links(header):
-        if "next" in parameters.get("rel", "").lower().split() and "anchor" not in parameters:
+        relations = parameters.get("rel", "").lower().strip("'").split()  # some services write rel='next'
+        if "next" in relations and "anchor" not in parameters:
             return reference
     return None
 

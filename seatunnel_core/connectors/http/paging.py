@@ -10,11 +10,13 @@ from seatunnel_core.connectors.http import options as opt
 from seatunnel_core.connectors.http.content import checked_path
 from seatunnel_core.connectors.http.request import Request
 from seatunnel_core.connectors.source import Planning
-from seatunnel_core.errors import UsageError
-from seatunnel_core.rows.json_document import found
+from seatunnel_core.errors import SourceError, UsageError
+from seatunnel_core.rows.json_document import found, keys_of
 
 _SPLITS_PER_TASK = 16
 GUESSED_ROWS = 100
+_NO_MORE = frozenset(("false", "f", "no", "n", "off", "none", "null", "0", "0.0", ""))
+"""The words that a has-more flag uses for false where it is a text."""
 
 
 @frozen(kw_only=True)
@@ -120,13 +122,26 @@ class Paging:
         values = [value for document in documents for value in found(self.more_path, document)]
         if not values or values[0] is None:
             return None
-        return str(values[0]).strip().lower() not in ("false", "0", "no", "")
+        if isinstance(values[0], str):
+            return values[0].strip().lower() not in _NO_MORE
+        return bool(values[0])
 
     def is_last(self, rows: int) -> bool:
         """Return whether a page with this number of rows is the last one, where the number of pages is not known."""
         return rows < (self.rows or 1)
 
     def cursor(self, documents: Sequence[Any]) -> str | None:
-        """Return the cursor of the next page; ``None`` on the last page."""
+        """Return the cursor of the next page; ``None`` on the last page.
+
+        Raises:
+            SourceError: The path leads to an object or a list.
+        """
         values = [value for document in documents for value in found(self.cursor_path, document)]
-        return str(values[0]) if values and values[0] not in (None, "", False) else None
+        if not values or not values[0]:
+            return None
+        if isinstance(values[0], dict | list):
+            raise SourceError(
+                f"cursor_response_field = {self.cursor_path!r} finds {keys_of(values[0])}, and a cursor is one value: "
+                "write the path to it"
+            )
+        return str(values[0])

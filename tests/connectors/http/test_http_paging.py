@@ -91,6 +91,7 @@ def test_a_cursor_is_no_address(cursor: str) -> None:
         ('<https://a/b?p=9>; rel="last",<https://a/b?p=2>;rel=next', "https://a/b?p=2"),
         (r'</x?ids=1,2;3>; title="a, <b>; rel=\"no\""; rel=next', "/x?ids=1,2;3"),
         ('<?p=2>; REL="prev NEXT"', "?p=2"),
+        ("<?p=2>; rel='next'", "?p=2"),
         ("<a>; rel=nextish", None),
         ('<a>; rel="next"; anchor="#x"', None),
         ("<a>; rel=prev; rel=next", None),
@@ -116,6 +117,37 @@ def test_pages_follow_relative_addresses(service: HttpService, form: str) -> Non
     assert rows_of(url=f"{service.url}/a", pageing=CURSOR, **options) == ROWS
     assert [asked.query.get("after") for asked in service.asked] == [None, "10", "20"]
     assert all(asked.headers["authorization"] == "Bearer x" for asked in service.asked)
+
+
+@pytest.mark.parametrize(
+    ("more", "end"),
+    [("Y", "N"), ("t", "F"), ("on", "off"), ("more", "None"), ("x", "null"), ({"a": 1}, {}), ([1], []), (0.5, 0.0)],
+)
+def test_forms_of_the_flag_that_pages_follow(service: HttpService, more: Any, end: Any) -> None:
+    """A flag ``N`` was one that pages follow, and the job never ended."""
+
+    def people(asked: Asked) -> Any:
+        number = int(asked.query["page"])
+        assert number < 4
+        return {"data": ROWS[number : number + 1], "more": more if number < 3 else end}
+
+    service.at["/a"] = people
+    pageing = {"page_field": "page", "has_more_response_field": "$.more"}
+    assert rows_of(url=f"{service.url}/a", schema=PEOPLE, content_field="$.data[*]", pageing=pageing) == ROWS[1:4]
+
+
+@pytest.mark.parametrize("end", [[], {}, 0, "", False])
+def test_what_ends_pages_by_cursor(service: HttpService, end: Any) -> None:
+    service.at["/a"] = lambda asked: {"data": ROWS[:1], "next": end if "cursor" in asked.query else "x"}
+    options: dict[str, Any] = {"schema": PEOPLE, "content_field": "$.data[*]"}
+    assert len(rows_of(url=f"{service.url}/a", pageing=CURSOR, **options)) == 2
+
+
+def test_a_cursor_is_one_value(service: HttpService) -> None:
+    """The text ``['x', 'y']`` was sent."""
+    service.at["/a"] = lambda _: {"data": ROWS[:1], "next": ["x", "y"]}
+    with pytest.raises(SourceError, match=r"cursor_response_field = '\$\.next' finds an array of 2, .* one value"):
+        rows_of(url=f"{service.url}/a", schema=PEOPLE, content_field="$.data[*]", pageing=CURSOR)
 
 
 def test_pages_follow_link_headers(service: HttpService) -> None:
