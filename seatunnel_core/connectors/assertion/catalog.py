@@ -7,6 +7,7 @@ import pyarrow as pa
 from attrs import field, frozen
 
 from seatunnel_core.config.option import LIST, STRING, Keys
+from seatunnel_core.connectors.assertion.blocks import blocks_of
 from seatunnel_core.connectors.assertion.expected import expected_name, expected_type, fits
 from seatunnel_core.errors import RuleError
 from seatunnel_core.rows.batch import ConstraintKey, TableSchema
@@ -164,7 +165,9 @@ def catalog_rule(rule: Mapping[str, Any]) -> CatalogRule:
         name = rule["primary_key_rule"].get("primary_key_name")
         if key is None and name is None:
             raise ValueError("primary_key_rule needs primary_key_columns or primary_key_name")
-    constraints, columns = rule.get("constraint_key_rule"), rule.get("column_rule")
+    constraints, columns = (
+        None if rule.get(part) is None else blocks_of(rule, part) for part in ("constraint_key_rule", "column_rule")
+    )
     identifier = rule.get("table_identifier_rule") or {}
     if identifier.get("catalog_name") is not None:
         raise ValueError(
@@ -183,19 +186,22 @@ def catalog_rule(rule: Mapping[str, Any]) -> CatalogRule:
 def _constraint_key(rule: Mapping[str, Any]) -> KeyRule:
     if not rule.get("constraint_key_name") or not rule.get("constraint_key_columns"):
         raise ValueError("each of constraint_key_rule needs a constraint_key_name and constraint_key_columns")
-    for column in rule["constraint_key_columns"]:
+    columns = blocks_of(rule, "constraint_key_columns")
+    for column in columns:
         if "constraint_key_column_name" not in column:
             raise ValueError("each of constraint_key_columns needs a constraint_key_column_name")
-    sorts = tuple(column.get("constraint_key_sort_type") for column in rule["constraint_key_columns"])
+    sorts = tuple(column.get("constraint_key_sort_type") for column in columns)
     return KeyRule(
         name=str(rule["constraint_key_name"]),
         kind=str(rule.get("constraint_key_type") or "KEY").upper(),
-        columns=tuple(str(column["constraint_key_column_name"]) for column in rule["constraint_key_columns"]),
+        columns=tuple(str(column["constraint_key_column_name"]) for column in columns),
         sort_types=tuple(None if sort is None else str(sort).upper() for sort in sorts),
     )
 
 
 def _column_rule(rule: Mapping[str, Any]) -> ColumnRule:
+    if "name" not in rule:
+        raise ValueError("each of column_rule needs a name")
     return ColumnRule(
         name=str(rule["name"]),
         type=expected_type(rule["type"]) if "type" in rule else None,

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import frozen
 
+from seatunnel_core.connectors.assertion.blocks import blocks_of
 from seatunnel_core.connectors.assertion.catalog import CatalogRule, catalog_rule
 from seatunnel_core.connectors.assertion.expected import expected_name, expected_type, fits
 from seatunnel_core.connectors.assertion.limits import above, below, count, limit
@@ -153,7 +154,7 @@ def table_rules(rules: Mapping[str, Any]) -> tuple[TableRules, ...]:
         ValueError: A part is missing or not understood.
     """
     found = [_table(rules, None)]
-    for each in rules.get("tables_configs") or ():
+    for each in blocks_of(rules, "tables_configs"):
         if "table_path" not in each:
             raise ValueError("each of rules.tables_configs needs a table_path")
         found.append(_table(each, str(each["table_path"])))
@@ -163,8 +164,8 @@ def table_rules(rules: Mapping[str, Any]) -> tuple[TableRules, ...]:
 def _table(rules: Mapping[str, Any], table: str | None) -> TableRules:
     return TableRules(
         table=table,
-        fields=tuple(_field_rule(rule) for rule in rules.get("field_rules") or ()),
-        rows=tuple(_row_rule(rule) for rule in rules.get("row_rules") or ()),
+        fields=tuple(_field_rule(rule) for rule in blocks_of(rules, "field_rules")),
+        rows=tuple(_row_rule(rule) for rule in blocks_of(rules, "row_rules")),
         catalog=catalog_rule(rules.get("catalog_table_rule") or {}),
     )
 
@@ -175,7 +176,7 @@ def _field_rule(rule: Mapping[str, Any]) -> FieldRule:
     name = str(rule["field_name"])
     try:
         kind = expected_type(rule["field_type"]) if rule.get("field_type") is not None else None
-        values = [_value_rule(each) for each in rule.get("field_value") or ()]
+        values = [_value_rule(each) for each in blocks_of(rule, "field_value")]
         if kind == pa.null():  # of the values, as in SeaTunnel: the column may be of any type
             values.insert(0, ValueRule(kind="NULL"))
         return FieldRule(name=name, type=kind, values=tuple(values))

@@ -285,6 +285,10 @@ def test_equality_of_maps_knows_no_order() -> None:
             "needs a constraint_key_column_name",
         ),
         ({"catalog_table_rule": {"constraint_key_rule": [{}]}}, "needs a constraint_key_name"),
+        ({"catalog_table_rule": {"column_rule": [{"type": "int"}]}}, "each of column_rule needs a name"),
+        ({"catalog_table_rule": {"column_rule": ["id"]}}, "column_rule: expected a list of blocks"),
+        ({"row_rules": "MIN_ROW"}, r"row_rules: expected a list of blocks, row_rules = \[ \{ … \} \]"),
+        ({"field_rules": [{"field_name": "a", "field_value": ["NOT_NULL"]}]}, "field_value: expected a list of blocks"),
     ],
 )
 def test_rules_that_cannot_be_understood(rules: dict[str, Any], message: str) -> None:
@@ -322,6 +326,14 @@ def test_a_type_is_expected_of_values(kind: str, value: Any, expected: str, hold
         of_values = "null" in expected and "catalog_table_rule" in rules
         with nullcontext() if holds or of_values else pytest.raises(RuleError, match=r"expected|NULL"):
             asserted(rules, rows, schema)
+
+
+def test_a_block_stands_for_a_list_of_one() -> None:
+    """Its keys were read as rules: ``'str' object has no attribute 'get'``."""
+    rule = {"rule_type": "MIN_ROW", "rule_value": 2}
+    asserted({"row_rules": rule, "field_rules": {"field_name": "name", "field_value": {"rule_type": "NOT_NULL"}}})
+    with pytest.raises(RuleError, match="2 rows, expected MIN_ROW 3"):
+        asserted({"row_rules": {**rule, "rule_value": 3}})
 
 
 def test_the_name_of_a_table_is_a_rule_too() -> None:
