@@ -47,7 +47,7 @@ OPENING = re.compile(r'"""(?:Of|Whether|Who|Whose|What|Which|How|Where|When|That
 """A docstring that does not begin with a verb or a noun."""
 
 ALLOWED = {
-    r"anyone who|everyone who|people who|users? who|operators? who|a person who|for people|\bwho wrote\b": (
+    r"(?:anyone|everyone|people|users?|operators?|developers?|a person) who|\bwho wrote\b": (
         "People may be called people."
     ),
     r"tell(?:s|ing)? .{1,30} apart|told apart": "To tell apart is the ordinary verb for it.",
@@ -102,12 +102,13 @@ def findings(path: Path, source: str | None = None) -> Iterator[Finding]:
     name = str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else str(path)
     text = prose(path.suffix, source)
     lines = [match.start() for match in re.finditer("\n", text)]
-    hits = [(match.start(), match.lastgroup or "") for match in _WORDS.finditer(text.lower())]
+    hits = [(*match.span(), match.lastgroup or "") for match in _WORDS.finditer(text.lower())]
     if path.suffix == ".py":
-        hits += [(match.start(), "opening") for match in OPENING.finditer(text)]
-    for start, rule in sorted(hits):
+        hits += [(*match.span(), "opening") for match in OPENING.finditer(text)]
+    for start, stop, rule in sorted(hits):
         if rule != "opening" and any(
-            match.start() <= start < match.end() for match in _ALLOWED.finditer(text, max(0, start - 40), start + 60)
+            match.start() < stop and start < match.end()
+            for match in _ALLOWED.finditer(text, max(0, start - 40), start + 60)
         ):
             continue
         line = bisect_right(lines, start - 1)

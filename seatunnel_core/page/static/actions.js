@@ -1,4 +1,4 @@
-// What one may do with a job. What the cluster refuses is said as it says it.
+// Actions on a job. Errors of the cluster are shown unchanged.
 
 import { html, useState } from "./html.js";
 import { Said, Window } from "./parts.js";
@@ -9,27 +9,27 @@ import { plural } from "./words.js";
 const DEEDS = {
   save: {
     title: "Take a savepoint",
-    words: "It takes a savepoint, which nobody prunes, and goes on.",
+    words: "The job takes a savepoint, which never expires, and continues.",
     path: "/savepoint",
     needs: ["savepoint"],
     done: (answer) => `The savepoint ${answer.name} is complete.`,
   },
   stop: {
     title: "Stop",
-    words: "It takes a last checkpoint and ends. When it is restored, it goes on there.",
+    words: "The job takes a last checkpoint and ends. A restore continues from there.",
     path: "/stop-job",
     needs: ["stop"],
   },
   savepoint: {
     title: "Stop with a savepoint",
-    words: "It takes a savepoint, which nobody prunes, and ends. When it is restored, it goes on there.",
+    words: "The job takes a savepoint, which never expires, and ends. A restore continues from there.",
     path: "/stop-job",
     more: { isStopWithSavePoint: true },
     needs: ["stop", "savepoint"],
   },
   force: {
     title: "Stop at once",
-    words: "It ends without a last checkpoint. When it is restored, what was read since the one before is read again.",
+    words: "The job ends without a last checkpoint. A restore reads again what was read since the previous one.",
     path: "/stop-job",
     more: { force: true },
     needs: ["stop"],
@@ -47,14 +47,14 @@ export function Actions({ job, again, may }) {
   return html`<div class="actions"><${Deeds} jobs=${[job]} again=${again} may=${may} /></div>`;
 }
 
-/** What can be done with the chosen jobs of a list, all at once. */
+/** Actions on the selected jobs of a list. */
 export function BulkActions({ jobs, again, may, clear }) {
   if (!jobs.length) return null;
   return html`<div class="actions chosen" role="group" aria-label="With the chosen jobs"><b role="status">${plural(jobs.length, "job")} chosen</b>
     <${Deeds} jobs=${jobs} again=${again} may=${may} /><button type="button" class="plain" onClick=${clear}>Choose none</button></div>`;
 }
 
-/** Whether somebody who may do this much has any use for a list in which jobs can be chosen. */
+/** True if the user's permissions allow an action, so that selecting jobs is useful. */
 export const mayAct = (may) => Object.values(DEEDS).some((deed) => may(...deed.needs));
 
 function Deeds({ jobs, again, may }) {

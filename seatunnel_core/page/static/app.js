@@ -16,7 +16,7 @@ const VIEWS = { "": Overview, jobs: Jobs, job: Job, node: Node, submit: Submit }
 
 function Page() {
   const route = useRoute();
-  const [, setZone] = useState(zone()); // times are written anew
+  const [, setZone] = useState(zone()); // times are written again
   const overview = usePolled("/overview", 3_000);
   const single = overview.value?.singleJob;
   const nodes = usePolled(overview.value && !single ? "/system-monitoring-information" : null, 5_000);
@@ -54,7 +54,7 @@ function skip(event) {
 }
 
 function NoView() {
-  return html`<h1>Nothing here</h1><p><a href="#/">To the overview</a></p>`;
+  return html`<h1>Page not found</h1><p><a href="#/">To the overview</a></p>`;
 }
 
 /** Says so when the node is silent, has no leader, or does not let one in; what is shown below stays as it last was. */
@@ -65,12 +65,12 @@ function Trouble({ overview, nodes }) {
   const single = overview.value?.singleJob;
   const others = pagesOf(nodes);
   return html`<div role="status" class="trouble shown">
-    ${trouble.status === 0 && single && html`<p><b>The command that runs the job does not answer.</b>${since} When the job has ended, its last words are in the terminal.</p>`}
+    ${trouble.status === 0 && single && html`<p><b>The command that runs the job does not answer.</b>${since} If the job has ended, its final table is in the terminal.</p>`}
     ${trouble.status === 0 && !single && html`<p><b>${location.host} does not answer.</b>${since} The page tries again, and goes on when it answers.
       ${others.length > 0 && html` Other nodes: ${others.map((each) => html`<a href=${each.href}>${each.host}</a> `)}`}</p>`}
-    ${trouble.status === 401 && html`<p><b>Not let in.</b> User or password are wrong: reload the page, and write them again.</p>`}
-    ${trouble.status === 504 && html`<p><b>An answer takes too long.</b>${since} The node or the leader hangs, or has too much to do; the page tries again.</p>`}
-    ${trouble.status === 503 && html`<p><b>The cluster has no leader at this moment.</b>${since} Jobs go on when another node has taken over; the page tries again.</p>`}
+    ${trouble.status === 401 && html`<p><b>Access denied.</b> User or password are wrong: reload the page, and enter them again.</p>`}
+    ${trouble.status === 504 && html`<p><b>The response takes too long.</b>${since} The node or the leader hangs or is overloaded; the page retries.</p>`}
+    ${trouble.status === 503 && html`<p><b>The cluster has no leader at this moment.</b>${since} Jobs continue when another node has taken over; the page retries.</p>`}
   </div>`;
 }
 
@@ -89,7 +89,7 @@ function Zone({ change }) {
     chooseZone(event.target.value);
     change(event.target.value);
   };
-  if (ZONES.length === 1) return html`<span class="quiet" title="Times are written in this zone">${zone()}</span>`;
+  if (ZONES.length === 1) return html`<span class="quiet" title="Time zone of all times">${zone()}</span>`;
   return html`<label class="theme"><span class="unseen">Time zone</span><select value=${zone()} onChange=${choose}>
     ${ZONES.map((each) => html`<option value=${each} selected=${each === zone()}>${each}</option>`)}
   </select></label>`;

@@ -10,10 +10,10 @@ export function Attempts({ job }) {
   const attempts = [...(job.attemptHistory ?? [])].reverse();
   const failures = [...(job.failures ?? [])].reverse();
   return html`<section aria-labelledby="attempts"><h2 id="attempts">Attempts</h2>
-      <p class="quiet">An attempt begins when a node gets the job, and ends with the job or with the node's process. The last 20 are kept.</p>
+      <p class="quiet">An attempt starts when a node receives the job, and ends with the job or the node's process. The last 20 are kept.</p>
       <${AttemptTable} job=${job} attempts=${attempts} /></section>
     <section aria-labelledby="failures"><h2 id="failures">Failures of pipelines</h2>
-      <p class="quiet">A pipeline starts again from its last checkpoint, as <code>job.retry.times</code> allows. The last 20 failures in the current process are kept.</p>
+      <p class="quiet">A pipeline restarts from its last checkpoint, as often as <code>job.retry.times</code> allows. The last 20 failures in the current process are kept.</p>
       <${FailureTable} failures=${failures} /></section>`;
 }
 
@@ -27,7 +27,7 @@ function AttemptTable({ job, attempts }) {
     { title: "Why it ended", wide: true, cell: (each) => (each.cause ? html`<${Said} text=${each.cause} />` : "") },
   ];
   return html`<${Table} label="Attempts" columns=${columns} rows=${attempts} id=${(each) => `${each.attempt} ${each.host}`}
-    empty="No attempt is recorded." />`;
+    empty="No attempts recorded." />`;
 }
 
 const lasted = ({ startTimestamp, endTimestamp }) =>
@@ -40,5 +40,5 @@ function FailureTable({ failures }) {
     { title: "Cause", wide: true, cell: (each) => html`<${Said} text=${each.message} />` },
     { title: "Help", cell: (each) => (each.code ? html`<${Help} name=${each.code} />` : "") },
   ];
-  return html`<${Table} label="Failures" columns=${columns} rows=${failures} id=${(each) => `${each.timestamp} ${each.pipelineId}`} empty="No pipeline has failed." />`;
+  return html`<${Table} label="Failures" columns=${columns} rows=${failures} id=${(each) => `${each.timestamp} ${each.pipelineId}`} empty="No failures." />`;
 }

@@ -82,7 +82,7 @@ function Plots({ checkpoints }) {
   const done = checkpoints.filter((each) => momentOf(each));
   const pipelines = [...new Set(done.map((each) => each.pipelineId))].slice(0, COLOURS.length).sort((a, b) => a - b);
   const drawn = done.filter((each) => pipelines.includes(each.pipelineId)).reverse();
-  if (drawn.length < 2) return html`<p class="quiet">They are drawn when there are two.</p>`;
+  if (drawn.length < 2) return html`<p class="quiet">Shown after two checkpoints.</p>`;
   const at = drawn.map((each) => momentOf(each) / 1_000);
   const series = (read) => [at, ...pipelines.map((id) => drawn.map((each) => (each.pipelineId === id ? number(read(each)) : null)))];
   const lines = pipelines.map((id, index) => ({ label: `pipeline ${id}`, colour: COLOURS[index], points: true }));
@@ -111,5 +111,5 @@ function CheckpointTable({ checkpoints }) {
     { title: "Why not", wide: true, cell: (each) => (each.failureReason ? html`<${Said} text=${each.failureReason} />` : "") },
   ];
   return html`<${Table} label="Checkpoints" columns=${columns} rows=${checkpoints}
-    id=${(each) => `${each.pipelineId}-${each.checkpointId}-${each.status}`} empty="There is no checkpoint yet." />`;
+    id=${(each) => `${each.pipelineId}-${each.checkpointId}-${each.status}`} empty="No checkpoints yet." />`;
 }

@@ -29,7 +29,7 @@ export function Job({ route, may }) {
   }, [found.at]);
   if (job === undefined) return html`<h1>Job ${id}</h1><${Instead} of=${found} what="this job" />`;
   if (!job.jobStatus) {
-    return html`<h1>Job ${id}</h1><p>The cluster knows no job of this id: it never had it, or its history has expired.</p>
+    return html`<h1>Job ${id}</h1><p>The cluster has no job with this ID: it never existed, or its history has expired.</p>
       <p><a href=${to("jobs")}>To all jobs</a></p>`;
   }
   return html`<${Head} job=${job} again=${found.again} may=${may} />
@@ -84,6 +84,6 @@ function behind(metrics) {
 
 function Options({ job }) {
   const options = Object.entries(job.envOptions ?? {});
-  if (!options.length) return html`<p class="quiet">The job sets no option in its env.</p>`;
+  if (!options.length) return html`<p class="quiet">The job sets no options in env.</p>`;
   return html`<dl class="options">${options.map(([key, value]) => html`<dt>${key}</dt><dd>${String(value)}</dd>`)}</dl>`;
 }

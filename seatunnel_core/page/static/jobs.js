@@ -18,7 +18,7 @@ export function Jobs({ route, may }) {
   return html`<div class="headed"><h1>Jobs</h1><${Find} list=${list} tab=${tab} /></div>
     <nav class="tabs" aria-label="Jobs by state">${TABS.map(([name, title]) => html`
       <a href=${to("jobs", name)} aria-current=${name === tab ? "page" : null}>${title}</a>`)}</nav>
-    ${list.search && html`<p class="quiet">Jobs whose name or id contains “${list.search}”. <a href=${list.address({ search: "", page: 1 })}>Show all</a></p>`}
+    ${list.search && html`<p class="quiet">Jobs with a name or ID that contains “${list.search}”. <a href=${list.address({ search: "", page: 1 })}>Show all</a></p>`}
     ${tab === "current" && html`<${Current} list=${list} may=${may} />`}
     ${tab === "pending" && html`<${Pending} list=${list} may=${may} />`}
     ${tab === "finished" && html`<${Ended} state=${route.parts[2] ?? ""} list=${list} />`}`;
@@ -58,7 +58,7 @@ function Find({ list, tab }) {
     else go(list.address({ search: word, page: 1 }, ["jobs", tab]));
   }
   return html`<form class="find" role="search" onSubmit=${find}>
-    <input aria-label="A job's id, or a part of its name" placeholder="Name or id" maxlength="200" value=${text} onInput=${(event) => setText(event.target.value)} />
+    <input aria-label="Job ID, or part of a name" placeholder="Name or id" maxlength="200" value=${text} onInput=${(event) => setText(event.target.value)} />
     <button>Find</button></form>`;
 }
 
@@ -100,7 +100,7 @@ export function CurrentTable({ jobs, sort, chosen, search }) {
     { title: "Submitted", key: "createTime", number: true, cell: (job) => when(number(job.createTimestamp)) },
   ].map((each) => (sort ? each : { ...each, key: undefined }));
   return html`<${Table} label="Current jobs" columns=${columns} rows=${jobs} id=${(job) => job.jobId} sort=${sort} chosen=${chosen}
-    empty=${search ? "No such job runs or waits." : "No job is running or waiting."} />`;
+    empty=${search ? "No matching jobs running or waiting." : "No jobs running or waiting."} />`;
 }
 
 function Pending({ list, may }) {
@@ -121,7 +121,7 @@ function Pending({ list, may }) {
   const queue = pending.value?.queueSummary;
   return html`${queue && html`<p class="quiet">${plural(queue.size ?? jobs.length, "job")} in the queue${queue.scheduleStrategy ? ` · strategy ${queue.scheduleStrategy}` : ""}</p>`}
     <${BulkActions} jobs=${chosen.jobs} again=${waiting.again} may=${may} clear=${chosen.clear} />
-    <${Table} label="Pending jobs" columns=${columns} rows=${jobs} id=${(job) => job.jobId} empty=${word ? "No such job waits." : "No job waits."}
+    <${Table} label="Pending jobs" columns=${columns} rows=${jobs} id=${(job) => job.jobId} empty=${word ? "No matching jobs waiting." : "No jobs waiting."}
       chosen=${mayAct(may) ? chosen.table : undefined} />`;
 }
 
@@ -132,7 +132,7 @@ const waitingOf = (value) =>
 function Ended({ state, list }) {
   const path = `/finished-jobs${state ? `/${encodeURIComponent(state)}` : ""}?newestFirst=true&${list.query}`;
   const ended = usePolled(path, 5_000);
-  const filter = html`<nav class="filter" aria-label="Ended jobs by their end">${ENDS.map(([name, title]) => html`
+  const filter = html`<nav class="filter" aria-label="Ended jobs by result">${ENDS.map(([name, title]) => html`
     <a href=${list.address({ page: 1 }, ["jobs", "finished", ...(name ? [name] : [])])} aria-current=${name === state ? "page" : null}>${title}</a>`)}</nav>`;
   if (ended.value === undefined) return html`${filter}<${Instead} of=${ended} what="ended jobs" />`;
   const inOrder = Array.isArray(ended.value) ? [...ended.value].reverse() : ended.value; // a list has the last one last
@@ -151,7 +151,7 @@ function EndedTable({ jobs, list }) {
     { title: "Error", cell: (job) => (error(job) ? html`<span class="clipped">${error(job)}</span>` : "") },
   ];
   return html`<${Table} label="Ended jobs" columns=${columns} rows=${jobs} id=${(job) => job.jobId} sort=${list.sorting}
-    empty=${list.search ? "No such job has ended." : "No job has ended so."} />`;
+    empty=${list.search ? "No matching ended jobs." : "No job has ended so."} />`;
 }
 
 function Pages({ list, total }) {

@@ -13,7 +13,7 @@ export function Log({ id, ended }) {
   const [chosen, setChosen] = useState("");
   const files = (Array.isArray(found.value) ? found.value : []).filter((each) => each.logName);
   if (found.value === undefined) return html`<${Instead} of=${found} what="the log of a job" />`;
-  if (!files.length) return html`<p class="quiet">There is no log of this job here.</p>`;
+  if (!files.length) return html`<p class="quiet">No log of this job here.</p>`;
   const file = files.find((each) => keyOf(each) === chosen) ?? files[0];
   return html`${files.length > 1 && html`<label class="choice">Log <select value=${keyOf(file)} onChange=${(event) => setChosen(event.target.value)}>
       ${files.map((each) => html`<option value=${keyOf(each)}>${keyOf(each)}</option>`)}</select></label>`}
@@ -65,13 +65,13 @@ export function Followed({ file, ended }) {
     <pre class="log" ref=${box} tabindex="0" role="log" aria-label=${file.logName}>${lines(text)}</pre>`;
 }
 
-/** Return a piece from `start` on, or the end of the file; `whole` says that it takes the place of what was there. */
+/** Return a piece from `start` on, or the end of the file; `whole` if it replaces the text shown. */
 async function read(file, start, signal) {
   const range = start === null ? `bytes=-${FIRST}` : `bytes=${start}-`;
   const response = await fetched(pathOf(file), { signal, headers: { Range: range }, allowed: [416] });
   if (response.status === 416) {
     const size = Number(/\/(\d+)$/.exec(response.headers.get("Content-Range") ?? "")?.[1] ?? start);
-    return { text: "", next: size < start ? 0 : start, whole: false }; // a smaller file was set aside, and begins anew
+    return { text: "", next: size < start ? 0 : start, whole: false }; // the file was rotated, and starts again
   }
   const bytes = new Uint8Array(await response.arrayBuffer());
   const text = new TextDecoder().decode(bytes);

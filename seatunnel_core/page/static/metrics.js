@@ -54,8 +54,8 @@ export function Metrics({ job }) {
 function Plots({ at, column, ended }) {
   if (at.length < 2) {
     return html`<p class="quiet">${ended
-      ? "The history has no metrics over time of this job: it ended too soon, or its process was lost."
-      : "There are no two points yet. The job's process records one every five seconds, for as long as it lives."}</p>`;
+      ? "No metrics over time in the history: the job ended too soon, or its process was lost."
+      : "Not enough points yet. The job's process records one every five seconds."}</p>`;
   }
   const line = (label, name, colour) => ({ label, name, colour });
   return html`<div class="plots">

@@ -44,7 +44,7 @@ function Processes({ node }) {
     { title: "CPU time", number: true, cell: (each) => seconds(metric("process_cpu_seconds_total", each)) },
     { title: "Open files", number: true, cell: (each) => files(metric, each) },
   ];
-  return html`<section><h2>Processes</h2><${Table} label="Processes" columns=${columns} rows=${processes} id=${(each) => `${each.process} ${each.host}`} empty="The node tells nothing of its processes." /></section>
+  return html`<section><h2>Processes</h2><${Table} label="Processes" columns=${columns} rows=${processes} id=${(each) => `${each.process} ${each.host}`} empty="The node reports no processes." /></section>
     ${hosts.map((host) => html`<${Jvm} host=${host} node=${node} />`)}
     ${!hosts.length && html`<p class="quiet">No JVM runs here, or it has not answered yet.</p>`}`;
 }
@@ -78,7 +78,7 @@ function Configuration({ node }) {
   const given = node.configuration.filter((each) => each.isSet);
   const defaults = node.configuration.filter((each) => !each.isSet);
   const asOptions = (block) => Object.entries(block).filter(([, value]) => value).map(([key, value]) => ({ key, value }));
-  return html`<section><h2>Set in seatunnel.yaml</h2><${OptionList} options=${given} />${!given.length && html`<p class="quiet">Nothing: all defaults.</p>`}</section>
+  return html`<section><h2>Set in seatunnel.yaml</h2><${OptionList} options=${given} />${!given.length && html`<p class="quiet">No options set: all defaults.</p>`}</section>
     <section><h2>Checkpoint storage</h2><${OptionList} options=${asOptions(node.storage)} /></section>
     <section><h2>Files</h2><${OptionList} options=${asOptions(node.files)} /></section>
     ${Object.keys(node.tags).length > 0 && html`<section><h2>Tags</h2><${OptionList} options=${asOptions(node.tags)} /></section>`}

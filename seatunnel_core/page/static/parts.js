@@ -114,22 +114,22 @@ function Pick({ rows, id, chosen }) {
   return html`<label class="pick"><input type="checkbox" checked=${has} aria-label="Choose all on this page" onChange=${() => chosen.change(new Set(has ? [] : all))} /></label>`;
 }
 
-/** What is shown in the place of an answer that there is not: it comes, it is refused, or this node does not know it. */
+/** Placeholder for a missing response: pending, rejected, or not supported by this node. */
 export function Instead({ of: { value, error }, what }) {
   if (value !== undefined) return null;
-  if (!error) return html`<p class="quiet" aria-busy="true">Asking for ${what}…</p>`;
+  if (!error) return html`<p class="quiet" aria-busy="true">Loading ${what}…</p>`;
   return html`<p class="quiet">No ${what}: <${Said} text=${error.message} /></p>`;
 }
 
 const COMMAND = /(`?seatunnel help [A-Za-z][\w-]*`?)/;
 
-/** A text of the engine. Where it names a page of help, that page opens. */
+/** Text of the engine, with links to the help pages it names. */
 export function Said({ text }) {
   return html`${String(text ?? "").split(COMMAND).map((part, index) =>
     index % 2 ? html`<${Help} name=${part.replaceAll("`", "").slice("seatunnel help ".length)} />` : part)}`;
 }
 
-/** The page behind `seatunnel help CODE`, in a window of its own. */
+/** The page of `seatunnel help CODE`, in a separate window. */
 export function Help({ name }) {
   const [open, setOpen] = useState(false);
   return html`<button type="button" class="link" onClick=${() => setOpen(true)}>seatunnel help ${name}</button>

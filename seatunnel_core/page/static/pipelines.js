@@ -17,7 +17,7 @@ export function Pipelines({ job }) {
   return html`
     ${!job.finishTime && html`<${Rates} job=${job} />`}
     ${parts.length > MOST_DRAWN ? html`<${PipelineTable} parts=${parts} />` : parts.map((part) => html`<${Pipeline} key=${part.id} part=${part} error=${job.errorMsg ?? ""} />`)}
-    ${parts.length === 0 && html`<p class="quiet">The plan of this job is not known here.</p>`}`;
+    ${parts.length === 0 && html`<p class="quiet">The plan of this job is not available here.</p>`}`;
 }
 
 /** Return each pipeline with its figures, if there are some, and its vertices and edges, if the graph is known. */

@@ -1,4 +1,4 @@
-// The text of a job, and the plan that the engine made of it. Secrets are masked by the node.
+// The text of a job, and its resolved plan. The node masks secrets.
 
 import { html } from "./html.js";
 import { Instead, Said } from "./parts.js";
@@ -9,14 +9,14 @@ export function Plan({ job }) {
   const text = usePolled(path("text"), 0);
   const plan = usePolled(path("plan"), job.finishTime ? 0 : 10_000);
   return html`<section aria-labelledby="text"><h2 id="text">The job</h2>
-      <p class="quiet">As it was submitted, in HOCON; without comments, and with secrets masked.</p>
+      <p class="quiet">As submitted, in HOCON, without comments and with secrets masked.</p>
       ${text.value === undefined ? html`<${Instead} of=${text} what="text of the job" />`
         : text.value.text ? html`<pre class="text tall" tabindex="0">${text.value.text}</pre>`
-          : html`<p class="quiet">The text is not kept: the job is too long for the history, or runs in the process that serves this page.</p>`}</section>
+          : html`<p class="quiet">No text: the job is too long for the history, or runs in the process that serves this page.</p>`}</section>
     <section aria-labelledby="plan"><h2 id="plan">Resolved plan</h2>
       ${plan.value === undefined ? html`<${Instead} of=${plan} what="plan of the job" />`
         : plan.value.plan ? html`<${Planned} plan=${plan.value.plan} />`
-          : html`<p class="quiet">A plan is known while the job runs. Before and after that, the text and the graph tell it.</p>`}</section>`;
+          : html`<p class="quiet">The plan is available while the job runs. Before and after, see the text and the graph.</p>`}</section>`;
 }
 
 function Planned({ plan }) {

@@ -1,4 +1,4 @@
-// A plot over time. It is drawn on a canvas, so what it shows stands beside it in words or in a table, too.
+// A plot over time, drawn on a canvas. Its content is also shown as text or in a table.
 
 import { KINDS, moments, value } from "./axis.js";
 import { html, useEffect, useRef } from "./html.js";

@@ -9,7 +9,7 @@ const LATE = 504;
 const MISSING_MS = 30_000;
 const KEY = "seatunnel-key";
 
-// A page of a single job is let in by a key behind the # of its address, which no server and no log ever sees.
+// The page of a single job is authorized by a key after the # of its address, which no server and no log receives.
 function takeKey() {
   const given = /^#key=([\w-]+)$/.exec(location.hash);
   if (given) {
@@ -25,7 +25,7 @@ function takeKey() {
 
 const key = takeKey();
 
-/** An answer that is none. `status` is 0 when the node does not answer at all, and 504 when it does not in time. */
+/** A failed request. `status` is 0 if the node does not answer, and 504 if it does not answer in time. */
 export class Refusal extends Error {
   constructor(status, message, code = "") {
     super(message);
@@ -38,7 +38,7 @@ export class Refusal extends Error {
   }
 }
 
-/** Return the response of the node; throw a Refusal for any status that is none of `allowed`, or of 200 to 299. */
+/** Return the response of the node; throw a Refusal for a status other than `allowed` and 200 to 299. */
 export async function fetched(path, { method = "GET", body, headers = {}, signal, allowed = [] } = {}) {
   const given = [AbortSignal.timeout(method === "GET" ? ANSWER_MS : DONE_MS), ...(signal ? [signal] : [])];
   let response;

@@ -50,8 +50,8 @@ export function Submit({ route, may }) {
 
   return html`<h1>${restored ? "Restore a job" : "Submit a job"}</h1>
     <p class="quiet">${restored
-      ? "Choose the job's file, as it was or changed as a restore allows. The job goes on from its latest checkpoint."
-      : "Paths in the job are those of the nodes. Secrets belong into variables of the nodes' environment, as ${NAME}."}</p>
+      ? "Choose the job's file, unchanged or with changes that a restore allows. The job resumes from its latest checkpoint."
+      : "Paths in the job are paths on the nodes. Keep secrets in environment variables of the nodes, as ${NAME}."}</p>
     <form class="submit" onSubmit=${(event) => send(event, "submit-job")}>
       <div class="fields">
         <label>File<input type="file" accept=".conf,.config,.hocon,.json,.yaml,.yml,.sql" onChange=${chosen} /></label>
@@ -78,7 +78,7 @@ export function Submit({ route, may }) {
 /** REST writes the code of an error as other words for programs: `config_error` is CONFIG-ERROR. */
 const helpOf = (error) => error.code.toUpperCase().replaceAll("_", "-");
 
-const missingCheck = (error) => (error.isMissing ? "The version of this node cannot check a job over REST: `seatunnel --check` does." : error.message);
+const missingCheck = (error) => (error.isMissing ? "This node's version cannot check a job over REST: use `seatunnel --check`." : error.message);
 
 function pathOf(what, job) {
   const query = new URLSearchParams({ format: job.format });
@@ -88,7 +88,7 @@ function pathOf(what, job) {
   return `/${what}?${query}`;
 }
 
-/** What a check tells: all problems with their lines, and the plan with its guarantees. */
+/** Result of a check: all problems with their lines, and the plan with its guarantees. */
 function Checked({ answer }) {
   const [errors, warnings] = [answer.errors ?? [], answer.warnings ?? []];
   const valid = answer.valid !== false;
@@ -96,7 +96,7 @@ function Checked({ answer }) {
     <${Problems} problems=${errors} />
     ${warnings.length > 0 && html`<h3>Warnings</h3><${Problems} problems=${warnings} />`}
     ${(answer.pipelines ?? []).map((each) => html`<p><b>${each.title}</b> · ${each.guarantee}${each.because ? `: ${each.because}` : ""}</p>`)}
-    ${answer.report && html`<details><summary>All that the check found</summary><pre class="text" tabindex="0">${answer.report}</pre></details>`}
+    ${answer.report && html`<details><summary>Full report of the check</summary><pre class="text" tabindex="0">${answer.report}</pre></details>`}
   </section>`;
 }
 

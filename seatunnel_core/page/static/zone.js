@@ -34,7 +34,7 @@ export function chooseZone(name) {
   try {
     localStorage.setItem("zone", name);
   } catch { /* it holds for this page only */ }
-  window.dispatchEvent(new Event("theme")); // plots are drawn anew
+  window.dispatchEvent(new Event("theme")); // plots are drawn again
 }
 
 export const clock = (ms) => formats.clock.format(ms);
