@@ -33,7 +33,7 @@ CEILINGS = {
     "seatunnel_core/planning": 44,
     "seatunnel_core/registry": 19,
     "seatunnel_core/reporting": 42,
-    "seatunnel_core/rows": 62,
+    "seatunnel_core/rows": 63,
     "seatunnel_core/runtime": 58,
     "seatunnel_core/server": 428,
     "seatunnel_core/spark": 160,
