@@ -1,8 +1,9 @@
 """Commands and notices of the checkpoint protocol.
 
 The runtime carries a command out and reports the outcome as the event that the command names. Failures are
-``StorageFailed`` for a command to the checkpoint storage, and ``ConnectorFailed`` when preparing, sweeping, retracting
-or enumerating fails. Commands are values: the state machines do no I/O, start no thread and read no clock.
+``StorageFailed`` for a command to the checkpoint storage, and ``ConnectorFailed`` when preparing, completing,
+sweeping, retracting or enumerating fails. Commands are values: the state machines do no I/O, start no thread and
+read no clock.
 """
 
 import enum
@@ -135,6 +136,13 @@ class Commit:
     committables: tuple[Committable, ...]
     again: bool
     """Whether an earlier attempt, here or in a former process, may already have published them (R8)."""
+
+
+@frozen(kw_only=True)
+class Complete:
+    """Publish what waits for the last row: replaced rows, deletions of absent keys (R16). Answer: ``Completed``."""
+
+    epoch: int
 
 
 @frozen(kw_only=True)
@@ -316,6 +324,7 @@ Command = (
     | RunUnit
     | CancelUnits
     | Commit
+    | Complete
     | Sweep
     | Retract
     | EndPipeline

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from seatunnel_core.checkpoint.commands import StoreCheckpoint, Sweep
+from seatunnel_core.checkpoint.commands import Complete, StoreCheckpoint, Sweep
 from seatunnel_core.checkpoint.decisions.base import Base
 from seatunnel_core.checkpoint.state import codec
 from seatunnel_core.checkpoint.state.topology import Topology
@@ -104,6 +104,14 @@ class PipelineContext:
         self.publishing = checkpoint_id
         self.unsettled = set(self.sinks)
         self.tell_sinks(Completed(checkpoint_id))
+
+    def complete(self) -> None:
+        """Let the sinks publish what waits for the last row (R16).
+
+        Every row is committed, and the completed point is durable and fenced.
+        """
+        self.enter(Phase.COMPLETING)
+        self.wiring.do(Complete(epoch=self.epoch))
 
     def clean(self) -> None:
         """Sweep all staging, that of this epoch too (R9).

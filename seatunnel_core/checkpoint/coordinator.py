@@ -332,9 +332,13 @@ class Coordinator:
         if self._context.unsettled or self._savepoints.open:
             return
         if self._context.phase is Phase.FINISHING:
-            self._context.clean()
+            self._context.complete()
         elif self._context.phase is Phase.STOPPING and not self.pending:
             self._end(Outcome.STOPPED)
+
+    def completed(self, _event: events.Completed) -> None:
+        """Run the last sweep: it may remove what sinks needed to complete."""
+        self._context.clean()
 
     def swept(self, _event: events.Swept) -> None:
         """Continue the start after its sweep; finish the pipeline after the last one."""
@@ -382,7 +386,7 @@ class Coordinator:
 
         If the final checkpoint is pending, it serves the savepoint. A pipeline that is ending refuses.
         """
-        if self._is_stopping or self._context.phase in (Phase.FINISHING, Phase.CLEANING):
+        if self._is_stopping or self._context.phase in (Phase.FINISHING, Phase.COMPLETING, Phase.CLEANING):
             self._savepoints.refuse((event.name,), "the pipeline is ending already")
             return
         final = self._pending_final

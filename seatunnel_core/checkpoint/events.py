@@ -179,6 +179,13 @@ class CommitFailed:
 
 
 @frozen(kw_only=True)
+class Completed:
+    """Every sink has published what waited for the last row (R16)."""
+
+    now_ms: int
+
+
+@frozen(kw_only=True)
 class Swept:
     """A sweep is done."""
 
@@ -198,7 +205,7 @@ class Retracted:
 
 @frozen(kw_only=True)
 class ConnectorFailed:
-    """Preparing, sweeping, retracting or enumerating failed for good."""
+    """Preparing, completing, sweeping, retracting or enumerating failed for good."""
 
     now_ms: int
     failure: Failure
@@ -256,6 +263,7 @@ Event = (
     | UnitFailed
     | CommitSucceeded
     | CommitFailed
+    | Completed
     | Swept
     | Retracted
     | ConnectorFailed

@@ -186,6 +186,7 @@ class PipelineProtocol:
             events.FenceLost: coordinator.fence_lost,
             events.StorageFailed: coordinator.storage_failed,
             events.SinksPrepared: coordinator.start.sinks_prepared,
+            events.Completed: coordinator.completed,
             events.Swept: coordinator.swept,
             events.Retracted: coordinator.start.retracted,
             events.ConnectorFailed: coordinator.start.connector_failed,

@@ -240,10 +240,10 @@ class Start:
 
         Until the next checkpoint another start would commit the same again, and a sink may recognise by what it keeps
         that this is done. What older live checkpoints name beyond the base is committed; the runtime adds it to what is
-        kept for sinks that forget what they committed. A pipeline that had finished is cleaned up, unless it retracts.
+        kept for sinks that forget what they committed. A finished pipeline completes again, unless it retracts.
         """
         if self._context.base_is_final and self._restored.retracting is None:
-            self._context.clean()
+            self._context.complete()
             return
         keep = frozenset(committable.id for committable in self._restored.committables())
         self._context.enter(Phase.SWEEPING)
@@ -264,9 +264,9 @@ class Start:
         self._wiring.do(Retract(epoch=epoch, retractions=gone))
 
     def retracted(self, _event: events.Retracted) -> None:
-        """Clean up a pipeline that had finished; let the sources of any other enumerate."""
+        """Complete a pipeline that had finished; let the sources of any other enumerate."""
         if self._context.base_is_final:
-            self._context.clean()
+            self._context.complete()
         else:
             self._enumerate()
 

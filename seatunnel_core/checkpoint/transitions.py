@@ -55,6 +55,9 @@ class Phase(enum.Enum):
     FINISHING = "finishing"
     """The final checkpoint is stored; its committables are being published."""
 
+    COMPLETING = "completing"
+    """Every committable is published; sinks publish what waited for the last row (R16)."""
+
     CLEANING = "cleaning"
     """Everything is published; the last sweep runs."""
 
@@ -75,7 +78,7 @@ _P = Phase
 _STARTED = tuple(phase for phase in Phase if phase not in (Phase.CREATED, Phase.ENDED))
 _BEFORE_RUNNING = _STARTED[: _STARTED.index(Phase.RUNNING)]
 BEFORE_RUNNING = frozenset((Phase.CREATED, *_BEFORE_RUNNING))
-_AFTER_RUNNING = (_P.FINISHING, _P.CLEANING)
+_AFTER_RUNNING = (_P.FINISHING, _P.COMPLETING, _P.CLEANING)
 
 
 def _on(event: type[Event], moves: dict[Phase, tuple[Phase, ...]]) -> tuple[Transition, ...]:
@@ -97,20 +100,24 @@ TRANSITIONS: tuple[Transition, ...] = (
     *_on(events.CheckpointsListed, {_P.LISTING: (_P.LOADING, _P.RESTORING, _P.ENDED)}),
     *_on(events.CheckpointLoaded, {_P.LOADING: (_P.RESTORING, _P.ENDED)}),
     *_on(events.CheckpointDamaged, _end(_P.LOADING)),
-    *_on(events.SinksPrepared, {_P.PREPARING: (_P.COMMITTING_BASE, _P.SWEEPING, _P.CLEANING)}),
+    *_on(events.SinksPrepared, {_P.PREPARING: (_P.COMMITTING_BASE, _P.SWEEPING, _P.COMPLETING)}),
+    *_on(events.Completed, {_P.COMPLETING: (_P.CLEANING,)}),
     *_on(events.Swept, {_P.SWEEPING: (_P.RETRACTING, _P.ENUMERATING), _P.CLEANING: (_P.ENDED,)}),
-    *_on(events.Retracted, {_P.RETRACTING: (_P.ENUMERATING, _P.CLEANING)}),
+    *_on(events.Retracted, {_P.RETRACTING: (_P.ENUMERATING, _P.COMPLETING)}),
     *_on(events.Enumerated, {_P.ENUMERATING: (_P.ENUMERATING, _P.RUNNING, _P.STOPPING)}),
-    *_on(events.ConnectorFailed, _end(_P.PREPARING, _P.SWEEPING, _P.RETRACTING, _P.ENUMERATING, _P.CLEANING)),
+    *_on(
+        events.ConnectorFailed,
+        _end(_P.PREPARING, _P.SWEEPING, _P.RETRACTING, _P.ENUMERATING, _P.COMPLETING, _P.CLEANING),
+    ),
     # Checkpoints: the restore point, those of the run, and answers that come after their checkpoint was aborted.
     *_on(
         events.CheckpointStored,
         {
             _P.RESTORING: (_P.PREPARING,),
-            _P.RUNNING: (_P.RUNNING, _P.FINISHING, _P.CLEANING),
+            _P.RUNNING: (_P.RUNNING, _P.FINISHING, _P.COMPLETING),
             _P.STOPPING: (_P.STOPPING, _P.ENDED),
-            _P.FINISHING: (_P.FINISHING, _P.CLEANING),
-            _P.CLEANING: (_P.CLEANING,),
+            _P.FINISHING: (_P.FINISHING, _P.COMPLETING),
+            **_stay(_P.COMPLETING, _P.CLEANING),
         },
     ),
     *_on(
@@ -119,8 +126,8 @@ TRANSITIONS: tuple[Transition, ...] = (
             **_end(*_BEFORE_RUNNING),
             _P.RUNNING: (_P.RUNNING, _P.ENDED),
             _P.STOPPING: (_P.STOPPING, _P.ENDED),
-            _P.FINISHING: (_P.FINISHING, _P.CLEANING),
-            _P.CLEANING: (_P.CLEANING,),
+            _P.FINISHING: (_P.FINISHING, _P.COMPLETING),
+            **_stay(_P.COMPLETING, _P.CLEANING),
         },
     ),
     *_on(events.FenceLost, _end(*_STARTED)),
@@ -144,10 +151,10 @@ TRANSITIONS: tuple[Transition, ...] = (
     *_on(
         events.CommitSucceeded,
         {
-            _P.COMMITTING_BASE: (_P.COMMITTING_BASE, _P.SWEEPING, _P.CLEANING),
+            _P.COMMITTING_BASE: (_P.COMMITTING_BASE, _P.SWEEPING, _P.COMPLETING),
             _P.RUNNING: (_P.RUNNING,),
             _P.STOPPING: (_P.STOPPING, _P.ENDED),
-            _P.FINISHING: (_P.FINISHING, _P.CLEANING),
+            _P.FINISHING: (_P.FINISHING, _P.COMPLETING),
         },
     ),
     *_on(
@@ -164,10 +171,11 @@ TRANSITIONS: tuple[Transition, ...] = (
         {
             **_stay(*_BEFORE_RUNNING),
             _P.RESTORING: (_P.RESTORING, _P.ENDED),
-            _P.COMMITTING_BASE: (_P.COMMITTING_BASE, _P.SWEEPING, _P.CLEANING),
+            _P.COMMITTING_BASE: (_P.COMMITTING_BASE, _P.SWEEPING, _P.COMPLETING),
             _P.RUNNING: (_P.RUNNING, _P.ENDED),
             _P.STOPPING: (_P.STOPPING, _P.ENDED),
-            _P.FINISHING: (_P.FINISHING, _P.CLEANING, _P.ENDED),
+            _P.FINISHING: (_P.FINISHING, _P.COMPLETING, _P.ENDED),
+            _P.COMPLETING: (_P.COMPLETING, _P.ENDED),
             _P.CLEANING: (_P.CLEANING, _P.ENDED),
         },
     ),

@@ -90,6 +90,7 @@ class EpochRun:
             commands.RunUnit: self._units.run,
             commands.CancelUnits: self._units.cancel,
             commands.Commit: self._commit,
+            commands.Complete: self._complete,
             commands.Sweep: self._sweep,
             commands.Retract: self._retract,
             commands.EndPipeline: self._end,
@@ -279,6 +280,14 @@ class EpochRun:
             self._when_spark_runs(commit)
         else:
             commit()
+
+    def _complete(self, command: commands.Complete) -> None:
+        self._ask(
+            self._shared.connector_pool,
+            lambda: self._work.complete(command.epoch),
+            lambda now, _none: events.Completed(now_ms=now),
+            self._connector_failed,
+        )
 
     def _sweep(self, command: commands.Sweep) -> None:
         self._ask(

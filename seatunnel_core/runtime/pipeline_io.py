@@ -218,14 +218,17 @@ class PipelineIO:
         for name, texts in shown.items():
             self.planned.sink(name).sink.show(texts)
 
+    def complete(self, epoch: int) -> None:
+        """Let the sinks publish what waited for the last row (R16)."""
+        for sink in self.planned.sinks:
+            sink.sink.complete(self._context(sink, epoch))
+
     def sweep(self, epoch: int, keep: frozenset[str], *, final: bool) -> int:
         """Remove staged data that ``keep`` does not name, and return how many outputs are gone (R9).
 
-        After the last commit, sinks first publish what waited for it. Sinks that forget what they committed also keep
-        what older live checkpoints name; while one of those cannot be read, nothing of these sinks is swept.
+        Sinks that forget what they committed also keep what older live checkpoints name; while one of those cannot be
+        read, nothing of these sinks is swept.
         """
-        for sink in self.planned.sinks if final else ():
-            sink.sink.complete(self._context(sink, epoch))
         sinks = [sink for sink in self.planned.sinks if final or not _forgets(sink.sink)]
         removed = sum(sink.sink.sweep(self._context(sink, epoch), keep, final=final) for sink in sinks)
         forgetting = [sink for sink in self.planned.sinks if sink not in sinks]

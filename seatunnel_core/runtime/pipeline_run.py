@@ -33,7 +33,7 @@ from seatunnel_core.work.failure import Failure, FailureKind
 from seatunnel_storage_api.errors import StaleEpochError
 from seatunnel_storage_api.state import CheckpointRef
 
-_FINISHING = (Phase.FINISHING, Phase.CLEANING, Phase.ENDED)
+_FINISHING = (Phase.FINISHING, Phase.COMPLETING, Phase.CLEANING, Phase.ENDED)
 
 
 def _added(planned: PlannedPipeline, progress: PipelineProgress) -> tuple[str, ...]:

@@ -229,6 +229,8 @@ class TestGoingBack:
         played.deliver(events.Swept(now_ms=0, removed=0))
         assert played.get(commands.Retract)
         played.deliver(events.Retracted(now_ms=0, removed=1))
+        assert played.get(commands.Complete)
+        played.deliver(events.Completed(now_ms=0))
         assert played.only(commands.Sweep).final
         assert played.protocol.phase is Phase.CLEANING
 

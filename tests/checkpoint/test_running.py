@@ -196,6 +196,9 @@ class TestEnds:
         played.stored(2)
         assert played.protocol.phase is Phase.FINISHING
         played.committed()
+        assert not played.get(commands.Sweep)
+        assert played.only(commands.Complete) == commands.Complete(epoch=1)
+        played.deliver(events.Completed(now_ms=0))
         assert played.only(commands.Sweep) == commands.Sweep(epoch=1, keep=frozenset(), final=True)
         played.deliver(events.Swept(now_ms=0, removed=0))
         assert played.said == (commands.EndPipeline(outcome=Outcome.FINISHED),)
@@ -287,6 +290,7 @@ class TestStop:
         played.deliver(events.StopRequested(now_ms=0))
         assert [command.key for command in played.get(commands.SetTimer)] == ["stop"]
         played.stored(2)
+        played.deliver(events.Completed(now_ms=0))
         played.deliver(events.Swept(now_ms=0, removed=0))
         assert played.only(commands.EndPipeline).outcome is Outcome.FINISHED
 

@@ -204,7 +204,7 @@ class TestBeginningAndEnd:
         assert played.protocol.phase is Phase.FINISHING
         played.stored(savepoint(played).checkpoint_id)
         assert played.get(commands.SavepointCompleted)
-        assert played.protocol.phase is Phase.CLEANING
+        assert played.protocol.phase is Phase.COMPLETING
 
 
 class TestFailures:

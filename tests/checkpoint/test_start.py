@@ -149,6 +149,8 @@ def test_a_completed_point_commits_and_sweeps_and_moves_no_row() -> None:
     played.deliver(events.SinksPrepared(now_ms=0))
     assert played.only(commands.Commit).again
     played.committed()
+    assert played.only(commands.Complete) == commands.Complete(epoch=2)
+    played.deliver(events.Completed(now_ms=0))
     assert played.only(commands.Sweep) == commands.Sweep(epoch=2, keep=frozenset(), final=True)
     played.deliver(events.Swept(now_ms=0, removed=3))
     assert played.only(commands.EndPipeline).outcome is Outcome.FINISHED

@@ -82,6 +82,7 @@ class TestEveryRow:
             lambda: played.deliver(events.StopRequested(now_ms=0)) if phase is Phase.STOPPING else None,
             lambda: played.stored(10),
             lambda: played.committed() if played.get(commands.Commit) else self.commit_first(played),
+            lambda: played.deliver(events.Completed(now_ms=0)),
         ]
         for step in steps:
             if played.protocol.phase is phase and (phase is not Phase.RUNNING or played.ever(commands.Commit)[1:]):
@@ -110,6 +111,7 @@ class TestEveryRow:
             events.CheckpointsListed: events.CheckpointsListed(now_ms=0, checkpoints=(), newest_epoch=2),
             events.CheckpointLoaded: events.CheckpointLoaded(now_ms=0, state=self.BASE),
             events.CheckpointDamaged: events.CheckpointDamaged(now_ms=0, ref=ref, intact=None, message="torn"),
+            events.Completed: events.Completed(now_ms=0),
             events.Swept: events.Swept(now_ms=0, removed=0),
             events.Retracted: events.Retracted(now_ms=0, removed=2),
             events.Enumerated: events.Enumerated(now_ms=0, source="in", splits=splits(4), attachment="frozen-in"),

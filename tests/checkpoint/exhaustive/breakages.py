@@ -9,6 +9,7 @@ from attrs import frozen
 
 from seatunnel_core.checkpoint import start as start_module
 from seatunnel_core.checkpoint.commands import Sweep
+from seatunnel_core.checkpoint.context import PipelineContext
 from seatunnel_core.checkpoint.coordinator import Coordinator
 from seatunnel_core.checkpoint.decisions.base import Base
 from seatunnel_core.checkpoint.start import Start
@@ -81,6 +82,11 @@ class PublishingCopies(Model):
         return staged
 
 
+class AnyEngineCompletes(Model):
+    def refuses(self, world: World, number: int) -> bool:
+        return False
+
+
 class SweepsAll(Model):
     def sweep(self, world: World, number: int, op: Op, how: str) -> World:
         keys = tuple(sorted(key for key in world.staged if key.epoch <= number + 1))
@@ -126,6 +132,11 @@ def _never_again(self: Any) -> None:
     PUBLISH(self)
 
 
+def _never_complete(self: Any) -> None:
+    self.phase = Phase.CLEANING
+    self.wiring.do(Sweep(epoch=self.epoch, keep=frozenset(), final=True))
+
+
 def _live_in_any_epoch(checkpoints: Any) -> Any:
     return frozenset(info.ref for info in checkpoints)
 
@@ -160,6 +171,8 @@ BREAKAGES: tuple[Breakage, ...] = (
     Breakage("R9", "a sweep takes all that is staged", IN_ORDER, SweepsAll),
     Breakage("R9", "keep nothing that is held back for order", IN_ORDER, broken=lambda: patch.object(
         Start, "base_committed", _keep_nothing)),
+    Breakage("R16", "never complete", TWO, broken=lambda: patch.object(PipelineContext, "complete", _never_complete)),
+    Breakage("R16", "a replaced engine still completes", BACK, AnyEngineCompletes),
     Breakage("R12", "forget what was seen", ENDLESS, broken=lambda: patch.object(
         SourceVertex, "_pass_barrier", forget_what_was_seen(SourceVertex._pass_barrier))),
     *(Breakage("R10", each.what, bounds, broken=each.broken) for each in REWIND_MUTATIONS

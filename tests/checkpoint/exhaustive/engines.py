@@ -19,7 +19,7 @@ from tests.checkpoint.exhaustive.properties import Cut, Key, bits
 from tests.checkpoint.exhaustive.worlds import UNLIMITED, Bounds, Engine, Op
 from tests.checkpoint.played import info_of
 
-OUTLIVING = frozenset({"put", "prune", "commit", "delete", "take back"})
+OUTLIVING = frozenset({"put", "prune", "commit", "complete", "delete", "take back"})
 """What goes on in the world when the protocol has ended: a thread that nobody can stop (R6)."""
 
 PATIENT = ("restore", "stop", "savepoint")
@@ -108,6 +108,8 @@ class Engines:
             case commands.Commit(committables=committables, again=again):
                 named = tuple((each.id, Key(each.epoch, each.unit), bits(each.body["rows"])) for each in committables)
                 under_way.append(("commit", named, 0, again))
+            case commands.Complete():
+                under_way.append(("complete",))
             case commands.Sweep(keep=keep, final=final):
                 under_way.append(("sweep", tuple(sorted(keep)), final))
             case commands.Retract(retractions=retractions):

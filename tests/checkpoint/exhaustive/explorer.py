@@ -132,6 +132,7 @@ def sentence(model: Model, step: Step) -> str:
         case _:
             what = {
                 "list": "lists",
+                "complete": "completes its sinks",
                 "sweep": "lists what to sweep",
                 "retract": "lists what to take back",
                 "look for more": "looks for more rows",

@@ -88,7 +88,10 @@ class Model:
         )
 
     def _require_complete(self, before: Engine, number: int, world: World) -> None:
-        if world.engines[number].finished and not before.finished and not self._went_back(world, number):
+        if not world.engines[number].finished or before.finished:
+            return
+        require(world.engines[number].completed, "R16", "the pipeline is finished, and its sinks never completed")
+        if not self._went_back(world, number):
             missing = bits(range(self.bounds.rows)) & ~world.published
             require(not missing, "R7", f"the pipeline is finished without {some(missing)}")
 
@@ -289,6 +292,19 @@ class Model:
 
     def consumed(self, staged: frozenset[Key], key: Key) -> frozenset[Key]:
         return staged - {key}
+
+    def complete(self, world: World, number: int, op: Op, _how: str) -> World:
+        """R16. The target refuses an engine when a newer one has prepared it; otherwise every row is published."""
+        if self.refuses(world, number):
+            failure = Failure(kind=FailureKind.DATA, message="another engine runs this pipeline")
+            return self._hears(world, number, op, events.ConnectorFailed(now_ms=0, failure=failure), "refused")
+        missing = bits(range(self.bounds.rows)) & ~world.published
+        require(not missing, "R16", f"engine {number + 1} completes without {some(missing)}")
+        world = world.with_engine(number, world.engines[number]._replace(completed=True))
+        return self._hears(world, number, op, events.Completed(now_ms=0), "completed")
+
+    def refuses(self, world: World, number: int) -> bool:
+        return any(newer.restore_point >= 0 for newer in world.engines[number + 1 :])
 
     def sweep(self, world: World, number: int, op: Op, _how: str) -> World:
         """It lists first, and removes later what it has listed (R9)."""

@@ -58,6 +58,9 @@ class Engine(NamedTuple):
     """The number of its restore point's state once that stood unfenced: until then it may touch nothing."""
 
     finished: bool = False
+    completed: bool = False
+    """Whether its sinks have published what waited for the last row (R16)."""
+
     asked: CheckpointRef | None = None
     """What it was asked to go back to."""
 

@@ -162,6 +162,8 @@ class Engine:
                 self.running.clear()
             case commands.Commit():
                 self.later(lambda: self._publish(command, 0))
+            case commands.Complete():
+                self.later(self._complete)
             case commands.Sweep():
                 self._sweep(command)
             case commands.Retract():
@@ -256,6 +258,7 @@ class Engine:
 
     def _prepare(self, command: commands.PrepareSinks) -> None:
         def prepare() -> None:
+            self.world.target.prepared = max(self.world.target.prepared, command.epoch)
             for sink in sorted(command.save_mode_pending):
                 self.world.save_mode(self, sink, self._published_before.get(sink, ()))
             if self.chance(self.world.scenario.faults.place_fails):
@@ -305,6 +308,17 @@ class Engine:
             )
 
         self.later(look)
+
+    def _complete(self) -> None:
+        """The target refuses an engine that a newer one has shut out, and finds what is done already."""
+        if self.world.target.refuses(self.epoch or 0) or self.chance(self.world.scenario.faults.place_fails):
+            self.answer(lambda now_ms: events.ConnectorFailed(now_ms=now_ms, failure=self._broken("a completion")))
+            return
+        self.world.complete(self)
+        if self.chance(self.world.scenario.faults.place_fails):
+            self.answer(lambda now_ms: events.ConnectorFailed(now_ms=now_ms, failure=self._broken("a completion")))
+        else:
+            self.answer(lambda now_ms: events.Completed(now_ms=now_ms))
 
     def _sweep(self, command: commands.Sweep) -> None:
         def look() -> None:

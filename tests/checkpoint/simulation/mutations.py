@@ -236,7 +236,7 @@ def _finish_before_commits(original: Any) -> Any:
     def complete(self: Any, pending: Any) -> None:
         original(self, pending)
         if self._context.phase is Phase.FINISHING:
-            self._context.clean()
+            self._context.complete()
 
     return complete
 
@@ -249,6 +249,24 @@ def _go_on_as_zombie(_original: Any) -> Any:
             self._complete(next(iter(self.pending.values())))
 
     return fence_lost
+
+
+def _sweep_in_place_of_completing(_original: Any) -> Any:
+    def complete(self: Any) -> None:
+        self.phase = Phase.CLEANING
+        self.wiring.do(Sweep(epoch=self.epoch, keep=frozenset(), final=True))
+
+    return complete
+
+
+def _complete_in_one_run_only(original: Any) -> Any:
+    def complete(self: Any) -> None:
+        if self.base_is_final:
+            _sweep_in_place_of_completing(original)(self)
+        else:
+            original(self)
+
+    return complete
 
 
 def _leave_the_own_epoch(_original: Any) -> Any:
@@ -347,6 +365,9 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation("R9", "forget that the base is committed", replace(Start, "base_committed", _keep_what_is_held)),
     Mutation("R9", "the last sweep leaves what its own epoch staged", replace(
         PipelineContext, "clean", _leave_the_own_epoch)),
+    Mutation("R16", "never complete", replace(PipelineContext, "complete", _sweep_in_place_of_completing)),
+    Mutation("R16", "do not complete again after a crash", replace(
+        PipelineContext, "complete", _complete_in_one_run_only)),
     Mutation("R12", "forget the cursor", replace(
         SourceVertex, "_pass_barrier", _forget_in_acknowledgement(cursor=0))),
     Mutation("R12", "enumerate again after a restart", replace(

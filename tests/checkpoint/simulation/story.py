@@ -43,6 +43,8 @@ def sentence(what: Any) -> str:
         case commands.Commit(sink=sink, committables=committables, again=again):
             ids = ", ".join(committable.id for committable in committables)  # type: ignore[assignment]
             return f"has {sink} publish {ids}{', perhaps again' if again else ''}"
+        case commands.Complete(epoch=epoch):
+            return f"has the sinks of epoch {epoch} complete"
         case commands.Sweep(epoch=epoch, final=final):
             return f"has everything swept that is staged {'up to' if final else 'before'} epoch {epoch}"
         case commands.EndPipeline(outcome=outcome, failure=failure):

@@ -53,6 +53,9 @@ class ModelTarget:
     recorded: dict[tuple[str, str], int] = field(factory=dict)
     """By sink and committable: the epoch that committed it, as databases record it until a sweep forgets it."""
 
+    prepared: int = 0
+    """Newest epoch for which the sinks were prepared."""
+
     def publish(self, sink: str, committable: Committable, *, again: bool, by_epoch: int) -> Published | None:
         """Publish one committable, or find that it was published before and do nothing."""
         key = StagingKey(sink, committable.source, committable.epoch, committable.unit, committable.body["attempt"])
@@ -68,6 +71,10 @@ class ModelTarget:
         publication = Published(key, thing.rows, by_epoch, thing.told)
         self.published.append(publication)
         return publication
+
+    def refuses(self, epoch: int) -> bool:
+        """Return True if a newer engine has prepared the target, so that this one may not complete (R16)."""
+        return epoch < self.prepared
 
     def consume(self, key: StagingKey) -> None:
         del self.staged[key]

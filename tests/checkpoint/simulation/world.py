@@ -319,6 +319,10 @@ class World:
         self._tell("swept", engine, things)
         self.target.remove(keys)
 
+    def complete(self, engine: Engine) -> None:
+        self.note(engine, "completes")
+        self._tell("completed", engine)
+
     def take_back(self, engine: Engine, publication: Published) -> None:
         if self.target.take_back(publication):
             self.note(engine, f"takes back {publication.key}")

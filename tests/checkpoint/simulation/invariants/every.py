@@ -12,6 +12,7 @@ from tests.checkpoint.simulation.invariants.checkpoints import (
 from tests.checkpoint.simulation.invariants.invariant import Invariant
 from tests.checkpoint.simulation.invariants.rows import (
     BoundedUncommitted,
+    CompletesWithEveryRow,
     EveryRowOnce,
     FailuresStayApart,
     FrozenEnumerations,
@@ -50,6 +51,7 @@ def all_invariants(world: "World") -> tuple[Invariant, ...]:
             ZombiesAreHarmless,
             FinishedStaysFinished,
             EveryRowOnce,
+            CompletesWithEveryRow,
             TargetsAreRecognised,
             SweepsKeepWhatIsNamed,
             FrozenEnumerations,

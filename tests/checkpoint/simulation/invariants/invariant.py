@@ -51,6 +51,8 @@ class Invariant:
 
     def save_mode(self, engine: "Engine", sink: str, deleted: "tuple[Published, ...]") -> None: ...
 
+    def completed(self, engine: "Engine") -> None: ...
+
     def swept(self, engine: "Engine", things: "Mapping[StagingKey, StagedThing]") -> None: ...
 
     def taken_back(self, engine: "Engine", publication: "Published") -> None: ...
@@ -69,7 +71,7 @@ class Invariant:
 
 
 HOOKS = (
-    "handled", "put", "looked_clean", "published", "save_mode", "swept", "taken_back", "removed", "at_end",
+    "handled", "put", "looked_clean", "published", "save_mode", "completed", "swept", "taken_back", "removed", "at_end",
 )  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from seatunnel_core.checkpoint.decisions.base import Rewind
 from seatunnel_core.checkpoint.events import Event
 from seatunnel_core.checkpoint.transitions import Phase
 from seatunnel_core.work.committable import Committable
-from seatunnel_storage_api.state import PipelineState
+from seatunnel_storage_api.state import CheckpointType, PipelineState
 from tests.checkpoint.simulation.invariants.invariant import Invariant, live_by_hand, named, stores, understood
 
 if TYPE_CHECKING:
@@ -115,6 +115,36 @@ class EveryRowOnce(Invariant):
         if not self._doubles_are_accepted:
             too_much = published - expected - self.world.may_be_there()
             self.require(not too_much, f"too much: {sorted(too_much)}")
+
+
+class CompletesWithEveryRow(Invariant):
+    """R16: sinks complete when every row is published and the completed point is durable and fenced. A pipeline
+    finishes only after that, and one that died in between completes at its next start."""
+
+    rule = "R16"
+
+    def __init__(self, world: "World") -> None:
+        super().__init__(world)
+        self._final: set[int] = set()
+        """Epochs whose completed point was stored, with no newer marker seen."""
+
+        self._completed: set[int] = set()
+
+    def looked_clean(self, engine: "Engine", state: PipelineState) -> None:
+        if state.checkpoint_type is CheckpointType.COMPLETED_POINT:
+            self._final.add(state.epoch)
+
+    def completed(self, engine: "Engine") -> None:
+        missing = self.world.expected_rows() - Counter(self.world.published_rows())
+        self.require(not missing, f"epoch {engine.epoch} completes without {sorted(missing)}")
+        self._completed.add(engine.epoch or 0)
+
+    def handled(self, engine: "Engine", before: Phase, event: Event, result: tuple[Command, ...]) -> None:
+        for command in result:
+            if isinstance(command, commands.Complete):
+                self.require(engine.epoch in self._final, "Complete before the completed point was stored and fenced")
+            elif isinstance(command, commands.EndPipeline) and command.outcome is commands.Outcome.FINISHED:
+                self.require(engine.epoch in self._completed, f"epoch {engine.epoch} finished and never completed")
 
 
 class SweepsKeepWhatIsNamed(Invariant):

@@ -46,7 +46,7 @@ class OrderOfTheStart(Invariant):
             step = self.ORDER.index(type(command))
             reached = self._reached.get(engine, -1)
             starting = reached < self.ORDER.index(commands.RunUnit) and engine.protocol.phase not in (
-                Phase.RUNNING, Phase.STOPPING, Phase.FINISHING, Phase.CLEANING, Phase.ENDED,
+                Phase.RUNNING, Phase.STOPPING, Phase.FINISHING, Phase.COMPLETING, Phase.CLEANING, Phase.ENDED,
             )  # fmt: skip
             if starting:
                 self.require(step >= reached, f"{type(command).__name__} after {self.ORDER[reached].__name__}")
