@@ -168,6 +168,17 @@ class SimulatedSink(_InWorld, Sink):
         if self.world.chance(fails):
             raise CommitError("the simulation broke a commit after all was published", retryable=True)
 
+    def complete(self, context: SinkContext) -> None:
+        """Refused, as by a real target, if a newer process has prepared it (R16)."""
+        sight, target = self._sight(context), self.save_mode.target
+
+        def finish() -> None:
+            if context not in self.world.fences[target]:
+                raise SinkError("another engine goes on with the job")
+            sight.complete(context.epoch)
+
+        self._act(finish, "completion")
+
     def sweep(self, context: SinkContext, keep: frozenset[str], *, final: bool) -> int:
         sight = self._sight(context)
         keys = self._act(lambda: sight.to_sweep(self._name, self.told, context.epoch, keep, final=final), "sweep")

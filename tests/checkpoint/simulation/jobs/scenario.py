@@ -96,7 +96,7 @@ def draw_job(seed: int) -> JobScenario:
 EDITS = ("path", "path", "staging", "staged", "plugin", "tuning", "swap", "swap", "rename", "rename", "drop")
 SLEEPS = (
     *("ClaimEpoch", "StoreCheckpoint", "PrepareSinks", "prepare", "save mode", "save mode", "Commit", "commit"),
-    *("Sweep", "sweep", "Retract", "Enumerate", "EndPipeline"),
+    *("Complete", "completion", "Sweep", "sweep", "Retract", "Enumerate", "EndPipeline"),
 )
 _SINKS = ["Simulated", "SimulatedAtOnce"]
 

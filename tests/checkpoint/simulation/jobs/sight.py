@@ -302,6 +302,10 @@ class Sight:
             message = f"{committable.id} of {sink} was staged for {meant}, and goes to {told}"
             raise self.job.broken_by(ViolationError("R8 meant", message))
 
+    def complete(self, epoch: int) -> None:
+        start = self.starts[epoch]
+        self._tell("completed", start)
+
     def to_sweep(self, sink: str, told: str, epoch: int, keep: frozenset[str], *, final: bool) -> frozenset[StagingKey]:
         if epoch == max(self.storage.epochs):
             self._swept[sink] = self.clock.now_ms, told
