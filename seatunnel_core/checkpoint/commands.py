@@ -1,9 +1,9 @@
 """Commands and notices of the checkpoint protocol.
 
 The runtime carries a command out and reports the outcome as the event that the command names. Failures are
-``StorageFailed`` for a command to the checkpoint storage, and ``ConnectorFailed`` when preparing, completing,
-sweeping, retracting or enumerating fails. Commands are values: the state machines do no I/O, start no thread and
-read no clock.
+``StorageFailed`` for a command to the checkpoint storage and ``ConnectorFailed`` for one to a source or the sinks,
+except where the command names another. Commands are values: the state machines do no I/O, start no thread and read no
+clock.
 """
 
 import enum
@@ -37,6 +37,16 @@ class LoadCheckpoint:
     """Read one checkpoint. Answer: ``CheckpointLoaded`` or ``CheckpointDamaged``."""
 
     ref: CheckpointRef
+
+
+@frozen(kw_only=True)
+class ListPublished:
+    """List the committables that the targets themselves show as published, before anything is stored (R10).
+
+    Answer: ``PublishedListed``.
+    """
+
+    epoch: int
 
 
 @frozen(kw_only=True)
@@ -315,6 +325,7 @@ Command = (
     ClaimEpoch
     | ListCheckpoints
     | LoadCheckpoint
+    | ListPublished
     | StoreCheckpoint
     | SetTimer
     | CancelTimer

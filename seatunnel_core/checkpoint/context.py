@@ -37,7 +37,7 @@ class PipelineContext:
 
         self.topology = topology
         self.wiring = wiring
-        self._job_id = job_id
+        self.job_id = job_id
         self._pipeline_id = pipeline_id
 
     def connect(
@@ -83,7 +83,7 @@ class PipelineContext:
         """
         encoded = codec.encode(states)
         state = PipelineState(
-            job_id=self._job_id,
+            job_id=self.job_id,
             pipeline_id=self._pipeline_id,
             epoch=self.epoch,
             checkpoint_id=checkpoint_id,

@@ -58,6 +58,15 @@ class CheckpointDamaged:
 
 
 @frozen(kw_only=True)
+class PublishedListed:
+    """What the targets show as published (R10)."""
+
+    now_ms: int
+    published: Mapping[str, frozenset[str]] = field(repr=False)
+    """Ids of committables of this pipeline, by sink; empty for a target that cannot tell."""
+
+
+@frozen(kw_only=True)
 class CheckpointStored:
     """A checkpoint is durable, and the fence check passed (R5)."""
 
@@ -205,7 +214,7 @@ class Retracted:
 
 @frozen(kw_only=True)
 class ConnectorFailed:
-    """Preparing, completing, sweeping, retracting or enumerating failed for good."""
+    """Listing what is published, preparing, completing, sweeping, retracting or enumerating failed for good."""
 
     now_ms: int
     failure: Failure
@@ -251,6 +260,7 @@ Event = (
     | CheckpointsListed
     | CheckpointLoaded
     | CheckpointDamaged
+    | PublishedListed
     | CheckpointStored
     | FenceLost
     | StorageFailed

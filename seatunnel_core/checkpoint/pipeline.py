@@ -182,6 +182,7 @@ class PipelineProtocol:
             events.CheckpointsListed: coordinator.start.checkpoints_listed,
             events.CheckpointLoaded: coordinator.start.checkpoint_loaded,
             events.CheckpointDamaged: coordinator.start.checkpoint_damaged,
+            events.PublishedListed: coordinator.start.published_listed,
             events.CheckpointStored: coordinator.checkpoint_stored,
             events.FenceLost: coordinator.fence_lost,
             events.StorageFailed: coordinator.storage_failed,

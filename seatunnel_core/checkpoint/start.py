@@ -9,6 +9,7 @@ from seatunnel_core.checkpoint.commands import (
     ClaimEpoch,
     EpochStarted,
     ListCheckpoints,
+    ListPublished,
     LoadCheckpoint,
     Outcome,
     PrepareSinks,
@@ -24,6 +25,7 @@ from seatunnel_core.checkpoint.decisions.base import (
     require_retracting,
 )
 from seatunnel_core.checkpoint.decisions.matching import compare, fitted, staged_elsewhere
+from seatunnel_core.checkpoint.decisions.published import require_known
 from seatunnel_core.checkpoint.decisions.retracting import retractions
 from seatunnel_core.checkpoint.errors import IllegalEventError, RestoreRefusedError, StateFormatError
 from seatunnel_core.checkpoint.state import codec
@@ -66,6 +68,7 @@ class Start:
         self._end = end
         self._running = running
         self._restored = VertexStates()
+        self._requires_known = restore.requires_known
         self._unready: set[str] = set()
 
     def started(self, _event: events.Started) -> None:
@@ -99,8 +102,10 @@ class Start:
             )
             self._end(Outcome.FENCED, Failure(kind=FailureKind.STORAGE, message=message, code=StaleEpochError.code))
             return
+        request = self._restore.as_of(event.checkpoints)
+        self._requires_known = request.requires_known
         try:
-            self._context.base = choose_base(event.checkpoints, self._restore.as_of(event.checkpoints))
+            self._context.base = choose_base(event.checkpoints, request)
             require_retracting(
                 self._context.base.rewind, asked=self._context.base.ref, unable=self._unable_to_retract()
             )
@@ -108,7 +113,7 @@ class Start:
                 self._context.enter(Phase.LOADING)
                 self._wiring.do(LoadCheckpoint(ref=self._context.base.cut.ref))
             else:
-                self._store_restore_point(self._saved(VertexStates.at_start(self._context.topology)))
+                self._recognise(self._saved(VertexStates.at_start(self._context.topology)))
         except RestoreRefusedError as error:
             self._fail(FailureKind.USAGE, str(error), error.code)
 
@@ -149,7 +154,7 @@ class Start:
         self._context.is_extended = bool(compare(states, topology).new)
         if self._context.base.rewind is Rewind.RETRACTED and fitting.retracting is None:
             fitting = evolve(fitting, retracting=self._context.base.ref)
-        self._store_restore_point(self._saved(fitting))
+        self._recognise(self._saved(fitting))
 
     def _require_meant(self, states: VertexStates) -> None:
         """Refuse to publish staged units elsewhere than they were meant to go (R8).
@@ -189,6 +194,30 @@ class Start:
         is_latest = self._context.base.rewind is None
         message = damaged(event.ref, latest=is_latest, intact=event.intact, reason=event.message)
         self._fail(FailureKind.USAGE, message, CheckpointCorruptedError.code)
+
+    def _recognise(self, states: VertexStates) -> None:
+        """List what the targets show as published, if the base has to know all of it; then store the restore point.
+
+        What a finished pipeline published is complete, and a retraction takes back what its base does not know.
+        """
+        self._restored = states
+        if not self._requires_known or states.retracting is not None or self._context.base_is_final:
+            self._store_restore_point(states)
+            return
+        self._context.enter(Phase.RECOGNISING)
+        self._wiring.do(ListPublished(epoch=self._context.epoch))
+
+    def published_listed(self, event: events.PublishedListed) -> None:
+        """Store the restore point; fail the start if a target has output of which the base knows nothing (R10)."""
+        base = self._context.base.ref
+        epoch, base_epoch = self._context.epoch, 0 if base is None else base.epoch
+        known = retractions(self._restored, self._context.topology, epoch=epoch, base_epoch=base_epoch)
+        try:
+            require_known(event.published, known, job_id=self._context.job_id, base=base)
+        except RestoreRefusedError as error:
+            self._fail(FailureKind.USAGE, str(error), error.code)
+        else:
+            self._store_restore_point(self._restored)
 
     def _store_restore_point(self, states: VertexStates) -> None:
         """Store the base's state as the first checkpoint of the epoch (R4d); a finished pipeline stays final (R7)."""

@@ -28,6 +28,9 @@ class Phase(enum.Enum):
     LOADING = "loading"
     """Its base is being read (R4c)."""
 
+    RECOGNISING = "recognising"
+    """The targets are asked what they show as published (R10)."""
+
     RESTORING = "restoring"
     """Its restore point is being stored, and the fence looked at (R4d, R4e)."""
 
@@ -97,9 +100,10 @@ TRANSITIONS: tuple[Transition, ...] = (
     # The start, step by step (R4).
     *_on(events.Started, {_P.CREATED: (_P.CLAIMING,)}),
     *_on(events.EpochClaimed, {_P.CLAIMING: (_P.LISTING,)}),
-    *_on(events.CheckpointsListed, {_P.LISTING: (_P.LOADING, _P.RESTORING, _P.ENDED)}),
-    *_on(events.CheckpointLoaded, {_P.LOADING: (_P.RESTORING, _P.ENDED)}),
+    *_on(events.CheckpointsListed, {_P.LISTING: (_P.LOADING, _P.RECOGNISING, _P.RESTORING, _P.ENDED)}),
+    *_on(events.CheckpointLoaded, {_P.LOADING: (_P.RECOGNISING, _P.RESTORING, _P.ENDED)}),
     *_on(events.CheckpointDamaged, _end(_P.LOADING)),
+    *_on(events.PublishedListed, {_P.RECOGNISING: (_P.RESTORING, _P.ENDED)}),
     *_on(events.SinksPrepared, {_P.PREPARING: (_P.COMMITTING_BASE, _P.SWEEPING, _P.COMPLETING)}),
     *_on(events.Completed, {_P.COMPLETING: (_P.CLEANING,)}),
     *_on(events.Swept, {_P.SWEEPING: (_P.RETRACTING, _P.ENUMERATING), _P.CLEANING: (_P.ENDED,)}),
@@ -107,7 +111,10 @@ TRANSITIONS: tuple[Transition, ...] = (
     *_on(events.Enumerated, {_P.ENUMERATING: (_P.ENUMERATING, _P.RUNNING, _P.STOPPING)}),
     *_on(
         events.ConnectorFailed,
-        _end(_P.PREPARING, _P.SWEEPING, _P.RETRACTING, _P.ENUMERATING, _P.COMPLETING, _P.CLEANING),
+        _end(
+            *(_P.RECOGNISING, _P.PREPARING, _P.SWEEPING, _P.RETRACTING, _P.ENUMERATING),
+            *(_P.COMPLETING, _P.CLEANING),
+        ),
     ),
     # Checkpoints: the restore point, those of the run, and answers that come after their checkpoint was aborted.
     *_on(

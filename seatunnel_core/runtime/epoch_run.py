@@ -81,6 +81,7 @@ class EpochRun:
             commands.ClaimEpoch: self._claim_epoch,
             commands.ListCheckpoints: self._list_checkpoints,
             commands.LoadCheckpoint: self._load_checkpoint,
+            commands.ListPublished: self._list_published,
             commands.StoreCheckpoint: self._store_checkpoint,
             commands.SetTimer: self._set_timer,
             commands.CancelTimer: self._cancel_timer,
@@ -190,6 +191,14 @@ class EpochRun:
             return lambda now: events.CheckpointLoaded(now_ms=now, state=state)
 
         self._ask(self._shared.storage_pool, load, lambda now, event_at: event_at(now), self._storage_failed)
+
+    def _list_published(self, command: commands.ListPublished) -> None:
+        self._ask(
+            self._shared.connector_pool,
+            lambda: self._work.published(command.epoch),
+            lambda now, published: events.PublishedListed(now_ms=now, published=published),
+            self._connector_failed,
+        )
 
     def _store_checkpoint(self, command: commands.StoreCheckpoint) -> None:
         ref = command.state.ref

@@ -72,7 +72,6 @@ class JobPipelines:
             plane=self.plane,
             shares_disk=self.shares_disk,
             settled_below=self.claim.job.manifest.settled_below,
-            requires_known=self.restored and self._request(planned).rewind is Rewind.REFUSED,
             recognised_before=self._recognised_before,
             save_modes=save_modes,
         )
@@ -82,6 +81,12 @@ class JobPipelines:
 
     def _protocols(self, planned: PlannedPipeline) -> Callable[[int], PipelineProtocol]:
         topology, limits = topology_of(planned), Limits().within(self.checkpoints.interval_ms)
+        asked = self._request(planned)
+        restore = evolve(
+            asked,
+            since=self.claim.epoch_minimum(0),
+            requires_known=self.restored and asked.rewind is Rewind.REFUSED,
+        )
 
         def protocol(restarts: int) -> PipelineProtocol:
             return PipelineProtocol(
@@ -91,7 +96,7 @@ class JobPipelines:
                 topology=topology,
                 policy=self.checkpoints,
                 limits=limits,
-                restore=evolve(self._request(planned), since=self.claim.epoch_minimum(0)),
+                restore=restore,
             )
 
         return protocol

@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 
 from attrs import define, evolve, field
 
-from seatunnel_core.checkpoint.decisions.retracting import retractions
 from seatunnel_core.checkpoint.errors import StateFormatError
 from seatunnel_core.checkpoint.progress import PipelineProgress
 from seatunnel_core.checkpoint.state import codec
@@ -20,8 +19,6 @@ from seatunnel_core.connectors.source import Enumeration
 from seatunnel_core.errors import UsageError
 from seatunnel_core.planning.plan import PlannedPipeline, PlannedSink
 from seatunnel_core.planning.programs import emitted_splits, program_of, programs_of
-from seatunnel_core.planning.settings import topology_of
-from seatunnel_core.quantity import pick
 from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.runtime.acknowledging import Acknowledgements
 from seatunnel_core.runtime.save_modes import SaveModes
@@ -38,7 +35,7 @@ from seatunnel_storage_api.errors import (
     StaleEpochError,
     UnsupportedFormatError,
 )
-from seatunnel_storage_api.state import CheckpointRef, CheckpointType, PipelineListing, PipelineState
+from seatunnel_storage_api.state import CheckpointRef, PipelineListing, PipelineState
 from seatunnel_storage_api.storage import CheckpointStorage
 
 logger = logging.getLogger("seatunnel.job")
@@ -57,10 +54,6 @@ class PipelineIO:
 
     settled_below: int = 0
     """All that checkpoints of smaller epochs name is published: the job had ended, and its staging folders are gone."""
-
-    requires_known: bool = False
-    """Whether to look in the targets for what the newest checkpoint does not know: the job was restored, and the user
-    did not decide what becomes of that."""
 
     recognised_before: Mapping[str, Sequence[Mapping[str, str]]] = field(factory=dict, repr=False)
     """By sink: as in ``SinkContext``."""
@@ -146,32 +139,9 @@ class PipelineIO:
 
     def store(self, state: PipelineState, content: VertexStates) -> None:
         """Store a checkpoint; ``content`` is what its bytes contain."""
-        if self.requires_known and self._newest is None:
-            self._require_known(state, content)
         self.storage.store_checkpoint(state)
         self._newest = max(state.ref, self._newest or state.ref)
         self.upstream.stored(state.checkpoint_id, content)
-
-    def _require_known(self, restore_point: PipelineState, states: VertexStates) -> None:
-        """Require that the base knows all that its targets show to be published.
-
-        This is asked before a restored pipeline stores anything. What the base does not know was in newer checkpoints,
-        which are gone: those rows would come twice.
-
-        Raises:
-            UsageError: The base does not; the message has what was found, and which commands go on.
-        """
-        base = restore_point.base
-        if states.retracting is not None or restore_point.checkpoint_type is CheckpointType.COMPLETED_POINT:
-            return
-        epoch, base_epoch = restore_point.epoch, 0 if base is None else base.epoch
-        known = retractions(states, topology_of(self.planned), epoch=epoch, base_epoch=base_epoch)
-        for sink in self.planned.sinks:
-            before = self.recognised_before.get(sink.name, ())
-            found = sink.sink.published(evolve(self._context(sink, epoch), recognised_before=before))
-            missed = sorted({each for each in found if known[sink.name].misses(each)})
-            if missed:
-                raise UsageError(_missed(self.job_id, sink.name, missed, base))
 
     # -- sinks ----------------------------------------------------------------------------------------------------
 
@@ -217,6 +187,17 @@ class PipelineIO:
         """Pass what a finished unit wants to show to its sinks."""
         for name, texts in shown.items():
             self.planned.sink(name).sink.show(texts)
+
+    def published(self, epoch: int) -> Mapping[str, frozenset[str]]:
+        """Return the ids of the committables that the targets show as published, by sink (R10)."""
+        return {
+            sink.name: frozenset(
+                sink.sink.published(
+                    evolve(self._context(sink, epoch), recognised_before=self.recognised_before.get(sink.name, ()))
+                )
+            )
+            for sink in self.planned.sinks
+        }
 
     def complete(self, epoch: int) -> None:
         """Let the sinks publish what waited for the last row (R16)."""
@@ -335,22 +316,6 @@ class PipelineIO:
             process=epoch // EPOCHS_PER_VERSION,
             prepared_in=self._prepared_in.get(sink.name, 0),
         )
-
-
-def _missed(job_id: str, sink: str, committables: Sequence[str], base: CheckpointRef | None) -> str:
-    units = ", ".join(committables[:3]) + (", …" if len(committables) > 3 else "")
-    found = (
-        f"the sink {sink!r} has published {pick(len(committables), 'unit')} ({units}) of which "
-        + ("the job has no checkpoint at all" if base is None else f"the latest checkpoint {base} knows nothing")
-        + ": newer checkpoints were there, and somebody removed them. Their rows would be published a second time. "
-    )
-    if base is None:
-        return f"{found}Put the checkpoints back from a copy, or empty the target and begin again under a new id"
-    again = f"-r {job_id} --restore-with-checkpoint {base}"
-    return (
-        f"{found}Put them back from a copy; or write `{again} --retract`, which takes those rows back first where the "
-        f"sink can do that, or `{again} --accept-duplicates`, which leaves them there"
-    )
 
 
 def _forgets(sink: Sink) -> bool:

@@ -8,7 +8,7 @@ import pytest
 
 from tests.checkpoint.simulation.invariants.invariant import ViolationError
 from tests.checkpoint.simulation.mutation import Mutation
-from tests.checkpoint.simulation.mutations import MUTATIONS
+from tests.checkpoint.simulation.mutations import MUTATIONS, newest_checkpoints_are_lost
 from tests.checkpoint.simulation.scenario import draw
 from tests.checkpoint.simulation.shrink import shrink
 from tests.checkpoint.simulation.world import World, play
@@ -31,6 +31,12 @@ def test_every_rule_holds_for_every_seed(part: int) -> None:
         except ViolationError as error:
             pytest.fail(f"{error}\n\n{shrink(draw(seed), error.rule)}\n\nseed {seed}")
     assert finished == len(range(part, SEEDS, PARTS))
+
+
+@pytest.mark.simulation
+def test_lost_checkpoints_are_refused_until_they_are_back() -> None:
+    refused = sum(play(seed, newest_checkpoints_are_lost).counts["refused"] for seed in range(SEEDS // 4))
+    assert refused
 
 
 def test_the_same_seed_gives_the_same_run() -> None:

@@ -8,6 +8,7 @@ import pytest
 from attrs import evolve
 
 from seatunnel_core.checkpoint import commands, events
+from seatunnel_core.checkpoint.decisions.base import RestoreRequest
 from seatunnel_core.checkpoint.decisions.trigger import CheckpointPolicy
 from seatunnel_core.checkpoint.errors import IllegalEventError
 from seatunnel_core.checkpoint.state.topology import SinkSpec, SourceSpec, Topology
@@ -63,14 +64,15 @@ class TestEveryRow:
 
     def arrange(self, phase: Phase) -> Played:
         """A pipeline in ``phase``; where commits may be under way, one is."""
-        played = Played(epoch=2, policy=CheckpointPolicy(interval_ms=1_000, timeout_ms=5_000, tolerable_failures=1))
+        policy = CheckpointPolicy(interval_ms=1_000, timeout_ms=5_000, tolerable_failures=1)
+        asks = phase is Phase.RECOGNISING
+        base = stored() if asks else self.BASE
+        played = Played(epoch=2, policy=policy, restore=RestoreRequest(requires_known=asks))
         steps: list[Callable[[], object]] = [
             lambda: played.deliver(events.Started(now_ms=0)),
             lambda: played.deliver(events.EpochClaimed(now_ms=0, epoch=2)),
-            lambda: played.deliver(
-                events.CheckpointsListed(now_ms=0, checkpoints=(info_of(self.BASE),), newest_epoch=2)
-            ),
-            lambda: played.deliver(events.CheckpointLoaded(now_ms=0, state=self.BASE)),
+            lambda: played.deliver(events.CheckpointsListed(now_ms=0, checkpoints=(info_of(base),), newest_epoch=2)),
+            lambda: played.deliver(events.CheckpointLoaded(now_ms=0, state=base)),
             lambda: played.stored(8),
             lambda: played.deliver(events.SinksPrepared(now_ms=0)),
             played.committed,
@@ -111,6 +113,7 @@ class TestEveryRow:
             events.CheckpointsListed: events.CheckpointsListed(now_ms=0, checkpoints=(), newest_epoch=2),
             events.CheckpointLoaded: events.CheckpointLoaded(now_ms=0, state=self.BASE),
             events.CheckpointDamaged: events.CheckpointDamaged(now_ms=0, ref=ref, intact=None, message="torn"),
+            events.PublishedListed: events.PublishedListed(now_ms=0, published={"out": frozenset()}),
             events.Completed: events.Completed(now_ms=0),
             events.Swept: events.Swept(now_ms=0, removed=0),
             events.Retracted: events.Retracted(now_ms=0, removed=2),

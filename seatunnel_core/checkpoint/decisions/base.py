@@ -54,6 +54,10 @@ class RestoreRequest:
     """By sink: from which epoch on its options differed from those of now, and how, in words; the newest last, with
     empty words where they were the same. The former engine may have staged more since its state was looked at."""
 
+    requires_known: bool = False
+    """True if the base has to know all that the targets show as published: the job is restored, and the user did not
+    decide what becomes of output that it does not know."""
+
     since: int | None = None
     """The first epoch that may carry it out: a checkpoint of that epoch or a later one shows that it was done."""
 

@@ -15,6 +15,7 @@ SHORT = (
     Bounds(engines=3, triggers=(1, 0)),
     Bounds(engines=2, triggers=(2, 0), rewinds=1),
     Bounds(engines=2, triggers=(1, 0), endless=True),
+    Bounds(engines=2, rows=2, triggers=(1, 0), asks=True),
 )
 """A few seconds: a part of ``make test``."""
 

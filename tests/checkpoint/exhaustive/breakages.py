@@ -17,6 +17,7 @@ from seatunnel_core.checkpoint.transitions import Phase
 from seatunnel_core.checkpoint.vertices.messages import Acknowledge, Prepared
 from seatunnel_core.checkpoint.vertices.sink import SinkVertex
 from seatunnel_core.checkpoint.vertices.source import SourceVertex
+from seatunnel_core.work.retraction import Retraction
 from seatunnel_storage_api import lineage
 from seatunnel_storage_api.state import CheckpointType
 from tests.checkpoint.exhaustive.model import Model
@@ -30,6 +31,7 @@ THREE = Bounds(engines=3, rows=1, triggers=(2, 0))
 ENDLESS = Bounds(engines=2, rows=1, triggers=(1, 0), endless=True)
 BACK = Bounds(engines=2, rows=1, triggers=(2, 0), rewinds=1)
 BACK_AND_AGAIN = Bounds(engines=3, rows=1, triggers=(1, 0), rewinds=1)
+ASKED = Bounds(engines=2, rows=2, triggers=(1, 0), asks=True)
 IN_ORDER = Bounds(engines=2, rows=2, triggers=(1, 0), ordered=True)
 
 
@@ -173,6 +175,8 @@ BREAKAGES: tuple[Breakage, ...] = (
         Start, "base_committed", _keep_nothing)),
     Breakage("R16", "never complete", TWO, broken=lambda: patch.object(PipelineContext, "complete", _never_complete)),
     Breakage("R16", "a replaced engine still completes", BACK, AnyEngineCompletes),
+    Breakage("R10", "take what the base names for lost", ASKED, broken=lambda: patch.object(
+        Retraction, "misses", lambda self, committable: True)),
     Breakage("R12", "forget what was seen", ENDLESS, broken=lambda: patch.object(
         SourceVertex, "_pass_barrier", forget_what_was_seen(SourceVertex._pass_barrier))),
     *(Breakage("R10", each.what, bounds, broken=each.broken) for each in REWIND_MUTATIONS

@@ -94,6 +94,8 @@ class Engines:
                 under_way.append(("list",))
             case commands.LoadCheckpoint(ref=ref):
                 under_way.append(("load", ref))
+            case commands.ListPublished():
+                under_way.append(("list published",))
             case commands.StoreCheckpoint(state=state):
                 under_way.append((self._store_begins_with, self.number(state)))
             case commands.PrepareSinks():

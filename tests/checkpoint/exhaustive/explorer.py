@@ -133,6 +133,7 @@ def sentence(model: Model, step: Step) -> str:
             what = {
                 "list": "lists",
                 "complete": "completes its sinks",
+                "list published": "lists what is published",
                 "sweep": "lists what to sweep",
                 "retract": "lists what to take back",
                 "look for more": "looks for more rows",

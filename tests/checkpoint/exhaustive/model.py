@@ -129,7 +129,9 @@ class Model:
         asked = self.bounds.triggers[min(number, len(self.bounds.triggers) - 1)]
         ref = op[1] if len(op) > 1 else None
         request = RestoreRequest(ref=ref, rewind=Rewind.RETRACTED if ref else Rewind.REFUSED, since=epoch)
-        first = self.engines.automaton.first(request if self.bounds.rewinds else RestoreRequest())
+        if not self.bounds.rewinds:
+            request = RestoreRequest(requires_known=self.bounds.asks and number > 0)
+        first = self.engines.automaton.first(request)
         engine = Engine(first, (), asked, asked=ref)
         engine = self.engines.hears(engine, None, events.Started(now_ms=0), "started")
         engine = self.engines.hears(engine, ("claim",), events.EpochClaimed(now_ms=0, epoch=epoch), ("claimed", epoch))
@@ -147,6 +149,12 @@ class Model:
                 event = events.CheckpointLoaded(now_ms=0, state=self._states[each])
                 return self._hears(world, number, op, event, ("loaded", each))
         return self._hears(world, number, op, _storage_failed(None), "nothing to load")
+
+    def list_published(self, world: World, number: int, op: Op, _how: str) -> World:
+        """R10. Where nobody removed a checkpoint, the base knows all that is published."""
+        ids = frozenset(f"0-{key.epoch}-{key.unit}" for key, _ in world.things)
+        event = events.PublishedListed(now_ms=0, published={"out": ids})
+        return self._hears(world, number, op, event, ("published", ids))
 
     def put(self, world: World, number: int, op: Op, how: str) -> World:
         """What the last thread of an engine that ended puts, nobody looks at."""
@@ -287,7 +295,8 @@ class Model:
             if newer.restore_point >= 0:
                 named = [each for each, _ in self.engines.cuts[newer.restore_point].waiting]
                 require(key in named, "R6", f"a zombie publishes {key}, which the base of a newer engine has not")
-        things = world.things | {(key, rows)} if self.bounds.rewinds else world.things
+        records = self.bounds.rewinds or self.bounds.asks
+        things = world.things | {(key, rows)} if records else world.things
         return world._replace(staged=self.consumed(world.staged, key), published=world.published | rows, things=things)
 
     def consumed(self, staged: frozenset[Key], key: Key) -> frozenset[Key]:

@@ -34,6 +34,9 @@ class Bounds:
     endless: bool = False
     """Whether the source finds its rows one after the other, and never ends (R12)."""
 
+    asks: bool = False
+    """Whether later starts ask the target what is published (R10)."""
+
     def __str__(self) -> str:
         retained = "all" if self.retained == UNLIMITED else self.retained
         triggers = "+".join(map(str, self.triggers))
@@ -41,6 +44,7 @@ class Bounds:
         return (
             f"{self.engines} engines, {self.rows} rows{order}, {triggers} triggers, {retained} retained, "
             f"{self.faults} faults{f', {self.rewinds} going back' if self.rewinds else ''}"
+            f"{', asking what is published' if self.asks else ''}"
         )
 
 
@@ -80,7 +84,7 @@ class World(NamedTuple):
     """A bit for each row."""
 
     things: frozenset[tuple[Key, int]]
-    """What was published, with its rows; noted where something may be taken back."""
+    """What was published, with its rows; recorded where something may be taken back, or the target is asked."""
 
     engines: tuple[Engine, ...]
     faults: int

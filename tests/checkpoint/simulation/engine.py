@@ -162,6 +162,8 @@ class Engine:
                 self.running.clear()
             case commands.Commit():
                 self.later(lambda: self._publish(command, 0))
+            case commands.ListPublished():
+                self.later(self._list_published)
             case commands.Complete():
                 self.later(self._complete)
             case commands.Sweep():
@@ -308,6 +310,17 @@ class Engine:
             )
 
         self.later(look)
+
+    def _list_published(self) -> None:
+        """A target shows what it recorded as committed; a sweep of the newest engine forgets some of it."""
+        if self.chance(self.world.scenario.faults.place_fails):
+            self.answer(lambda now_ms: events.ConnectorFailed(now_ms=now_ms, failure=self._broken("a target")))
+            return
+        published = {
+            sink.name: frozenset(each for named, each in self.world.target.recorded if named == sink.name)
+            for sink in self.world.scenario.topology.sinks
+        }
+        self.answer(lambda now_ms: events.PublishedListed(now_ms=now_ms, published=published))
 
     def _complete(self) -> None:
         """The target refuses an engine that a newer one has shut out, and finds what is done already."""

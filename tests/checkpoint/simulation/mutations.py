@@ -313,6 +313,11 @@ def _nobody_looks(world: World) -> None:
     world.looks = False
 
 
+def newest_checkpoints_are_lost(world: World) -> None:
+    """A user removes them after the first crash; where someone goes back, nothing is known of what is lost."""
+    world.loses = not world.scenario.rewinds and world.scenario.rewind_at_the_end is None
+
+
 MUTATIONS: tuple[Mutation, ...] = (
     Mutation("R1", "acknowledge only this checkpoint's committables", replace(
         SinkVertex, "snapshot", _own_committables_only)),
@@ -368,6 +373,10 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation("R16", "never complete", replace(PipelineContext, "complete", _sweep_in_place_of_completing)),
     Mutation("R16", "do not complete again after a crash", replace(
         PipelineContext, "complete", _complete_in_one_run_only)),
+    Mutation("R10", "do not ask the targets what is published", replace(
+        Start, "_recognise", lambda _original: Start._store_restore_point), newest_checkpoints_are_lost),
+    Mutation("R10", "accept what the base does not know", lambda: patch.object(
+        start_module, "require_known", lambda *known, **named: None), newest_checkpoints_are_lost),
     Mutation("R12", "forget the cursor", replace(
         SourceVertex, "_pass_barrier", _forget_in_acknowledgement(cursor=0))),
     Mutation("R12", "enumerate again after a restart", replace(

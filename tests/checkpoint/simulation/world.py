@@ -16,6 +16,7 @@ from seatunnel_core.checkpoint.commands import (
     StoreCheckpoint,
 )
 from seatunnel_core.checkpoint.decisions.base import RestoreRequest, Rewind
+from seatunnel_core.checkpoint.errors import RestoreRefusedError
 from seatunnel_core.checkpoint.events import (
     CheckpointsListed,
     Event,
@@ -66,12 +67,20 @@ class World:
             "savepoints": 0,
             "rewinds": 0,
             "retracted": 0,
+            "lost": 0,
+            "refused": 0,
         }
         self.rewinds: dict[int, Rewind] = {}
         """By epoch: the starts that went back, and what was to become of the rows."""
 
         self.looks = True
         """Whether a store looks at the markers; a test of the simulation itself turns it off."""
+
+        self.loses = False
+        """Whether a user removes the newest checkpoints after the first crash."""
+
+        self.lost: dict[CheckpointRef, PipelineState] = {}
+        """The checkpoints that were removed, until the user puts them back."""
 
         self.last_sweep_listed_ms = 0
         self.finished: Engine | None = None
@@ -138,7 +147,9 @@ class World:
     def start_process(self, request: RestoreRequest | None = None) -> Engine:
         self._processes += 1
         first = self._processes * 1_000
-        asked = evolve(request or RestoreRequest(), since=first)
+        asked = request or RestoreRequest()
+        restored = self._processes > 1 and asked.rewind is Rewind.REFUSED
+        asked = evolve(asked, since=first, requires_known=restored)
         return self._start(first, f"process {self._processes}", asked)
 
     def _start(self, epoch_minimum: int, name: str, request: RestoreRequest) -> Engine:
@@ -204,6 +215,7 @@ class World:
             if kind == "crash":
                 engine.dead = True
                 self.counts["crashes"] += 1
+                self._lose_checkpoints()
             elif kind == "pause":
                 engine.paused_until_ms = self.clock.now_ms + self.rng.choice([20, 300, 3_000])
                 self.start_process()
@@ -220,6 +232,20 @@ class World:
                     engine, TriggerRequested(now_ms=self.clock.now_ms, checkpoint_type=CheckpointType.CHECKPOINT)
                 )
 
+    def _lose_checkpoints(self) -> None:
+        """Remove the newest checkpoints, as a user may do by mistake, or a copy of the storage that is restored."""
+        stored = sorted(self.storage.checkpoints)
+        if not self.loses or self.lost or not stored:
+            return
+        number = self.rng.randint(1, len(stored))
+        self.lost = {ref: self.storage.checkpoints.pop(ref) for ref in stored[-number:]}
+        self.counts["lost"] += number
+
+    def _put_back(self) -> None:
+        """A start was refused: the user puts the checkpoints back."""
+        self.storage.checkpoints.update(self.lost)
+        self.counts["refused"] += 1
+
     def ask_for_savepoint(self, engine: Engine, *, stop: bool, drain: bool) -> None:
         name = f"savepoint {self.next_number()}"
         self.deliver(engine, SavepointRequested(now_ms=self.clock.now_ms, name=name, stop=stop, drain=drain))
@@ -233,6 +259,8 @@ class World:
             other.outcome is None and not other.dead for other in self.engines if other is not engine
         ):
             return
+        if engine.failure is not None and engine.failure.code == RestoreRefusedError.code and self.lost:
+            self._put_back()
         if engine.outcome is Outcome.FAILED and self.rng.random() < 0.5:
             minimum = (engine.epoch or self._processes * 1_000) + 1
             engine.successor = self._start(minimum, f"{engine.name}, again", engine.request)
