@@ -23,6 +23,12 @@ from seatunnel_core.checkpoint.vertices.sink import SinkVertex
 from seatunnel_core.checkpoint.vertices.source import SourceVertex
 from seatunnel_core.checkpoint.vertices.task import TaskVertex
 from seatunnel_storage_api import retention
+from tests.checkpoint.simulation.broken_endings import (
+    complete_in_one_run_only,
+    finish_before_commits,
+    leave_the_own_epoch,
+    sweep_in_place_of_completing,
+)
 from tests.checkpoint.simulation.broken_vertices import (
     drained_when_the_source_is,
     is_held,
@@ -232,15 +238,6 @@ def _leave_no_number_free(original: Any) -> Any:
     return lambda self, *, last: Names(original(self, last=last))
 
 
-def _finish_before_commits(original: Any) -> Any:
-    def complete(self: Any, pending: Any) -> None:
-        original(self, pending)
-        if self._context.phase is Phase.FINISHING:
-            self._context.complete()
-
-    return complete
-
-
 def _go_on_as_zombie(_original: Any) -> Any:
     def fence_lost(self: Any, _event: Any) -> None:
         if self._context.phase is Phase.RESTORING:
@@ -249,32 +246,6 @@ def _go_on_as_zombie(_original: Any) -> Any:
             self._complete(next(iter(self.pending.values())))
 
     return fence_lost
-
-
-def _sweep_in_place_of_completing(_original: Any) -> Any:
-    def complete(self: Any) -> None:
-        self.phase = Phase.CLEANING
-        self.wiring.do(Sweep(epoch=self.epoch, keep=frozenset(), final=True))
-
-    return complete
-
-
-def _complete_in_one_run_only(original: Any) -> Any:
-    def complete(self: Any) -> None:
-        if self.base_is_final:
-            _sweep_in_place_of_completing(original)(self)
-        else:
-            original(self)
-
-    return complete
-
-
-def _leave_the_own_epoch(_original: Any) -> Any:
-    def clean(self: Any) -> None:
-        self.enter(Phase.CLEANING)
-        self.wiring.do(Sweep(epoch=self.epoch, keep=frozenset(), final=False))
-
-    return clean
 
 
 def _stays_pending(original: Any) -> Any:
@@ -355,7 +326,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation("R6", "a zombie that has looked goes on", replace(Coordinator, "fence_lost", _go_on_as_zombie)),
     Mutation("R7", "take the final checkpoint while units are in flight", replace(
         TaskVertex, "_report_when_drained", drained_when_the_source_is)),
-    Mutation("R7", "finish before the last commits", replace(Coordinator, "_complete", _finish_before_commits)),
+    Mutation("R7", "finish before the last commits", replace(Coordinator, "_complete", finish_before_commits)),
     Mutation("R7", "start a finished pipeline like any other", lambda: patch.object(
         PipelineContext, "base_is_final", property(lambda self: False))),
     Mutation("R8", "publishing copies and does not consume", replace(
@@ -369,10 +340,10 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation("R9", "sweep what is held back for order", replace(Start, "base_committed", _keep_nothing)),
     Mutation("R9", "forget that the base is committed", replace(Start, "base_committed", _keep_what_is_held)),
     Mutation("R9", "the last sweep leaves what its own epoch staged", replace(
-        PipelineContext, "clean", _leave_the_own_epoch)),
-    Mutation("R16", "never complete", replace(PipelineContext, "complete", _sweep_in_place_of_completing)),
+        PipelineContext, "clean", leave_the_own_epoch)),
+    Mutation("R16", "never complete", replace(PipelineContext, "complete", sweep_in_place_of_completing)),
     Mutation("R16", "do not complete again after a crash", replace(
-        PipelineContext, "complete", _complete_in_one_run_only)),
+        PipelineContext, "complete", complete_in_one_run_only)),
     Mutation("R10", "do not ask the targets what is published", replace(
         Start, "_recognise", lambda _original: Start._store_restore_point), newest_checkpoints_are_lost),
     Mutation("R10", "accept what the base does not know", lambda: patch.object(

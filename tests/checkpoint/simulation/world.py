@@ -42,6 +42,11 @@ PATIENCE_MS = 120_000
 """With nothing broken any more, a pipeline of this size ends long before."""
 
 MOST_STEPS = 60_000
+COUNTED = (
+    "epochs", "crashes", "checkpoints", "publications", "fenced", "stopped",
+    "savepoints", "rewinds", "retracted", "lost", "refused",
+)  # fmt: skip
+"""What a run counts."""
 
 
 class World:
@@ -57,19 +62,7 @@ class World:
         self.invariants: tuple[Invariant, ...] = all_invariants(self)
         self._listeners = listeners(self.invariants)
         self.trace: list[tuple[int, str, Any]] = []
-        self.counts = {
-            "epochs": 0,
-            "crashes": 0,
-            "checkpoints": 0,
-            "publications": 0,
-            "fenced": 0,
-            "stopped": 0,
-            "savepoints": 0,
-            "rewinds": 0,
-            "retracted": 0,
-            "lost": 0,
-            "refused": 0,
-        }
+        self.counts = dict.fromkeys(COUNTED, 0)
         self.rewinds: dict[int, Rewind] = {}
         """By epoch: the starts that went back, and what was to become of the rows."""
 
