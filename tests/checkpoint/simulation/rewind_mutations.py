@@ -49,13 +49,15 @@ def _of_the_base_only() -> AbstractContextManager[Any]:
 
 
 def _never_refused() -> AbstractContextManager[Any]:
-    original = base_module.choose_base
+    """Both guards are gone: the choice of the base, and the question of what the targets show."""
+    original = RestoreRequest.as_of
 
-    def choose(checkpoints: Any, request: RestoreRequest) -> Any:
+    def as_of(self: RestoreRequest, checkpoints: Any) -> RestoreRequest:
+        request = original(self, checkpoints)
         rewind = Rewind.ACCEPTED if request.rewind is Rewind.REFUSED else request.rewind
-        return original(checkpoints, evolve(request, rewind=rewind))
+        return evolve(request, rewind=rewind, requires_known=False)
 
-    return patch.object(start_module, "choose_base", choose)
+    return patch.object(RestoreRequest, "as_of", as_of)
 
 
 def _void_counts() -> AbstractContextManager[Any]:
