@@ -69,7 +69,7 @@ def _maxwell(message: Mapping[str, Any], _: Mapping[str, str]) -> list[Change]:
         return _updated({**message["data"], **(message.get("old") or {})}, message["data"])
     if kind == "delete":
         return [(RowKind.DELETE, message["data"])]
-    if kind in ("table-drop", "database-drop"):
+    if kind in ("table-drop", "table-truncate", "database-drop"):
         raise _emptied(kind)
     if kind.startswith(("table-", "database-", "bootstrap-")):
         return []

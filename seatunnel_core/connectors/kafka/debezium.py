@@ -18,7 +18,9 @@ from seatunnel_core.rows.repeated_keys import RepeatedKeys
 Schema = Mapping[str, Any]
 """The schema of a value as Kafka Connect writes it: ``type``, ``name``, ``parameters``, ``fields``, ``items``."""
 
-_UNAVAILABLE = "__debezium_unavailable_value"
+_UNAVAILABLE = ("__debezium_unavailable_value", base64.b64encode(b"__debezium_unavailable_value").decode())
+"""What stands for a value that is not in the database's log: as a text, and as bytes."""
+
 _EPOCH = dt.datetime(1970, 1, 1)
 _DAY_US = 86_400_000_000
 
@@ -55,13 +57,15 @@ def _fields(schema: Schema) -> dict[str, Schema]:
 def _value(value: Any, kind: pa.DataType, schema: Schema | None) -> Any:
     if value is None:
         return None
-    if value == _UNAVAILABLE:
+    if isinstance(value, str) and value in _UNAVAILABLE:
         raise ValueError("the database did not log the value (PostgreSQL: REPLICA IDENTITY FULL)")
     if schema is None:
         return _nested(value, kind, None, None, lambda _: None) if pa.types.is_nested(kind) else _unnamed(value, kind)
     named = _NAMED.get(schema.get("name") or "")
     if named is not None:
         return named(value, kind, schema)
+    if pa.types.is_boolean(kind):
+        return _flag(value)
     if pa.types.is_nested(kind):
         return _nested(value, kind, schema.get("items"), schema.get("values"), _fields(schema).get)
     if schema.get("type") in ("string", "float", "double", "boolean"):
@@ -138,6 +142,11 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
+def _flag(value: Any) -> Any:
+    """Return a TINYINT(1) of MySQL, which arrives as a number, as the boolean that it stands for."""
+    return bool(value) if _is_number(value) and value in (0, 1) else value
+
+
 def _is_moment(found: Any) -> bool:
     return isinstance(found, dt.datetime)
 
@@ -211,6 +220,8 @@ def _unnamed(value: Any, kind: pa.DataType) -> Any:
             return _unscaled(value["value"], value["scale"])
         written = isinstance(value, str) and ("." in value or value.startswith("-"))  # no base64 has that
         return value if written or not isinstance(value, str) else _unscaled(value, kind.scale)
+    if pa.types.is_boolean(kind):
+        return _flag(value)
     if not _is_number(value):
         return _zoned(value, kind)
     if pa.types.is_date(kind):

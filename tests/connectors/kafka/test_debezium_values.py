@@ -47,6 +47,9 @@ def named(name: str, type: str = "int64") -> dict[str, Any]:
 
 NINES = base64.b64encode((10**38 - 1).to_bytes(16, "big")).decode()
 VARIABLE, ZONED = named(f"{DATA}VariableScaleDecimal", "struct"), named(f"{TIME}ZonedTimestamp", "string")
+UNAVAILABLE_BYTES = base64.b64encode(b"__debezium_unavailable_value").decode()
+"""What Debezium sends for bytes that PostgreSQL did not log."""
+
 NOON = dt.datetime(2024, 2, 29, 12, 0, 0, 123456)
 NOON_US = 1_709_208_000_123_456
 
@@ -93,6 +96,8 @@ NOON_US = 1_709_208_000_123_456
         ("array<date>", [0], {"type": "array", "items": named(f"{TIME}Date", "int32")}, [dt.date(1970, 1, 1)]),
         ("string", "1234", {"type": "string"}, "1234"),
         ("boolean", True, {"type": "boolean"}, True),
+        ("boolean", 1, {"type": "int16"}, True),
+        ("boolean", 0, {"type": "int16"}, False),
     ],
 )  # fmt: skip
 def test_a_value_is_read_by_its_schema(kind: str, written: Any, schema: dict[str, Any], expected: Any) -> None:
@@ -119,6 +124,7 @@ def test_a_value_is_read_by_its_schema(kind: str, written: Any, schema: dict[str
         ("array<decimal(10, 2)>", ["1234"], [Decimal("-26588.24")]),
         ("bigint", NOON_US, NOON_US),
         ("string", "1234", "1234"),
+        ("boolean", 1, True),
     ],
 )
 def test_a_value_without_a_schema_is_read_as_seatunnel_does(kind: str, written: Any, expected: Any) -> None:
@@ -138,6 +144,10 @@ def test_a_value_without_a_schema_is_read_as_seatunnel_does(kind: str, written: 
         ("time", -1, named(f"{TIME}MicroTime"), "not a time of a day"),
         ("date", NOON_US, named(f"{TIME}MicroTimestamp"), "column 'v'"),
         ("string", "__debezium_unavailable_value", {"type": "string"}, "REPLICA IDENTITY FULL"),
+        ("bytes", UNAVAILABLE_BYTES, {"type": "bytes"}, "REPLICA IDENTITY FULL"),
+        ("bytes", UNAVAILABLE_BYTES, None, "REPLICA IDENTITY FULL"),
+        ("array<string>", ["__debezium_unavailable_value"], None, "REPLICA IDENTITY FULL"),
+        ("boolean", 2, {"type": "int16"}, "2 is not of type boolean"),
     ],
 )
 def test_a_value_that_cannot_be_right_is_rejected(kind: str, written: Any, schema: Any, what: str) -> None:
@@ -172,6 +182,7 @@ def test_both_sides_of_an_update_are_read_by_the_schema() -> None:
         ("canal_json", {"type": "TRUNCATE", "isDdl": True, "data": None, "sql": "TRUNCATE TABLE t"}),
         ("canal_json", {"type": "ERASE", "isDdl": True, "data": None}),
         ("maxwell_json", {"type": "table-drop", "database": "d", "table": "t"}),
+        ("maxwell_json", {"type": "table-truncate", "database": "d", "table": "t"}),
         ("ogg_json", {"op_type": "T", "table": "t"}),
     ],
 )
