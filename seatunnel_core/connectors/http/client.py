@@ -14,7 +14,7 @@ from attrs import field, frozen
 
 from seatunnel_core.connectors.http.connection import Connection
 from seatunnel_core.connectors.http.failures import ErrorsExplained
-from seatunnel_core.connectors.http.request import Request, same_host
+from seatunnel_core.connectors.http.request import SHORTEST_SECRET, Request, same_host
 from seatunnel_core.connectors.http.retry_after import retry_kind
 from seatunnel_core.errors import ConnectorError, SourceError
 
@@ -35,8 +35,6 @@ _MOST_REDIRECTS = 5
 _SHOWN = 200
 """The most characters of an answer that a message shows."""
 
-_SHORTEST_SECRET = 6
-_PUBLIC_HEADERS = {"accept", "content-type", "user-agent", "accept-encoding", "notion-version", "revision"}
 _SECRET_NAMES = ("token", "key", "secret", "pass", "auth", "sign")
 
 _HINTS = {
@@ -171,7 +169,7 @@ class Client:
         """Return the beginning of an answer on one line, with ``***`` in place of secrets of the request."""
         text = " ".join(content[: 20 * _SHOWN].split())
         for secret in sorted({*self._connection.hidden, *_secrets_in(request)}, key=len, reverse=True):
-            if len(secret) >= _SHORTEST_SECRET:
+            if len(secret) >= SHORTEST_SECRET:
                 text = text.replace(secret, "***")
         shown = "".join(sign if sign.isprintable() else "�" for sign in text)
         return shown if len(shown) <= _SHOWN else shown[:_SHOWN] + "…"
@@ -273,9 +271,7 @@ def _secrets_in(request: Request) -> Iterator[str]:
     yield from request.params.values()
     if request.hides_path:
         yield from parts.path.split("/")
-    for name, value in request.headers.items():
-        if name.lower() not in _PUBLIC_HEADERS:
-            yield from (value, value.rpartition(" ")[2])
+    yield from request.header_secrets()
     try:
         yield from _secret_members(json.loads(request.body or "null"))
     except ValueError:

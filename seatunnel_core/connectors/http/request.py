@@ -11,6 +11,11 @@ from seatunnel_core.errors import UsageError
 
 JSON_TYPE, FORM_TYPE = "application/json", "application/x-www-form-urlencoded"
 
+SHORTEST_SECRET = 6
+"""The fewest characters of a secret that is replaced within a text; shorter ones stand in usual words."""
+
+_PUBLIC_HEADERS = {"accept", "content-type", "user-agent", "accept-encoding", "notion-version", "revision"}
+
 
 @frozen(kw_only=True)
 class Request:
@@ -32,9 +37,18 @@ class Request:
 
     @property
     def shown(self) -> str:
-        """The url for messages, without user, password and query."""
+        """The url for messages, without user, password, query, and tokens of headers in its path."""
         parts = urlsplit(self.url)
-        return f"{parts.scheme}://{self.address}{'/…' if self.hides_path else parts.path}"
+        path = "/…" if self.hides_path else parts.path
+        for secret in sorted(self.header_secrets(), key=len, reverse=True):
+            path = path.replace(secret, "***")
+        return f"{parts.scheme}://{self.address}{path}"
+
+    def header_secrets(self) -> set[str]:
+        """Return the texts of headers that may be secrets: whole values, and the last words, as behind ``Bearer``."""
+        values = [value for name, value in self.headers.items() if name.lower() not in _PUBLIC_HEADERS]
+        found = {*values, *(value.rpartition(" ")[2] for value in values)}
+        return {each for each in found if len(each) >= SHORTEST_SECRET}
 
     @property
     def address(self) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from seatunnel_core.connectors.http.request import Request
 from seatunnel_core.connectors.testing import (
     plan,
     read,
@@ -123,3 +124,10 @@ def test_no_secret_is_in_a_message(service: HttpService) -> None:
     with pytest.raises(SourceError, match=r"answered 401 Unauthorized: look at headers and params") as said:
         read(source, plan(source))
     assert "secret" not in str(said.value) + repr(source.options) + repr(source._written())
+
+
+def test_a_token_of_a_header_is_not_shown_in_the_path_either() -> None:
+    """The path had the value that ``***`` stood for in the command that resumes the job."""
+    request = Request(method="GET", url="http://h:1/bot-Zq9wXy71/all", headers={"Authorization": "Bearer Zq9wXy71"})
+    assert request.shown == "http://h:1/bot-***/all"
+    assert Request(method="GET", url="http://h:1/v2/all", headers={"X-Version": "v2"}).shown == "http://h:1/v2/all"
