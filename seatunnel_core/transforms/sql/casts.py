@@ -117,8 +117,8 @@ def conversion(given: pa.DataType, kind: pa.DataType) -> ArrowFunction | None:
 
 
 def _to_whole(given: pa.DataType, kind: pa.DataType) -> ArrowFunction | None:
-    if given == STRING:
-        return lambda texts: pc.cast(_number_text(texts), kind)
+    if given == STRING:  # Arrow takes 0x10 for 16
+        return lambda texts: pc.cast(pc.replace_substring_regex(_number_text(texts), "^0[xX]", "hex "), kind)
     if pa.types.is_floating(given) or pa.types.is_decimal(given):
         return lambda numbers: pc.cast(pc.trunc(numbers), kind)
     return _arrow(kind) if pa.types.is_integer(given) or given == BOOLEAN else None

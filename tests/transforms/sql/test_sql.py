@@ -380,3 +380,11 @@ def test_arrays_and_vectors() -> None:
         (None, None, "yz", "b", [], 1.0, 2, 0.0, 1.0, 1.0, 0.0),
         (None, None, None, "b", None, None, None, None, None, None, None),
     ]
+
+
+@pytest.mark.parametrize("text", ["0x10", "0XFF", " 0x1"])
+def test_a_text_of_hexadecimal_digits_is_no_whole_number(text: str) -> None:
+    """Arrow made 16 of ``0x10``."""
+    with pytest.raises(TransformError, match="has no result for"):
+        selected(f"SELECT CAST('{text}' AS INT) FROM t")
+    assert selected(f"SELECT TRY_CAST('{text}' AS BIGINT) FROM t")[0] == (None,)
