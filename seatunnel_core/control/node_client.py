@@ -22,6 +22,13 @@ READ_S = 5.0
 """Time limit of a node for a request that changes nothing, in seconds, before the same is sent to the next node."""
 
 
+LIVING_S = 2.5
+"""Time limit of a node to show that it answers, before it gets a request that changes something, in seconds."""
+
+_LIVING = "/internal/v1/members"
+"""Each node answers this by itself, on any port; with which status does not matter."""
+
+
 class NoLeaderError(PlatformError):
     """The nodes of a cluster can be reached, and none of them leads it now."""
 
@@ -101,6 +108,8 @@ class NodeClient(ABC):
         Raises:
             PlatformError: no node can be reached.
         """
+        if method != "GET" and len(self._members) > 1 and not self._answered:
+            self._find_living()
         last: Answer | None = None
         for answer_s in self._limits(method):
             failures: list[tuple[str, Exception]] = []
@@ -129,6 +138,19 @@ class NodeClient(ABC):
         """
         is_short = method == "GET" and len(self._members) > 1 and self._answer_s > READ_S
         return (READ_S, self._answer_s) if is_short else (self._answer_s,)
+
+    def _find_living(self) -> None:
+        """Find a node that answers, if there is one: a request that changes something is not repeated soon.
+
+        So a node that hangs, at the head of the list, does not hold up the first request of a client. A node that is
+        only slow with what it is asked gets all of its time.
+        """
+        with contextlib.closing(knock(self._ordered(), min(self._connect_s, LIVING_S), [])) as open_doors:
+            for member, connected in open_doors:
+                with contextlib.suppress(OSError, http.client.HTTPException):
+                    self._exchanged(member, connected, LIVING_S, "GET", _LIVING, b"", "application/json")
+                    self._answered = member
+                    return
 
     def learn(self, members: Iterable[str]) -> None:
         """Take in further members, which are asked when those that are known do not answer."""

@@ -52,6 +52,8 @@ def answering(after_s: float = 0.0) -> Iterator[str]:
                 self.wfile.write(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}")
             self.close_connection = True
 
+        do_POST = do_GET  # noqa: N815  # as the server calls it
+
         def log_message(self, *_: object) -> None:
             pass
 
@@ -101,6 +103,31 @@ def test_a_request_that_changes_nothing_goes_to_the_next_node_soon(
         began = time.monotonic()
         assert client.ask("GET", "/overview") == {}
         assert time.monotonic() - began < 10
+
+
+@pytest.mark.parametrize("hanging", [silent, dripping])
+def test_a_request_that_changes_something_does_not_wait_for_a_node_that_hangs(
+    monkeypatch: pytest.MonkeyPatch, hanging: Callable[[], contextlib.AbstractContextManager[str]]
+) -> None:
+    """A submission to a list that began with a frozen node waited 20 s, and was then sent to the next node."""
+    monkeypatch.setattr(node_client, "LIVING_S", 0.3)
+    with hanging() as node, answering() as living, answering(after_s=0.1) as slow:
+        for client in (
+            ClusterClient([node, living, slow], "c", None, answer_s=60),
+            RestClient(RestAddress.of([node, living]), answer_s=60),
+        ):
+            began = time.monotonic()
+            assert client.ask("POST", "/submit-job", {}) == {}
+            assert client.ask("POST", "/stop-job", {}) == {}
+            assert time.monotonic() - began < 10
+
+
+def test_where_no_node_shows_in_time_that_it_answers_a_change_gets_the_whole_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(node_client, "LIVING_S", 0.05)
+    with answering(after_s=0.3) as one, answering(after_s=0.3) as other:
+        assert ClusterClient([one, other], "c", None, answer_s=60).ask("POST", "/stop-job", {}) == {}
 
 
 def test_where_all_nodes_are_slow_each_gets_the_whole_time(monkeypatch: pytest.MonkeyPatch) -> None:

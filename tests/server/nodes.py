@@ -283,11 +283,16 @@ def masters_and_workers(folder: Path, masters: int, workers: int) -> Iterator[tu
         leading = [cluster.node("master") for _ in range(masters)]
         working = [cluster.node("worker") for _ in range(workers)]
         (folder / "config/hazelcast.yaml").write_text(MEMBERS.format(members=[node.address for node in leading]))
-        secret = folder / "config/cluster.secret"
-        secret.write_text(secrets.token_hex(32))
-        secret.chmod(0o600)
-        cluster.secret = read_secret(secret)
+        give_secret(cluster)
         yield leading, working
+
+
+def give_secret(cluster: Nodes) -> None:
+    """Give a cluster whose nodes have not started a secret."""
+    secret = cluster.folder / "config/cluster.secret"
+    secret.write_text(secrets.token_hex(32))
+    secret.chmod(0o600)
+    cluster.secret = read_secret(secret)
 
 
 @contextmanager

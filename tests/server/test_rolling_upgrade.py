@@ -2,24 +2,34 @@
 
 ``make rolling-upgrade OLD=COMMIT`` names the commit; by default it is the parent of this one. Old and new nodes elect
 leaders, forward requests, give orders and read each other's records meanwhile, in both directions: the node that leads
-is replaced first, so that an old node leads new ones and a new node leads old ones.
+is replaced first, so that an old node leads new ones and a new node leads old ones. The cluster has a secret: once all
+nodes are new, the records of its jobs are encrypted, also those that old nodes wrote. ``SEATUNNEL_STATE_URL`` names a
+database of PostgreSQL for the state, as ``postgresql://USER:PASSWORD@HOST:PORT/DATABASE``; else it is in files.
 """
 
 import os
 import random
+import secrets
 import shutil
 import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
+import yaml
 from attrs import define, field
 
+from seatunnel_core.server.agent.node_config import node_config
+from seatunnel_core.server.state.location import open_store
+from seatunnel_core.server.state.records import HISTORY_PREFIX, JOB_PREFIX
 from tests.runtime.command import column
-from tests.server.nodes import Node, some_nodes, until
+from tests.server.nodes import Node, Nodes, give_secret, some_nodes, until
 from tests.server.test_single_node import ROWS, slow_job
 
 ROOT = Path(__file__).parents[2]
@@ -89,6 +99,36 @@ class Load:
         return status == 200
 
 
+@contextmanager
+def state_of(cluster: Nodes) -> Iterator[Callable[[], dict[str, bytes]]]:
+    """Choose where a cluster keeps its state, and give a function that reads the records of its jobs, as stored."""
+    file, namespace = cluster.folder / "config/seatunnel.yaml", f"/rolling-{secrets.token_hex(4)}/"
+    url = os.environ.get("SEATUNNEL_STATE_URL")
+    if url:
+        at = urlsplit(url)
+        storage = {
+            "namespace": namespace,
+            "url": f"jdbc:postgresql://{at.hostname}:{at.port}{at.path}",
+            "user": at.username,
+            "password": at.password,
+        }
+        engine = {"checkpoint": {"storage": {"type": "jdbc", "plugin-config": storage}}}
+        file.write_text(yaml.safe_dump({"seatunnel": {"engine": engine}}))
+    config = node_config(environment={"HOME": str(cluster.folder)}, engine_file=file)
+
+    def records() -> dict[str, bytes]:
+        store = open_store(config.engine, None, config.cluster)
+        try:
+            stored = store.read()
+            return {
+                key.rpartition("/")[2]: stored[key] for key in stored if key.startswith((JOB_PREFIX, HISTORY_PREFIX))
+            }
+        finally:
+            store.close()
+
+    yield records
+
+
 def replace(node: Node) -> None:
     """End a node as its operator would, and start it with this tree's code."""
     assert node.agent is not None
@@ -103,7 +143,8 @@ def test_nodes_are_replaced_by_those_of_a_newer_version_and_no_job_is_lost_or_do
     old = tmp_path / "old"
     variables = code_of(OLD, old)
     require_old_code(variables, old)
-    with some_nodes(tmp_path / "cluster", 2) as nodes:
+    with some_nodes(tmp_path / "cluster", 2) as nodes, state_of(nodes[0].cluster) as state:
+        give_secret(nodes[0].cluster)
         for node in nodes:
             node.variables = variables
             node.start()
@@ -135,5 +176,9 @@ def test_nodes_are_replaced_by_those_of_a_newer_version_and_no_job_is_lost_or_do
         print(
             f"{len(load.acknowledged) + 1} jobs, upgraded from {OLD}, {time.monotonic() - began:.0f} s to the last end"
         )
+        records = state()
+        assert records.keys() == {*load.acknowledged, "long"}
+        plain = [job_id for job_id, record in records.items() if not record.startswith(b'{"sealed":')]
+        assert plain == [], "all nodes are new, and have a secret"
         for node in nodes:
             assert "Traceback" not in node.log(), node.log()

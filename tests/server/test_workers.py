@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from seatunnel_core.control.signing import read_secret
+from seatunnel_core.server.agent.host_spark import FORGOTTEN_AFTER_S
 from seatunnel_core.server.spark_children.credentials import Credentials
 from tests.live_folder import content_of, files_below
 from tests.runtime.command import column
@@ -24,6 +25,10 @@ pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
 
 EXECUTOR, SPARK_MASTER, SPARK_WORKER = "CoarseGrainedExecutorBackend", "deploy.master.Master", "deploy.worker.Worker"
 PYTHON = "-m seatunnel_executor_daemon"
+
+AT_LONGEST_S = FORGOTTEN_AFTER_S + 90
+"""A Spark master that recovers may lose the end of an executor that is reported meanwhile, and order no other one. A
+host that it knows is replaced only after ``FORGOTTEN_AFTER_S`` without executors; then it and its JVM start."""
 
 
 @contextmanager
@@ -135,7 +140,7 @@ def test_whatever_is_killed_the_job_goes_on_and_its_rows_come_once(tmp_path: Pat
         goes_on(master, "the Spark master", within_s=60)
         until("the Spark master is there again", lambda: master.pids(SPARK_MASTER))
         kill_one(worker, EXECUTOR)  # the new Spark master orders another one
-        goes_on(master, "the Spark master, then the executor", within_s=60)
+        goes_on(master, "the Spark master, then the executor", within_s=AT_LONGEST_S)
 
         worker.kill_agent()
         until("nothing is left of the worker", lambda: not worker.processes())
@@ -150,7 +155,7 @@ def test_whatever_is_killed_the_job_goes_on_and_its_rows_come_once(tmp_path: Pat
         goes_on(master, "the master's agent", within_s=60)
 
         kill_one(worker, EXECUTOR)  # the Spark master of the new agent knows the old host
-        goes_on(master, "the master's agent, then the executor", within_s=60)
+        goes_on(master, "the master's agent, then the executor", within_s=AT_LONGEST_S)
 
         master.kill_host()
         master.wait_ready(other_than=host)

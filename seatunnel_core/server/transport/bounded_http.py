@@ -1,9 +1,11 @@
 """HTTP/1.1 of ``uvicorn`` with limits: the number of connections, and how long slow clients may hold one."""
 
 import asyncio
+import contextlib
 import socket
 from typing import Any
 
+import h11
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
@@ -16,20 +18,30 @@ STUCK_S = 60.0
 """For so long a client may take nothing of an answer that is under way."""
 
 
+LINGER_S = 5.0
+LINGER_BYTES = 64 * 1024 * 1024
+"""So much of a body is received and dropped after an answer that did not wait for it. A connection that is closed with
+bytes that nobody has received is reset, and the client loses the answer."""
+
+
 class BoundedHttp(H11Protocol):  # type: ignore[misc]
     """Closes a connection on which no request arrives in time, or whose client does not take its answer."""
 
     headers_s = HEADERS_S
     stuck_s = STUCK_S
+    linger_s = LINGER_S
+    linger_bytes = LINGER_BYTES
 
     def __init__(self, *arguments: Any, **more: Any) -> None:
         super().__init__(*arguments, **more)
         self._awaited: asyncio.TimerHandle | None = None
         self._stuck: asyncio.TimerHandle | None = None
+        self._lingering: asyncio.TimerHandle | None = None
+        self._dropped = 0
 
     def connection_made(self, transport: Any) -> None:
         """Await the first request."""
-        super().connection_made(transport)
+        super().connection_made(_Lingering(self, transport))
         guest = self._guest()
         if guest is not None:
             guest.close = transport.abort
@@ -37,6 +49,11 @@ class BoundedHttp(H11Protocol):  # type: ignore[misc]
 
     def data_received(self, data: bytes) -> None:
         """Take in a part of a request; while one is answered, none is awaited."""
+        if self.lingers:
+            self._dropped += len(data)
+            if self._dropped > self.linger_bytes:
+                self.transport.abort()
+            return
         super().data_received(data)
         if self.cycle is not None and not self.cycle.response_complete:
             _cancel(self._awaited)
@@ -62,7 +79,26 @@ class BoundedHttp(H11Protocol):  # type: ignore[misc]
             guest.leave()
         _cancel(self._awaited)
         _cancel(self._stuck)
+        _cancel(self._lingering)
         super().connection_lost(exc)
+
+    @property
+    def lingers(self) -> bool:
+        """True if the last answer was sent, and the rest of its request is dropped."""
+        return self._lingering is not None
+
+    @property
+    def is_receiving(self) -> bool:
+        """True if the body of a request has not arrived to its end."""
+        return self.conn.their_state is h11.SEND_BODY
+
+    def linger(self, transport: Any) -> None:
+        """End the answer, and drop what else arrives until the client has ended, for a limited time."""
+        self._lingering = self.loop.call_later(self.linger_s, transport.abort)
+        with contextlib.suppress(OSError, RuntimeError):
+            if transport.can_write_eof():
+                transport.write_eof()
+            transport.resume_reading()
 
     def _guest(self) -> Guest | None:
         found = self.app_state.get(GUEST)
@@ -70,6 +106,30 @@ class BoundedHttp(H11Protocol):  # type: ignore[misc]
 
     def _await_request(self) -> None:
         self._awaited = self.loop.call_later(self.headers_s, self.transport.abort)
+
+
+class _Lingering:
+    """A transport that is closed only when its client has sent what it was sending, within limits."""
+
+    def __init__(self, protocol: BoundedHttp, transport: Any) -> None:
+        self._protocol = protocol
+        self._transport = transport
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
+    def close(self) -> None:
+        """Close the connection, soon if a body is still arriving."""
+        if self._protocol.lingers:
+            return
+        if self._protocol.is_receiving and not self._transport.is_closing():
+            self._protocol.linger(self._transport)
+        else:
+            self._transport.close()
+
+    def is_closing(self) -> bool:
+        """Return True if no further answer can be sent."""
+        return self._protocol.lingers or bool(self._transport.is_closing())
 
 
 def _cancel(timer: asyncio.TimerHandle | None) -> None:

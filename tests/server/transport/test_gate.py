@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from seatunnel_core.server.transport import descriptors, gate
+from seatunnel_core.server.transport import bounded_http, descriptors, gate
 from seatunnel_core.server.transport.gate import GUEST
 from seatunnel_core.server.transport.http_config import HttpConfig, KeyStore
 from seatunnel_core.server.transport.key_store import server_context
@@ -147,3 +147,35 @@ def test_the_soft_limit_is_raised_to_the_hard_one() -> None:
         assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] == limit == min(hard, 1 << 20)
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def answered_early(port: int, body_bytes: int) -> bytes:
+    """Send a request whose answer does not wait for its body, all of the body, and then return the answer."""
+    with connected(port) as sent:
+        sent.sendall(b"POST /x HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n")
+        sent.sendall(b"content-length: %d\r\n\r\n" % body_bytes)
+        for _ in range(body_bytes // 65_536):
+            sent.sendall(bytes(65_536))
+        said = b""
+        while part := sent.recv(1000):
+            said += part
+        return said
+
+
+def test_a_client_that_sends_first_and_reads_then_gets_an_answer_that_did_not_wait() -> None:
+    """The connection was reset: 413 for a body that is too large was lost with it."""
+    with serving(3) as port:
+        for _ in range(3):
+            assert answered_early(port, 11 * 1024 * 1024).endswith(b"\r\n\r\nhi")
+
+
+def test_what_arrives_after_an_early_answer_is_bounded_in_size_and_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bounded_http.BoundedHttp, "linger_bytes", 1_000_000)
+    with serving(3) as port, pytest.raises(ConnectionError):
+        answered_early(port, 64 * 1024 * 1024)
+    monkeypatch.setattr(bounded_http.BoundedHttp, "linger_s", 0.2)
+    with serving(3) as port, connected(port) as client:
+        client.sendall(b"POST /x HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-length: 10\r\n\r\n")
+        with contextlib.suppress(ConnectionError):
+            while client.recv(1000):
+                pass
