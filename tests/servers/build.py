@@ -9,8 +9,17 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 OBJECTS = ("minio", "versitygw", "azurite", "fake_gcs")
-KINDS = (*(f"objects.{kind}" for kind in OBJECTS), "hadoop", "kerberos", "sshd", "postgres", "mariadb", "kafka")
-TWINS = ("objects.azurite", "objects.fake_gcs", "kerberos", "sshd")
+KINDS = (
+    *(f"objects.{kind}" for kind in OBJECTS),
+    "hadoop",
+    "kerberos",
+    "sshd",
+    "postgres",
+    "mariadb",
+    "mysql",
+    "kafka",
+)
+TWINS = ("objects.azurite", "objects.fake_gcs", "kerberos", "sshd", "mysql")
 """Those that tests with the mark ``twin`` alone ask for."""
 
 

@@ -12,6 +12,7 @@ from seatunnel_core.connectors.growing import ADD_IT, WIDEN_IT, wider
 from seatunnel_core.connectors.jdbc.column import Column, DatabaseTable
 from seatunnel_core.connectors.jdbc.databases.dialect import Dialect
 from seatunnel_core.connectors.jdbc.databases.table_path import TablePath
+from seatunnel_core.connectors.jdbc.databases.windows import has_windows, require_windows
 from seatunnel_core.connectors.jdbc.statement import Statement
 from seatunnel_core.errors import SinkError
 from seatunnel_core.rows.batch import TableSchema
@@ -128,6 +129,14 @@ class Target:
     def ranked(self, dialect: Dialect, staging: str) -> str:
         """Return the subquery of staged rows of which ``seatunnel_last`` is 1 for the last row of a key."""
         kind, number, keys = dialect.quoted(KIND), dialect.quoted(NUMBER), self._by_key(dialect)
+        if not has_windows(dialect.address):
+            shown = ", ".join(f"seatunnel_row_of.{dialect.quoted(name)}" for name in (*self.names, KIND))
+            return (
+                f"(SELECT {shown}, 1 AS seatunnel_last, seatunnel_key.seatunnel_first FROM {staging} AS "
+                f"seatunnel_row_of JOIN (SELECT max({number}) AS seatunnel_end, min({number} * 4 + {kind}) % 4 AS "
+                f"seatunnel_first FROM {staging} GROUP BY {keys}) AS seatunnel_key "
+                f"ON seatunnel_key.seatunnel_end = seatunnel_row_of.{number}) AS seatunnel_ranked"
+            )
         names = ", ".join(dialect.quoted(name) for name in self.names)
         return (
             f"(SELECT {names}, {kind}, row_number() OVER (PARTITION BY {keys} ORDER BY {number} DESC) AS "
@@ -148,6 +157,7 @@ class Target:
         """
         if self.upserts or not self.keys:
             return None
+        require_windows(dialect.address, "write enable_upsert = true, or use MySQL 8")
         shown, kind = ", ".join(dialect.quoted(name) for name in self.keys), dialect.quoted(KIND)
         before = f"lag({kind}) OVER (PARTITION BY {self._by_key(dialect)} ORDER BY {dialect.quoted(NUMBER)})"
         ranked = f"(SELECT {shown}, {kind}, {before} AS seatunnel_before FROM {staging}) AS seatunnel_ranked"

@@ -12,6 +12,7 @@ from attrs import define, field
 from seatunnel_core.connectors.jdbc.column import Column
 from seatunnel_core.connectors.jdbc.databases.dialect import Dialect
 from seatunnel_core.connectors.jdbc.databases.table_path import TablePath
+from seatunnel_core.connectors.jdbc.databases.windows import require_windows
 from seatunnel_core.connectors.jdbc.misfit import misfit, put
 from seatunnel_core.connectors.jdbc.pool import BULK, Lent
 from seatunnel_core.connectors.jdbc.staging import PIPELINES, key_of, staging_name
@@ -197,6 +198,8 @@ class JdbcWriter(SinkWriter):
         target, whole = table.target, self._is_last or not self._dialect.one_writer
         if not self._stages and not target.keys and target.statement is None and whole:
             return target.path
+        if not self._stages and target.keys:
+            require_windows(self._dialect.address, "write is_exactly_once = true, or use MySQL 8")
         name = staging_name(self._context, table.number)
         made = target.staging_table(self._dialect, name, temporary=not self._stages)
         self._dialect.execute(self._connection(), made)

@@ -27,6 +27,7 @@ from seatunnel_core.connectors.jdbc.databases.mysql_values import (
     rows_as_sql,
 )
 from seatunnel_core.connectors.jdbc.databases.table_path import TablePath, parts_of
+from seatunnel_core.connectors.jdbc.databases.windows import note_version
 from seatunnel_core.connectors.jdbc.fetched import Fetched, fetched, schema_of
 from seatunnel_core.connectors.jdbc.order import OWN, Order
 
@@ -74,7 +75,7 @@ _KEYS = (
 
 
 class MySQL(Dialect):
-    """MySQL 8.0 or newer, or MariaDB 10.3 or newer."""
+    """MySQL 8.0 or newer, or MariaDB 10.3 or newer; MySQL 5.7 without what needs window functions."""
 
     orders: ClassVar[Mapping[str, Order]] = ORDERS
     plain_order: ClassVar[str] = "bytes"
@@ -92,6 +93,7 @@ class MySQL(Dialect):
 
         def opened() -> Any:
             found = pymysql.connect(**session.parameters)
+            note_version(self.address, found.get_server_info())
             with found.cursor() as cursor:
                 for statement in session.statements:
                     cursor.execute(statement)

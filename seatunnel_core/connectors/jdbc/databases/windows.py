@@ -1,0 +1,28 @@
+"""Servers without window functions: MySQL before 8.0. The version is known once a connection was opened."""
+
+from seatunnel_core.connectors.jdbc.address import Address
+from seatunnel_core.errors import SinkError
+
+_without: dict[tuple[str, int], str] = {}
+"""The version of each such server, by host and port."""
+
+
+def note_version(address: Address, version: str) -> None:
+    """Note the version of a server of MySQL or MariaDB, as its greeting has it."""
+    server = (address.host, address.port)
+    if "MariaDB" not in version and version.split(".")[0] in ("4", "5"):
+        _without[server] = version
+    else:
+        _without.pop(server, None)
+
+
+def has_windows(address: Address) -> bool:
+    """Return whether the server has window functions, as far as is known."""
+    return (address.host, address.port) not in _without
+
+
+def require_windows(address: Address, instead: str) -> None:
+    """Raise ``SinkError`` for a server without window functions, with what to write instead."""
+    version = _without.get((address.host, address.port))
+    if version is not None:
+        raise SinkError(f"MySQL {version} has no window functions, which this sink needs here; {instead}")
