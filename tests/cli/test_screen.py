@@ -18,7 +18,7 @@ PROGRESS = JobProgress(job_id="42", name="j", pipelines=())
 def in_another_thread(work: Callable[[], None]) -> None:
     thread = threading.Thread(target=work)
     thread.start()
-    thread.join(timeout=10)
+    thread.join(timeout=60)
     assert not thread.is_alive(), "it waits for the reader of the screen"
 
 
@@ -64,7 +64,7 @@ def test_a_reader_who_stalls_stops_no_other_thread(
     class Stalled(cli_screen._StandardOutput):
         def __call__(self, line: str) -> None:
             written_by.append(threading.get_ident())
-            read_on.wait(20)
+            read_on.wait(120)
             super().__call__(line)
 
     monkeypatch.setattr(cli_screen, "_StandardOutput", Stalled)

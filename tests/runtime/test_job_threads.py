@@ -219,7 +219,7 @@ def test_a_savepoint_that_is_asked_for_while_the_job_is_closed_is_answered() -> 
         asking = Thread(target=ask)
         asking.start()
         threads.close()
-        asking.join(timeout=10)
+        asking.join(timeout=60)
     assert "the job job-1 has ended" in str(heard[0])
     for future in asked:
         with pytest.raises(SavepointError):

@@ -58,18 +58,18 @@ def test_who_comes_meanwhile_waits_until_the_target_is_empty() -> None:
 
     def slow() -> None:
         began.set()
-        assert may_end.wait(10)
+        assert may_end.wait(60)
 
     first, second = Emptying("a", slow), Emptying("a")
     threads = [threading.Thread(target=modes.apply, args=(sink, PLACE)) for sink in (first, second)]
     threads[0].start()
-    assert began.wait(10)
+    assert began.wait(60)
     threads[1].start()
     threads[1].join(0.05)
     assert threads[1].is_alive(), "it would go on and publish"
     may_end.set()
     for thread in threads:
-        thread.join(10)
+        thread.join(60)
     assert (first.acted, second.acted) == (1, 0)
 
 

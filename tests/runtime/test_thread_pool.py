@@ -11,7 +11,7 @@ import pytest
 
 from seatunnel_core.runtime.thread_pool import Inbox, ThreadPool
 
-SOON_S = 10
+SOON_S = 60
 
 
 @pytest.fixture

@@ -262,7 +262,7 @@ def test_the_commands_of_roles_with_files_of_their_own(tmp_path: Path) -> None:
             ]
         stopped = command(worker, "stop-seatunnel-cluster.sh")
         assert stopped.stdout.count("has ended") == 2, stopped.stderr
-        until("nothing is left", lambda: not (master.processes() or worker.processes()), wait_s=30)
+        until("nothing is left", lambda: not (master.processes() or worker.processes()), wait_s=60)
 
 
 def command(node: Node, name: str, *arguments: str) -> "subprocess.CompletedProcess[str]":
@@ -324,4 +324,4 @@ def test_one_master_is_lost_and_then_the_last_one(tmp_path: Path) -> None:
         standby.kill()
         assert worker.agent is not None
         assert worker.agent.wait(60) == 1
-        until("nothing is left of the worker", lambda: not worker.processes(), wait_s=30)
+        until("nothing is left of the worker", lambda: not worker.processes(), wait_s=60)

@@ -92,14 +92,14 @@ def test_a_cancelled_pipeline_is_silent_and_its_own_job_ends(
     dispatcher, inbox = dispatcher_of(ShareMode.OFF), Inbox()
     sleeper, other = numbers_program(tmp_path, 1), numbers_program(tmp_path, 2)
     for number in (1, 2, 3, 4):
-        dispatcher.submit(sleeper, first_attempt(numbers_unit(number, sleep_s=30)), inbox)
+        dispatcher.submit(sleeper, first_attempt(numbers_unit(number, sleep_s=100)), inbox)
     time.sleep(1.0)
     dispatcher.cancel("job", 1)
     started = time.monotonic()
     dispatcher.submit(other, first_attempt(numbers_unit(1)), inbox)
-    results = inbox.wait(1, seconds=15)
+    results = inbox.wait(1)
     assert list(results) == [(2, 1)]
-    assert time.monotonic() - started < 15
+    assert time.monotonic() - started < 60
 
 
 def test_a_shared_job_is_not_stopped_for_one_of_its_pipelines(dispatcher_of: Make, tmp_path: Path) -> None:

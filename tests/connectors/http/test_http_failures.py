@@ -45,7 +45,7 @@ def test_a_service_that_is_busy_is_asked_again_after_the_pause_that_it_names(ser
     service.answers("/a", Said(status=429, headers={"Retry-After": "1"}), Said(status=503), [{"id": 1}])
     begun = time.monotonic()
     assert len(rows_of(url=f"{service.url}/a", schema=PEOPLE)) == 1
-    assert 0.9 < time.monotonic() - begun < 3
+    assert 0.9 < time.monotonic() - begun < 30
     assert len(service.asked) == 3
 
 

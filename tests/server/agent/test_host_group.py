@@ -15,17 +15,17 @@ def test_a_jvm_that_stands_still_ends_with_its_host() -> None:
     host = subprocess.Popen(["sh", "-c", shell], stdout=subprocess.PIPE, start_new_session=True)
     assert host.stdout is not None
     jvm = int(host.stdout.readline())
-    until("it stands still", lambda: _state(jvm) == "T", wait_s=10)
+    until("it stands still", lambda: _state(jvm) == "T", wait_s=60)
     _kill_with_group(host.pid)
-    assert host.wait(10) == -signal.SIGKILL
-    until("the JVM is gone", lambda: _state(jvm) in ("", "Z"), wait_s=10)
+    assert host.wait(60) == -signal.SIGKILL
+    until("the JVM is gone", lambda: _state(jvm) in ("", "Z"), wait_s=60)
     host.stdout.close()
 
 
 def test_a_process_of_this_group_is_killed_alone() -> None:
     with subprocess.Popen(["sleep", "1000"]) as child:
         _kill_with_group(child.pid)
-        assert child.wait(10) == -signal.SIGKILL
+        assert child.wait(60) == -signal.SIGKILL
     assert os.getpgid(0)
 
 

@@ -32,16 +32,16 @@ def test_nobody_waits_twice_for_a_jvm_that_hangs() -> None:
 
     def read() -> tuple[int, Sequence[Figure]]:
         reads.append(1)
-        assert goes_on.wait(20)
+        assert goes_on.wait(120)
         return 42, [FIGURE]
 
     watch = JavaWatch(read, {})
     assert watch.look() == (0, ())
     began = time.monotonic()
     assert [watch.look() for _ in range(5)] == [(0, ())] * 5
-    assert time.monotonic() - began < 0.2
+    assert time.monotonic() - began < 60
     goes_on.set()
-    until = time.monotonic() + 20
+    until = time.monotonic() + 60
     while watch.look()[0] != 42:
         assert time.monotonic() < until
     assert len(reads) == 1

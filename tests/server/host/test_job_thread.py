@@ -89,18 +89,18 @@ def begun(monkeypatch: pytest.MonkeyPatch) -> Any:
 def test_a_job_waits_for_a_storage_that_does_not_answer(begun: Any) -> None:
     """It failed for good when the storage was full, or its database restarted, in the moment in which it began."""
     thread, runs = begun(StorageUnavailableError("full"), StorageUnavailableError("full"))
-    assert thread.join(10)
+    assert thread.join(60)
     assert thread.status().state is JobState.FINISHED
     assert runs.closed == 3
     assert [restore is not None for restore in runs.restores] == [False, True, True], "a claim may be stored unsaid"
 
 
 def test_a_job_that_waits_for_its_storage_is_cancelled_at_once(begun: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(job_thread, "_AGAIN_S", (60.0,))
+    monkeypatch.setattr(job_thread, "_AGAIN_S", (600.0,))
     thread, runs = begun(StorageUnavailableError("down"))
-    until("it waits", lambda: runs.closed, wait_s=10)
+    until("it waits", lambda: runs.closed, wait_s=60)
     thread.stop(Wanted.CANCEL)
-    assert thread.join(10)
+    assert thread.join(60)
     assert thread.status().state is JobState.FAILED
     assert thread.status().fenced, "the leader ends it, if no lost host may still run it"
 
@@ -109,7 +109,7 @@ def test_a_job_says_whether_it_has_claimed(begun: Any) -> None:
     """Then something of it may be stored, and otherwise nothing is."""
     for failures, claimed in (((), True), ((StorageAccessError("no permission"),), False)):
         thread, _ = begun(*failures)
-        assert thread.join(10)
+        assert thread.join(60)
         assert thread.status().claimed is claimed
 
 
@@ -142,5 +142,5 @@ def restored(folder: Path, stored: bytes, *, fresh: bool) -> tuple[JobThread, Ra
 
 def test_a_job_fails_of_a_storage_that_refuses_it(begun: Any) -> None:
     thread, _ = begun(StorageAccessError("no permission"))
-    assert thread.join(10)
+    assert thread.join(60)
     assert (thread.status().state, thread.status().fenced) == (JobState.FAILED, False)

@@ -39,7 +39,7 @@ def test_a_jvm_that_ends_while_it_starts_is_no_bug(lives: bool, failure: str, ca
     spark = WarmSpark(cast(Any, Plane(lives=lives)), 2)
     with caplog.at_level(logging.ERROR, "seatunnel.cluster"):
         spark.start()
-        until("it has failed", lambda: spark.failure, wait_s=10)
+        until("it has failed", lambda: spark.failure, wait_s=60)
     assert failure in spark.failure
     assert ("a bug of ours" in caplog.text) == lives
 

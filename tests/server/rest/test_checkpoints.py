@@ -67,7 +67,7 @@ def test_a_job_without_checkpoints_has_none_and_one_that_nobody_knows_is_not_fou
 def test_a_storage_that_does_not_answer_holds_up_nobody_else(agent: Agent, monkeypatch: pytest.MonkeyPatch) -> None:
     hangs = threading.Event()
     monkeypatch.setattr(job_storage, "ANSWER_S", 0.05)
-    monkeypatch.setattr(agent.storage, "_read", lambda *_: hangs.wait(5))
+    monkeypatch.setattr(agent.storage, "_read", lambda *_: hangs.wait(60))
     try:
         status, answer, _ = ask(agent, "GET", f"/jobs/checkpoints/{STORED}")
         assert (status, answer["code"]) == (503, "storage_unavailable")

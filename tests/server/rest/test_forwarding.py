@@ -92,7 +92,7 @@ def test_a_frozen_leader_delays_no_request_that_comes_after_its_replacement(tmp_
                 with pytest.raises(RequestError, match=r"not known whether this was recorded.*was replaced") as raised:
                     await changing
                 assert (raised.value.status, raised.value.reason) == (503, "not_acknowledged")
-                assert time.monotonic() - began < 10
+                assert time.monotonic() - began < 40
 
     asyncio.run(play())
 
@@ -137,7 +137,7 @@ def test_a_member_that_hangs_in_its_answer_is_waited_for_as_long_as_the_line_say
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sent: bytes
 ) -> None:
     """A byte now and then renewed the timeout of the socket, and the request never ended."""
-    monkeypatch.setattr(Line, "answer_s", 0.5)
+    monkeypatch.setattr(Line, "answer_s", property(lambda line: 0.5 if line is Line.READ else 60.0))
     left = asyncio.Semaphore(0)
     """Released when a connection has ended."""
 
@@ -164,7 +164,7 @@ def test_a_member_that_hangs_in_its_answer_is_waited_for_as_long_as_the_line_say
             for error in await asyncio.gather(*asked, return_exceptions=True):
                 assert isinstance(error, PlatformError)
                 assert "no answer within 0.5 s" in str(error)
-            assert time.monotonic() - began < 10
+            assert time.monotonic() - began < 40
             for _ in asked:
                 await left.acquire()
 

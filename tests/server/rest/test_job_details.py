@@ -192,11 +192,12 @@ def _asks_others(agent: Agent, login: dict[str, Any], monkeypatch: pytest.Monkey
         return {"found": [thread]}
 
     monkeypatch.setattr(agent.peers, "ask", answer)
-    monkeypatch.setattr(Line, "answer_s", 0.1)
     dump = ask(agent, "GET", "/thread-dump?node=127.0.0.1:2", **login)[1]
     conforms(threads.ROUTES, "/thread-dump", dump)
     assert dump == [thread]
-    status, refused, _ = ask(agent, "GET", "/nodes/127.0.0.1:2", **login)
+    with monkeypatch.context() as hurried:
+        hurried.setattr(Line, "answer_s", 0.1)
+        status, refused, _ = ask(agent, "GET", "/nodes/127.0.0.1:2", **login)
     assert (status, refused["code"]) == (503, "timeout")
     slow = False
     status, refused, _ = ask(agent, "GET", "/nodes/127.0.0.1:2", **login)

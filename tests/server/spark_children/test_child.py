@@ -80,7 +80,7 @@ def test_a_child_ends_with_its_agent_however_that_ends(tmp_path: Path) -> None:
     assert is_there(pid)
     agent.kill()
     agent.wait()
-    until("the child is gone", lambda: not is_there(pid), wait_s=10)
+    until("the child is gone", lambda: not is_there(pid), wait_s=60)
 
 
 def test_nothing_is_started_for_an_agent_that_is_gone(tmp_path: Path) -> None:

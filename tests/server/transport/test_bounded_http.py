@@ -61,24 +61,24 @@ def test_a_request_that_does_not_arrive_ends_its_connection(port: int, begun: by
         if begun.endswith(b"GET"):
             assert client.recv(1000).startswith(b"HTTP/1.1 200")
             client.sendall(b" ")
-        assert is_closed_within(client, 10)
+        assert is_closed_within(client, 60)
 
 
 def test_bytes_that_trickle_in_do_not_help(port: int) -> None:
     with socket.create_connection(("127.0.0.1", port)) as client:
         begun = time.monotonic()
         with contextlib.suppress(OSError):
-            while time.monotonic() < begun + 10:
+            while time.monotonic() < begun + 60:
                 client.sendall(b"G")
                 time.sleep(0.02)
-        assert time.monotonic() < begun + 10
+        assert time.monotonic() < begun + 60
 
 
 def test_a_client_that_does_not_take_its_answer_loses_it(port: int) -> None:
     with socket.create_connection(("127.0.0.1", port)) as client:
         client.sendall(b"GET /large HTTP/1.1\r\nhost: localhost\r\n\r\n")
         time.sleep(1)
-        client.settimeout(10)
+        client.settimeout(60)
         taken = 0
         with contextlib.suppress(ConnectionError):
             while part := client.recv(1 << 20):

@@ -84,11 +84,11 @@ def test_a_task_asks_before_it_begins_and_reports_what_became_of_it(exchange: Ex
 
 def test_it_closes_at_once() -> None:
     """Each job waited up to half a second for it."""
-    made = [Exchange("127.0.0.1", "127.0.0.1") for _ in range(5)]
+    made = [Exchange("127.0.0.1", "127.0.0.1") for _ in range(40)]
     began = time.monotonic()
     for each in made:
         each.close()
-    assert time.monotonic() - began < 0.5
+    assert time.monotonic() - began < 10
 
 
 def test_threads_that_ask_at_once_get_their_own_answers(exchange: Exchange) -> None:
