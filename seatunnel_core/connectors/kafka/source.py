@@ -14,6 +14,7 @@ from seatunnel_core.connectors.kafka.changes import CHANGES
 from seatunnel_core.connectors.kafka.cluster import TASK_MODULES, Cluster, errors_of_source
 from seatunnel_core.connectors.kafka.decoding import CONTENT, Decoder
 from seatunnel_core.connectors.kafka.identity import note_of, require_same, topic_ids
+from seatunnel_core.connectors.kafka.open_transactions import OpenTransactions
 from seatunnel_core.connectors.kafka.reading import Range, messages
 from seatunnel_core.connectors.kafka.sampling import Sampling
 from seatunnel_core.connectors.kafka.settings import WITHOUT_EFFECT, translated
@@ -81,6 +82,7 @@ class KafkaSource(Source):
         self._sampling = Sampling.of(options, format=self._decoder.format, declared=self._decoder.declared)
         self._schema: TableSchema = self._decoder.schema
         self.acknowledges = options[opt.COMMIT]
+        self._open_transactions = OpenTransactions(self._starting)
         self._committed: dict[Place, int] = {}
         """The offsets that were committed for the group last."""
 
@@ -191,6 +193,8 @@ class KafkaSource(Source):
             ids = self._same_topics(known, new, memory)  # first: offsets of an older topic than its id cannot be read
             known = {**known, **(self._starting.firsts(new) if memory else self._starting.starts(new))}
             ends = self._starting.ends_behind(known)
+            for warning in self._open_transactions.warnings(known, ends):
+                _log.warning("%s", warning)
         ranges = _divided({place: (start, ends[place]) for place, start in known.items()}, ids, planning)
         taken = ranges[:MOST_RANGES]
         known = {**known, **{(each.topic, each.partition): each.end for each in taken}}

@@ -132,11 +132,11 @@ class Starting:
 
         return self._asked(places, OffsetSpec.earliest())
 
-    def ends(self, places: Sequence[Place]) -> dict[Place, int]:
-        """Return the offset behind the last message of each partition that is committed now."""
+    def ends(self, places: Sequence[Place], *, opened: bool = False) -> dict[Place, int]:
+        """Return the offset behind the last committed message of each partition; with ``opened``, behind the last."""
         from confluent_kafka.admin import OffsetSpec
 
-        return self._asked(places, OffsetSpec.latest())
+        return self._asked(places, OffsetSpec.latest(), committed=self.committed and not opened)
 
     def ends_behind(self, known: Mapping[Place, int]) -> dict[Place, int]:
         """Return the end of each partition, which is not before the offset that is known.

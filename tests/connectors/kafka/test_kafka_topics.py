@@ -2,12 +2,14 @@
 
 import json
 import re
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pytest
 from attrs import evolve
 
+from seatunnel_core.connectors.kafka import open_transactions
 from seatunnel_core.connectors.kafka import starting as of_starting
 from seatunnel_core.connectors.kafka.identity import topic_ids
 from seatunnel_core.connectors.kafka.source import KafkaSource
@@ -134,7 +136,7 @@ def test_offsets_of_a_group_name_their_topic(broker: Kafka, topic: str) -> None:
 
 
 def test_messages_behind_an_open_transaction_are_reported(
-    broker: Kafka, topic: str, caplog: pytest.LogCaptureFixture
+    broker: Kafka, topic: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The job read nothing behind it, and said nothing."""
     from confluent_kafka import Producer
@@ -156,7 +158,22 @@ def test_messages_behind_an_open_transaction_are_reported(
             f"{topic}, partition 1: a producer has a transaction open since offset 3. The job ends there and does not "
             "read the offsets up to 8. Run it again when the transaction has ended"
         ]
+    streaming = source(broker, topic)
+    streaming.run_in(streaming=True)
+    planning = Planning(parallelism=2)
+    memory = streaming.poll({}, planning).memory
+    caplog.clear()
+    monkeypatch.setattr(open_transactions, "CHECK_S", 0)
+    for wait_s in (60, 0, 0):
+        monkeypatch.setattr(open_transactions, "WAIT_S", wait_s)
+        assert streaming.poll(memory, planning).items == ()
+    (said,) = caplog.messages  # once, and not while a transaction is short
+    assert f"topic {topic}, partition 1: a producer has a transaction open since offset 3. The job waits" in said
     producer.abort_transaction(30)
+    deadline = time.monotonic() + 60
+    while not (found := streaming.poll(memory, planning).items) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert [(item["start"], item["end"]) for item in found] == [(3, 10)]
 
 
 def test_a_timestamp_without_its_mode_is_reported(broker: Kafka, topic: str) -> None:

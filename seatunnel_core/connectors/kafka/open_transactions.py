@@ -1,0 +1,57 @@
+"""Report partitions in which a streaming job waits behind an open transaction of another producer."""
+
+import time
+from collections.abc import Mapping
+
+from attrs import define, field
+
+from seatunnel_core.connectors.kafka.starting import Place, Starting
+
+WAIT_S = 10.0
+"""Time without a committed message behind an open transaction, after which it is reported."""
+
+CHECK_S = 2.0
+"""The least time between two requests for the ends of partitions with the messages of open transactions."""
+
+
+@define
+class OpenTransactions:
+    """The partitions that end at the same committed offset in each poll, although they have messages behind it."""
+
+    _starting: Starting
+    _waiting: dict[Place, tuple[int, float]] = field(factory=dict)
+    """Where each of them ends, and since when."""
+
+    _reported: set[Place] = field(factory=set)
+    _checked_s: float = float("-inf")
+
+    def warnings(self, known: Mapping[Place, int], ends: Mapping[Place, int]) -> list[str]:
+        """Return a warning for each partition that has waited for long; once for each partition.
+
+        Args:
+            known: The offsets up to which the job has read before this poll.
+            ends: The ends of the partitions in this poll.
+        """
+        idle = [place for place, end in ends.items() if end == known[place] and place not in self._reported]
+        now = time.monotonic()
+        if not self._starting.committed or not idle or now - self._checked_s < CHECK_S:
+            return []
+        self._checked_s = now
+        opened = self._starting.ends(idle, opened=True)
+        before, self._waiting = self._waiting, {}
+        for place in idle:
+            if opened[place] > ends[place]:
+                end, since = before.get(place, (ends[place], now))
+                self._waiting[place] = (end, since) if end == ends[place] else (ends[place], now)
+        late = [place for place, (_, since) in sorted(self._waiting.items()) if now - since >= WAIT_S]
+        self._reported.update(late)
+        return [self._warning(place, ends[place], opened[place]) for place in late]
+
+    def _warning(self, place: Place, end: int, opened: int) -> str:
+        topic, partition = place
+        return (
+            f"{self._starting.cluster.names}: topic {topic}, partition {partition}: a producer has a transaction open "
+            f"since offset {end}. The job waits for its end, and reads the offsets up to {opened - 1} after that. If "
+            "the producer is gone, the brokers abort the transaction after its transaction.timeout.ms, or abort it "
+            "with kafka-transactions.sh"
+        )
