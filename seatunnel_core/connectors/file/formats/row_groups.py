@@ -44,6 +44,9 @@ class Placed:
     within: str = ""
     """What the rows are counted in, such as ``stripe 0, ``; empty for the whole file."""
 
+    losses: Sequence[tuple[str, int, int]] = ()
+    """What the rows have lost: the words of a note, the index of the first such row, and the number of such rows."""
+
 
 class RowGroups(SourceFormat):
     """The part that these formats share."""
@@ -134,6 +137,9 @@ class RowGroups(SourceFormat):
                 raise StoredValueError(f"'groups' must be numbers of the {len(known)} {self.group}s of the file")
             try:
                 for placed in self.batches(opened, groups, wanted.names):
+                    for what, first, count in placed.losses:
+                        where = f"{file.version.path}, {placed.within}row {placed.first + first}"
+                        context.note(what, where, count)
                     yield from _conform(placed, wanted, file.version.path, context, declared=self._declared)
             except (pa.ArrowException, OSError) as error:
                 raise RowError(f"{file.version.path}, {self.group}s {groups}: {error}") from (

@@ -15,6 +15,7 @@ import pytest
 from seatunnel_core.connectors.file.formats.orc import child, process
 from seatunnel_core.connectors.file.sink import LocalFileSink
 from seatunnel_core.connectors.testing import options_of, plan, read
+from seatunnel_core.connectors.testing.drive import Skipped
 from seatunnel_core.errors import RowError, SinkError, SourceError
 from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.rows.types import arrow_type
@@ -140,6 +141,36 @@ def test_moments_beyond_nanoseconds_of_64_bits_are_read(tmp_path: Path) -> None:
     assert read(made, plan(made)) == FAR_ROWS
     chosen = source(tmp_path, read_columns=["at", "id"])
     assert [row["at"] for row in read(chosen, plan(chosen))] == [LAST, FIRST, None]
+
+
+class Noting(Skipped):
+    """A context that collects notes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.notes: list[tuple[str, str, int]] = []
+
+    def note(self, what: str, example: str, rows: int = 1) -> None:
+        self.notes.append((what, example, rows))
+
+
+def test_nanoseconds_are_cut_with_a_note(tmp_path: Path) -> None:
+    """They were cut off without a word."""
+    kind, nested = pa.timestamp("ns"), pa.list_(pa.timestamp("ns"))
+    moments, lists = [1_000, None, 1_001, 2_002], [[1], [2_000], None, []]
+    orc.write_table(pa.table({"at": pa.array(moments, kind), "list": pa.array(lists, nested)}), tmp_path / "a.orc")
+    made, context = source(tmp_path), Noting()
+    found = [row["at"] for row in read(made, plan(made), context=context)]
+    assert found == [
+        dt.datetime(1970, 1, 1, microsecond=1),
+        None,
+        *(dt.datetime(1970, 1, 1, microsecond=n) for n in (1, 2)),
+    ]
+    path = tmp_path / "a.orc"
+    assert context.notes == [
+        ("have nanoseconds in the column 'at', which are cut to microseconds", f"{path}, stripe 0, row 3", 2),
+        ("have nanoseconds in the column 'list', which are cut to microseconds", f"{path}, stripe 0, row 1", 1),
+    ]
 
 
 def test_without_the_other_library_they_are_errors_and_no_other_moments(

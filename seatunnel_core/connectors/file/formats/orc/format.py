@@ -42,9 +42,11 @@ class Orc(RowGroups):
 
     def batches(self, opened: Any, groups: Sequence[int], names: Sequence[str]) -> Iterator[Placed]:
         for group in groups:
-            stripe = _microseconds(process.stripe(opened, group, list(names)))
+            stripe = process.stripe(opened, group, list(names))
             for start in range(0, stripe.num_rows, BATCH_ROWS):
-                yield Placed(rows=stripe.slice(start, BATCH_ROWS), first=start + 1, within=f"stripe {group}, ")
+                rows = stripe.slice(start, BATCH_ROWS)
+                losses = tuple(_cut_off(rows))
+                yield Placed(rows=_microseconds(rows), first=start + 1, within=f"stripe {group}, ", losses=losses)
 
 
 class OrcFileWriter(FileWriter):
@@ -99,6 +101,22 @@ def _can_hold(kind: pa.DataType) -> bool:
         return _can_hold(kind.value_type)
     unknown = pa.types.is_unsigned_integer, pa.types.is_float16, pa.types.is_decimal256, pa.types.is_time
     return not any(matches(kind) for matches in (*unknown, pa.types.is_null))
+
+
+def _cut_off(rows: pa.RecordBatch) -> Iterator[tuple[str, int, int]]:
+    """Yield a note, the first row and the number of rows for each column whose nanoseconds ``_microseconds`` cuts."""
+    for name, column in zip(rows.schema.names, rows.columns, strict=True):
+        if not _is_exact(column):
+            cut = [row for row in range(len(column)) if not _is_exact(column.slice(row, 1))]
+            yield f"have nanoseconds in the column {name!r}, which are cut to microseconds", cut[0], len(cut)
+
+
+def _is_exact(column: pa.Array) -> bool:
+    try:
+        column.cast(microseconds(column.type))
+    except pa.ArrowInvalid:
+        return False
+    return True
 
 
 def _microseconds(rows: pa.RecordBatch) -> pa.RecordBatch:
