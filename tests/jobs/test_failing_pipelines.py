@@ -6,7 +6,6 @@ One job with many pipelines plays all of it, so that Spark is started once.
 import contextlib
 import os
 import re
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +13,7 @@ import pytest
 from attrs import frozen
 
 from seatunnel_core.checkpoint.vertices.limits import Limits
+from tests.jobs.small_disk import small_disk
 from tests.runtime.command import Command, column, job, parquet_sink, published, staged
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("commands"), pytest.mark.timeout(240)]
@@ -127,18 +127,6 @@ def write_inputs(folder: Path) -> dict[str, Path]:
     paths["skipped"].write_text("\n".join([*rows[:100], "oops,a", "4.5,b", *rows[100:]]) + "\n")
     paths["torn"].write_bytes(b"PAR1 this is no Parquet file, although it begins like one PAR1")
     return paths
-
-
-@contextlib.contextmanager
-def small_disk(folder: Path, options: str) -> Iterator[Path | None]:
-    """A file system of its own in memory, where one may be mounted."""
-    folder.mkdir()
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", folder], capture_output=True, check=False)
-    try:
-        yield folder if mounted.returncode == 0 else None
-    finally:
-        if mounted.returncode == 0:
-            subprocess.run(["umount", "-l", folder], check=True)
 
 
 @contextlib.contextmanager

@@ -14,6 +14,7 @@ import pytest
 from attrs import frozen
 
 from tests.claiming.zombie import PATIENCE_S, ending, until
+from tests.jobs.small_disk import fill, small_disk
 from tests.runtime.command import Command, fake_source, ids, job, parquet_sink, published, staged
 from tests.servers.objects.minio import MinIO
 from tests.servers.proxy import Plan, Proxy
@@ -138,6 +139,37 @@ def test_a_job_outlives_a_storage_folder_that_is_taken_away(tmp_path: Path) -> N
     command, away = a_job(tmp_path), tmp_path / "away"
     state = tmp_path / "state"
     outlives_an_outage(command, lambda: state.rename(away), lambda: away.rename(state), reason=f"failed: .*{state}")
+
+
+@pytest.mark.torture
+def test_a_job_that_is_killed_while_its_storage_is_full_is_restored_to_every_row_once(tmp_path: Path) -> None:
+    """A resume fails clearly while the disk is full, publishes nothing, and works when there is space again."""
+    with small_disk(tmp_path / "state", "size=2m") as state:
+        if state is None:
+            pytest.skip("A FULL STORAGE WAS NOT TESTED: no small file system can be mounted here (it takes root)")
+        command, out, began = a_job(tmp_path), tmp_path / "out", time.time()
+        with ending(command.begin("--log-format", "json")) as engine:
+
+            def count(what: str) -> int:
+                return sum(each.what == what for each in logged(engine, began))
+
+            until(lambda: count("completed") >= 3 and published(out), engine)
+            ballast = fill(state)
+            before = len(staged(out))
+            until(lambda: count("failed") >= 2 and len(staged(out)) > before + 5, engine)
+            reasons = [each.text for each in logged(engine, began) if each.what == "failed"]
+            assert any("No space left on device" in reason for reason in reasons), reasons
+            engine.kill()
+        seen = ids(out)
+        with ending(command.resume()) as refused:
+            assert refused.wait(PATIENCE_S) in (1, 2), refused.output
+            assert "No space left on device" in refused.output
+        assert ids(out) == seen
+        ballast.unlink()
+        with ending(command.resume()) as last:
+            assert last.wait(PATIENCE_S) == 0, last.output
+        assert ids(out) == list(range(1, ROWS + 1))
+        assert not staged(out)
 
 
 @pytest.fixture
