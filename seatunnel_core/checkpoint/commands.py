@@ -93,6 +93,9 @@ class PrepareSinks:
     prepared_in: Mapping[str, int] = field(factory=dict)
     """The newest epoch that prepared the target of a sink, by name of the sink; absent if none is known to have."""
 
+    published_to: Mapping[str, Mapping[str, str]] = field(factory=dict)
+    """The tables to which a sink has published rows, with their identities, by name of the sink; absent if none."""
+
 
 @frozen(kw_only=True)
 class Enumerate:

@@ -79,12 +79,14 @@ class PipelineProtocol:
     def handle(self, event: Event) -> tuple[Command, ...]:
         """Handle one event, and return the commands to carry out, in order.
 
-        After ``EndPipeline`` every event is ignored.
+        After ``EndPipeline`` every event is ignored, except that a commit that was running then is counted.
 
         Raises:
             IllegalEventError: The event cannot come now; nothing has changed.
         """
         if self._context.phase is Phase.ENDED:
+            if isinstance(event, events.CommitSucceeded) and event.sink in self._sinks:
+                self._sinks[event.sink].succeeded_late(event)
             return ()
         require_legal(self._context.phase, event)
         self._require_sound(event)

@@ -180,7 +180,7 @@ class Start:
             sinks[name] = evolve(sinks[name], save_mode_pending=False)
         for name in self._restore.changed_bindings.keys() & sinks.keys():
             if self._changes_since(name, sinks[name].prepared_in):
-                sinks[name] = evolve(sinks[name], prepared_in=0)
+                sinks[name] = evolve(sinks[name], prepared_in=0, published_to={})
         return evolve(states, sinks=sinks)
 
     def _changes_since(self, sink: str, epoch: int) -> str:
@@ -256,7 +256,10 @@ class Start:
         self._context.enter(Phase.PREPARING)
         pending = frozenset(name for name, sink in states.sinks.items() if sink.save_mode_pending)
         known = {name: sink.prepared_in for name, sink in states.sinks.items() if sink.prepared_in}
-        self._wiring.do(PrepareSinks(epoch=self._context.epoch, save_mode_pending=pending, prepared_in=known))
+        tables = {name: sink.published_to for name, sink in states.sinks.items() if sink.published_to}
+        self._wiring.do(
+            PrepareSinks(epoch=self._context.epoch, save_mode_pending=pending, prepared_in=known, published_to=tables)
+        )
 
     def sinks_prepared(self, _event: events.SinksPrepared) -> None:
         """Publish what the base had not committed: the sinks know the epoch now."""

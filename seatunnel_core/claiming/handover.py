@@ -111,7 +111,7 @@ class _Moving:
         old = self._old_manifest(self._source)
         savepoint = old.savepoint(self._begin_with.savepoint.name, job_id=self._old_id)
         job = self._plan(_seats_of(old))
-        states = self._states(savepoint)
+        states = self._states(savepoint, _same_targets(job, old))
         self._compare(job, old, states)
         stands = self._stands(self._source, old, savepoint)
         self._require_one_owner(job, old, stands)
@@ -140,7 +140,7 @@ class _Moving:
             raise UsageError(f"there is no job {self._old_id} in {title(storage)}; it has {shown or 'no job at all'}")
         return Manifest.from_bytes(stored.body)
 
-    def _states(self, savepoint: JobSavepoint) -> dict[int, VertexStates]:
+    def _states(self, savepoint: JobSavepoint, same_target: frozenset[str]) -> dict[int, VertexStates]:
         """Return the states of a savepoint, by pipeline.
 
         A savepoint names nothing that is staged. The final checkpoint of a pipeline that had finished names what was
@@ -156,7 +156,8 @@ class _Moving:
                         f"{title(self._source)}: somebody removed it"
                     )
                 else:
-                    found[number] = evolve(codec.decode(state.states).without_staged().unprepared(), retracting=None)
+                    states = codec.decode(state.states).without_staged().unprepared(same_target)
+                    found[number] = evolve(states, retracting=None)
             except _UNREADABLE as error:
                 self._problems.append(f"checkpoint {ref} of pipeline {number} cannot be read: {error}")
         return found
@@ -291,6 +292,12 @@ def _seats_of(old: Manifest) -> Manifest:
     """Return the old job's places, so that vertices keep their pipelines, without what belongs to the old job alone."""
     seats = {name: evolve(seat, targets=(), bindings=(), dropped=False) for name, seat in old.seats.items()}
     return Manifest(job_name=old.job_name, seats=seats)
+
+
+def _same_targets(job: PlannedJob, old: Manifest) -> frozenset[str]:
+    """Return the names of the sinks that continue to write where those of the old job wrote."""
+    last = {name: seat.bindings[-1].terms for name, seat in old.seats.items() if seat.bindings}
+    return frozenset(name for name, binding in job.bindings.items() if last.get(name) == binding.terms)
 
 
 def _only_present(job: PlannedJob) -> Manifest:

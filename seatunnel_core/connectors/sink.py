@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from attrs import field, frozen
+from attrs import frozen
 
 from seatunnel_core.config.option import Option, Options
 from seatunnel_core.connectors.sink_context import SinkContext, WriterContext
@@ -18,6 +18,7 @@ from seatunnel_core.errors import SinkError
 from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.work.committable import Committable, added
 from seatunnel_core.work.retraction import Retraction
+from seatunnel_core.work.staged import Staged
 from seatunnel_storage_api.renamed import renamed
 
 __all__ = [
@@ -46,22 +47,6 @@ class Guarantee(enum.Enum):
 
     AT_LEAST_ONCE = "at-least-once"
     """A row may appear again after a failure."""
-
-
-@frozen(kw_only=True)
-class Staged:
-    """What a finished writer hands over."""
-
-    body: Mapping[str, Any]
-    """What ``commit`` needs: JSON values only."""
-
-    rows: int
-    bytes: int
-    table_rows: Mapping[str, int] = field(factory=dict)
-    """How many of the rows each table has, for a sink that uses them in ``conclude``; else empty."""
-
-    shown: tuple[str, ...] = ()
-    """Passed to ``Sink.show`` as soon as the unit has ended; never part of a checkpoint."""
 
 
 class SinkWriter(ABC):
@@ -253,6 +238,7 @@ class Sink(ABC):
             rows=sum(part.rows for part in parts),
             bytes=sum(part.bytes for part in parts),
             table_rows=added(part.table_rows for part in parts),
+            tables={name: identity for part in parts for name, identity in part.tables.items()},
             shown=tuple(text for part in parts for text in part.shown),
         )
 

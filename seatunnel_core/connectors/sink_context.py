@@ -37,6 +37,10 @@ class SinkContext:
     """The newest epoch before this one that is known to have prepared the target; 0 if none is. A target that shows
     nothing of that epoch is another one: ``prepare`` has to refuse it."""
 
+    published_to: Mapping[str, str] = field(factory=dict, eq=False)
+    """The tables to which this sink has published rows by now, each with its identity as ``Staged.tables`` has it. One
+    that is gone, or another one, was lost with rows: ``create_tables`` and ``commit`` have to refuse it."""
+
     recognised_before: Sequence[Mapping[str, str]] = field(factory=tuple, eq=False, repr=False)
     """For ``published``: what ``recognises_by`` returned in each process of the job since its options changed, the
     newest last; empty in other calls."""

@@ -31,9 +31,10 @@ from seatunnel_core.connectors.sink import (
     WriterContext,
 )
 from seatunnel_core.connectors.staging.committed import staged_files
+from seatunnel_core.connectors.staging.lost_table import lost
 from seatunnel_core.connectors.staging.target import Target, unique_name
 from seatunnel_core.connectors.written_options import written_options
-from seatunnel_core.errors import RowError, SinkError, UsageError
+from seatunnel_core.errors import CommitError, RowError, SinkError, UsageError
 from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.work.committable import Committable
 
@@ -120,6 +121,8 @@ class SparkSink(AddingSink, FrameSink):
             self.guarantee = Guarantee.IDEMPOTENT  # type: ignore[misc]  # what the user says of this one target
             self.weakness += "; that this changes nothing is what its option idempotent says"
 
+        self._table: str | None = options[TABLE]
+
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the options, which may hold passwords, and the class: only the driver has Spark write."""
         return {**self.__dict__, "options": None, "_data_source": None}
@@ -191,6 +194,7 @@ class SparkSink(AddingSink, FrameSink):
         self.check_schemas(schemas)
         if self._columns is not None:
             _refuse_other(self._columns, schemas[0])
+        self._require_target(empty.sparkSession, context, SinkError)
         if self._makes_target:
             with _making:
                 self._make_once(empty, context)
@@ -206,6 +210,16 @@ class SparkSink(AddingSink, FrameSink):
             self._write(empty, self.options[MODE])
             _made.add(target)
 
+    def _require_target(self, spark: "SparkSession", context: SinkContext, kind: type[SinkError]) -> None:
+        """Raise ``kind`` if rows were published to the table, and it is gone: Spark would create it again.
+
+        Spark's catalog in memory, which is the default, knows no table of a former process.
+        """
+        table = self.options[TABLE]
+        lasts = spark.conf.get("spark.sql.catalogImplementation") == "hive" or (table or "").count(".") > 1
+        if lasts and table in context.published_to and not spark.catalog.tableExists(table):
+            raise kind(lost(self._target(context).who, table, exists=False))
+
     def _rows_in_words(self, empty: "DataFrame") -> str:
         """Return what a local folder or a table has, for ``adds_to``; empty for nothing, or where that is not known."""
         spark, table = empty.sparkSession, self.options[TABLE]
@@ -220,6 +234,7 @@ class SparkSink(AddingSink, FrameSink):
     ) -> None:
         target = self._target(context)
         target.require_for_commit(context.epoch)
+        self._require_target(spark, context, CommitError)
         by_columns: dict[str, list[str]] = {}
         for file in (file for committable in committables for file in staged_files(committable, target)):
             waiting = target.waiting(file.epoch, file.name, again=again)
@@ -257,13 +272,14 @@ class SparkSink(AddingSink, FrameSink):
     # -- in tasks -------------------------------------------------------------------------------------------------
 
     def open_writer(self, schemas: Sequence[TableSchema], context: WriterContext) -> "ParquetStager":
-        return ParquetStager(self._target(context), schemas[0].columns, context)
+        return ParquetStager(self._target(context), schemas[0].columns, context, self._table)
 
 
 class ParquetStager(SinkWriter):
     """Writes one Parquet file into the staging folder, with the types that Spark reads."""
 
-    def __init__(self, target: Target, columns: pa.Schema, context: WriterContext) -> None:
+    def __init__(self, target: Target, columns: pa.Schema, context: WriterContext, table: str | None) -> None:
+        self._tables = {} if table is None else {table: ""}
         self._target = target
         self._epoch = context.epoch
         self._name = f"rows-{unique_name(context)}-{_fingerprint(columns)}.parquet"
@@ -275,7 +291,6 @@ class ParquetStager(SinkWriter):
                 self._path,
                 columns,
                 coerce_timestamps="us",
-                allow_truncated_timestamps=True,
                 store_decimal_as_integer=True,
             )
         except OSError as error:
@@ -289,6 +304,11 @@ class ParquetStager(SinkWriter):
             )
         try:
             self._file.write_batch(batch.rows)
+        except pa.ArrowInvalid as error:
+            raise RowError(
+                f"{self._target.who}: a row of {batch.table} cannot be staged for Spark, whose timestamps have "
+                f"microseconds: {error}"
+            ) from error
         except OSError as error:
             raise self._target.failed("cannot be written", error, self._path) from error
         self._rows += batch.rows.num_rows
@@ -301,7 +321,7 @@ class ParquetStager(SinkWriter):
             size = os.stat(self._path).st_size
         except OSError as error:
             raise self._target.failed("cannot be written", error, self._path) from error
-        return Staged(body={"files": [[self._name, ""]]}, rows=self._rows, bytes=size)
+        return Staged(body={"files": [[self._name, ""]]}, rows=self._rows, bytes=size, tables=self._tables)
 
     def abort(self) -> None:
         with suppress(Exception):

@@ -14,6 +14,7 @@ from seatunnel_core.checkpoint.commands import Command, EndPipeline, Outcome
 from seatunnel_core.checkpoint.events import Event
 from seatunnel_core.checkpoint.pipeline import PipelineProtocol
 from seatunnel_core.checkpoint.progress import PipelineProgress
+from seatunnel_core.checkpoint.transitions import Phase
 from seatunnel_core.clock import now_ms
 from seatunnel_core.reporting.counters import SAMPLE_S, Figures
 from seatunnel_core.reporting.notices import Notices, PipelineLog
@@ -28,6 +29,9 @@ from seatunnel_storage_api.errors import CheckpointCorruptedError, StaleEpochErr
 from seatunnel_storage_api.state import CheckpointRef
 
 T = TypeVar("T")
+
+LAST_COMMITS_S = 10.0
+"""How long a pipeline that has failed waits for the commits that are running, to count their rows."""
 
 
 class EpochOwner(Protocol):
@@ -66,6 +70,9 @@ class EpochRun:
         self._owner = owner
         self._epoch = 0
         self._left = False
+        self._commits = 0
+        """The number of commits that are running."""
+        self._after_commits: list[Callable[[], None]] = []
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._sampling: asyncio.TimerHandle | None = None
         self._heard = False
@@ -124,6 +131,17 @@ class EpochRun:
             self._sampling.cancel()
         self._units.cancel()
 
+    def after_commits(self, then: Callable[[], None]) -> None:
+        """Call ``then`` when no commit is running any more, or when one takes too long.
+
+        The epoch has been left. The rows of commits that succeed until then are counted.
+        """
+        if not self._commits:
+            then()
+            return
+        late = self._shared.loop.call_later(LAST_COMMITS_S, then)
+        self._after_commits += [late.cancel, then]
+
     def progress(self) -> PipelineProgress:
         """Return the counters of the pipeline as they are now."""
         return self._protocol.progress()
@@ -147,13 +165,14 @@ class EpochRun:
         work: Callable[[], T],
         answer: Callable[[int, T], Event],
         failed: Callable[[int, Exception], Event],
+        deliver: Callable[[Callable[[int], Event]], None] | None = None,
     ) -> None:
         def run() -> Callable[[], None]:
             try:
                 event_at = partial(_answered, answer, work())
             except Exception as error:
                 event_at = partial(_answered, failed, error)
-            return partial(self.deliver, event_at)
+            return partial(deliver or self.deliver, event_at)
 
         self._do_in(pool, run)
 
@@ -246,7 +265,7 @@ class EpochRun:
         def prepare_and_prove() -> None:
             if not self._work.shares_disk:
                 self._shared.spark.result()
-            self._work.prepare_sinks(command.epoch, command.save_mode_pending, command.prepared_in)
+            self._work.prepare_sinks(command)
 
         prepare = partial(
             self._ask,
@@ -284,11 +303,25 @@ class EpochRun:
             lambda now, error: events.CommitFailed(
                 now_ms=now, sink=command.sink, committed=(), failure=failure_of(error)
             ),
+            self._commit_ended,
         )
+        self._commits += 1
         if on_spark:
             self._when_spark_runs(commit)
         else:
             commit()
+
+    def _commit_ended(self, event_at: Callable[[int], Event]) -> None:
+        """Deliver the answer to a commit. It also counts when the pipeline has failed meanwhile."""
+        self._commits -= 1
+        if self._protocol.phase is Phase.ENDED:
+            self._protocol.handle(event_at(now_ms()))
+        else:
+            self.deliver(event_at)
+        if not self._commits:
+            waiting, self._after_commits = self._after_commits, []
+            for then in waiting:
+                then()
 
     def _complete(self, command: commands.Complete) -> None:
         self._ask(

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from attrs import define, evolve, field
 
+from seatunnel_core.checkpoint.commands import PrepareSinks
 from seatunnel_core.checkpoint.errors import StateFormatError
 from seatunnel_core.checkpoint.progress import PipelineProgress
 from seatunnel_core.checkpoint.state import codec
@@ -25,7 +26,7 @@ from seatunnel_core.runtime.save_modes import SaveModes
 from seatunnel_core.runtime.source_io import SourceIO
 from seatunnel_core.spark.plane import SparkPlane
 from seatunnel_core.spark.program import Program
-from seatunnel_core.work.committable import Committable
+from seatunnel_core.work.committable import Committable, with_tables
 from seatunnel_core.work.retraction import Retraction
 from seatunnel_core.work.split import Split
 from seatunnel_storage_api import lineage
@@ -63,6 +64,9 @@ class PipelineIO:
 
     _saves_later: bool = field(default=False, init=False)
     """Whether a save mode waits for its tables to be known."""
+
+    _published_to: dict[str, Mapping[str, str]] = field(factory=dict, init=False, repr=False)
+    """By sink: as in ``SinkContext``, with what this process has published."""
 
     _prepared_in: Mapping[str, int] = field(factory=dict, init=False, repr=False)
     """By sink: as in ``SinkContext``."""
@@ -145,17 +149,19 @@ class PipelineIO:
 
     # -- sinks ----------------------------------------------------------------------------------------------------
 
-    def prepare_sinks(self, epoch: int, save_mode_pending: frozenset[str], prepared_in: Mapping[str, int]) -> None:
+    def prepare_sinks(self, command: PrepareSinks) -> None:
         """Prepare the targets, and apply the save modes that are pending.
 
         In between, prove that what a task writes to the target is what the driver sees.
         """
-        self._prepared_in = {sink: known for sink, known in prepared_in.items() if known >= self.settled_below}
+        epoch, pending_names = command.epoch, command.save_mode_pending
+        self._prepared_in = {sink: known for sink, known in command.prepared_in.items() if known >= self.settled_below}
+        self._published_to = dict(command.published_to)
         for sink in self.planned.sinks:
             sink.sink.prepare(self._context(sink, epoch))
         if not self.shares_disk:
             self._prove(epoch)
-        pending = [sink for sink in self.planned.sinks if sink.name in save_mode_pending]
+        pending = [sink for sink in self.planned.sinks if sink.name in pending_names]
         acting = [sink.sink for sink in pending if (mode := sink.sink.save_mode) is not None and mode.does]
         if acting:
             self.require_own(epoch)  # behind what a newer engine takes away, and before the target changes
@@ -182,6 +188,7 @@ class PipelineIO:
             self.plane.publish(sink, committables, context, again=again)
         else:
             sink.commit(committables, context, again=again)
+        self._published_to[sink_name] = with_tables(context.published_to, committables)
 
     def show(self, shown: Mapping[str, Sequence[str]]) -> None:
         """Pass what a finished unit wants to show to its sinks."""
@@ -315,6 +322,7 @@ class PipelineIO:
             epoch=epoch,
             process=epoch // EPOCHS_PER_VERSION,
             prepared_in=self._prepared_in.get(sink.name, 0),
+            published_to=self._published_to.get(sink.name, {}),
         )
 
 

@@ -336,7 +336,7 @@ class PipelineRun:
         if self.outcome is not None:
             return
         if self._stopping:
-            self._ended(Outcome.FAILED, failure)
+            run.after_commits(partial(self._ended, Outcome.FAILED, failure))
             return
         now, committed_rows = now_ms(), run.progress().rows_committed
         decision = after_failure(
@@ -351,7 +351,7 @@ class PipelineRun:
         self._budget = decision.budget
         self._committed_rows = max(committed_rows, self._committed_rows)
         if decision.restart_at_ms is None:
-            self._ended(Outcome.FAILED, failure)
+            run.after_commits(partial(self._ended, Outcome.FAILED, failure))
             return
         pause_s = (decision.restart_at_ms - now) / 1000
         self._log.warning("%s; starts again in %.1f s", failure.message, pause_s, extra={"code": failure.code})

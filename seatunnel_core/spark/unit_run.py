@@ -40,6 +40,7 @@ def committable(program: Program, unit: WorkUnit, epoch: int, staged: Staged) ->
         bytes=staged.bytes,
         body=staged.body,
         table_rows=staged.table_rows,
+        tables=staged.tables,
     )
 
 

@@ -32,6 +32,10 @@ class Committable:
     table_rows: Mapping[str, int] = field(factory=dict)
     """How many of the rows each table has, for a sink that wants to know in the end; else empty."""
 
+    tables: Mapping[str, str] = field(factory=dict)
+    """The tables of the target that the rows go to, each with its identity, if it has one; empty for a sink that has
+    no tables."""
+
 
 def added(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
     """Return the sum of several counts, for each name that stands in any of them."""
@@ -42,9 +46,17 @@ def added(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
     return total
 
 
+def with_tables(tables: Mapping[str, str], published: Iterable[Committable]) -> Mapping[str, str]:
+    """Return the tables to which rows were published, and those of further committables."""
+    found = {name: identity for committable in published for name, identity in committable.tables.items()}
+    return {**tables, **found} if found else tables
+
+
 def committable_json(committable: Committable) -> dict[str, object]:
     """Return the committable as JSON, as a stored checkpoint has it and as a task reports it."""
-    return table_rows_json(committable.table_rows) | {
+    return {
+        **table_rows_json(committable.table_rows),
+        **tables_json("tables", committable.tables),
         "id": committable.id,
         "epoch": committable.epoch,
         "unit": committable.unit,
@@ -70,6 +82,7 @@ def read_committable(committable: Mapping[str, object]) -> Committable:
         bytes=stored.number(committable, "bytes"),
         body=stored.below(committable, "body"),
         table_rows=read_table_rows(committable),
+        tables=read_tables(committable, "tables"),
     )
 
 
@@ -87,3 +100,16 @@ def read_table_rows(block: Mapping[str, object]) -> dict[str, int]:
         return {}
     counted = stored.below(block, "table_rows")
     return {table: stored.number(counted, table) for table in counted}
+
+
+def tables_json(key: str, tables: Mapping[str, str]) -> dict[str, object]:
+    """Return the JSON entry for tables and their identities, or nothing for a sink that has no tables."""
+    return {key: dict(tables)} if tables else {}
+
+
+def read_tables(block: Mapping[str, object], key: str) -> dict[str, str]:
+    """Return what ``tables_json`` wrote into the block."""
+    if key not in block:
+        return {}
+    tables = stored.below(block, key)
+    return {name: stored.text(tables, name) for name in tables}

@@ -15,6 +15,7 @@ from seatunnel_core.work.failure import FailureKind
 from seatunnel_core.work.split import Split
 from seatunnel_storage_api.state import CheckpointRef, CheckpointType
 from tests.checkpoint.played import (
+    LASTING,
     ONE_TO_ONE,
     ORDERED,
     PASSING,
@@ -356,3 +357,19 @@ def hold_after(played: Played, count: int) -> None:
 
 def test_the_reference_of_a_checkpoint_reads_well() -> None:
     assert str(CheckpointRef(3, 14)) == "3-14"
+
+
+def test_a_commit_that_succeeds_after_the_pipeline_has_failed_is_counted() -> None:
+    """Its rows were published, and the closing table did not have them."""
+    played = Played()
+    played.run(2)
+    played.finish(1, rows=3)
+    played.stored(played.checkpoint().checkpoint_id)
+    (commit,) = played.ever(commands.Commit)
+    played.fail(2, failure=LASTING)
+    assert played.protocol.phase is Phase.ENDED
+    assert played.protocol.progress().rows_committed == 0
+    ids = tuple(each.id for each in commit.committables)
+    for answered, rows in ((("another",), 0), (ids, 3), (ids, 3)):
+        assert played.deliver(events.CommitSucceeded(now_ms=0, sink="out", ids=answered)) == ()
+        assert played.protocol.progress().rows_committed == rows

@@ -62,6 +62,13 @@ class OfJsonLines(SinkConformance):
         shutil.rmtree(self.folder)
         return True
 
+    def lose_table(self) -> bool:
+        table = self.folder / "table"
+        if not table.exists():
+            return False
+        table.rmdir()
+        return True
+
 
 class OfAdding(TransformConformance):
     transform_class = transforms.Honest

@@ -1,6 +1,7 @@
 """How an epoch carries out what the protocol wants, where that goes wrong."""
 
 import asyncio
+import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
@@ -10,9 +11,11 @@ import pytest
 from attrs import define, field
 
 from seatunnel_core.checkpoint import commands, events
+from seatunnel_core.checkpoint.transitions import Phase
 from seatunnel_core.connectors.source import Enumeration
 from seatunnel_core.errors import PlatformError
 from seatunnel_core.reporting.notices import PipelineLog
+from seatunnel_core.runtime import epoch_run
 from seatunnel_core.runtime.epoch_run import EpochRun
 from seatunnel_core.runtime.shared import SharedResources
 from seatunnel_core.spark.work import UnitResult
@@ -42,7 +45,7 @@ class WorkOnCluster:
     shares_disk = False
     sources = None
 
-    def prepare_sinks(self, epoch: int, save_mode_pending: frozenset[str]) -> None:
+    def prepare_sinks(self, command: commands.PrepareSinks) -> None:
         raise PlatformError("Spark is not running")
 
 
@@ -171,3 +174,51 @@ def test_only_units_that_spark_still_has_are_cancelled_in_the_end(
     run.leave()
     run.leave()
     assert dispatcher.cancelled == ([] if answered else [("job", 7)])
+
+
+@define
+class FailedMeanwhile(OneStep):
+    """A protocol whose pipeline has failed while a commit is running."""
+
+    phase: Phase = Phase.ENDED
+
+
+@pytest.mark.parametrize("hangs", [False, True])
+def test_a_failed_pipeline_waits_for_its_running_commits(
+    loop: asyncio.AbstractEventLoop, hangs: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their rows are published, and were missing in the closing table. One that hangs delays the end for a time."""
+    monkeypatch.setattr(epoch_run, "LAST_COMMITS_S", 0.01 if hangs else 60)
+    protocol = FailedMeanwhile(commands.Commit(sink="out", committables=(), again=False))
+    spark: asyncio.Future[Any] = loop.create_future()
+    goes_on, ended = threading.Event(), asyncio.Event()
+
+    class Work:
+        sources = None
+
+        def commits_on_spark(self, sink: str) -> bool:
+            return False
+
+        def commit(self, *_what: object, again: bool) -> None:
+            assert goes_on.wait(60)
+
+    with ThreadPoolExecutor(1) as pool:
+        run = EpochRun(
+            protocol=protocol,  # type: ignore[arg-type]
+            work=Work(),  # type: ignore[arg-type]
+            shared=SharedResources(loop=loop, storage_pool=pool, connector_pool=pool, spark=spark),
+            owner=None,  # type: ignore[arg-type]
+            log=PipelineLog("1", 1),
+        )
+        run.after_commits(ended.set)
+        assert ended.is_set(), "nothing is running yet"
+        ended.clear()
+        run.start()
+        run.leave()
+        run.after_commits(ended.set)
+        assert not ended.is_set()
+        if not hangs:
+            goes_on.set()
+        loop.run_until_complete(asyncio.wait_for(ended.wait(), 10))
+        assert [type(event) for event in protocol.told] == ([] if hangs else [events.CommitSucceeded])
+        goes_on.set()

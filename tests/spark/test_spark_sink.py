@@ -1,7 +1,9 @@
 """The sink ``Spark``: writers of PySpark and data sources in Python, and what comes twice after a kill."""
 
+import contextlib
 import json
 import re
+import shutil
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,13 +15,14 @@ from typing import Any, ClassVar
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from attrs import evolve
 from pyspark import cloudpickle
 from pyspark.sql import SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceWriter, WriterCommitMessage
 
 from seatunnel_core.connectors.additions import additions
 from seatunnel_core.connectors.sink import SinkContext
-from seatunnel_core.connectors.spark_writer import SparkSink
+from seatunnel_core.connectors.spark_writer import ParquetStager, SparkSink
 from seatunnel_core.connectors.testing import SinkConformance, options_of
 from seatunnel_core.connectors.testing.drive import commit, place, shipped, sink_place, stage
 from seatunnel_core.connectors.testing.kill_suite import SCHEMA, _Life, numbered
@@ -121,6 +124,10 @@ class TestByTheKit(SinkConformance):
 
     def staged(self) -> int:
         return len(staged(self.folder / "staging"))
+
+    def lose(self) -> bool:
+        shutil.rmtree(self.folder / "staging")
+        return True
 
     def test_killed_between_any_two_lines_it_has_every_row_and_repeats_units_only(self) -> None:
         lines = _Life(self, 0).live(epoch=1).lines
@@ -228,6 +235,26 @@ def test_a_table_of_sparks_catalog_is_written(plane: SparkPlane, tmp_path: Path)
     later = begun(sink(tmp_path, **values), "job2")
     assert additions(later, 3, {}) == ("3 rows added to the table people_of_spark_sink, which had rows",)
     spark.sql("DROP TABLE people_of_spark_sink")
+    named = "spark_catalog.default.people_of_spark_sink"
+    known = evolve(sink_place(place(job_id="job2", epoch=2)), published_to={named: ""})
+    resumed = sink(tmp_path, **{**values, "table": named})
+    resumed.prepare(known)
+    said = f"the table {named} does not exist, but this job has committed rows to it"
+    with pytest.raises(SinkError, match=said):
+        resumed.create_tables((SCHEMA,), known)
+    with pytest.raises(CommitError, match=said):
+        resumed.commit([], known, again=True)
+
+
+def test_nanoseconds_that_spark_cannot_hold_are_refused(tmp_path: Path) -> None:
+    """They were cut off without a word."""
+    made = started(sink(tmp_path))
+    columns = pa.schema([("at", pa.timestamp("ns"))])
+    for value, fits in ((1_000, True), (1_001, False)):
+        stager = ParquetStager(made._target(sink_place(place())), columns, place(), None)
+        batch = Batch(table="t", rows=pa.record_batch([pa.array([value], pa.timestamp("ns"))], schema=columns))
+        with contextlib.nullcontext() if fits else pytest.raises(RowError, match="would lose data: 1001"):
+            stager.write(batch)
 
 
 def test_the_mode_counts_once_and_partitions_are_made(plane: SparkPlane, tmp_path: Path) -> None:

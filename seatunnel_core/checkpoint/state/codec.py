@@ -33,7 +33,14 @@ from seatunnel_core.checkpoint.state.vertex_state import (
     VertexStates,
 )
 from seatunnel_core.errors import StoredValueError
-from seatunnel_core.work.committable import committable_json, read_committable, read_table_rows, table_rows_json
+from seatunnel_core.work.committable import (
+    committable_json,
+    read_committable,
+    read_table_rows,
+    read_tables,
+    table_rows_json,
+    tables_json,
+)
 from seatunnel_core.work.parts import named_parts
 from seatunnel_core.work.split import read_split, split_json
 from seatunnel_core.work.unit import WorkUnit
@@ -172,6 +179,7 @@ def _sink_json(state: SinkState) -> Json:
     prepared = {"prepared_in": state.prepared_in} if state.prepared_in else {}
     return (
         table_rows_json(state.table_rows)
+        | tables_json("published_to", state.published_to)
         | prepared
         | {
             "save_mode_pending": state.save_mode_pending,
@@ -259,6 +267,7 @@ def _read_sink(state: Json) -> SinkState:
         rows_committed=stored.number(state, "rows_committed"),
         bytes_committed=stored.number(state, "bytes_committed"),
         table_rows=read_table_rows(state),
+        published_to=read_tables(state, "published_to"),
     )
 
 

@@ -1,13 +1,13 @@
 """What each vertex remembers in a checkpoint."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from attrs import evolve, field, frozen
 
 from seatunnel_core.checkpoint.state.topology import Topology
 from seatunnel_core.checkpoint.state.vertex_id import VertexId, VertexKind
-from seatunnel_core.work.committable import Committable, added
+from seatunnel_core.work.committable import Committable, added, with_tables
 from seatunnel_core.work.split import Split
 from seatunnel_core.work.unit import WorkUnit
 from seatunnel_storage_api.state import CheckpointRef
@@ -82,6 +82,10 @@ class SinkState:
     bytes_committed: int = 0
     table_rows: Mapping[str, int] = field(factory=dict)
     """The committed rows of each table, as far as committables count them."""
+
+    published_to: Mapping[str, str] = field(factory=dict)
+    """The tables to which rows were published, each with its identity, if it has one. A later start does not create
+    any of them again (R8)."""
 
 
 VertexState = SourceState | TaskState | SinkState
@@ -172,9 +176,15 @@ class VertexStates:
             sinks={name: _published(sink) for name, sink in self.sinks.items()},
         )
 
-    def unprepared(self) -> "VertexStates":
-        """Return the same cut for another job, which has not prepared any target yet."""
-        return evolve(self, sinks={name: evolve(sink, prepared_in=0) for name, sink in self.sinks.items()})
+    def unprepared(self, same_target: Collection[str] = ()) -> "VertexStates":
+        """Return the same cut for another job, which has not prepared any target yet.
+
+        Args:
+            same_target: The names of the sinks that continue with the same target: its tables have to be there.
+        """
+        kept = {name: sink.published_to if name in same_target else {} for name, sink in self.sinks.items()}
+        sinks = {name: evolve(sink, prepared_in=0, published_to=kept[name]) for name, sink in self.sinks.items()}
+        return evolve(self, sinks=sinks)
 
 
 def _unfinished(task: TaskState) -> TaskState:
@@ -196,4 +206,5 @@ def _published(sink: SinkState) -> SinkState:
         rows_committed=sink.rows_committed + sum(committable.rows for committable in sink.uncommitted),
         bytes_committed=sink.bytes_committed + sum(committable.bytes for committable in sink.uncommitted),
         table_rows=added((sink.table_rows, *(committable.table_rows for committable in sink.uncommitted))),
+        published_to=with_tables(sink.published_to, sink.uncommitted),
     )

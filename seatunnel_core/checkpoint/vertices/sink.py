@@ -32,7 +32,7 @@ from seatunnel_core.checkpoint.vertices.messages import (
     ToSink,
 )
 from seatunnel_core.checkpoint.vertices.wiring import Channel, Wiring
-from seatunnel_core.work.committable import Committable, added
+from seatunnel_core.work.committable import Committable, added, with_tables
 
 
 @define
@@ -60,6 +60,7 @@ class SinkVertex:
         self.rows_committed = 0
         self.bytes_committed = 0
         self.table_rows: Mapping[str, int] = {}
+        self._published_to: Mapping[str, str] = {}
         self._epoch = 0
         self._limits = limits
         self._wiring = wiring
@@ -160,6 +161,7 @@ class SinkVertex:
             rows_committed=self.rows_committed,
             bytes_committed=self.bytes_committed,
             table_rows=self.table_rows,
+            published_to=self._published_to,
         )
 
     def _restore(self, state: SinkState, epoch: int) -> None:
@@ -169,6 +171,7 @@ class SinkVertex:
         self.rows_committed = state.rows_committed
         self.bytes_committed = state.bytes_committed
         self.table_rows = state.table_rows
+        self._published_to = state.published_to
         for committable in state.uncommitted:
             self._take(committable, after=0)
 
@@ -212,6 +215,12 @@ class SinkVertex:
         self._publish()
         self._report_pressure()
 
+    def succeeded_late(self, event: CommitSucceeded) -> None:
+        """Count the running commit, which succeeded when the pipeline had ended: its rows are published."""
+        if self._in_flight and event.ids == self._in_flight:
+            self._in_flight = ()
+            self._record(len(event.ids))
+
     def failed(self, event: CommitFailed) -> None:
         """Record that the running commit failed, and try again after a pause.
 
@@ -240,6 +249,7 @@ class SinkVertex:
         rows = sum(committable.rows for committable in published)
         published_bytes = sum(committable.bytes for committable in published)
         self.table_rows = added((self.table_rows, *(committable.table_rows for committable in published)))
+        self._published_to = with_tables(self._published_to, published)
         self.rows_committed += rows
         self.bytes_committed += published_bytes
         self.uncommitted_rows -= rows

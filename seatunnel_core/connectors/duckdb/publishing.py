@@ -40,6 +40,7 @@ from seatunnel_core.connectors.jdbc.save_mode import key_of_job
 from seatunnel_core.connectors.jdbc.staging import key_of
 from seatunnel_core.connectors.pruning import no_key_matches, removal, tell_removed
 from seatunnel_core.connectors.sink import SinkContext
+from seatunnel_core.connectors.staging.lost_table import gone, lost
 from seatunnel_core.connectors.staging.target import Target
 from seatunnel_core.connectors.write_mode import WriteMode
 from seatunnel_core.errors import CommitError, SinkError, StoredValueError
@@ -89,6 +90,8 @@ class Publishing:
         if self.context.prepared_in and not self.database.exists:  # to open it would create it
             raise SinkError(self._lost())
         with self.database.transaction() as connection:
+            if self.context.prepared_in and not self._remembers(connection):
+                raise SinkError(self._lost())
             for statement in _TABLES:
                 connection.execute(statement)
             epoch = self._epoch(connection)
@@ -160,7 +163,7 @@ class Publishing:
                 are to replace what it has.
 
         Raises:
-            SinkError: Another sink of the job collects rows for the same target.
+            SinkError: Another sink of the job collects rows for the same target, or the table had rows and is gone.
         """
         name, target = self._collected(path), literal(json.dumps(path))
         asked = f"SELECT pipeline FROM {OWN}.replacing WHERE target = {target} AND starts_with(pipeline, "
@@ -171,6 +174,8 @@ class Publishing:
                     "the last one would win; give the rows to one sink"
                 )
         rows, source = quoted(OWN, name), quoted(*path)
+        if ".".join(path) in self.context.published_to and not columns_of(connection, (OWN, name)):
+            raise SinkError(lost(self.who, f"{OWN}.{name}, which collects the rows for {path[-1]},", exists=False))
         if keys is None:
             connection.execute(f"CREATE TABLE IF NOT EXISTS {rows} AS SELECT * FROM {source} LIMIT 0")
         elif not columns_of(connection, (OWN, name)):
@@ -252,6 +257,8 @@ class Publishing:
     def _take_in(self, connection: Any, parts: Sequence[Part]) -> None:
         self._require_waiting(parts)
         first = parts[0]
+        if not self.mode.collects and not columns_of(connection, first.path):
+            raise CommitError(gone(self.context, self.who, ".".join(first.path)))
         if not first.key:
             table = quoted(OWN, self._collected(first.path)) if self.mode.collects else quoted(*first.path)
             connection.execute(added(table, parts))

@@ -25,6 +25,7 @@ from seatunnel_core.connectors.nested.child_tables import require_place
 from seatunnel_core.connectors.pruning import require_key
 from seatunnel_core.connectors.sink import Guarantee, SaveMode, SinkContext, WriterContext
 from seatunnel_core.connectors.sink_errors import named_errors
+from seatunnel_core.connectors.staging.lost_table import require_same_table
 from seatunnel_core.connectors.staging.table_names import VARIABLE, filled
 from seatunnel_core.connectors.staging.target import Target
 from seatunnel_core.connectors.write_mode import DECIDING, write_mode_of
@@ -135,6 +136,7 @@ class DuckDBSink(AddingSink):
         if self.mode.prunes:
             return self._ready_for_keys(connection, publishing, schema, path)
         there = bool(columns_of(connection, path))
+        require_same_table(publishing.context, publishing.who, ".".join(path), "" if there else None)
         contract, history = self.options[TARGET_CONTRACT], self.mode.history
         if self._of_driver.save_mode_left and there and self._acts and publishing.saved_now(connection, path):
             there = self._emptied(connection, path)

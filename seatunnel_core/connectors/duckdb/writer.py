@@ -91,7 +91,12 @@ class DuckDBWriter(SinkWriter):
             }
             for file in self._open.values()
         ]
-        return Staged(body={"tables": parts}, rows=sum(file.rows for file in self._open.values()), bytes=self._bytes)
+        return Staged(
+            body={"tables": parts},
+            rows=sum(file.rows for file in self._open.values()),
+            bytes=self._bytes,
+            tables={file.target.named: "" for file in self._open.values()},
+        )
 
     def abort(self) -> None:
         for file in self._open.values():

@@ -44,6 +44,11 @@ def identity(
     return summary
 
 
+def identity_of(table: "Table") -> str:
+    """Return the UUID of a table; empty where its metadata has none, and pyiceberg invents one."""
+    return str(table.metadata.table_uuid) if "table_uuid" in table.metadata.model_fields_set else ""
+
+
 def committed_ids(table: "Table", context: SinkContext, after: int = 0) -> set[str]:
     """Return the ids of the committables that were published, as far as their snapshots still exist.
 

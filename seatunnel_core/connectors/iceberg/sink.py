@@ -29,6 +29,7 @@ from seatunnel_core.connectors.iceberg.table_ids import TableId, TableIds
 from seatunnel_core.connectors.iceberg.writer import IcebergWriter, StagingTable
 from seatunnel_core.connectors.looking import LookingSink
 from seatunnel_core.connectors.sink import Guarantee, SaveMode, SinkContext, WriterContext
+from seatunnel_core.connectors.staging.lost_table import lost
 from seatunnel_core.connectors.write_mode import MERGE_KEY, REPLACE_PARTITIONS, WRITE_MODE, WriteMode, write_mode_of
 from seatunnel_core.connectors.written_options import written_options
 from seatunnel_core.errors import CommitError, SinkError, StoredValueError, UsageError
@@ -155,6 +156,7 @@ class IcebergSink(AddingSink, LookingSink):
 
     def _ready(self, target: TargetTable, schema: TableSchema) -> StagingTable:
         table = target.found()
+        target.require_same(table)
         sensitive = self.options[opt.CASE_SENSITIVE]
         held = None if table is None else types_of(schema.columns, table.schema(), case_sensitive=sensitive)
         schema = evolve(schema, columns=resolved(schema.columns, held).columns)
@@ -172,7 +174,7 @@ class IcebergSink(AddingSink, LookingSink):
         make_folder(table, folder)
         return StagingTable(
             id=target.id,
-            uuid=str(table.metadata.table_uuid),
+            uuid=history.identity_of(table),
             after=history.last_number(table),
             folder=folder,
             schema=table.schema().model_dump_json(),
@@ -246,8 +248,12 @@ class IcebergSink(AddingSink, LookingSink):
             ) from error
 
     def complete(self, context: SinkContext) -> None:
-        for table in self._existing(context, "cannot be given its new rows") if self.mode.replaces else ():
+        existing = self._existing(context, "cannot be given its new rows") if self.mode.replaces else []
+        if gone := context.published_to.keys() - {table.named for table in existing} if self.mode.replaces else ():
+            raise SinkError(lost(_who(context), min(gone), exists=False))
+        for table in existing:
             with self._errors_wrapped(context, "cannot be given its new rows", table):
+                table.require_same(table.found())
                 self._replacing(table).replace()
 
     def clear(self, context: SinkContext) -> None:

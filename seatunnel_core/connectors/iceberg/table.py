@@ -28,6 +28,7 @@ from seatunnel_core.connectors.iceberg.staging import (
 )
 from seatunnel_core.connectors.iceberg.table_ids import TableId
 from seatunnel_core.connectors.sink import SinkContext
+from seatunnel_core.connectors.staging.lost_table import gone, require_same_table
 from seatunnel_core.errors import CommitError, SinkError
 from seatunnel_core.work.retraction import Retraction
 
@@ -80,6 +81,14 @@ class TargetTable:
         table.metadata = table.metadata.model_copy(update={"properties": properties})
         return table
 
+    def require_same(self, table: "Table | None", kind: type[SinkError] = SinkError) -> None:
+        """Raise ``kind`` if rows were published to the table, and it is gone or another one without our commits."""
+        identity = None if table is None else history.identity_of(table)
+        is_known = self.context.published_to.get(self.named, identity) == identity
+        if table is not None and not is_known and history.committed_ids(table, self.context):
+            return
+        require_same_table(self.context, self.who, self.named, identity, kind)
+
     def rows(self) -> int:
         """Return how many rows the table has; 0 when it is not there, or nobody has counted them, as after a merge."""
         table = self.found()
@@ -97,7 +106,7 @@ class TargetTable:
         """
         table = self.found()
         if table is None:
-            raise CommitError(f"{self.who}: the table {self.named} is gone: somebody dropped or renamed it")
+            raise CommitError(gone(self.context, self.who, self.named))
         self.refuse_replaced(table)
         if self.branch != MAIN and self.branch not in table.metadata.refs:
             raise CommitError(
@@ -164,6 +173,7 @@ class TargetTable:
 
         for _ in range(TRIES):
             table = self.require()
+            self.require_same(table, CommitError)
             done = self._published(table, staged, again=again)
             if done and not again:
                 raise CommitError(
@@ -281,6 +291,7 @@ class TargetTable:
         table = self.found()
         if table is None:
             return 0
+        self.require_same(table)  # one that was created again may have the location of the lost one
         files = [file for file in files_of(table, self.context) if file.epoch < below and file.committable not in keep]
         named = history.named_files(table, self.context.job_id) if files else set()
         dead = [file for file in files if file.name not in named]
@@ -318,6 +329,7 @@ class TargetTable:
         table = self.found()
         if table is None:
             return 0
+        self.require_same(table)
         self.refuse_replaced(table)
 
         def taken(committable: str) -> bool:

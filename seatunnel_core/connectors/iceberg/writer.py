@@ -109,7 +109,8 @@ class IcebergWriter(SinkWriter):
             | more.get(table.id, {})
             for table in tables.values()
         ]
-        return Staged(body={"tables": parts}, rows=self._rows, bytes=self._bytes)
+        identities = {".".join(table.id): table.uuid for table in tables.values()}
+        return Staged(body={"tables": parts}, rows=self._rows, bytes=self._bytes, tables=identities)
 
     def _finished(self) -> Mapping[TableId, dict[str, Any]]:
         """Write what is known only after the last row, and return what it adds to the part of each table."""

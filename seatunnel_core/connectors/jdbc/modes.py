@@ -11,14 +11,18 @@ none                 as they say: ``primary_keys`` and ``enable_upsert``, or the
 ===================  ===================================================================================
 """
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from attrs import evolve
 
 from seatunnel_core.config.option import Options
 from seatunnel_core.connectors.jdbc import options as opt
 from seatunnel_core.connectors.jdbc.column import DatabaseTable
+from seatunnel_core.connectors.jdbc.databases.dialect import Dialect
 from seatunnel_core.connectors.jdbc.target import Target
 from seatunnel_core.connectors.write_mode import DECIDING, WriteMode, write_mode_of
-from seatunnel_core.errors import SinkError, UsageError
+from seatunnel_core.errors import CommitError, SinkError, UsageError
 
 
 def mode_of(options: Options) -> WriteMode | None:
@@ -73,3 +77,30 @@ def refuse_partial(target: Target, table: DatabaseTable) -> None:
             f"the table {target.named} has no unique index on ({', '.join(target.keys)}), without which a merge would "
             f"set the column {lost[0]!r} back, which the rows lack; create one"
         )
+
+
+def refuse_clash(dialect: Dialect, connection: Any, who: str, parts: Sequence[Mapping[str, Any]]) -> None:
+    """Refuse a key in several parts of a unit, as tasks of a query leave them.
+
+    Args:
+        dialect: The database.
+        connection: To it.
+        who: The pipeline and sink, for the message.
+        parts: The staging tables of the unit, as its committable names them.
+
+    Raises:
+        CommitError: The message names the key.
+    """
+    targets: dict[tuple[str, ...], list[Mapping[str, Any]]] = {}
+    for part in parts:
+        targets.setdefault(tuple(part["target"]), []).append(part)
+    for path, same in ((path, same) for path, same in targets.items() if len(same) > 1 and same[0]["keys"]):
+        keys = ", ".join(map(dialect.quoted, same[0]["keys"]))
+        each = (f"SELECT DISTINCT {keys} FROM {dialect.quoted(part['staging'])}" for part in same)
+        every = f"({' UNION ALL '.join(each)}) AS seatunnel_keys"
+        for key in dialect.ask(connection, f"SELECT {keys} FROM {every} GROUP BY {keys} HAVING count(*) > 1 LIMIT 1"):
+            shown = ", ".join(f"{name} = {value}" for name, value in zip(same[0]["keys"], key, strict=True))
+            raise CommitError(
+                f"{who}: the key {shown} comes twice from a query, whose rows have no order, so it is not known which "
+                f"one {'.'.join(path)} should keep; let the query give each key once, and begin the job anew"
+            )

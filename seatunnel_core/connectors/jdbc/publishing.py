@@ -18,6 +18,7 @@ from seatunnel_core.connectors.jdbc.databases.dialect import Dialect
 from seatunnel_core.connectors.jdbc.databases.families import Families
 from seatunnel_core.connectors.jdbc.databases.table_path import TablePath
 from seatunnel_core.connectors.jdbc.history import History
+from seatunnel_core.connectors.jdbc.modes import refuse_clash
 from seatunnel_core.connectors.jdbc.replacing import TABLE as REPLACING_TABLE
 from seatunnel_core.connectors.jdbc.replacing import Replacing
 from seatunnel_core.connectors.jdbc.save_mode import WAIT_S, key_of_job
@@ -25,6 +26,7 @@ from seatunnel_core.connectors.jdbc.staging import COMMITS, PIPELINES, TABLES, k
 from seatunnel_core.connectors.jdbc.statement import Statement
 from seatunnel_core.connectors.jdbc.target import KIND, NUMBER, Target
 from seatunnel_core.connectors.sink import SinkContext
+from seatunnel_core.connectors.staging.lost_table import gone, require_same_table
 from seatunnel_core.errors import CommitError, SinkError, StoredValueError
 from seatunnel_core.work.committable import Committable
 
@@ -67,15 +69,20 @@ class Publishing:
         """Create the two tables, and raise the pipeline's epoch to this one.
 
         Raises:
-            SinkError: A newer engine has the pipeline.
+            SinkError: A newer engine has the pipeline, or the records of an earlier one are gone.
         """
+        if self.context.prepared_in:
+            with self.transaction() as connection:
+                if COMMITS not in self.dialect.tables(connection, None, COMMITS):
+                    raise SinkError(self._lost(f"it has no table {COMMITS}"))
         for statement in (*TABLES, *([REPLACING_TABLE] if self.replacing else [])):
             self._make(statement + self.dialect.table_options + self.dialect.text_order)
         with self.transaction() as connection:
             self.dialect.wait_for_locks(connection, _CLAIM_S)
             epoch = self._locked(connection)
             if (epoch or 0) < self.context.prepared_in:
-                raise SinkError(self._lost(epoch))
+                found = "no row" if epoch is None else "an older row"
+                raise SinkError(self._lost(f"{PIPELINES} has {found} of this pipeline"))
             if epoch is None:
                 values = f"({self._key}, {self.context.epoch})"
                 self._run(connection, f"INSERT INTO {PIPELINES} (pipeline, epoch) VALUES {values}")
@@ -119,12 +126,11 @@ class Publishing:
         rows = self.dialect.ask(connection, asked)
         return int(rows[0][0]) if rows else None
 
-    def _lost(self, epoch: int | None) -> str:
-        found = f"{PIPELINES} has no row" if epoch is None else f"{PIPELINES} has an older row"
+    def _lost(self, found: str) -> str:
         return (
-            f"{self.who}: this is not the database that the job has written to: {found} of this pipeline. It was "
-            "created again, or restored from an older backup, so rows that were committed may be missing. Restore its "
-            "last state, and resume the job; or begin a new job"
+            f"{self.who}: this is not the database that the job has written to: {found}. It was created again, or "
+            "restored from an older backup, so rows that were committed may be missing. Restore its last state, and "
+            "resume the job; or begin a new job"
         )
 
     def _replaced(self, epoch: int) -> str:
@@ -132,6 +138,12 @@ class Publishing:
             f"{self.who}: another engine goes on with this job: its epoch is {epoch}, and this one has "
             f"{self.context.epoch}"
         )
+
+    def found(self, connection: Any, path: TablePath) -> DatabaseTable | None:
+        """Return a table; raise ``SinkError`` if rows were published to it, and it is gone."""
+        table = self.dialect.table(connection, path)
+        require_same_table(self.context, self.who, self.dialect.table_name(path), None if table is None else "")
+        return table
 
     # -- committing -----------------------------------------------------------------------------------------------
 
@@ -161,13 +173,14 @@ class Publishing:
                 if committable.id not in done:
                     parts = self._parts(committable)
                     if self.ordered:
-                        self._refuse_clash(connection, parts)
+                        refuse_clash(self.dialect, connection, self.who, parts)
                     families = Families(dialect=self.dialect, connection=connection)
                     for statement in families.replaced(parts) if self.ordered and self.history is None else ():
                         self._run(connection, statement)
                     for part in parts:
                         if "root" not in part:
-                            self._move(connection, committable, part, held)
+                            with self._existing(tuple(part["target"])):
+                                self._move(connection, committable, part, held)
                     self._add_children(families, committable, parts)
                     values = f"({self._key}, {self.dialect.literal(committable.id)}, {self.context.epoch})"
                     self._run(connection, f"INSERT INTO {COMMITS} (pipeline, committable, epoch) VALUES {values}")
@@ -269,6 +282,16 @@ class Publishing:
         for statement in self._moves(target, staging, changes=part["changes"]):
             self._run(connection, statement)
 
+    @contextmanager
+    def _existing(self, path: TablePath) -> Iterator[None]:
+        """Turn the error of a database about a table that does not exist into one that says what to do."""
+        try:
+            yield
+        except Exception as error:
+            if isinstance(error, CommitError) or not self.dialect.is_missing_table(error):
+                raise
+            raise CommitError(gone(self.context, self.who, self.dialect.table_name(path))) from error
+
     def _staged_columns(self, connection: Any, committable: Committable, part: Mapping[str, Any]) -> list[str]:
         """Return the columns of a staging table; raise ``CommitError`` if it is gone."""
         try:
@@ -290,25 +313,6 @@ class Publishing:
         """Return the table into which rows are moved: their target, or the one that collects them for it."""
         path = tuple(part["target"])
         return path if self.replacing is None else self.replacing.place(path)
-
-    def _refuse_clash(self, connection: Any, parts: Sequence[Mapping[str, Any]]) -> None:
-        """Raise an error for a key that stands in several parts of a unit, as tasks of a query leave them."""
-        targets: dict[tuple[str, ...], list[Mapping[str, Any]]] = {}
-        for part in parts:
-            targets.setdefault(tuple(part["target"]), []).append(part)
-        for path, same in ((path, same) for path, same in targets.items() if len(same) > 1 and same[0]["keys"]):
-            keys = ", ".join(map(self.dialect.quoted, same[0]["keys"]))
-            each = (f"SELECT DISTINCT {keys} FROM {self.dialect.quoted(part['staging'])}" for part in same)
-            every = f"({' UNION ALL '.join(each)}) AS seatunnel_keys"
-            for key in self.dialect.ask(
-                connection, f"SELECT {keys} FROM {every} GROUP BY {keys} HAVING count(*) > 1 LIMIT 1"
-            ):
-                shown = ", ".join(f"{name} = {value}" for name, value in zip(same[0]["keys"], key, strict=True))
-                raise CommitError(
-                    f"{self.who}: the key {shown} comes twice from a query, whose rows have no order, so it is not "
-                    f"known which one {'.'.join(path)} should keep; let the query give each key once, and begin the "
-                    "job anew"
-                )
 
     def _places(self, connection: Any) -> Sequence[str]:
         if self.statement is None or not self.statement.repeats:

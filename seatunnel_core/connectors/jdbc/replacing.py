@@ -18,6 +18,7 @@ from seatunnel_core.connectors.jdbc.databases.table_path import TablePath
 from seatunnel_core.connectors.jdbc.staging import key_of, prefix_of
 from seatunnel_core.connectors.jdbc.target import Target
 from seatunnel_core.connectors.sink import SinkContext
+from seatunnel_core.connectors.staging.lost_table import lost
 from seatunnel_core.errors import SinkError
 
 REPLACING = "seatunnel_replacing"
@@ -53,7 +54,7 @@ class Replacing:
         """Create the table that collects the rows for a target, if it is not there, and record what it is for.
 
         Raises:
-            SinkError: Another sink of the job collects rows for the same target.
+            SinkError: Another sink of the job collects rows for the same target, or the table had rows and is gone.
         """
         self._collect_in(
             connection, target.path, target.staging_table(self.dialect, self.collected(target.path), temporary=False)
@@ -72,6 +73,9 @@ class Replacing:
                 )
         cursor = self.dialect.cursor(connection)
         if name not in self.dialect.tables(connection, None, name):
+            if self.dialect.table_name(path) in self.context.published_to:
+                who = f"pipeline {self.context.pipeline_id}, sink Jdbc"
+                raise SinkError(lost(who, f"{name}, which collects the rows for {path[-1]},", exists=False))
             cursor.execute(creation)
         if (key_of(self.context), name) not in known:
             values = f"({self._key}, {self.dialect.literal(name)}, {said})"

@@ -27,7 +27,7 @@ from seatunnel_core.connectors.jdbc.pruning import Pruning, require_key_of
 from seatunnel_core.connectors.jdbc.publishing import Publishing
 from seatunnel_core.connectors.jdbc.replacing import Replacing
 from seatunnel_core.connectors.jdbc.save_mode import WAIT_S, TableSaveMode, empty_table
-from seatunnel_core.connectors.jdbc.statement import statement_of
+from seatunnel_core.connectors.jdbc.statement import query_of, statement_of
 from seatunnel_core.connectors.jdbc.target import Target, new_columns
 from seatunnel_core.connectors.jdbc.writer import JdbcWriter
 from seatunnel_core.connectors.looking import LookingSink
@@ -86,7 +86,7 @@ class JdbcSink(AddingSink, LookingSink):
         self._stages: bool = options[opt.EXACTLY_ONCE] or self.needs_order or self.needs_end
         self._batch_rows: int = options[opt.BATCH_SIZE]
         generates = (options[opt.GENERATE] or self._mode is not None) and not options[opt.SINK_QUERY]
-        self._statement = None if generates else statement_of(_query(options))
+        self._statement = None if generates else statement_of(query_of(options))
         if options[opt.GENERATE] and not generates:
             _log.warning("the sink Jdbc: query stands beside generate_sink_sql = true, and rows go into query alone")
         if self._statement is not None and options.is_set(TARGET_CONTRACT):
@@ -177,7 +177,7 @@ class JdbcSink(AddingSink, LookingSink):
             if isinstance(publishing.replacing, Pruning):
                 return publishing.replacing.target_of_keys(connection, path, schema, names)
             with self._saved(connection, path, context):
-                table = self._dialect.table(connection, path)
+                table = publishing.found(connection, path)
                 found = self._growth.resolved(table, schema, names, keys)
                 schema = evolve(schema, columns=found.columns)
                 if table is None:
@@ -287,8 +287,10 @@ class JdbcSink(AddingSink, LookingSink):
     ) -> None:
         mode, named = self.options[opt.SCHEMA_SAVE_MODE], self._dialect.table_name(path)
         if mode in ("ERROR_WHEN_SCHEMA_NOT_EXIST", "IGNORE"):
-            what = "create it, or write CREATE_SCHEMA_WHEN_NOT_EXIST"
-            raise SinkError(f"there is no table {named} and schema_save_mode is {mode}; {what}")
+            raise SinkError(
+                f"there is no table {named} and schema_save_mode is {mode}; create it, or write "
+                "CREATE_SCHEMA_WHEN_NOT_EXIST"
+            )
         for missing in (key for key in keys if key not in names.values()):
             raise SinkError(f"the key column {missing!r} is not among the columns of the rows of {schema.table}")
         columns = with_exact_keys(self._dialect, connection, new_columns(self._dialect, schema, names), keys)
@@ -389,10 +391,3 @@ class _Driver:
         self.save_mode_left = False
         self.seen: set[TablePath] = set()
         """The tables to which the save mode was applied since the job started."""
-
-
-def _query(options: Options) -> str:
-    query: str | None = options[opt.SINK_QUERY]
-    if not query:
-        raise UsageError("option 'query': it is missing; write it, or generate_sink_sql = true and table")
-    return query

@@ -5,7 +5,9 @@ from collections.abc import Mapping, Sequence
 
 from attrs import frozen
 
+from seatunnel_core.config.option import Options
 from seatunnel_core.connectors.jdbc.databases.dialect import Dialect
+from seatunnel_core.connectors.jdbc.options import SINK_QUERY
 from seatunnel_core.errors import UsageError
 
 _INSERT = re.compile(r"\s*((?:insert|replace)\s.*?)\bvalues\s*\(", re.IGNORECASE | re.DOTALL)
@@ -106,3 +108,15 @@ def statement_of(query: str) -> Statement:
     if marks and names:
         raise UsageError("option 'query': it has both ? and :name; write one of them")
     return Statement(before=found[1], values=tuple(values), after=after, marks=tuple(names))
+
+
+def query_of(options: Options) -> str:
+    """Return the statement of a sink.
+
+    Raises:
+        UsageError: There is none.
+    """
+    query: str | None = options[SINK_QUERY]
+    if not query:
+        raise UsageError("option 'query': it is missing; write it, or generate_sink_sql = true and table")
+    return query

@@ -129,7 +129,12 @@ class JdbcWriter(SinkWriter):
                 self._commit()
             self._dialect.pool.give_back(self._lent)
             self._lent = None
-        return Staged(body={"tables": parts}, rows=sum(table.sent for table in used), bytes=self._bytes)
+        return Staged(
+            body={"tables": parts},
+            rows=sum(table.sent for table in used),
+            bytes=self._bytes,
+            tables={table.target.named: "" for table in used if table.target.path},
+        )
 
     def abort(self) -> None:
         if self._lent is not None:

@@ -64,6 +64,9 @@ class Encoder:
     partitions: Mapping[str, int] = field(factory=dict)
     """The number of partitions of each known topic."""
 
+    topic_ids: Mapping[str, str] = field(factory=dict)
+    """The id of each known topic, ``""`` where the brokers have none."""
+
     def check(self, schema: TableSchema) -> None:
         """Raise ``SinkError`` unless the columns that options name exist and the format can encode all columns."""
         names = schema.columns.names

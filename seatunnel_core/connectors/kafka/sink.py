@@ -14,11 +14,13 @@ from seatunnel_core.connectors.filesystems.local import absolute, local_path
 from seatunnel_core.connectors.kafka import options as opt
 from seatunnel_core.connectors.kafka.cluster import TASK_MODULES, Cluster
 from seatunnel_core.connectors.kafka.encoding import Encoder
+from seatunnel_core.connectors.kafka.identity import topic_ids
 from seatunnel_core.connectors.kafka.publishing import Publishing, SendingEngine
 from seatunnel_core.connectors.kafka.settings import translated
 from seatunnel_core.connectors.kafka.writer import DirectWriter, StagingWriter
 from seatunnel_core.connectors.looking import LookingSink
 from seatunnel_core.connectors.sink import Guarantee, SaveMode, SinkContext, SinkWriter, WriterContext
+from seatunnel_core.connectors.staging.lost_table import require_same_table
 from seatunnel_core.connectors.staging.target import Target
 from seatunnel_core.connectors.written_options import written_options
 from seatunnel_core.errors import CommitError, ConnectorError, SinkError, UsageError
@@ -98,6 +100,9 @@ class KafkaSink(AddingSink, LookingSink):
         """Check that the brokers accept the client and that the topic exists, before any row is read."""
         with self._errors_wrapped(context, SinkError):
             self._look()
+            for topic, identity in self._encoder.topic_ids.items():
+                who = f"pipeline {context.pipeline_id}, sink Kafka"
+                require_same_table(context, who, topic, identity, what="topic")
             if self._stages:
                 self._target(context).create(context)
                 self._publishing(context).make_topic()
@@ -126,7 +131,8 @@ class KafkaSink(AddingSink, LookingSink):
             )
         allowed = self._cluster.setting(name, "max.message.bytes")
         limit = min(largest, int(allowed)) if allowed is not None else largest
-        self._encoder = evolve(self._encoder, partitions={name: partitions}, largest={"": limit})
+        ids = {name: topic_ids(self._cluster, [name]).get(name, "")}
+        self._encoder = evolve(self._encoder, partitions={name: partitions}, largest={"": limit}, topic_ids=ids)
 
     def apply_save_mode(self, context: SinkContext) -> None:
         """Keep in mind that the topic has messages, to which the job adds; it empties none."""

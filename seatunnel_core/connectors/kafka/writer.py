@@ -109,7 +109,12 @@ class StagingWriter(SinkWriter):
                 self._target.make_durable(self._context.epoch)
         except OSError as error:
             raise self._target.failed("cannot be written", error, self._target.root) from error
-        return Staged(body={"files": [[name, ""] for name in self._names]}, rows=self._rows, bytes=self._bytes)
+        return Staged(
+            body={"files": [[name, ""] for name in self._names]},
+            rows=self._rows,
+            bytes=self._bytes,
+            tables=self._known.encoder.topic_ids if self._rows else {},
+        )
 
     def abort(self) -> None:
         with suppress(Exception):
@@ -143,7 +148,8 @@ class DirectWriter(SinkWriter):
         self._sending.producer.flush()  # every message is there or failed, in delivery.timeout.ms
         self._check()
         _idle.give_back(self._cluster, self._sending)
-        return Staged(body={}, rows=self._rows, bytes=self._bytes)
+        tables = self._known.encoder.topic_ids if self._rows else {}
+        return Staged(body={}, rows=self._rows, bytes=self._bytes, tables=tables)
 
     def abort(self) -> None:
         self._sending.producer.purge()

@@ -153,6 +153,7 @@ def finished(writer: SinkWriter, staging: WriterContext) -> Committable:
         bytes=staged.bytes,
         body=through_json(dict(staged.body)),
         table_rows=through_json(dict(staged.table_rows)),
+        tables=through_json(dict(staged.tables)),
     )
 
 

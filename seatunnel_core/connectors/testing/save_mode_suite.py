@@ -10,10 +10,12 @@ from typing import Any
 import pytest
 from attrs import evolve
 
-from seatunnel_core.connectors.sink import Sink, WriterContext
+from seatunnel_core.connectors.sink import Sink, SinkContext, WriterContext
 from seatunnel_core.connectors.testing.drive import commit, options_of, place, shipped, sink_place, stage
 from seatunnel_core.connectors.testing.kill_suite import SCHEMA, numbered
+from seatunnel_core.connectors.within_extent import writer_of
 from seatunnel_core.errors import CommitError, SinkError
+from seatunnel_core.rows.batch import Batch
 from seatunnel_core.work.committable import Committable
 
 
@@ -36,6 +38,10 @@ class SinkTargets(ABC):
 
     def lose(self) -> bool:
         """Remove the target with all that the sink keeps there, as an unmounted disk does; return True if you did."""
+        return False
+
+    def lose_table(self) -> bool:
+        """Drop the table that rows were published to, as another user does; return True if you did."""
         return False
 
     def emptying(self) -> Mapping[str, Any] | None:
@@ -85,13 +91,40 @@ class SinkTargets(ABC):
         if not self.lose():
             return
         with suppress(Exception):  # a task that has not noticed it
-            stage(shipped(sink), SCHEMA, [numbered(30, 1)], place(unit=3))
+            writer = writer_of(shipped(sink), (SCHEMA,), place(unit=3))
+            writer.write(Batch(table=SCHEMA.table, rows=numbered(30, 1)))
+            writer.finish()
+        here = evolve(sink_place(first), published_to=done.tables)
         for again in (False, True):
             with pytest.raises(CommitError):
-                commit(sink, [waiting], first, again=again)
+                sink.commit([waiting], here, again=again)
         for _ in range(2):
+            here = evolve(sink_place(place(epoch=4)), prepared_in=3, published_to=done.tables)
+            later = self._made(self.options())
             with pytest.raises(SinkError):
-                self._made(self.options()).prepare(evolve(sink_place(place(epoch=4)), prepared_in=3))
+                _start(later, here)
+
+    def test_a_table_that_was_dropped_is_refused_and_not_created_again(self) -> None:
+        """Drop a table with published rows: no later start creates it, unless nothing is known to be in it (R8)."""
+        first = place()
+        sink = self._made(self.options())
+        sink.prepare(sink_place(first))
+        done = stage(sink, SCHEMA, [numbered(10, 1)], first)
+        commit(sink, [done], first)
+        if not self.lose_table():
+            return
+        assert done.tables, "Staged.tables names no table, so the engine cannot remember it"
+        for epoch in (2, 3):
+            here = evolve(sink_place(place(epoch=epoch)), prepared_in=epoch - 1, published_to=done.tables)
+            later = self._made(self.options())
+            later.prepare(here)
+            with pytest.raises(SinkError):
+                later.create_tables((SCHEMA,), here)
+        here = evolve(sink_place(place(epoch=4)), prepared_in=3)
+        later = self._made(self.options())
+        later.prepare(here)
+        later.create_tables((SCHEMA,), here)
+        assert self._found() == Counter()
 
     def _finish(self, sink: Sink, committable: Committable) -> None:
         """Commit with the original options, and check that all rows are there."""
@@ -165,3 +198,8 @@ class SinkTargets(ABC):
 
     def _found(self) -> Counter[int]:
         return Counter(int(row["id"]) for row in self.visible())
+
+
+def _start(sink: Sink, here: SinkContext) -> None:
+    sink.prepare(here)
+    sink.create_tables((SCHEMA,), here)

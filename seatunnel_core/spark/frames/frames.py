@@ -287,7 +287,10 @@ def _all_shown(results: Iterable[UnitResult]) -> dict[str, tuple[str, ...]]:
 
 
 def _merged(program: Program, unit: WorkUnit, epoch: int, sink: str, parts: Iterable[Committable]) -> Committable:
-    staged = [Staged(body=part.body, rows=part.rows, bytes=part.bytes, table_rows=part.table_rows) for part in parts]
+    staged = [
+        Staged(body=part.body, rows=part.rows, bytes=part.bytes, table_rows=part.table_rows, tables=part.tables)
+        for part in parts
+    ]
     target = next(target for target in program.targets if target.name == sink)
     return committable(program, unit, epoch, target.sink.merge(staged) if len(staged) > 1 else staged[0])
 

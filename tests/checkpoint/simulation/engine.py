@@ -454,6 +454,7 @@ class Engine:
                 rows=len(rows),
                 bytes=command.attempt.unit.weight_bytes,
                 body={"attempt": attempt},
+                tables={f"table of {sink}": "1"},
             )
         return staged
 

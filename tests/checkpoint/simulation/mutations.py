@@ -54,8 +54,8 @@ def _own_committables_only(_original: Any) -> Any:
     return snapshot
 
 
-def _forget_what_is_prepared(original: Any) -> Any:
-    return lambda self, checkpoint_id: evolve(original(self, checkpoint_id), prepared_in=0)
+def _forget(**nothing: Any) -> Any:
+    return lambda original: lambda self, checkpoint_id: evolve(original(self, checkpoint_id), **nothing)
 
 
 def _without_half_built(original: Any) -> Any:
@@ -334,7 +334,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation("R8", "never say that a commit may have been done", replace(
         SinkVertex, "_publish", _never_again)),
     Mutation("R8", "forget which epoch has prepared a target", replace(
-        SinkVertex, "snapshot", _forget_what_is_prepared)),
+        SinkVertex, "snapshot", _forget(prepared_in=0))),
+    Mutation("R8", "forget the tables with rows", replace(SinkVertex, "snapshot", _forget(published_to={}))),
     Mutation("R8", "use unit numbers again", replace(
         TaskVertex, "snapshot", lambda original: lambda self: _numbered_again(original(self)))),
     Mutation("R9", "sweep what is held back for order", replace(Start, "base_committed", _keep_nothing)),

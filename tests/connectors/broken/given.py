@@ -44,6 +44,7 @@ SINKS: dict[type, str] = {
     sinks.LooksOnlyWhereItIsTold: "a_sink_whose_options_change_loses_nothing_silently",
     sinks.PublishesWhereItIsTold: "a_sink_whose_options_change_loses_nothing_silently",
     sinks.CreatesWhatIsMissing: "a_target_that_was_lost_is_refused_and_not_created_again",
+    sinks.CreatesTheTableAgain: "a_table_that_was_dropped_is_refused_and_not_created_again",
     sinks.SweepsForItsPipeline: "two_sinks_of_a_pipeline_that_share_a_target_keep_apart",
     sinks.EmptiesForEachPipeline: "a_save_mode_acts_once_for_the_pipelines_of_a_job",
     sinks.EmptiesWithoutAFence: "an_engine_that_was_replaced_empties_nothing",

@@ -85,6 +85,19 @@ class CreatesWhatIsMissing(Honest):
         super().prepare(evolve(context, prepared_in=0))
 
 
+class CreatesTheTableAgain(Honest):
+    """A table that does not exist yet is created."""
+
+    def create_tables(self, schemas: Sequence[TableSchema], context: SinkContext) -> None:
+        Path(self.options[PATH], "table").mkdir(exist_ok=True)
+
+    def open_writer(self, schemas: Sequence[TableSchema], context: WriterContext) -> SinkWriter:
+        writer: SinkWriter = super().open_writer(schemas, context)
+        finish = writer.finish
+        writer.finish = lambda: evolve(finish(), tables={"table": ""})  # type: ignore[method-assign]
+        return writer
+
+
 class PublishesWhereItIsTold(Honest):
     """What it staged says where it lies; where it goes, the options say."""
 

@@ -8,7 +8,7 @@ import pytest
 
 from seatunnel_core.connectors.duckdb.sink import DuckDBSink
 from seatunnel_core.connectors.testing import SinkConformance
-from tests.connectors.duckdb.duckdb_file import FILE, asked, staged
+from tests.connectors.duckdb.duckdb_file import FILE, asked, changed, staged
 
 
 class TestDuckDB(SinkConformance):
@@ -41,6 +41,10 @@ class TestDuckDB(SinkConformance):
     def lose(self) -> bool:
         """Move the file away; its staging folder stays."""
         (self.folder / FILE).rename(self.folder / "moved")
+        return True
+
+    def lose_table(self) -> bool:
+        changed(self.folder, "DROP TABLE orders")
         return True
 
 

@@ -1,6 +1,7 @@
 """``FtpFile`` against pyftpdlib's server: the kit's suites, and what a person sees who is refused."""
 
 import json
+import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -72,6 +73,10 @@ class TestSink(FileSinkSuite):
 
     def files(self) -> Mapping[str, bytes]:
         return files_below(self.folder)
+
+    def lose(self) -> bool:
+        shutil.rmtree(self.folder)
+        return True
 
 
 @pytest.mark.parametrize(

@@ -95,6 +95,10 @@ class TestSink(FileSinkSuite):
     def files(self) -> Mapping[str, bytes]:
         return self.server.contents(self.folder)
 
+    def lose(self) -> bool:
+        self.server.delete(self.folder)
+        return True
+
 
 @pytest.mark.parametrize("format", ["csv", "orc", "excel"])
 def test_formats_come_back_as_they_went(cluster: HdfsCluster, server: Files, folder: str, format: str) -> None:

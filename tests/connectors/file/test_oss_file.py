@@ -121,6 +121,11 @@ class TestSink(FileSinkSuite):
     def files(self) -> Mapping[str, bytes]:
         return {key: self.bucket.get_object(key).read() for key in keys(self.bucket, self.folder)}
 
+    def lose(self) -> bool:
+        for key in keys(self.bucket, self.folder):
+            self.bucket.delete_object(key)
+        return True
+
     def staged(self) -> int:
         return super().staged() + uploads_left(self.bucket, self.folder)
 

@@ -116,6 +116,11 @@ class TestSink(FileSinkSuite):
     def files(self) -> Mapping[str, bytes]:
         return {path: self.memory.cat_file(path) for path in self.memory.store}
 
+    def lose(self) -> bool:
+        self.memory.store.clear()
+        self.memory.pseudo_dirs[:] = [""]
+        return True
+
 
 class TestBinarySink:
     def test_files_are_copied_under_their_names(self, memory: Any) -> None:

@@ -2,6 +2,7 @@
 
 import getpass
 import os
+import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -71,6 +72,10 @@ class TestSink(FileSinkSuite):
 
     def files(self) -> Mapping[str, bytes]:
         return files_below(self.folder)
+
+    def lose(self) -> bool:
+        shutil.rmtree(self.folder)
+        return True
 
 
 @pytest.mark.parametrize(

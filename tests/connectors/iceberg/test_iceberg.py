@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyiceberg.catalog import load_catalog
 
 from seatunnel_core.connectors.iceberg.sink import IcebergSink
 from seatunnel_core.connectors.testing import SinkConformance
@@ -30,6 +31,17 @@ class TestIcebergSink(SinkConformance):
 
     def visible(self) -> Sequence[Mapping[str, Any]]:
         return self.table().scan().to_arrow().to_pylist()
+
+    def lose(self) -> bool:
+        """Remove all that the catalog has, as where it was created again."""
+        catalog = load_catalog("default", **catalog_of(self.folder))
+        catalog.drop_table("shop.orders")
+        catalog.drop_namespace("shop")
+        return True
+
+    def lose_table(self) -> bool:
+        load_catalog("default", **catalog_of(self.folder)).drop_table("shop.orders")
+        return True
 
     def table(self) -> Any:
         return table_in(self.folder, "orders")

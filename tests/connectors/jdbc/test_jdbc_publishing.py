@@ -55,6 +55,11 @@ class TestJdbcSink(JdbcSinkSuite):
         self.file.rename(f"{self.file}-moved")
         return True
 
+    def lose_table(self) -> bool:
+        forget()
+        run(self.file, "DROP TABLE people")
+        return True
+
 
 def test_an_engine_that_was_replaced_commits_nothing(file: Path) -> None:
     old, new = sink(file, table="people", **EXACT), sink(file, table="people", **EXACT)

@@ -2,6 +2,7 @@
 
 import gc
 import json
+import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -72,6 +73,11 @@ class TestByTheKit(SinkConformance):
         gc.collect()
         return sum(path.is_file() for path in self.folder.rglob("*"))
 
+    def lose(self) -> bool:
+        """Remove the staging folder; the topics stay."""
+        shutil.rmtree(self.folder)
+        return True
+
 
 def rows(batch: pa.RecordBatch, kinds: Sequence[RowKind] | None = None) -> Batch:
     given = None if kinds is None else pa.array([int(kind) for kind in kinds], pa.int8())
@@ -116,6 +122,22 @@ def test_messages_that_come_beside_others_are_told(broker: Kafka, topic: str) ->
     sent(broker, topic, rows(numbered(0, 3)))
     made.apply_save_mode(sink_place(place()))
     assert additions(made, 2, {}) == (f"2 rows added to the topic {topic}, which had messages",)
+
+
+@pytest.mark.parametrize("exactly_once", [True, False])
+def test_a_topic_that_was_created_again_is_refused(
+    broker: Kafka, topic: str, tmp_path: Path, exactly_once: bool
+) -> None:
+    """A restored job went on in the new topic, and its earlier messages were missing."""
+    options = exact(broker, topic, tmp_path) if exactly_once else {"bootstrap.servers": broker.servers, "topic": topic}
+    first, later = sink(options), evolve(sink_place(place(epoch=2)), prepared_in=1)
+    first.prepare(sink_place(place()))
+    done = stage(first, SCHEMA, [numbered(0, 3)], place())
+    commit(first, [done], place())
+    sink(options).prepare(evolve(later, published_to=done.tables))
+    broker.recreate(topic)
+    with pytest.raises(SinkError, match=f"the topic {topic} is not the one to which this job has committed rows"):
+        sink(options).prepare(evolve(later, epoch=3, published_to=done.tables))
 
 
 @pytest.mark.parametrize("format", ["canal_json", "debezium_json", "maxwell_json", "ogg_json", "avro"])

@@ -8,6 +8,7 @@ from seatunnel_core.checkpoint import commands, events
 from seatunnel_core.checkpoint.commands import Command, Outcome
 from seatunnel_core.checkpoint.decisions.base import Rewind
 from seatunnel_core.checkpoint.events import Event
+from seatunnel_core.checkpoint.state.vertex_state import VertexStates
 from seatunnel_core.checkpoint.transitions import Phase, targets
 from seatunnel_core.work.committable import Committable
 from seatunnel_storage_api.state import CheckpointRef, CheckpointType, PipelineState
@@ -67,13 +68,15 @@ class OrderOfTheStart(Invariant):
 
 class TargetsAreRecognised(Invariant):
     """R8: a target that an epoch has prepared is never prepared as a new one. The start names the newest epoch that did
-    it, as far as the base knows, so that a target which shows nothing of that epoch is refused."""
+    it, as far as the base knows, so that a target which shows nothing of that epoch is refused; and the tables to which
+    rows of the base were published, so that none of them is created again."""
 
     rule = "R8"
 
     def __init__(self, world: "World") -> None:
         super().__init__(world)
         self._prepared: set[int] = set()
+        self._restored: dict[Engine, VertexStates] = {}
         self._told: set[str] = set()
         """Sinks of which a start was told that their save mode has acted, or that their options have changed."""
 
@@ -82,8 +85,14 @@ class TargetsAreRecognised(Invariant):
             self._prepared.add(engine.epoch or 0)
         self._told |= {*engine.request.saved, *engine.request.changed_bindings}
         for command in result:
+            if isinstance(command, commands.StoreCheckpoint):
+                self._restored.setdefault(engine, understood(command.state.states))
             if not isinstance(command, commands.PrepareSinks):
                 continue
+            for name, state in self._restored[engine].sinks.items():
+                if state.rows_committed and name not in engine.request.changed_bindings:
+                    tables = command.published_to.get(name, {})
+                    self.require(bool(tables), f"nothing says to which table rows of {name!r} were published")
             for sink in (each.name for each in self.world.scenario.topology.sinks):
                 known = command.prepared_in.get(sink, 0)
                 if known:

@@ -9,6 +9,7 @@ import pyarrow as pa
 from seatunnel_core.config.option import BOOLEAN, LONG, STRING, Option, Options
 from seatunnel_core.connectors.sink import Guarantee, SaveMode, Sink, SinkContext, SinkWriter, WriterContext
 from seatunnel_core.connectors.source import Enumeration, Item, Planning, ReadContext, Source, discovered
+from seatunnel_core.connectors.staging.lost_table import require_same_table
 from seatunnel_core.connectors.written_options import written_options
 from seatunnel_core.errors import CommitError, SinkError, SourceError
 from seatunnel_core.rows.batch import Batch, TableSchema
@@ -106,6 +107,8 @@ class SimulatedSink(_InWorld, Sink):
     )
     bound_by = declared[1:4]
     retracts = True
+    tables: Mapping[str, str] = {}
+    """Its table, with its identity."""
 
     @property
     def bound_to(self) -> Mapping[str, str]:
@@ -151,13 +154,29 @@ class SimulatedSink(_InWorld, Sink):
 
         self._act(empty, "save mode")
 
+    def create_tables(self, schemas: Sequence[TableSchema], context: SinkContext) -> None:
+        """Create the table, unless it is lost; what has the fence creates it."""
+        table = self._table
+        if context not in self.world.fences[self.save_mode.target]:
+            raise SinkError("another engine goes on with the job")
+        require_same_table(context, self._name, table, self.world.tables.existing.get(table))
+        if table not in self.world.tables.existing:
+            self.world.create_table(table)
+        self.tables = {table: self.world.tables.existing[table]}
+
+    @property
+    def _table(self) -> str:
+        """The table of this sink alone, also where sinks have exchanged their paths."""
+        return f"{self._name} in {self.options['path']}"
+
     def commit(self, committables: Sequence[Committable], context: SinkContext, *, again: bool) -> None:
         """One after the other, each an atomic step; the process may die or sleep between two."""
+        require_same_table(context, self._name, self._table, self.world.tables.existing.get(self._table), CommitError)
         sight, fails = self._sight(context), self.world.scenario.faults.commit_fails
         for committable in committables:
             if self.world.chance(fails / 4):
                 raise CommitError("the simulation broke a commit", retryable=True)
-            self.world.written.add(self.save_mode.target)
+            self.world.tables.written.add(self.save_mode.target)
             self.world.may_fall_asleep("commit")
             try:
                 self.world.stage.act(
@@ -165,6 +184,7 @@ class SimulatedSink(_InWorld, Sink):
                 )
             except MissingError as error:
                 raise CommitError(str(error)) from error
+            self.world.tables.filled.add(self._table)
         if self.world.chance(fails):
             raise CommitError("the simulation broke a commit after all was published", retryable=True)
 

@@ -9,6 +9,7 @@ from attrs import evolve, frozen
 
 from seatunnel_core.checkpoint.commands import Outcome
 from seatunnel_core.checkpoint.decisions import matching
+from seatunnel_core.checkpoint.vertices.sink import SinkVertex
 from seatunnel_core.claiming import restoration
 from seatunnel_core.claiming.bound import Bound
 from seatunnel_core.job.manifest import Manifest
@@ -80,6 +81,10 @@ def _any_part_will_do(original: Any) -> Any:
         original(self, taking, pipeline, before, reason)
 
     return answered
+
+
+def _forget_tables(original: Any) -> Any:
+    return lambda self, checkpoint_id: evolve(original(self, checkpoint_id), published_to={})
 
 
 def _stop_shared_packets(_original: Any) -> Any:
@@ -168,6 +173,8 @@ JOB_MUTATIONS: tuple[JobMutation, ...] = (
         save_modes, "_others_of", lambda _original: lambda *_: [])),
     JobMutation("R8", "a restore does not compare what the sinks are told", _replace(
         Bound, "_changes", lambda _original: lambda self, sink, epoch: [])),
+    JobMutation("R8", "a restart does not know the tables with rows", _replace(
+        SinkVertex, "snapshot", _forget_tables)),
     JobMutation("R7", "a sink is dropped with what it has to publish", _replace(
         matching, "_require_published", lambda _original: lambda states, topology: None)),
     JobMutation("savepoints", "complete with the first part", _replace(

@@ -50,6 +50,10 @@ class People:
                     self._world.start(self._going_on())
                 case "wall clock":
                     process.wall_s += self._world.rng.choice([-86_400.0, 3_600.0, 1e8])
+                case "lose a table":
+                    self._world.lose_table()
+                    if self._world.rng.random() < 0.6:
+                        self._world.kill(process)
                 case "retracted" | "refused" | "accepted":
                     if self._world.rng.random() < 0.6:
                         self._world.kill(process)
@@ -203,7 +207,9 @@ class People:
             r"of pipeline (\d+) [^\n]* cannot be restored: cannot read [^\n]* damaged", str(process.refusal)
         ):
             self._remove_damaged(int(number))
-        self._mend("\n".join([str(process.refusal or ""), *failures]))
+        words = "\n".join([str(process.refusal or ""), *failures])
+        self._world.counts["tables put back"] += self._world.tables.put_back(words)
+        self._mend(words)
 
     def _mend(self, words: str) -> None:
         """A refusal names what is to be put back, and what can be said instead."""

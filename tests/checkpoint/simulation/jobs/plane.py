@@ -345,6 +345,7 @@ class SimulatedPlane:
                 rows=len(rows),
                 bytes=work.attempt.unit.weight_bytes,
                 body={"attempt": attempt},
+                tables=target.sink.tables,  # type: ignore[attr-defined]
             )
         return staged
 

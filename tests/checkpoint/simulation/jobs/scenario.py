@@ -89,7 +89,7 @@ def draw_job(seed: int) -> JobScenario:
         retained=rng.choice([1, 1, 2, 3]),
         spark_slots=rng.choice([1, 1, 2, 4]),
         rewind_at_the_end=rng.choice([None, None, None, "retracted", "refused", "accepted"]),
-        faults=_with_starts(_faults(rng), later, len(edits)),
+        faults=_with_losses(_with_starts(_faults(rng), later, len(edits)), seed),
     )
 
 
@@ -108,6 +108,16 @@ def _some(rng: random.Random, kinds: tuple[str, ...]) -> tuple[str, ...]:
 def _with_starts(faults: JobFaults, rng: random.Random, number: int) -> JobFaults:
     """With so many more that make somebody start the job again."""
     more = ((rng.randint(30, 700), rng.choice(["crash", "crash", "pause", "rival"])) for _ in range(number))
+    return evolve(faults, disturbances=tuple(sorted((*faults.disturbances, *more))))
+
+
+def _with_losses(faults: JobFaults, seed: int) -> JobFaults:
+    """With tables that are dropped, in some jobs to which nobody goes back."""
+    kinds = {kind for _, kind in faults.disturbances}
+    if seed % 3 != 1 or kinds & {"retracted", "refused", "accepted"}:
+        return faults
+    rng = random.Random(seed * 31 + 13)
+    more = ((rng.randint(100, 1_000), "lose a table") for _ in range(rng.choice([1, 2, 3])))
     return evolve(faults, disturbances=tuple(sorted((*faults.disturbances, *more))))
 
 

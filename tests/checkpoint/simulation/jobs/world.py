@@ -32,6 +32,7 @@ from tests.checkpoint.simulation.jobs.rules import JobInvariant, job_invariants
 from tests.checkpoint.simulation.jobs.scenario import JobScenario, draw_job
 from tests.checkpoint.simulation.jobs.sight import Shape, Sight
 from tests.checkpoint.simulation.jobs.stage import Stage
+from tests.checkpoint.simulation.jobs.tables import Tables
 
 PATIENCE_MS = 600_000
 """With nothing broken any more, a job of this size ends long before."""
@@ -65,9 +66,7 @@ class JobWorld:
         self.fences: dict[str, set[SinkContext]] = {}
         """By target: who may empty it."""
 
-        self.written: set[str] = set()
-        """The targets in which the job has published something."""
-
+        self.tables = Tables(self.rng)
         self.torn: set[str] = set()
         self.sights: dict[int, Sight] = {}
         self.processes: list[Process] = []
@@ -137,8 +136,19 @@ class JobWorld:
 
     def empties(self, target: str) -> None:
         """R4: a save mode acts before anything of the job is published there, and a job never deletes its own rows."""
-        if target in self.written:
+        if target in self.tables.written:
             self.broken = ViolationError("R4 target", f"a save mode empties {target}, where the job has published")
+
+    def create_table(self, table: str) -> None:
+        """R8: a table that was lost with rows of the job is not created again."""
+        if table in self.tables.lost:
+            self.broken = ViolationError("R8 table", f"{table} is created again, without the rows that it had")
+        self.tables.create(table)
+
+    def lose_table(self) -> None:
+        """Drop a table with rows, where nobody has gone back: what that takes away need not be in a table."""
+        if not any(sight.rewinds for sight in self.sights.values()):
+            self.counts["tables lost"] += self.tables.lose()
 
     def may_fall_asleep(self, before: str) -> None:
         """Who is about to do something may be stopped for a while; then somebody else goes on with the job."""

@@ -62,6 +62,12 @@ class TestSink(FileSinkSuite):
         found = keys(self.server, self.folder)
         return {key: client.get_object(Bucket=BUCKET, Key=key)["Body"].read() for key in found}
 
+    def lose(self) -> bool:
+        client = self.server.client()
+        for each in client.list_objects_v2(Bucket=BUCKET, Prefix=f"{self.folder[1:]}/")["Contents"]:
+            client.delete_object(Bucket=BUCKET, Key=each["Key"])
+        return True
+
     def staged(self) -> int:
         return super().staged() + uploads_left(self.server, self.folder)
 

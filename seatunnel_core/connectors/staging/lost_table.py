@@ -1,0 +1,57 @@
+"""Refuse a table that was dropped or replaced after rows were published to it."""
+
+from seatunnel_core.connectors.sink_context import SinkContext
+from seatunnel_core.errors import SinkError
+
+
+def require_same_table(
+    context: SinkContext,
+    who: str,
+    table: str,
+    identity: str | None,
+    kind: type[SinkError] = SinkError,
+    *,
+    what: str = "table",
+) -> None:
+    """Check that a table is the one to which this sink has published rows, if it has.
+
+    Args:
+        context: The sink; ``published_to`` has the tables.
+        who: The pipeline and sink, for the message.
+        table: The name of the table, as in ``Staged.tables``.
+        identity: The identity of the table that exists, ``""`` if it has none; ``None`` if there is no table.
+        kind: The class of the error.
+        what: The word for it in the message, such as ``topic``.
+
+    Raises:
+        SinkError: The table is gone, or it is another one.
+    """
+    known = context.published_to.get(table)
+    if known is None or (identity is not None and (known == identity or not (known and identity))):
+        return
+    raise kind(lost(who, table, exists=identity is not None, what=what))
+
+
+def lost(who: str, table: str, *, exists: bool, what: str = "table") -> str:
+    """Return the message about a table that is gone, or that another one of its name replaces."""
+    found = (
+        "is not the one to which this job has committed rows: it was dropped and created again"
+        if exists
+        else "does not exist, but this job has committed rows to it: it was dropped or renamed, or its database or "
+        "catalog was created again"
+    )
+    return (
+        f"{who}: the {what} {table} {found}. The job does not continue with another {what}, because those rows would "
+        f"be missing. Restore the {what} with its rows and resume the job, or start a new job, which reads everything "
+        "again"
+    )
+
+
+def gone(context: SinkContext, who: str, table: str) -> str:
+    """Return the message about a table that does not exist when rows are committed to it."""
+    if table in context.published_to:
+        return lost(who, table, exists=False)
+    return (
+        f"{who}: the table {table} does not exist any more: it was dropped or renamed after this job had checked or "
+        "created it. Nothing was committed to it. Restore the table and resume the job, or start a new job"
+    )

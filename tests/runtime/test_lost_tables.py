@@ -1,0 +1,132 @@
+"""Tables that are dropped while their job is stopped: whole jobs, with tasks in this process."""
+
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from attrs import frozen
+from pyiceberg.catalog import load_catalog
+
+from seatunnel_core.connectors.jdbc.pool import forget
+from seatunnel_core.job.restoring import Restore
+from seatunnel_core.reporting.report import JobOutcome
+from tests.connectors.iceberg.iceberg_tables import catalog_of
+from tests.runtime.command import fake_source, job
+from tests.runtime.ground import ALL, ROWS, Ground, committed, ground_in, kill, run_through, until
+
+pytestmark = pytest.mark.timeout(300)
+
+
+@frozen(kw_only=True)
+class Target:
+    """A target with one table, and what its users do to it."""
+
+    sink: str
+    named: str
+    do: Callable[[Path, str], Any]
+    """Runs a statement, or what stands for it."""
+
+    again: bool = False
+    """Whether a table that was created again in its place is recognised."""
+
+    dropped: str = "DROP TABLE orders"
+    made: str = "CREATE TABLE orders (id BIGINT, text VARCHAR(100))"
+    moved: str = "ALTER TABLE orders RENAME TO elsewhere"
+    back: str = "ALTER TABLE elsewhere RENAME TO orders"
+    count: str = "SELECT count(*) FROM orders"
+    ids: str = "SELECT id FROM orders"
+
+
+def in_sqlite(folder: Path, statement: str) -> Any:
+    forget()
+    with sqlite3.connect(f"{folder}/shop.db") as connection:
+        return [row[0] for row in connection.execute(statement).fetchall()]
+
+
+def in_duckdb(folder: Path, statement: str) -> Any:
+    with duckdb.connect(f"{folder}/shop.duckdb") as connection:
+        return [row[0] for row in connection.execute(statement).fetchall()]
+
+
+def in_iceberg(folder: Path, what: str) -> Any:
+    catalog = load_catalog("default", **catalog_of(folder))
+    if what.startswith("SELECT"):
+        return catalog.load_table("shop.orders").scan().to_arrow()["id"].to_pylist()
+    if what == "moved":
+        return catalog.rename_table("shop.orders", "shop.elsewhere")
+    if what == "back":
+        return catalog.rename_table("shop.elsewhere", "shop.orders")
+    return catalog.create_table("shop.orders", catalog.load_table("shop.elsewhere").schema())
+
+
+_CATALOG = 'type = sql, uri = "sqlite:///{work}/catalog.db", warehouse = "file://{work}/warehouse"'
+_SHOP = "namespace = shop"
+_URL = 'url = "jdbc:sqlite:{work}/shop.db", table = orders'
+TARGETS = {
+    "jdbc": Target(
+        sink=f"Jdbc {{ plugin_input = a, {_URL}, generate_sink_sql = true, is_exactly_once = true }}",
+        named="orders",
+        do=in_sqlite,
+    ),
+    "jdbc-at-once": Target(
+        sink=f"Jdbc {{ plugin_input = a, {_URL}, generate_sink_sql = true, primary_keys = [id] }}",
+        named="orders",
+        do=in_sqlite,
+    ),
+    "duckdb": Target(
+        sink='DuckDB { plugin_input = a, path = "{work}/shop.duckdb", table = orders }',
+        named="main.orders",
+        do=in_duckdb,
+    ),
+    "iceberg": Target(
+        sink=f"Iceberg {{ plugin_input = a, iceberg.catalog.config {{ {_CATALOG} }}, {_SHOP}, table = orders }}",
+        named="shop.orders",
+        do=in_iceberg,
+        again=True,
+        moved="moved",
+        back="back",
+    ),
+}
+
+
+def text(ground: Ground, target: Target, *, rows_per_second: int | None = 150) -> str:
+    limit = "" if rows_per_second is None else f", read_limit.rows_per_second = {rows_per_second}"
+    env = f"job.mode = BATCH, checkpoint.interval = 40, job.retry.times = 0{limit}"
+    sink = target.sink.replace("{work}", str(ground.work))
+    return job(env, [fake_source("a", rows=ROWS, splits=60)], [sink])
+
+
+@pytest.mark.parametrize("kind", TARGETS)
+def test_a_table_that_is_lost_while_its_job_is_stopped_is_not_created_again(kind: str, tmp_path: Path) -> None:
+    """It was created again, and the job ended with exit code 0 without the rows that it had committed before."""
+    target = TARGETS[kind]
+    with ground_in(tmp_path) as ground:
+        ground.work.mkdir()
+        with ground.run(text(ground, target)) as first:
+            first.start()
+            until(lambda: committed(first) >= ROWS // 6, first)
+            kill(first)
+        target.do(ground.work, target.moved)
+        free = text(ground, target, rows_per_second=None)
+        for _ in range(2):  # the first one leaves nothing that deceives the second one
+            report, _ = run_through(ground.run(free, restore=Restore()))
+            assert report.outcome is JobOutcome.FAILED
+            said = report.pipelines[0].failure
+            assert f"the table {target.named} does not exist, but this job has committed rows to it" in said
+            assert "Restore the table with its rows and resume the job, or start a new job" in said
+            with pytest.raises(Exception, match=r"(?i)orders"):
+                target.do(ground.work, target.count)
+        if target.again:
+            target.do(ground.work, target.made)
+            report, _ = run_through(ground.run(free, restore=Restore()))
+            assert report.outcome is JobOutcome.FAILED
+            said = report.pipelines[0].failure
+            assert f"the table {target.named} is not the one to which this job has committed rows" in said
+            load_catalog("default", **catalog_of(ground.work)).drop_table("shop.orders")
+        target.do(ground.work, target.back)
+        report, _ = run_through(ground.run(free, restore=Restore()))
+        assert report.outcome is JobOutcome.FINISHED, report
+        assert sorted(target.do(ground.work, target.ids)) == ALL
