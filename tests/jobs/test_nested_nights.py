@@ -1,10 +1,11 @@
 """A service with increments, merged into tables that grow, with child tables: one job of at most 25 lines.
 
-Tasks run in this process.
+Tasks run in this process, but for the jobs whose processes are killed.
 """
 
 import copy
 import random
+import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
@@ -20,12 +21,15 @@ from seatunnel_core.connectors.jdbc.pool import forget
 from seatunnel_core.job.restoring import Restore
 from seatunnel_core.reporting.report import JobOutcome
 from tests.connectors.jdbc.databases import empty
+from tests.runtime.command import Command
 from tests.runtime.ground import Ground, ground_in, kill, run_through, until
 from tests.servers.http_service import Asked, HttpService, http_service
+from tests.torture.process import Engine
 
 pytestmark = pytest.mark.timeout(300)
 PAGE, NIGHTS = 5, 4
 MOST_LINES = 25
+PATIENCE_S = 180.0
 
 
 @pytest.fixture
@@ -245,6 +249,43 @@ def test_each_night_leaves_what_the_service_has(ground: Ground, service: HttpSer
         report, _ = run_through(ground.run(text(service, shelf.sink), f"night-{night}", restore=restore))
         assert report.outcome is JobOutcome.FINISHED, report
         assert shelf.ours() == shop.expected(), night
+
+
+def killed(engine: Engine, service: HttpService, requests: int, pause_s: float) -> bool:
+    """Kill all processes of a job some time after a number of requests; return False if it ended before."""
+    wanted, deadline = len(service.asked) + requests, time.monotonic() + PATIENCE_S
+    while len(service.asked) < wanted and engine.exit_code is None:
+        assert time.monotonic() < deadline, engine.output[-4000:]
+        time.sleep(0.01)
+    until_s = time.monotonic() + pause_s
+    while time.monotonic() < until_s and engine.exit_code is None:
+        time.sleep(0.01)
+    if engine.exit_code is not None:
+        return False
+    engine.end()
+    return True
+
+
+@pytest.mark.spark
+@pytest.mark.torture
+@pytest.mark.timeout(900)
+def test_processes_that_are_killed_lose_and_double_no_row(tmp_path: Path, service: HttpService, shelf: Shelf) -> None:
+    """The same command is run each night until it ends with 0; before, all its processes are killed twice."""
+    rng, shop, kills = random.Random(11), Shop(service, 11), 0
+    for night in range(NIGHTS):
+        shop.day(night)
+        planned = len(shop.orders) // PAGE
+        command = Command.of(tmp_path / "job", text(service, shelf.sink, limit=", read_limit.rows_per_second = 9"))
+        for requests in (1, planned + rng.randrange(3), None):
+            engine = command.start()
+            if requests is not None and killed(engine, service, requests, rng.uniform(0, 4)):
+                kills += 1
+                continue
+            assert engine.wait(PATIENCE_S) == 0, engine.output[-4000:]
+            engine.end()
+            break
+        assert shelf.ours() == shop.expected(), night
+    assert kills >= NIGHTS, "most jobs ended before they were killed"
 
 
 @pytest.mark.torture
