@@ -33,7 +33,7 @@ def _hostile_job() -> None:
 FTP = {"fs.ftp.host": "127.0.0.1", "fs.ftp.port": str(deaf_port()), **ALONE}
 FILES = {"fs.dir.target_protocol": "file", **ALONE}
 MISTAKES: dict[str, Callable[[], None]] = {
-    "a type that nobody knows": _written("tape"),
+    "an unknown type": _written("tape"),
     "S3 by its Hadoop name": _written("s3a"),
     "HDFS by another client": _written("webhdfs"),
     "local files by fsspec's name": _written("file"),

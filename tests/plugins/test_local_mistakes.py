@@ -141,7 +141,7 @@ MISTAKES: dict[str, Callable[[Path], None]] = {
     "the namespace has no slash at its end": _written(namespace="HERE"),
     "the namespace is not absolute": _written(namespace="checkpoint/"),
     "the namespace climbs up": _written(namespace="HERE/../other/"),
-    "the namespace lies in a file": _written(namespace="HERE/file/below/"),
+    "the namespace is in a file": _written(namespace="HERE/file/below/"),
     "the namespace cannot be made": _written(namespace="/proc/seatunnel/"),
     "a name in the namespace is too long": _written(namespace=f"HERE/{'n' * 256}/"),
     "local files with the address of a cluster": _written(fs_defaultFS="hdfs://localhost:9000"),
@@ -154,7 +154,7 @@ MISTAKES: dict[str, Callable[[Path], None]] = {
     "too many files are open": _with_a_limit("RLIMIT_NOFILE", 0),
     "the job's folder became a file": _working(_replaced_by_a_file),
     "a checkpoint is damaged": _working(_damaged),
-    "a person put a copy beside a checkpoint": _working(_foreign),
+    "a user put a copy beside a checkpoint": _working(_foreign),
     "a second engine runs the job": _working(_two_engines),
     "a job id that would leave the namespace": _working(
         lambda storage, folder: storage.store_checkpoint(checkpoint(1, 1, job_id="../../etc"))

@@ -78,7 +78,7 @@ MADE: dict[str, Callable[[Path, pytest.MonkeyPatch], object]] = {
     "the url has no host": url("jdbc:postgresql:database"),
     "the url has no database": url("jdbc:mysql://host:3306"),
     "the url has several hosts": url("jdbc:postgresql://one,two/database"),
-    "user and password stand in the url": url("jdbc:postgresql://me:secret@host/database"),
+    "user and password are in the url": url("jdbc:postgresql://me:secret@host/database"),
     "a property that MySQL does not have": url("jdbc:mysql://host/database?useTurbo=true"),
     "the path of SQLite is not absolute": url("jdbc:sqlite:state.db"),
     "the folder of SQLite's file does not exist": url("jdbc:sqlite:HERE/absent/state.db"),

@@ -118,7 +118,7 @@ def _hostile_job(folder: Path) -> None:
 MISTAKES: dict[str, Mistake] = {
     "the namespace of checkpoints has no slash at its end": _checkpoints(namespace="/data/checkpoints"),
     "a folder that cannot be made": _checkpoints(namespace="/proc/checkpoints/"),
-    "a `storage.type` that nobody knows": _checkpoints(**{"storage.type": "tape"}),
+    "an unknown `storage.type`": _checkpoints(**{"storage.type": "tape"}),
     "nothing is to be kept": _checkpoints(**{"max-retained": "0"}),
     "a job id that would leave the namespace": _hostile_job,
     "the factory has another name": _block(**{"factory-class-name": "org.example.MyFactory"}),

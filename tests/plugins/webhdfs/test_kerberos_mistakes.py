@@ -122,7 +122,7 @@ MISTAKES: dict[str, Mistake] = {
     "the keytab is no keytab": _keytab(lambda _: b"-----BEGIN PRIVATE KEY-----"),
     "the keytab is cut off": _keytab(lambda whole: whole[:-10]),
     "the keytab holds no key": _keytab(lambda whole: whole[:2]),
-    "the keytab is somebody else's": _written(**{kerberos.PRINCIPAL: f"bob@{REALM}"}),
+    "the keytab belongs to another user": _written(**{kerberos.PRINCIPAL: f"bob@{REALM}"}),
     "the realm is not in krb5.conf": _keytab(
         lambda whole: whole.replace(b"TEST.LOCAL", b"REST.LOCAL"), "alice@REST.LOCAL"
     ),

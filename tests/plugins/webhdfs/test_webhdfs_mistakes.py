@@ -160,7 +160,7 @@ def _hostile_job(scene: Scene) -> None:
 
 
 MISTAKES: dict[str, Mistake] = {
-    "nobody listens there": _written(**{WEB: f"127.0.0.1:{deaf_port()}"}),
+    "nothing listens there": _written(**{WEB: f"127.0.0.1:{deaf_port()}"}),
     "the host is not known": _address("hdfs://namenode.invalid:8020"),
     "a nameservice without `hdfs_site_path`": _address("hdfs://nameservice.invalid"),
     "`hdfs_site_path` is no file": _written(hdfs_site_path="/nowhere/hdfs-site.xml"),
@@ -172,7 +172,7 @@ MISTAKES: dict[str, Mistake] = {
     "a DataNode as the NameNode": _web_server_of_a_datanode,
     "another web server": _another_web_server,
     "https where there is http": lambda scene: scene.open(**{WEB: f"https://{scene.cluster.http}"}),
-    "an address that is none": _written(**{WEB: "namenode:http"}),
+    "an invalid address": _written(**{WEB: "namenode:http"}),
     "another file system": _address("viewfs://cluster"),
     "a folder in the address": _address("hdfs://namenode:8020/seatunnel"),
     "safe mode": _safe_mode,
@@ -180,10 +180,10 @@ MISTAKES: dict[str, Mistake] = {
     "a proxy user that is not allowed": _written(**{"hadoop.proxy.user": "bob"}),
     "the quota of space is used up": _quota("SpaceQuota", "1000"),
     "the quota of names is used up": _quota("Quota", "1"),
-    "the namespace lies below a file": _below_a_file,
+    "the namespace is below a file": _below_a_file,
     "a colon in the namespace": _written("/a:b/"),
     "the namespace has no slash at its end": _written("/mistakes"),
-    "a replication that is none": _written(**{f"{HADOOP}dfs.replication": "0"}),
+    "an invalid replication": _written(**{f"{HADOOP}dfs.replication": "0"}),
     "a job id that would leave the namespace": _hostile_job,
     "no DataNode at the start": _no_datanode_at_the_start,
     "no DataNode while a checkpoint is read": _no_datanode_at_a_read,
