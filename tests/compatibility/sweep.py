@@ -1,7 +1,7 @@
-"""Writes ``docs/evidence/sweep.md``, ours beside SeaTunnel's: ``python tests/compatibility/sweep.py``.
+"""Generates ``docs/evidence/sweep.md``, a comparison with SeaTunnel: ``python tests/compatibility/sweep.py``.
 
-Ours is read from the declarations; SeaTunnel's, and why ours differs, stands in ``options.yaml``. A row is decided when
-the two are the same, or when it is said why they are not.
+Our options come from the declarations, SeaTunnel's and the reasons for differences from ``options.yaml``. A row is
+decided if both are the same, or if it has a reason.
 """
 
 import sys
@@ -23,15 +23,17 @@ from seatunnel_core.transforms.sql.functions.catalog import FUNCTIONS
 
 PAGE = Path(__file__).parents[2] / "docs" / "evidence" / "sweep.md"
 FACTS = Path(__file__).with_name("options.yaml")
-ONLY_HERE, THERE_TOO = "only here", "known"
+ONLY_HERE, THERE_TOO, SAME = "only here", "known", "the same"
 TYPES = (*SIMPLE, *VECTORS, "decimal", "array", "map", "row")
 
-_HEAD = """# Ours beside SeaTunnel's, option by option
+_HEAD = """# Comparison with SeaTunnel, option by option
 
-Every option of the connectors and transforms that are here, of `env` and of `seatunnel.yaml`, every function of `Sql`
-and every type, with what Apache SeaTunnel has, 2.3.8 and the newest. It is made by `tests/compatibility/sweep.py`, and
-a test fails when an option has no row here or a row no decision. What is behind the differences stands in
-[compatibility](../start/compatibility.md).
+All options of the connectors and transforms, of `env` and of `seatunnel.yaml`, all functions of `Sql` and all
+types, compared with Apache SeaTunnel 2.3.8 and its newest version. A cell contains the default of an option. Each
+section first lists what is the same. [Compatibility](../start/compatibility.md) explains the differences.
+
+`python tests/compatibility/sweep.py` generates this page; a test requires an entry for each option and a reason for
+each difference.
 """
 
 
@@ -51,7 +53,7 @@ class Row:
             return f"only here: {self.why}" if self.why else ""
         if self.why:
             return f"differs: {self.why}" if self.ours != self.there else f"the same, but: {self.why}"
-        return "the same" if self.ours == self.there else ""
+        return SAME if self.ours == self.there else ""
 
 
 def facts() -> dict[str, Any]:
@@ -102,33 +104,40 @@ def names_rows(fact: Mapping[str, Any], ours: Iterable[str]) -> Iterator[Row]:
 
 
 def page() -> str:
-    """The whole page."""
+    """Return the whole page."""
     found, ours = facts(), declared()
     parts = [_HEAD]
     for title, group in found["groups"].items():
         parts += [
             f"## {title[0].upper()}{title[1:]}\n",
             _about(title, group),
-            *_table("option", group_rows(group, ours)),
+            *_compared("option", group_rows(group, ours)),
             "",
         ]
         besides = group.get("besides") or {}
         if besides:
-            parts += ["What SeaTunnel has besides is an unknown option here, which is a warning:\n"]
+            parts += ["SeaTunnel has these as well; here they are unknown options, which is a warning:\n"]
             parts += [f"* `{key}`: {why}" for key, why in besides.items()] + [""]
-    parts += ["## Functions of `Sql`\n", *_table("function", names_rows(found["functions"], FUNCTIONS)), ""]
-    parts += ["## Types\n", *_table("type", names_rows(found["types"], TYPES)), ""]
+    parts += ["## Functions of `Sql`\n", *_compared("function", names_rows(found["functions"], FUNCTIONS)), ""]
+    parts += ["## Types\n", *_compared("type", names_rows(found["types"], TYPES)), ""]
     return "\n".join(parts)
 
 
 def _about(title: str, group: Mapping[str, Any]) -> str:
-    of = f"Of {', '.join(group['of'])}. " if group["of"] != [title] else ""
-    return f"{of}SeaTunnel's from {group.get('from', 'its documentation')}.\n"
+    of = f"For {', '.join(group['of'])}. " if group["of"] != [title] else ""
+    return f"{of}SeaTunnel's options are from {group.get('from', 'its documentation')}.\n"
 
 
-def _table(what: str, rows: Iterable[Row]) -> Iterator[str]:
-    yield from (f"| {what} | ours | SeaTunnel's | decision, and why |", "|---|---|---|---|")
-    for row in rows:
+def _compared(what: str, rows: Iterable[Row]) -> Iterator[str]:
+    """The names that are the same in a sentence, and a table of the others."""
+    every = list(rows)
+    same = [f"`{row.name}`" for row in every if row.decision == SAME]
+    other = [row for row in every if row.decision != SAME]
+    if same:
+        yield f"The same: {', '.join(same)}.\n"
+    if other:
+        yield from (f"| {what} | ours | SeaTunnel's | difference and reason |", "|---|---|---|---|")
+    for row in other:
         cells = (f"`{row.name}`", _code(row.ours), _code(row.there), row.decision or "**undecided**")
         yield "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 

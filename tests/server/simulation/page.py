@@ -1,4 +1,4 @@
-"""``python -m tests.server.simulation.page``: what was played, as ``docs/evidence/simulated-faults.md`` shows it."""
+"""Generates the figures in ``docs/evidence/simulated-faults.md``: ``python -m tests.server.simulation.page``."""
 
 import argparse
 import sys
@@ -9,11 +9,11 @@ from tests.server.nemesis.totals import ROOT
 from tests.server.simulation.totals import KINDS, STATE, Batch, read_batches, summed
 
 PAGE = ROOT / "docs/evidence/simulated-faults.md"
-BEGIN, END = "## What was played\n", "## What it found\n"
+BEGIN, END = "## Figures\n", "## Known limit\n"
 
 
 def section(batches: Sequence[Batch]) -> str:
-    """Return the part of the page that says what was played."""
+    """Return the part of the page with the figures."""
     counts = summed(batches)
     broken = sum(len(batch.broken) for batch in batches)
     played = sum(batch.faults for batch in batches)
@@ -23,23 +23,14 @@ def section(batches: Sequence[Batch]) -> str:
     half = (len(kinds) + 1) // 2
     pairs = zip(kinds[:half], [*kinds[half:], ("", "")], strict=False)
     lines = [
-        f"**{played:,} faults in {counts['runs']:,} runs in which no rule was broken; {broken} runs broke one.** "
-        f"In the former {counts['acknowledged submits']:,} submits and {counts['acknowledged stops']:,} stops were "
-        f"acknowledged; jobs ended as {ends}.",
-        "This part is written by `python -m tests.server.simulation.page`, "
-        "from `tests/server/simulation/played.jsonl`.",
+        f"**{played:,} faults in {counts['runs']:,} runs without a violated invariant; {broken} runs violated one.** "
+        f"The former acknowledged {counts['acknowledged submits']:,} submissions and {counts['acknowledged stops']:,} "
+        f"stops; final states of the jobs: {ends}.",
+        "`python -m tests.server.simulation.page` generates this part from `tests/server/simulation/played.jsonl`. The "
+        f"last batch ran {batches[-1].counts.get('runs', 0):,} runs with {batches[-1].faults:,} faults on "
+        f"{batches[-1].commit}, and {len(batches[-1].broken)} of them violated an invariant.",
         "",
         *_table(("kind", "played", "kind", "played"), [(*one, *other) for one, other in pairs]),
-        "",
-        *_table(
-            ("commit", "seeds", "runs", "faults", "rules broken"),
-            [
-                (b.commit, f"{b.first} to {b.next - 1}", b.counts.get("runs", 0), f"{b.faults:,}", len(b.broken))
-                for b in batches
-            ],
-        ),
-        "",
-        *(f"- {text.partition(', at')[0]} of {b.commit} broke a rule" for b in batches for text in b.broken),
         "",
     ]
     return BEGIN + "\n" + "\n".join(lines).rstrip() + "\n\n"
