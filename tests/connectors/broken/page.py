@@ -5,11 +5,11 @@ import inspect
 from tests.connectors.broken.given import ENDLESS, SINKS, SOURCES, TRANSFORMS
 
 HEAD = """\
-# Connectors that break a rule, and are found
+# Broken connectors that the kit detects
 
-Each of these is a few lines in `tests/connectors/broken`, and wrong as real connectors are wrong. The kit has to fail
-on each, in the test of the rule that it breaks, and to pass on the honest one beside them: a test. If you
-[write a connector](../start/write-a-connector.md), this is what the kit keeps you from.
+Each of these connectors in `tests/connectors/broken` has a realistic fault. A test requires that the kit fails for
+each, in the test of the violated rule, and passes for a correct one. The kit protects you from the same faults when you
+[write a connector](../start/write-a-connector.md).
 
 | rule | connector | what its author thought |
 |---|---|---|

@@ -24,11 +24,11 @@ from tests.servers.process import deaf_port
 PAGE = Path(__file__).parents[3] / "docs" / "evidence" / "mistakes-kafka.md"
 WITHIN_S = 20
 
-_HEAD = """# Mistakes about Kafka, and what you read then
+_HEAD = """# Mistakes with Kafka and their messages
 
-Made by `python -m tests.connectors.kafka.mistakes`, which makes each mistake with a broker; a test compares. Each is
-told before any row moves, within some seconds. What stands here as `127.0.0.1:9092` is the address of a broker, and
-`127.0.0.1:9093` one that wants a password over TLS.
+The messages of [`Kafka`](../reference/connectors/Kafka.md), reported within some seconds and before any row moves.
+`127.0.0.1:9092` stands for the address of a broker, and `127.0.0.1:9093` for one that requires a password over TLS.
+`python -m tests.connectors.kafka.mistakes` makes each mistake with a broker and generates this page.
 
 | mistake | message |
 |---|---|

@@ -27,29 +27,29 @@ from tests.servers.process import deaf_port
 
 PAGE = Path(__file__).parents[3] / "docs" / "evidence" / "mistakes-databases.md"
 
-_HEAD = """# Mistakes with databases, and what you read then
+_HEAD = """# Mistakes with databases and their messages
 
-Made by `python -m tests.connectors.mistakes.databases_page`, which makes each mistake on PostgreSQL and on MariaDB; a
-test compares, and sees that no row moved and that no password is in a message. The lines are what a job has instead of
-the right ones. Mistakes in job files of all kinds are in [mistakes](mistakes.md), what holds of `Jdbc` is in
-[connectors](../reference/connectors/Jdbc.md#behaviour).
+The messages of [`Jdbc`](../reference/connectors/Jdbc.md#behaviour) about wrong options; [mistakes](mistakes.md) has
+those about job files. Each row shows the lines that replace the right ones.
+`python -m tests.connectors.mistakes.databases_page` makes each mistake on PostgreSQL and MariaDB and generates this
+page. A test checks that no row moves and that no message contains a password.
 """
 _OF_SOURCE = """
-`seatunnel --check -c job.conf` says this of the source, and so does the job, before any row moves. The table `people`
+`seatunnel --check -c job.conf` and the job report these before any row moves. The table `people`
 has the columns `id` (bigint), `name` (text) and `tags` (json).
 
 | mistake | line in the job | message |
 |---|---|---|
 """
 _OF_SINK = """
-The job says this of the sink when it starts, before any row moves. The rows have the columns `id` (bigint) and `name`
-(string), and come exactly once into the table `target`, which has the same.
+The job reports these when it starts, before any row moves. Rows with the columns `id` (bigint) and `name` (string) are
+written exactly once into the table `target`, which has the same columns.
 
 | mistake | line in the job | message |
 |---|---|---|
 """
 _OF_CHECK = """
-`seatunnel --check -c job.conf` says this of the target, too, and leaves nothing there:
+`seatunnel --check -c job.conf` also reports these about the target, and leaves nothing in it:
 
 | mistake | line in the job | message |
 |---|---|---|

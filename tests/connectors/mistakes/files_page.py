@@ -42,12 +42,12 @@ from tests.servers.sshd import Sshd
 
 PAGE = Path(__file__).parents[3] / "docs" / "evidence" / "mistakes-files.md"
 
-_HEAD = """# Mistakes with servers of files
+_HEAD = """# Mistakes with file servers and their messages
 
-Made by `python -m tests.connectors.mistakes.files_page`, which makes each mistake in a job with a real server (of OSS,
-with the stand-in of the tests); a test compares. The job says this before any row moves, and passwords and keys are in
-none of it. Addresses of servers stand here as `127.0.0.1:PORT`. Mistakes in a job file and in data are on
-[a page of their own](mistakes.md).
+The messages of the file connectors, which the job reports before any row moves; [mistakes](mistakes.md) has those about
+job files and data. No message contains a password or key. `127.0.0.1:PORT` stands for the address of a server.
+`python -m tests.connectors.mistakes.files_page` makes each mistake with a real server (for OSS with a stand-in) and
+generates this page.
 """
 
 _NOWHERE = "no-such-host.invalid"

@@ -23,16 +23,16 @@ from seatunnel_core.server.submitted_job import SubmittedJob
 
 PAGE = Path(__file__).parents[3] / "docs" / "evidence" / "mistakes.md"
 
-_HEAD = """# Mistakes, and what you read then
+_HEAD = """# Mistakes and their messages
 
-Made by `python -m tests.connectors.mistakes.page`, which makes each mistake; a test compares. Failures of running jobs
-are described in [failures](../guides/failures.md). There are separate pages for [databases](mistakes-databases.md),
-[files elsewhere](mistakes-files.md), [Kafka](mistakes-kafka.md), [services](mistakes-services.md) and
-[checkpoint storages](mistakes-storages.md).
+The messages about wrong job files and bad data. [Databases](mistakes-databases.md), [file servers](mistakes-files.md),
+[Kafka](mistakes-kafka.md), [services](mistakes-services.md) and [checkpoint storages](mistakes-storages.md) have their
+own pages. For running jobs see [failures](../guides/failures.md). `python -m tests.connectors.mistakes.page` makes each
+mistake and generates this page.
 
 ## In a job file
 
-`seatunnel --check -c job.conf` says this; so does the job itself, before any row moves. Each row changes one thing in:
+`seatunnel --check -c job.conf` and the job itself report these before any row moves. Each row changes one part of:
 
 ```hocon
 """
@@ -157,7 +157,7 @@ def page() -> str:
 
 ## In a job for a cluster
 
-`seatunnel -m cluster -c job.conf` says this, REST answers with it, and the job is not stored.
+`seatunnel -m cluster -c job.conf` and REST report these, and the cluster does not store the job.
 
 | mistake | message |
 |---|---|
@@ -166,9 +166,9 @@ def page() -> str:
 
 ## In a data file
 
-A task says this of the first such row, with `pipeline N, source 'NAME'` before it, and the pipeline fails; with
-`row_error_handle_way = SKIP` bad rows are counted and left out, and damaged files fail it all the same. The columns are
-`id` (bigint) and `name` (string).
+The first bad row fails the pipeline with this message after `pipeline N, source 'NAME'`. With
+`row_error_handle_way = SKIP` bad rows are counted and skipped, but damaged files still fail it. The columns are `id`
+(bigint) and `name` (string).
 
 | mistake | message |
 |---|---|

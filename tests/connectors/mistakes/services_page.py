@@ -28,15 +28,16 @@ TOKEN = "the-right-token"
 SHOWN = ("localhost:8080", "localhost:8443")
 """What stands in the page for the services of the test, without and with TLS."""
 
-_HEAD = """# Mistakes with services, and what you read then
+_HEAD = """# Mistakes with services and their messages
 
-Made by `python -m tests.connectors.mistakes.services_page`, which makes each mistake; a test compares. No message has a
-token or what stands behind `?`, and answers are quoted without them.
+The messages of [`Http`](../reference/connectors/Http.md) and of models. No message contains a token or the part of a
+URL after `?`, and quoted answers are cleared of them. `python -m tests.connectors.mistakes.services_page` makes each
+mistake and generates this page.
 
 ## Reading
 
-`seatunnel --check -c job.conf` says this; so does the job itself when its Spark is on this machine, before any row
-moves. Elsewhere a task says it. Each row changes one thing in:
+`seatunnel --check -c job.conf` reports these, and so does a job with a local Spark before any row moves; on a Spark
+cluster a task reports them. Each row changes one part of:
 
 ```hocon
 """
@@ -118,11 +119,11 @@ def page() -> str:
     return (
         f"{_HEAD}{_GOOD}```\n\n{table}"
         + "\n".join(reading)
-        + "\n\n## Sending\n\nHost, port and certificate are tried when a job starts; the rest a task says of the first "
-        f"row that is refused.\n\n{table}"
+        + "\n\n## Sending\n\nHost, port and certificate are checked when a job starts; a task reports the rest "
+        f"with the first rejected row.\n\n{table}"
         + "\n".join(sending)
-        + "\n\n## Asking models\n\nA task says this of the transform `LLM`, and nothing of its work unit is published; "
-        f"`Embedding` says the same.\n\n{table}" + "\n".join(asking) + "\n"
+        + "\n\n## Asking models\n\nA task reports these for the transforms `LLM` and `Embedding`, and publishes "
+        f"nothing of its work unit.\n\n{table}" + "\n".join(asking) + "\n"
     )
 
 

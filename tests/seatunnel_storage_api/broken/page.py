@@ -7,11 +7,11 @@ from tests.seatunnel_storage_api.broken import naming, reading, writing
 from tests.seatunnel_storage_api.broken.given import BROKEN
 
 HEAD = """\
-# Storages that break a promise, and are found
+# Broken storages that the kit detects
 
-Each of these is a few lines in `tests/seatunnel_storage_api/broken`, and wrong as real storages are wrong. The kit has
-to fail on each, in a test of the promise that it breaks, and to pass on the honest one beside them: a test.
-If you [write a storage](../start/write-a-storage.md), this is what the kit keeps you from.
+Each of these storages in `tests/seatunnel_storage_api/broken` has a realistic fault. A test requires that the kit fails
+for each, in a test of the broken promise, and passes for a correct one. The kit protects you from the same faults when
+you [write a storage](../start/write-a-storage.md).
 
 | promise | storage | what its author thought |
 |---|---|---|
