@@ -43,6 +43,19 @@ BLOCK = "b { c {" + ",".join(f"k{number}=1" for number in range(4_000)) + "} }\n
         ("job.yaml", f"b: &b\n{KEYS}\na:\n" + "\n".join(f"  x{number}: *b" for number in range(999))),
         ("job.yaml", f"b: &b\n{KEYS}\na:\n  <<: [" + ",".join(["*b"] * 999) + "]\n"),
     ],
+    ids=[
+        "arrays doubled",
+        "strings doubled",
+        "elements added",
+        "a block in each object of a list",
+        "objects beside a block",
+        "a list of blocks",
+        "a text of blocks",
+        "json: a text",
+        "yaml: a text",
+        "yaml: aliases",
+        "yaml: merges",
+    ],
 )
 def test_what_substitutions_aliases_and_merges_add_is_limited(name: str, text: str) -> None:
     begun = time.thread_time()

@@ -85,10 +85,11 @@ class Database:
 
 def empty(kind: str, folder: Path) -> Database:
     """A database of a kind; a server's is shared with those who had it before, and emptied."""
+    if kind == "sqlite":
+        forget()
+        return Database(kind, {"url": f"jdbc:sqlite:{folder}/shop.db"})
     gc.collect()  # what a killed sink had open locks tables until then
     forget()
-    if kind == "sqlite":
-        return Database(kind, {"url": f"jdbc:sqlite:{folder}/shop.db"})
     if kind == "postgresql":
         server = shared(Postgres)
         found = Database(kind, server.options(), server)
