@@ -219,6 +219,10 @@ def log4j_file(cache: Path) -> Path:
 def _reason(error: Exception, log_file: Path, logged_before: int) -> str:
     """Return what a user needs to know of a failed start: the last error line of the log, else the exception."""
     try:
+        os.getcwd()
+    except FileNotFoundError:
+        return "the current directory was deleted; change to another one with cd"
+    try:
         lines = log_file.read_bytes()[logged_before:].decode(errors="replace").splitlines()[-60:]
     except OSError:
         lines = []
