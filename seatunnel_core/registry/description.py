@@ -34,7 +34,7 @@ def guarantees(plugin: type) -> tuple[str, ...]:
     """Return what a plugin promises when work is repeated, one text for each line."""
     if issubclass(plugin, Source):
         if any(option.key == "replayable" for option in plugin.declared):
-            again = "replayable where the job says so, with the option replayable: only who writes it can know"
+            again = "replayable if the option replayable is set: reading again must give the same rows"
         elif plugin.replayable:
             again = "replayable: a split that is read again gives the same rows, so every row can arrive exactly once"
         else:
@@ -44,7 +44,7 @@ def guarantees(plugin: type) -> tuple[str, ...]:
     if issubclass(plugin, Sink):
         back = ("can take published rows back (--retract)",) if plugin.retracts else ()
         declared = any(option.key == "idempotent" for option in plugin.declared)
-        said = ("idempotent where the job says so, with the option idempotent: only who writes it can know",)
+        said = ("idempotent if the option idempotent is set: writing a row again must have no effect",)
         return (_SINKS[plugin.guarantee], *(said if declared else ()), *back)
     if issubclass(plugin, DataFrameTransform):
         across = "else once over all rows of its sources, in batch jobs only; inserted rows only"

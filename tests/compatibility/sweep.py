@@ -48,12 +48,8 @@ class Row:
 
     @property
     def decision(self) -> str:
-        """Empty when there is none."""
-        if self.there == ONLY_HERE:
-            return f"only here: {self.why}" if self.why else ""
-        if self.why:
-            return f"differs: {self.why}" if self.ours != self.there else f"the same, but: {self.why}"
-        return SAME if self.ours == self.there else ""
+        """Return the reason of a difference, or ``SAME``; empty if a difference has no reason."""
+        return self.why or (SAME if self.ours == self.there else "")
 
 
 def facts() -> dict[str, Any]:
@@ -136,7 +132,7 @@ def _compared(what: str, rows: Iterable[Row]) -> Iterator[str]:
     if same:
         yield f"The same: {', '.join(same)}.\n"
     if other:
-        yield from (f"| {what} | ours | SeaTunnel's | difference and reason |", "|---|---|---|---|")
+        yield from (f"| {what} | ours | SeaTunnel's | reason or difference |", "|---|---|---|---|")
     for row in other:
         cells = (f"`{row.name}`", _code(row.ours), _code(row.there), row.decision or "**undecided**")
         yield "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"

@@ -19,7 +19,7 @@ END = "<!-- end of what is made -->\n"
 OVERVIEW = """# Connectors and transforms
 
 The connectors and transforms of the engine. The name links to the page with a job, the options and the behaviour, which
-`seatunnel help NAME` prints as well. *Guarantee* tells what happens to rows when work is repeated after a failure:
+`seatunnel help NAME` prints as well. The guarantees apply when work is repeated after a failure:
 
 * A **replayable** source gives the same rows when it reads a split again. Where it says *optional*, the option
   `replayable` of the job decides.
