@@ -15,7 +15,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -139,6 +139,12 @@ def replace(node: Node) -> None:
     node.wait_ready()
 
 
+def require_encrypted(records: Mapping[str, bytes], jobs: Collection[str]) -> None:
+    """Require an encrypted record for each of the jobs, because all nodes are new and have a secret."""
+    assert records.keys() == set(jobs)
+    assert [job_id for job_id, record in records.items() if not record.startswith(b'{"sealed":')] == []
+
+
 def test_nodes_are_replaced_by_those_of_a_newer_version_and_no_job_is_lost_or_doubled(tmp_path: Path) -> None:
     old = tmp_path / "old"
     variables = code_of(OLD, old)
@@ -176,9 +182,6 @@ def test_nodes_are_replaced_by_those_of_a_newer_version_and_no_job_is_lost_or_do
         print(
             f"{len(load.acknowledged) + 1} jobs, upgraded from {OLD}, {time.monotonic() - began:.0f} s to the last end"
         )
-        records = state()
-        assert records.keys() == {*load.acknowledged, "long"}
-        plain = [job_id for job_id, record in records.items() if not record.startswith(b'{"sealed":')]
-        assert plain == [], "all nodes are new, and have a secret"
+        require_encrypted(state(), {*load.acknowledged, "long"})
         for node in nodes:
             assert "Traceback" not in node.log(), node.log()
