@@ -11,6 +11,7 @@ from attrs import field, frozen
 
 from seatunnel_core.config.option import Options
 from seatunnel_core.connectors.jdbc import options as opt
+from seatunnel_core.connectors.jdbc.databases.known_properties import require_known
 from seatunnel_core.errors import UsageError
 from seatunnel_storage_api.secret import masked
 
@@ -83,6 +84,7 @@ def address_of(options: Options) -> Address:
     user = options[opt.USER] or properties.get("user")
     password = options[opt.PASSWORD] or properties.get("password")
     kept = tuple(sorted((key, value) for key, value in properties.items() if key not in ("user", "password")))
+    require_known(kind, kept)
     return Address(
         kind=kind,
         host=host,

@@ -10,6 +10,7 @@ import pyarrow.types as of
 
 from seatunnel_core.connectors.jdbc.column import Column, DatabaseTable
 from seatunnel_core.connectors.jdbc.databases.dialect import Dialect
+from seatunnel_core.connectors.jdbc.databases.duckdb_properties import settings
 from seatunnel_core.connectors.jdbc.databases.table_path import TablePath, parts_of
 from seatunnel_core.connectors.jdbc.fetched import Fetched, converted, fetched, schema_of, without
 from seatunnel_core.connectors.jdbc.order import OWN, Order
@@ -70,7 +71,7 @@ class DuckDB(Dialect):
     def open(self, kind: str) -> Any:
         import duckdb
 
-        found = duckdb.connect(self.address.database, read_only=True, config=dict(self.address.properties))
+        found = duckdb.connect(self.address.database, read_only=True, config=settings(self.address.properties))
         found.execute("SET TimeZone = 'UTC'")
         found.begin()
         return found

@@ -1,13 +1,12 @@
 """Properties of Connector/J and of MariaDB's driver: those that change nothing here, and what to write for others."""
 
-from collections.abc import Iterable
+from seatunnel_core.connectors.jdbc.databases.properties import KnownProperties
 
-from seatunnel_core.config.problem import nearest
-from seatunnel_core.errors import UsageError
-
-HONOURED = (
-    *("connectionTimeZone", "serverTimezone", "timezone", "sessionVariables", "connectTimeout", "socketTimeout"),
-    *("zeroDateTimeBehavior", "sslMode", "useSSL", "requireSSL", "ssl_ca", "ssl_cert", "ssl_key"),
+HONOURED = frozenset(
+    [
+        *("connectionTimeZone", "serverTimezone", "timezone", "sessionVariables", "connectTimeout", "socketTimeout"),
+        *("zeroDateTimeBehavior", "sslMode", "useSSL", "requireSSL", "ssl_ca", "ssl_cert", "ssl_key"),
+    ]
 )
 
 _IDLE = frozenset(
@@ -122,9 +121,15 @@ _AS_BY_DEFAULT = {
     "sendFractionalSeconds": "true",
     "readOnly": "false",
     "allowSlaveDownConnection": "false",
+    "defaultTransactionIsolation": "READ_COMMITTED",
+    "transactionIsolation": "READ-COMMITTED",
 }
 """Values that say what holds here anyway."""
 
+_ISOLATION = (
+    "write sessionVariables=transaction_isolation='REPEATABLE-READ', for example (before MariaDB 11.1 tx_isolation); "
+    "sessions have READ-COMMITTED"
+)
 _INSTEAD = {
     "tinyInt1isBit": "write the option int_type_narrowing = false: tinyint(1) is a number then",
     "transformedBitIsBoolean": "write the option int_type_narrowing = true: tinyint(1) is a boolean then",
@@ -152,32 +157,17 @@ _INSTEAD = {
     "sendFractionalSeconds": "round the timestamps in a transform Sql",
     "readOnly": "use a user that may only read",
     "maxRows": "write LIMIT in query",
-    "defaultTransactionIsolation": "leave it out: the isolation is READ COMMITTED, and cannot be changed",
+    "defaultTransactionIsolation": _ISOLATION,
+    "transactionIsolation": _ISOLATION,
 }
 
 
-def require_known(properties: Iterable[tuple[str, str]]) -> None:
-    """Check that each property is honoured, or changes nothing here.
-
-    Raises:
-        UsageError: some are not; the message lists all of them, each with what to write instead.
-    """
-    wrong = [
-        _answer(name, value)
-        for name, value in properties
-        if name not in HONOURED
-        and name not in _IDLE
-        and _AS_BY_DEFAULT.get(name, "").lower() != (value.lower() or "\0")
-    ]
-    if wrong:
-        raise UsageError(f"option 'properties' or 'url': {'; '.join(wrong)}")
-
-
-def _answer(name: str, value: str) -> str:
-    if name in _INSTEAD:
-        shown = f"{name} = {value}" if name in _AS_BY_DEFAULT else name
-        return f"{shown} has another name here: {_INSTEAD[name]}"
-    close = nearest(name, (*HONOURED, *_INSTEAD, *_AS_BY_DEFAULT, *_IDLE))
-    if close is not None:
-        return f"{name} is not known for MySQL. Did you mean {close}?"
-    return f"{name} is not known for MySQL. For a variable of the server write sessionVariables={name}=…"
+PROPERTIES = KnownProperties(
+    database="MySQL",
+    honoured=HONOURED,
+    idle=_IDLE,
+    as_by_default=_AS_BY_DEFAULT,
+    instead=_INSTEAD,
+    numbers=frozenset({"connectTimeout", "socketTimeout"}),
+    unknown="For a variable of the server write sessionVariables={}=…",
+)

@@ -8,7 +8,7 @@ from typing import Any
 from attrs import field, frozen
 
 from seatunnel_core.connectors.jdbc.address import Address
-from seatunnel_core.connectors.jdbc.databases.mysql_properties import require_known
+from seatunnel_core.connectors.jdbc.databases.mysql_properties import PROPERTIES
 from seatunnel_core.errors import UsageError
 
 _ZONES = ("connectionTimeZone", "serverTimezone", "timezone")
@@ -49,7 +49,7 @@ def session_of(address: Address, literal: Callable[[str], str]) -> Session:
     Raises:
         UsageError: A property is not known.
     """
-    require_known(address.properties)
+    PROPERTIES.require(address.properties)
     found = _parameters(address)
     statements, files, zero_is_null = [*_SESSION], dict[str, str](), False
     for name, value in address.properties:

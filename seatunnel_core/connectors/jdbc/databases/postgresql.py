@@ -14,6 +14,7 @@ from seatunnel_core.connectors.jdbc.column import Column, DatabaseTable
 from seatunnel_core.connectors.jdbc.databases.adbc import AdbcConnection
 from seatunnel_core.connectors.jdbc.databases.column_type import column_type
 from seatunnel_core.connectors.jdbc.databases.dialect import Asking, Dialect
+from seatunnel_core.connectors.jdbc.databases.postgresql_properties import LIBPQ, PROPERTIES, ROLES, TRANSLATED
 from seatunnel_core.connectors.jdbc.databases.postgresql_values import (
     before_4713_bc,
     column_of,
@@ -25,23 +26,6 @@ from seatunnel_core.connectors.jdbc.databases.table_path import TablePath, parts
 from seatunnel_core.connectors.jdbc.fetched import Fetched
 from seatunnel_core.connectors.jdbc.order import OWN, Order, quoted
 from seatunnel_core.connectors.jdbc.pool import BULK
-
-_LIBPQ = {
-    "ApplicationName": "application_name",
-    "connectTimeout": "connect_timeout",
-    "loginTimeout": "connect_timeout",
-    "gssEncMode": "gssencmode",
-    "kerberosServerName": "krbsrvname",
-}
-"""Properties of the JDBC driver, and their names in libpq."""
-
-_OF_JAVA = {
-    *("socketTimeout", "stringtype", "reWriteBatchedInserts", "defaultRowFetchSize", "prepareThreshold", "loggerLevel"),
-    *("binaryTransfer", "preparedStatementCacheQueries", "preparedStatementCacheSizeMiB", "logUnclosedConnections"),
-    *("assumeMinServerVersion", "autosave", "cleanupSavepoints", "tcpKeepAlive", "sslfactory", "useUnicode"),
-    *("characterEncoding", "serverTimezone", "useSSL", "zeroDateTimeBehavior", "rewriteBatchedStatements"),
-}
-"""Properties that only Java drivers need; they are ignored."""
 
 _SETTINGS = ("-c tcp_keepalives_idle=60", "-c tcp_keepalives_interval=10", "-c tcp_keepalives_count=6")
 """Keepalives, so that the server notices when a machine is gone and releases the locks of its connections."""
@@ -156,8 +140,12 @@ class PostgreSQL(Dialect):
                 settings.append(value)
             elif name == "ssl":
                 found.setdefault("sslmode", "verify-full" if value.lower() in ("", "true") else "prefer")
-            elif name not in _OF_JAVA:
-                found[_LIBPQ.get(name, name)] = value
+            elif name == "socketTimeout" and int(value):  # how long a dead server may go unnoticed
+                found["tcp_user_timeout"] = int(value) * 1000
+            elif name == "targetServerType":
+                found["target_session_attrs"] = ROLES[value.strip().lower()]
+            elif name in LIBPQ or name not in PROPERTIES.idle | TRANSLATED:
+                found[LIBPQ.get(name, name)] = value
         return {**found, "options": " ".join(settings)}
 
     # -- names and texts ------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from attrs import evolve
 from seatunnel_core.connectors.jdbc.column import Column, DatabaseTable
 from seatunnel_core.connectors.jdbc.databases.column_type import column_type
 from seatunnel_core.connectors.jdbc.databases.dialect import Dialect
+from seatunnel_core.connectors.jdbc.databases.sqlite_properties import pragmas
 from seatunnel_core.connectors.jdbc.databases.sqlite_values import array_of, plain, text_of_digits
 from seatunnel_core.connectors.jdbc.databases.table_path import TablePath, parts_of
 from seatunnel_core.connectors.jdbc.fetched import Fetched, fetched, schema_of
@@ -73,6 +74,8 @@ class SQLite(Dialect):
         def opened() -> sqlite3.Connection:
             found = sqlite3.connect(self.address.database, timeout=_WAIT_S, check_same_thread=False)
             found.isolation_level = None
+            for statement in pragmas(self.address.properties):
+                found.execute(statement)
             return found
 
         return sa.create_engine("sqlite://", creator=opened, poolclass=sa.pool.NullPool)

@@ -1,0 +1,94 @@
+"""Properties of PostgreSQL's JDBC driver and of libpq."""
+
+from seatunnel_core.connectors.jdbc.databases.properties import KnownProperties
+
+LIBPQ = {
+    "ApplicationName": "application_name",
+    "connectTimeout": "connect_timeout",
+    "loginTimeout": "connect_timeout",
+    "gssEncMode": "gssencmode",
+    "kerberosServerName": "krbsrvname",
+    "channelBinding": "channel_binding",
+    "requireAuth": "require_auth",
+    "sslNegotiation": "sslnegotiation",
+}
+"""Properties of the JDBC driver, and their names in libpq."""
+
+ROLES = {
+    **dict.fromkeys(("any", "preferprimary"), "any"),
+    **dict.fromkeys(("primary", "master"), "primary"),
+    **dict.fromkeys(("secondary", "slave"), "standby"),
+    **dict.fromkeys(("prefersecondary", "preferslave"), "prefer-standby"),
+}
+"""Values of ``targetServerType`` in lower case, and those of libpq's ``target_session_attrs``."""
+
+TRANSLATED = frozenset({"currentSchema", "options", "ssl", "targetServerType", "socketTimeout", *LIBPQ})
+"""Properties that are not passed to libpq under their own name."""
+
+_OF_LIBPQ = frozenset(
+    [
+        *("application_name", "fallback_application_name", "connect_timeout", "channel_binding", "require_auth"),
+        *("gssencmode", "gsslib", "gssdelegation", "krbsrvname", "hostaddr", "passfile", "service", "requirepeer"),
+        *("keepalives", "keepalives_idle", "keepalives_interval", "keepalives_count", "tcp_user_timeout"),
+        *("sslmode", "sslcert", "sslkey", "sslpassword", "sslrootcert", "sslcrl", "sslcrldir", "sslsni", "sslcertmode"),
+        *("sslnegotiation", "sslcompression", "ssl_min_protocol_version", "ssl_max_protocol_version"),
+        *("target_session_attrs", "load_balance_hosts"),
+    ]
+)
+
+_IDLE = frozenset(
+    [
+        *("adaptiveFetch", "adaptiveFetchMaximum", "adaptiveFetchMinimum", "allowEncodingChanges", "autosave"),
+        *("assumeMinServerVersion", "binaryTransfer", "binaryTransferDisable", "binaryTransferEnable"),
+        *("cancelSignalTimeout", "cleanupSavepoints", "databaseMetadataCacheFields", "databaseMetadataCacheFieldsMiB"),
+        *("defaultRowFetchSize", "disableColumnSanitiser", "escapeSyntaxCallMode", "groupStartupParameters"),
+        *("gssResponseTimeout", "gssUseDefaultCreds", "hideUnprivilegedObjects", "hostRecheckSeconds"),
+        *("jaasApplicationName", "jaasLogin", "loadBalanceHosts", "loggerFile", "loggerLevel", "logServerErrorDetail"),
+        *("logUnclosedConnections", "maxResultBuffer", "maxSendBufferSize", "preferQueryMode", "prepareThreshold"),
+        *("preparedStatementCacheQueries", "preparedStatementCacheSizeMiB", "protocolVersion", "queryTimeout"),
+        *("quoteReturningIdentifiers", "readOnlyMode", "receiveBufferSize", "reWriteBatchedInserts", "sendBufferSize"),
+        *("socketFactory", "socketFactoryArg", "sslResponseTimeout", "sspiServiceClass", "stringtype", "tcpKeepAlive"),
+        *("tcpNoDelay", "unknownLength", "useSpnego", "xmlFactoryFactory"),
+        # Of MySQL's drivers: PostgreSQL's ignores them, too.
+        *("characterEncoding", "rewriteBatchedStatements", "serverTimezone", "useSSL", "useUnicode"),
+        *("zeroDateTimeBehavior", "allowMultiQueries", "autoReconnect"),
+    ]
+)
+
+_CERTIFICATES = "write sslmode=verify-full, and sslrootcert with a file in PEM (keytool -exportcert -rfc)"
+
+PROPERTIES = KnownProperties(
+    database="PostgreSQL",
+    honoured=_OF_LIBPQ | TRANSLATED,
+    idle=_IDLE,
+    as_by_default={
+        "readOnly": "false",
+        "client_encoding": "UTF8",
+        "replication": "false",
+        "sslfactory": "org.postgresql.ssl.LibPQFactory",
+    },
+    instead={
+        "readOnly": "write options=-c default_transaction_read_only=on",
+        "client_encoding": "texts are sent as UTF-8, and the server converts them to the encoding of the database",
+        "replication": "use a source for changes, such as Kafka with Debezium; Jdbc reads tables",
+        "sslfactory": "write sslmode=require to encrypt without a check of the certificate (NonValidatingFactory), or "
+        "sslmode=verify-full and sslrootcert with a file in PEM",
+        "sslfactoryarg": _CERTIFICATES,
+        "sslhostnameverifier": "write sslmode=verify-ca to check the certificate and not the name of the host",
+        "sslpasswordcallback": "write sslpassword",
+        "authenticationPluginClassName": "write the option password, or passfile",
+        "localSocketAddress": "the address of the connection is the system's choice; set a route there",
+        "defaultTransactionIsolation": "write options=-c default_transaction_isolation=serializable, for example",
+        "host": "write the host into url",
+        "port": "write the port into url",
+        "dbname": "write the database into url",
+    },
+    numbers=frozenset(
+        [
+            *("connectTimeout", "loginTimeout", "connect_timeout", "socketTimeout", "tcp_user_timeout"),
+            *("keepalives_idle", "keepalives_interval", "keepalives_count"),
+        ]
+    ),
+    words={"targetServerType": ROLES},
+    unknown="For a setting of the server write options=-c {}=…",
+)
