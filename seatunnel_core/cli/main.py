@@ -19,6 +19,7 @@ from collections.abc import Sequence
 from seatunnel_core.cli.arguments import parse
 from seatunnel_core.cli.command import DONE, FAILED, STOPPED, WRONG_USAGE
 from seatunnel_core.cli.restore_arguments import with_flags
+from seatunnel_core.cli.terminal.command_line import hide_values, secret_values
 from seatunnel_core.cli.terminal.cursor import show_cursor
 from seatunnel_core.errors import SeaTunnelError, UsageError
 
@@ -38,6 +39,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     code = DONE
     show_cursor()
     if argv is None:
+        hide_values(secret_values(sys.argv[1:]))
         gc.set_threshold(*_GARBAGE)
     try:
         if sys.platform == "win32":

@@ -10,6 +10,7 @@ import pytest
 
 from seatunnel_core.cli.arguments import RunArguments, parse
 from seatunnel_core.cli.resume import program, resume_command
+from seatunnel_core.cli.terminal.command_line import secret_values
 from seatunnel_core.config.option import STRING, Option
 from seatunnel_core.errors import UsageError
 from seatunnel_core.planning.variable_uses import secret_variables
@@ -93,6 +94,36 @@ def test_ps_shows_no_secret_of_the_command_line() -> None:
     given = ["-iPW=a=b", "--variable=x", "PW=x", "day=x1"]
     shown = subprocess.run([sys.executable, "-c", code, *given], capture_output=True, text=True, check=True).stdout
     assert shown == f"{['-iPW=', '--variable=', 'PW=', 'day=x1']} {given}\n"
+
+
+def test_values_that_may_be_secrets_are_those_of_variables_and_of_java_options_with_a_password() -> None:
+    given = [
+        "-iPW=a=b",
+        "--variable=X=y",
+        "-i",
+        "D=1",
+        "-m",
+        "local",
+        "-DJvmOption=-Dp.password=z",
+        "-DJvmOption=-Xmx1g",
+    ]
+    assert secret_values(given) == {"a=b", "X=y", "y", "1", "-Dp.password=z"}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux lets a process change its command line")
+def test_ps_shows_no_variable_before_the_file_is_read(tmp_path: Path) -> None:
+    code = (
+        "import sys; sys.argv = ['seatunnel', *sys.argv[1:]]\n"
+        "import seatunnel_core.cli.main as main\n"
+        "main._dispatch = lambda argv, last: print(open('/proc/self/cmdline').read().split(chr(0))[3:], argv) or 0\n"
+        "main.main()"
+    )
+    given = ["-c", "job.conf", "-i", "PW=hunter2", "-DJvmOption=-Dp.password=hunter2"]
+    shown = subprocess.run([sys.executable, "-c", code, *given], capture_output=True, text=True, check=True).stdout
+    before, _, after = shown.partition("] [")
+    assert "hunter2" not in before
+    assert "PW=" in before
+    assert after.count("hunter2") == 2
 
 
 def test_without_a_script_the_interpreter_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,8 +1,10 @@
 """The command line of this process, as ``ps`` shows it to every user of the machine."""
 
 import contextlib
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from pathlib import Path
+
+from seatunnel_storage_api.secret import shown
 
 _ARG_START = 45
 """The index of ``arg_start`` among the fields of ``/proc/self/stat`` behind the process's name; ``arg_end`` follows."""
@@ -14,7 +16,7 @@ def hide_values(values: Collection[str]) -> None:
     Nothing stands in their place, so that their length is not shown either.
 
     Args:
-        values: the values of ``-i`` that are used as secrets.
+        values: those that may be secrets, such as ``secret_values`` returns.
     """
     hidden = {value.encode() for value in values}
     with contextlib.suppress(OSError, ValueError, IndexError):  # no Linux, or a /proc that is closed to us
@@ -27,6 +29,24 @@ def hide_values(values: Collection[str]) -> None:
             if after != before:
                 memory.seek(start)
                 memory.write(after.ljust(len(before), b"\0"))
+
+
+def secret_values(arguments: Sequence[str]) -> set[str]:
+    """Return the values of arguments that may be secrets: those of all variables, and Java options with a password.
+
+    Which variables are secrets is known only when the job's file has been read.
+    """
+    found = set[str]()
+    flags = iter(arguments)
+    for flag in flags:
+        variable = next(flags, "") if flag in ("-i", "--variable") else flag
+        if flag.startswith(("-i", "--variable")):
+            _, _, value = variable.partition("=")
+            found |= {value, value.partition("=")[2]} if variable.startswith("--variable=") else {value}
+        elif flag.startswith("-DJvmOption="):
+            option = flag.removeprefix("-DJvmOption=")
+            found |= {option} if shown("option", option) != option else set()
+    return found - {""}
 
 
 def _without(argument: bytes, values: Collection[bytes]) -> bytes:

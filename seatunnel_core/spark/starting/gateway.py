@@ -1,22 +1,30 @@
 """PySpark's gateway to the JVM: its launch, its state, its reset, and what PySpark does there that no job wants."""
 
 import logging
+import os
+import shlex
 import subprocess
 import sys
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from seatunnel_core.control.private_files import open_private
-from seatunnel_storage_api.secret import holds_secret
+from seatunnel_storage_api.secret import shown
 
 if TYPE_CHECKING:
     from pyspark import SparkConf, SparkContext
 
 
 logger = logging.getLogger("seatunnel.spark")
+
+_DRIVER_FLAGS = "spark.driver.extraJavaOptions"
+_AT_SUBMIT = ("spark.jars.", "spark.submit.")
+_SUBMIT = "PYSPARK_SUBMIT_ARGS"
+"""The variable with further arguments of ``spark-submit``, which PySpark reads."""
 
 END_S = 5.0
 """Time limit for a JVM to end by itself when its standard input is closed, in seconds."""
@@ -38,8 +46,12 @@ def launch(conf: "SparkConf", log_file: Path) -> "SparkContext":
     if gateway is None:
         keep_to_its_logger()
         leave_pandas_alone()
-        with open_private(log_file) as log:
-            gateway = launch_gateway(public_part(conf), {"stdout": log, "stderr": log})
+        with (
+            open_private(log_file) as log,
+            TemporaryDirectory(prefix="seatunnel-") as folder,
+            _submitted_with(secret_file(conf, Path(folder))),
+        ):
+            gateway = launch_gateway(public_part(conf, Path(folder)), {"stdout": log, "stderr": log})
     try:
         context = SparkContext(conf=conf, gateway=gateway)
     except BaseException:
@@ -52,19 +64,72 @@ def launch(conf: "SparkConf", log_file: Path) -> "SparkContext":
     return context
 
 
-def public_part(conf: "SparkConf") -> "SparkConf":
+def public_part(conf: "SparkConf", folder: Path) -> "SparkConf":
     """Return the configuration without secrets.
 
     PySpark writes what it launches the JVM with into its command line, which every user of the machine can read. The
     context gets the complete configuration over the gateway.
+
+    Args:
+        conf: The complete configuration.
+        folder: Receives a file with the Java options that have secrets, which the JVM reads when it starts.
     """
     from pyspark import SparkConf
 
     public = SparkConf(loadDefaults=False, _jvm=None)
     for key, value in conf.getAll():
-        if not holds_secret(key):
+        if key == _DRIVER_FLAGS:
+            public.set(key, _public_flags(value, folder))
+        elif shown(key, value) == value:
             public.set(key, value)
     return public
+
+
+def secret_file(conf: "SparkConf", folder: Path) -> Path | None:
+    """Write the secrets that Spark needs before there is a context, such as logins of repositories, to a file.
+
+    Return its path, or ``None`` if there are none.
+    """
+    found = {key: value for key, value in conf.getAll() if key.startswith(_AT_SUBMIT) and shown(key, value) != value}
+    if not found:
+        return None
+    path = folder / "spark.conf"
+    with open_private(path) as file:
+        file.write("".join(f"{key} {value}\n" for key, value in found.items()).encode())
+    return path
+
+
+@contextmanager
+def _submitted_with(properties: Path | None) -> Iterator[None]:
+    """Let PySpark pass a file of properties to Spark while it launches the JVM."""
+    before = os.environ.get(_SUBMIT)
+    if properties is not None:
+        os.environ[_SUBMIT] = f"--properties-file {shlex.quote(str(properties))} {before or 'pyspark-shell'}"
+    try:
+        yield
+    finally:
+        if properties is not None:
+            os.environ.pop(_SUBMIT)
+            os.environ.update({} if before is None else {_SUBMIT: before})
+
+
+def _public_flags(written: str, folder: Path) -> str:
+    """Return Java options with the name of a file, as ``@FILE``, in place of those that have secrets."""
+    if shown(_DRIVER_FLAGS, written) == written:
+        return written
+    flags = shlex.split(written)
+    secret = [flag for flag in flags if shown(_DRIVER_FLAGS, flag) != flag]
+    path = folder / "java-options"
+    with open_private(path) as file:
+        file.write("".join(f"{quoted(flag, always=True)}\n" for flag in secret).encode())
+    return " ".join([*(quoted(flag) for flag in flags if flag not in secret), f"@{path}"])
+
+
+def quoted(flag: str, *, always: bool = False) -> str:
+    """Return a Java option as Spark and files of Java options write it: in quotes, if it needs them."""
+    if not always and not set(flag) & set(" \t\"'\\"):
+        return flag
+    return '"' + flag.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 def keep_to_its_logger() -> None:

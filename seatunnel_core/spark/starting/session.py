@@ -42,6 +42,12 @@ if TYPE_CHECKING:
 logger = logging.getLogger("seatunnel.spark")
 
 
+_SECRETS = (
+    "(?i)secret|passw|pwd|token|credential|signature|(access|account|api|private)[._-]?key|(?<![a-z])sas(?![a-z])"
+    r"|://[^/?#\s]*@"
+)
+"""A pattern of names and values that Spark masks in its event log and its pages."""
+
 LOOPBACK = "127.0.0.1"
 
 
@@ -178,6 +184,7 @@ def configuration(settings: SparkSettings, archive: ClassArchive | None) -> "Spa
         "spark.scheduler.mode": "FAIR",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
+        "spark.redaction.regex": _SECRETS,
         # Else what a query keeps for several tables has 200 partitions, however few rows they share.
         "spark.sql.optimizer.canChangeCachedPlanOutputPartitioning": "true",
         **settings.options,
@@ -187,7 +194,7 @@ def configuration(settings: SparkSettings, archive: ClassArchive | None) -> "Spa
         chosen = {"spark.driver.host": LOOPBACK, "spark.driver.bindAddress": LOOPBACK, **chosen}
     flags = [*jvm_flags(settings, archive), f"-Dlog4j2.configurationFile={log4j_file(settings.cache).as_uri()}"]
     chosen["spark.driver.extraJavaOptions"] = " ".join(
-        filter(None, [*map(_quoted, flags), settings.options.get("spark.driver.extraJavaOptions", "")])
+        filter(None, [*map(gateway.quoted, flags), settings.options.get("spark.driver.extraJavaOptions", "")])
     )
     memory = [flag for flag in settings.java_options if flag.startswith("-Xmx")]
     if memory:
@@ -199,10 +206,6 @@ def configuration(settings: SparkSettings, archive: ClassArchive | None) -> "Spa
         conf.setIfMissing("spark.python.unix.domain.socket.dir", socket_folder())
         conf.setIfMissing("spark.python.daemon.module", WORKER_DAEMON)
     return conf
-
-
-def _quoted(flag: str) -> str:
-    return flag if not set(flag) & set(" \t\"'\\") else '"' + flag.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 def log4j_file(cache: Path) -> Path:
