@@ -21,7 +21,7 @@ from seatunnel_core.config.file import read_text
 from seatunnel_core.config.hazelcast import DEFAULT_PORT, ClientConfig, ClusterConfig, addresses, load_hazelcast
 from seatunnel_core.config.problem import Problems
 from seatunnel_core.control.cluster import ClusterClient
-from seatunnel_core.control.cluster_jobs import format_of
+from seatunnel_core.control.cluster_jobs import format_of, warnings_of_job
 from seatunnel_core.control.node_client import NoLeaderError
 from seatunnel_core.control.signing import SECRET_FILE, read_secret
 from seatunnel_core.errors import PlatformError, StoredValueError, UsageError
@@ -273,7 +273,7 @@ def _learn(client: ClusterClient) -> None:
 
 
 def _closing(job: Mapping[str, Any]) -> str:
-    """Return the table that SeaTunnel's client prints at the end, with the reason of a failure."""
+    """Return the warnings found while the job ran, SeaTunnel's table, and the reason of a failure."""
     metrics = job["metrics"]
     rows = (
         ("Start Time", job["createTime"]),
@@ -282,7 +282,8 @@ def _closing(job: Mapping[str, Any]) -> str:
         ("Total Write Count", metrics.get("SinkWriteCount", "0")),
         ("Total Committed Count", metrics.get("SinkCommittedCount", "0")),
     )
-    lines = ["", f"{'Job Statistic Information':^44}", *(f"{name:<24}: {value}" for name, value in rows)]
+    lines = [f"warning: {warning}" for warning in warnings_of_job(job)]
+    lines += ["", f"{'Job Statistic Information':^44}", *(f"{name:<24}: {value}" for name, value in rows)]
     return "\n".join([*lines, *([f"\n{job['errorMsg']}"] if job.get("errorMsg") else [])])
 
 

@@ -98,6 +98,9 @@ class JobView:
     finished: str = ""
     """The same of its end; empty while it has not ended."""
 
+    warnings: tuple[str, ...] = field(default=(), converter=tuple)
+    """Warnings about rows and files, found while it ran."""
+
     @classmethod
     def of(cls, block: Any) -> "JobView":
         """Return the job of an answer to ``/job-info``.
@@ -123,6 +126,7 @@ class JobView:
             checkpoint=max(checkpoints, default=None),
             created=str(block.get("createTime") or ""),
             finished=str(block.get("finishTime") or ""),
+            warnings=warnings_of_job(block),
         )
 
     @property
@@ -174,6 +178,17 @@ class JobView:
     def to_json(self) -> dict[str, Any]:
         """Return it as a JSON value, for ``JobView(**value)`` elsewhere."""
         return asdict(self)
+
+
+def warnings_of_job(block: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the warnings of an answer to ``/job-info``, with the pipeline of each where there are several."""
+    pipelines = [each for each in block.get("pipelines") or () if isinstance(each, Mapping)]
+    several = len(pipelines) > 1
+    return tuple(
+        f"pipeline {each.get('id')} {each.get('name')}: {warning}" if several else str(warning)
+        for each in pipelines
+        for warning in each.get("warnings") or ()
+    )
 
 
 def _count(metrics: Mapping[str, Any], name: str) -> int | None:

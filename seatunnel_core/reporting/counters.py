@@ -27,6 +27,9 @@ SAMPLE_S = 5.0
 SAMPLES = 12
 """How many samples are kept: with one every ``SAMPLE_S``, a rate is that of the last minute."""
 
+MOST_WARNINGS = 20
+"""The most warnings about rows and files that are kept of a pipeline."""
+
 _MOVED = tuple(fields_dict(Moved))
 _VIEWED = tuple(fields_dict(PipelineView))
 _RATES = ("rows_read", "bytes_read", "rows_written", "bytes_written")
@@ -112,6 +115,7 @@ class Figures:
         self._failures: Counter[str] = Counter()
         self.units_repeated = 0
         self.recent = RecentCheckpoints()
+        self._warnings: list[str] = []
         self._recent_failures = RecentFailures()
 
     @property
@@ -186,6 +190,17 @@ class Figures:
     def begun_again(self) -> None:
         """Count a work unit that began once more and whose rows are written at once."""
         self.units_repeated += 1
+
+    def warned(self, warning: str) -> None:
+        """Keep a warning about rows or files, once."""
+        if warning not in self._warnings and len(self._warnings) <= MOST_WARNINGS:
+            more = "there are further warnings, which the log of the job has"
+            self._warnings.append(warning if len(self._warnings) < MOST_WARNINGS else more)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """The warnings so far, in the order in which they were found."""
+        return tuple(self._warnings)
 
     def failed(self, failure: Failure) -> None:
         """Count a failure of the pipeline, by its kind; the pipeline may start again."""

@@ -70,8 +70,9 @@ class Notices:
         )
 
     def warned(self, source: str, warnings: Sequence[str]) -> None:
-        """Log the warnings of a source."""
+        """Log the warnings of a source, and keep them for the job's report."""
         for warning in warnings:
+            self._figures.warned(f"source {source}: {warning}")
             self._log.warning("source %s: %s", source, warning)
 
     def _checkpoint_triggered(self, notice: commands.CheckpointTriggered) -> None:

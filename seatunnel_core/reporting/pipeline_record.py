@@ -23,6 +23,7 @@ def pipeline_record(view: PipelineView) -> dict[str, Any]:
         "checkpoint": view.last_checkpoint_id,
         "checkpoints_failed": view.checkpoints_failed,
         "degraded": view.degraded,
+        "warnings": list(view.warnings),
     }
 
 
@@ -90,6 +91,7 @@ def pipeline_view(block: Mapping[str, Any]) -> PipelineView:
         splits_total=_number(block, "splits_total"),
         last_checkpoint_id=_number(block, "checkpoint"),
         degraded=stored.text(block, "degraded"),
+        warnings=tuple(stored.texts(block, "warnings")) if "warnings" in block else (),
     )
 
 

@@ -80,6 +80,9 @@ class PipelineView:
     added: tuple[str, ...] = ()
     """Sentences about rows that came beside what was in a target before the job."""
 
+    warnings: tuple[str, ...] = ()
+    """Warnings about rows and files, found while the pipeline ran: each once, and a limited number of them."""
+
     table_rows: Mapping[str, int] = field(factory=dict)
     """The committed rows of each table, of all sinks together; empty for pipelines of a single table."""
 
@@ -123,6 +126,8 @@ class JobReport:
     """The code of that error; empty when it is no error of ours."""
 
     warnings: tuple[str, ...] = ()
+    """Warnings about the job, and those of its pipelines."""
+
     log_file: Path | None = None
     """Where Spark's and Java's output went; ``None`` when they were not started."""
 
@@ -169,11 +174,22 @@ class JobReport:
                 outcome=JobOutcome(stored.member(record, "outcome")),
                 started_at=stored.seconds(record, "started_at"),
                 ended_at=stored.seconds(record, "ended_at"),
-                pipelines=tuple(map(_view_from_record, stored.items(record, "pipelines"))),
+                pipelines=(pipelines := tuple(map(_view_from_record, stored.items(record, "pipelines")))),
+                warnings=warnings_of(pipelines),
                 ended_before=True,
             )
         except (StoredValueError, ValueError) as error:
             raise JobError(f"what is stored as the closing table of job {job_id} is not one: {error}") from error
+
+
+def warnings_of(pipelines: Sequence[PipelineView]) -> tuple[str, ...]:
+    """Return the warnings of pipelines, with the name of each where there are several."""
+    several = len(pipelines) > 1
+    return tuple(
+        f"pipeline {view.id} {view.name}: {warning}" if several else warning
+        for view in pipelines
+        for warning in view.warnings
+    )
 
 
 def sums(pipelines: Sequence[PipelineView]) -> str:

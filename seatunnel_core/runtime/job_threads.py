@@ -18,7 +18,7 @@ from seatunnel_core.job.savepoint import JobSavepoint
 from seatunnel_core.reporting.execution_info import execution_info
 from seatunnel_core.reporting.metrics import PipelineMetrics
 from seatunnel_core.reporting.recent_checkpoints import RecentCheckpoint
-from seatunnel_core.reporting.report import JobOutcome, JobReport, PipelineView
+from seatunnel_core.reporting.report import JobOutcome, JobReport, PipelineView, warnings_of
 from seatunnel_core.runtime.job_pipelines import JobPipelines
 from seatunnel_core.runtime.job_recorder import JobRecorder
 from seatunnel_core.runtime.pipeline_run import PipelineRun
@@ -264,12 +264,12 @@ class JobThreads:
             job_id=self._job_id,
             name=self._claim.job.name,
             outcome=outcome,
-            pipelines=tuple(run.view() for run in self._runs),
+            pipelines=(pipelines := tuple(run.view() for run in self._runs)),
             started_at=self._started_at,
             ended_at=wall_clock(),
             failure=self._broken.message if self._broken else "",
             code=self._broken.code if self._broken else "",
-            warnings=tuple(str(problem) for problem in self._claim.job.warnings),
+            warnings=(*map(str, self._claim.job.warnings), *warnings_of(pipelines)),
             log_file=Path(log_file) if log_file else None,
             resumed=self._restored,
         )

@@ -224,6 +224,7 @@ class PipelineRun:
             bounded=planned.bounded,
             failure=self.failure.message if self.failure else "",
             code=self.failure.code if self.failure else "",
+            warnings=self._figures.warnings,
         )
         progress = self._progress()
         if progress is None:

@@ -142,6 +142,7 @@ class UnitRuns:
             record_span("unit", now_ms() - begun_ms, {**named, "rows": result.rows_read}, error=failed)
             self._count_ended((order.task, order.attempt.id), result.vertices)
         for note in result.notes:
+            self._figures.warned(note)
             _log.warning("pipeline %d, %s", result.pipeline_id, note)
         self._deliver(partial(unit_event, order, self._programs[order.task], result))
 

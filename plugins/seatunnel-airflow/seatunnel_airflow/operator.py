@@ -70,6 +70,9 @@ class SeaTunnelOperator(BaseOperator):
         super().__init__(**more)
         self.job = job
         self.format = format or (format_of(job) if isinstance(job, str) else "json")
+        self._file = job if isinstance(job, str) and job.endswith(tuple(self.template_ext)) else ""
+        """The name of the job's file, which its text replaces when the template is rendered."""
+
         self.variables = variables
         self.job_name = job_name
         self.job_id = job_id
@@ -116,6 +119,7 @@ class SeaTunnelOperator(BaseOperator):
             format=self.format,
             variables={name: str(value) for name, value in (self.variables or {}).items()},
             name=self.job_name,
+            file=self._file,
         )
 
     def _follow(self, job_id: str) -> JobView:
@@ -152,6 +156,8 @@ class SeaTunnelOperator(BaseOperator):
         return self._ended(JobView(**event["job"]))
 
     def _ended(self, view: JobView) -> dict[str, Any]:
+        for warning in view.warnings:
+            self.log.warning("SeaTunnel job %s: %s", view.job_id, warning)
         if why := view.failure():
             raise AirflowException(why)
         self.log.info("SeaTunnel job %s: %s", view.job_id, view.line())

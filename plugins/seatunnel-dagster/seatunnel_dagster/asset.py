@@ -103,6 +103,7 @@ class _Step:
             format=self.format or format_of("" if file is None else file.name),
             variables=self._variables(context, text),
             job_name=self.job_name,
+            file="" if file is None else file.name,
             timeout_s=self.timeout_s,
             cancel_when_interrupted=self.cancel_when_interrupted,
         )

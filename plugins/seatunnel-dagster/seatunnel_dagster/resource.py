@@ -66,6 +66,7 @@ class SeaTunnelCluster(dg.ConfigurableResource):
         variables: Mapping[str, str] | None = None,
         job_name: str = "",
         job_id: str | None = None,
+        file: str = "",
         timeout_s: float | None = None,
         cancel_when_interrupted: bool = True,
     ) -> dict[str, Any]:
@@ -82,6 +83,7 @@ class SeaTunnelCluster(dg.ConfigurableResource):
             variables: values for ``${…}`` in the job.
             job_name: instead of the job's own name.
             job_id: of the job; ``None``: made of the assets, the partition and the run.
+            file: name of the job's file, for messages.
             timeout_s: after so long the job is cancelled, and the step fails; ``None``: never.
             cancel_when_interrupted: whether the job is cancelled when the run is terminated.
 
@@ -93,7 +95,9 @@ class SeaTunnelCluster(dg.ConfigurableResource):
             jobs = self.jobs()
         except UsageError as error:
             raise dg.Failure(str(error), allow_retries=False) from error
-        submission = Submission(job_id=job_id, text=text, format=format, variables=dict(variables or {}), name=job_name)
+        submission = Submission(
+            job_id=job_id, text=text, format=format, variables=dict(variables or {}), name=job_name, file=file
+        )
         try:
             return self._done(context, jobs, submission, timeout_s)
         except (dg.DagsterExecutionInterruptedError, KeyboardInterrupt):
@@ -115,6 +119,8 @@ class SeaTunnelCluster(dg.ConfigurableResource):
             context.log.warning("SeaTunnel job %s: %s", submission.job_id, warning)
         context.log.info("SeaTunnel job %s %s", submission.job_id, taken.value)
         view = self._followed(context, jobs, submission.job_id, timeout_s)
+        for warning in view.warnings:
+            context.log.warning("SeaTunnel job %s: %s", view.job_id, warning)
         if why := view.failure():
             raise dg.Failure(why, metadata=view.figures())
         context.log.info("SeaTunnel job %s: %s", view.job_id, view.line())

@@ -66,6 +66,7 @@ function Pipeline({ part: { id, graph, figures, age }, error }) {
   return html`<section class="card" aria-label=${`Pipeline ${id}`}>
     <header><h2><span class="ordinal">${id}</span> ${title}</h2>${figures && html`<${Pill} state=${figures.phase} />`}</header>
     ${figures?.degraded && html`<p class="hint"><b>Degraded:</b> ${figures.degraded}</p>`}
+    ${(figures?.warnings ?? []).map((each) => html`<p class="hint"><b>Warning:</b> <${Said} text=${each} /></p>`)}
     ${figures?.failure && !error.includes(figures.failure) && html`<p class="refused"><${Said} text=${figures.failure} /></p>
       ${figures.code && html`<p>More: <${Help} name=${figures.code} /></p>`}`}
     ${figures && html`<dl class="figures">${described(figures, age).map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`}

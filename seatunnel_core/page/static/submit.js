@@ -33,7 +33,7 @@ export function Submit({ route, may }) {
 
   async function chosen(event) {
     const file = event.target.files[0];
-    if (file) change({ text: await file.text(), format: ENDINGS[file.name.split(".").at(-1).toLowerCase()] ?? job.format });
+    if (file) change({ file: file.name, text: await file.text(), format: ENDINGS[file.name.split(".").at(-1).toLowerCase()] ?? job.format });
   }
 
   async function send(event, what) {
@@ -41,8 +41,9 @@ export function Submit({ route, may }) {
     setResult({ busy: what });
     try {
       const answer = await tell(pathOf(what, job), job.text, job.format === "json" ? "application/json; charset=utf-8" : "text/plain; charset=utf-8");
-      if (what === "submit-job") opened(answer.jobId);
-      else setResult({ checked: answer });
+      if (what !== "submit-job") setResult({ checked: answer });
+      else if (answer.warnings?.length) setResult({ submitted: answer });
+      else opened(answer.jobId);
     } catch (error) {
       setResult({ error });
     }
@@ -71,6 +72,9 @@ export function Submit({ route, may }) {
     <div role="status">
       ${result.error && html`<section class="error"><h2>Not taken</h2><pre class="text" tabindex="0"><${Said} text=${missingCheck(result.error)} /></pre>
         ${/^[A-Z]+(-[A-Z]+)+$/i.test(helpOf(result.error)) && html`<p>More: <${Said} text=${`seatunnel help ${helpOf(result.error)}`} /></p>`}</section>`}
+      ${result.submitted && html`<section class="fine"><h2>Submitted, with ${plural(result.submitted.warnings.length, "warning")}</h2>
+        <${Problems} problems=${result.submitted.warnings} />
+        <p><button type="button" class="first" onClick=${() => opened(result.submitted.jobId)}>Open the job</button></p></section>`}
       ${result.checked && html`<${Checked} answer=${result.checked} />`}
     </div>`;
 }
@@ -84,6 +88,7 @@ function pathOf(what, job) {
   const query = new URLSearchParams({ format: job.format });
   if (job.name) query.set("jobName", job.name);
   if (job.id) query.set("jobId", job.id);
+  if (job.file) query.set("fileName", job.file);
   if (job.restores) query.set("isStartWithSavePoint", "true");
   return `/${what}?${query}`;
 }
@@ -102,6 +107,6 @@ function Checked({ answer }) {
 
 function Problems({ problems }) {
   if (!problems.length) return null;
-  const where = (each) => (number(each.line) === null ? "" : `line ${each.line}${number(each.column) === null ? "" : `, column ${each.column}`}: `);
+  const where = (each) => (number(each.line) === null ? "" : `${each.file ?? "the job"}, line ${each.line}${number(each.column) === null ? "" : `, column ${each.column}`}: `);
   return html`<ul>${problems.map((each) => html`<li>${where(each)}<${Said} text=${each.message ?? each} />${each.suggestion && html`<br /><small>${each.suggestion}</small>`}</li>`)}</ul>`;
 }

@@ -40,11 +40,12 @@ def check(request: Any) -> dict[str, Any]:
 def _checked(request: Any, problems: Problems) -> dict[str, Any]:
     name, engine_file = FORMATS[stored.text(request, "format")], stored.text(request, "engine_file")
     engine = load_engine(Path(engine_file) if engine_file else None)
+    origin = (stored.text(request, "origin") if "origin" in request else "") or name
     with BoundedMemory():
-        raw = read_job(parse(stored.text(request, "text"), name, Variables(of_node=True), problems), name, problems)
-    problems.raise_errors()
+        tree = parse(stored.text(request, "text"), origin, Variables(of_node=True), problems, like=name)
+        raw = read_job(tree, origin, problems)
     require_absolute_paths(raw, problems)
-    problems.raise_errors()
-    job = plan_job(raw, lookup, engine, look=True)
+    # A job with errors opens no files: its paths may be relative. The planner raises all errors.
+    job = plan_job(raw, lookup, engine, look=not problems.errors, reads_input=not problems.errors)
     with spark_to_ask(job) as spark:
         return check_record(job, engine, spark=spark)

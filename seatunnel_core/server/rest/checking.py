@@ -19,7 +19,7 @@ from seatunnel_core.server.rest.shapes import (
     items,
     nullable,
 )
-from seatunnel_core.server.rest.submitting import FORMAT, JOB_BODIES, job_of
+from seatunnel_core.server.rest.submitting import FILE, FORMAT, JOB_BODIES, file_name, job_of
 from seatunnel_storage_api.layout import require_job_id
 
 KINDS = ("source", "transform", "sink")
@@ -27,7 +27,7 @@ KINDS = ("source", "transform", "sink")
 
 async def _check(agent: Agent, request: Request, body: bytes) -> Any:
     text, format = job_of(request, body)
-    return await agent.asides.ask("check", {"text": text, "format": format})
+    return await agent.asides.ask("check", {"text": text, "format": format, "origin": file_name(request)})
 
 
 async def _verify(agent: Agent, request: Request, _body: bytes) -> Any:
@@ -124,7 +124,7 @@ ROUTES = (
         summary="What `seatunnel --check` tells of a job: plan, schemas, guarantees, and every problem with its line.",
         needs=needing(Permission.CHECK, Permission.SUBMIT),
         most_bytes=LARGEST_BODY,
-        parameters=(FORMAT,),
+        parameters=(FORMAT, FILE),
         bodies=JOB_BODIES,
         answer=_CHECKED,
     ),

@@ -24,10 +24,19 @@ Value = TypeVar("Value")
 _ENDINGS = {".json": "json", ".conf": "hocon", ".config": "hocon", ".yaml": "yaml", ".yml": "yaml", ".sql": "sql"}
 """By the ending of an uploaded file: its format."""
 
+_NAME_CHARACTERS = 120
+"""The most characters of a file's name that messages have."""
+
 
 async def _submit_job(agent: Agent, request: Request, body: bytes) -> Any:
     text, format = job_of(request, body)
-    return await _submitted(agent, request.query_params, text, format)
+    return await _submitted(agent, request.query_params, text, format, origin=file_name(request))
+
+
+def file_name(request: Request) -> str:
+    """Return the user's name of the job's file, for messages; an empty text if it is not given."""
+    name = PurePath(request.query_params.get("fileName", "")).name
+    return name[-_NAME_CHARACTERS:] if name.isprintable() else ""
 
 
 def job_of(request: Request, body: bytes) -> tuple[str, str]:
@@ -273,6 +282,7 @@ _ID = Parameter("jobId", "The job's id; without it, one is made. Give one to be 
 _NAME = Parameter("jobName", "The job's name, instead of its own.")
 _RESTORE = Parameter("isStartWithSavePoint", "`true`: go on from the latest checkpoint of the job `jobId`.", FLAG)
 FORMAT = Parameter("format", f"{', '.join(FORMATS)}; `json` if it is not said.")
+FILE = Parameter("fileName", "The name of the job's file, for messages.")
 JOB_BODIES = (
     Body(by_name({}), doc="The job as JSON."),
     Body(TEXT, "text/plain", doc="The job in another `format`."),
@@ -288,7 +298,7 @@ _ENTRY = {"type": "object", "properties": {"params": by_name({})}}
 ROUTES = (
     Route(
         "POST", "/submit-job", _submit_job, summary="Submit a job. The answer means that it is stored.",
-        parameters=(_ID, _NAME, _RESTORE, FORMAT), bodies=JOB_BODIES, answer=_ACCEPTED, needs=_to_submit,
+        parameters=(_ID, _NAME, _RESTORE, FORMAT, FILE), bodies=JOB_BODIES, answer=_ACCEPTED, needs=_to_submit,
         most_bytes=LARGEST_BODY,
     ),
     Route(

@@ -1,0 +1,63 @@
+"""Warnings about rows and files: kept by a pipeline, in the job's report, its records, and what clients print."""
+
+import json
+
+from attrs import asdict
+
+from seatunnel_core.cli.cluster_client import _closing
+from seatunnel_core.control.cluster_jobs import JobView, warnings_of_job
+from seatunnel_core.reporting.counters import MOST_WARNINGS, Figures
+from seatunnel_core.reporting.notices import Notices, PipelineLog
+from seatunnel_core.reporting.pipeline_record import measured_record, pipeline_record, pipeline_view
+from seatunnel_core.reporting.report import JobOutcome, JobReport, PipelineView, warnings_of
+
+SAID = "source a: 3 rows have the key ID, and the column is id"
+
+
+def view(number: int, *warnings: str) -> PipelineView:
+    return PipelineView(id=number, name=f"a -> b{number}", phase="finished", warnings=warnings)
+
+
+def job(*views: PipelineView) -> dict[str, object]:
+    """Return the answer to ``/job-info`` of a job with these pipelines."""
+    pipelines = [measured_record(Figures().metrics(each, None)) for each in views]
+    times = {"createTime": "2026-01-31 10:00:00", "finishTime": "2026-01-31 10:00:01"}
+    found: dict[str, object] = {"jobId": "1", "jobStatus": "FINISHED", "metrics": {}, "pipelines": pipelines, **times}
+    return dict(json.loads(json.dumps(found)))
+
+
+def test_a_pipeline_keeps_each_warning_once_and_a_limited_number() -> None:
+    figures = Figures()
+    for number in range(MOST_WARNINGS * 2):
+        figures.warned(f"{number // 2}")
+    assert figures.warnings == tuple(map(str, range(MOST_WARNINGS)))
+    for number in range(3):
+        figures.warned(f"more {number}")
+    assert len(figures.warnings) == MOST_WARNINGS + 1
+    assert "further warnings" in figures.warnings[-1]
+
+
+def test_warnings_of_a_source_that_is_polled_are_kept() -> None:
+    figures = Figures()
+    Notices(PipelineLog("1", 1), figures).warned("a", ["the filter leaves nothing of /in"])
+    assert figures.warnings == ("source a: the filter leaves nothing of /in",)
+
+
+def test_reports_and_records_have_the_warnings() -> None:
+    report = JobReport(
+        job_id="1", name="j", outcome=JobOutcome.FINISHED, pipelines=(view(1, SAID),), started_at=1.0, ended_at=2.0
+    )
+    read = JobReport.from_record("1", json.loads(json.dumps(report.record())))
+    assert read.warnings == (SAID,)
+    assert pipeline_view(json.loads(json.dumps(pipeline_record(view(1, SAID))))).warnings == (SAID,)
+    older = {key: value for key, value in pipeline_record(view(1)).items() if key != "warnings"}
+    assert pipeline_view(older).warnings == ()
+    assert warnings_of([view(1), view(2, "x")]) == ("pipeline 2 a -> b2: x",)
+
+
+def test_clients_of_a_cluster_have_the_warnings() -> None:
+    assert warnings_of_job(job(view(1, SAID))) == (SAID,)
+    assert warnings_of_job(job(view(1), view(2, SAID))) == (f"pipeline 2 a -> b2: {SAID}",)
+    assert f"warning: {SAID}" in _closing(job(view(1, SAID)))
+    seen = JobView.of(job(view(1, SAID)))
+    assert JobView(**json.loads(json.dumps(asdict(seen)))) == seen
