@@ -28,8 +28,10 @@ A traceback reaches a user only for an exception outside these trees: a bug of o
 Each class has a ``code``, which ``seatunnel help CODE`` explains with what its docstring says.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 from traceback import extract_tb, format_exception_only, format_list
+from typing import Self
 
 from seatunnel_storage_api.errors import code_of
 
@@ -59,6 +61,16 @@ class SeaTunnelError(Exception):
     ends_job = False
     """Whether no pipeline of the job should go on: the others take a last checkpoint and stop. Never tried again."""
 
+    findings: tuple[str, ...] = ()
+    """Independent findings, if the message joins several, a line each. Use ``each_of`` to read them."""
+
+    @classmethod
+    def joined(cls, findings: Sequence[str]) -> Self:
+        """Return an error with several findings, or with the only one."""
+        error = cls("\n".join(findings))
+        error.findings = tuple(findings)
+        return error
+
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         if cls.__module__ in _HOMES:
@@ -70,6 +82,11 @@ class SeaTunnelError(Exception):
         frames = extract_tb(self.__traceback__)
         callers = [frame for frame in frames if not any(part in frame.filename for part in between)]
         return "".join([*format_list(callers), *format_exception_only(self)]).splitlines()
+
+
+def each_of(error: Exception) -> tuple[str, ...]:
+    """Return the findings of an error: its message, if it joins no several ones."""
+    return getattr(error, "findings", ()) or (str(error),)
 
 
 class UsageError(SeaTunnelError):

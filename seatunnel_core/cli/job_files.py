@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 from attrs import frozen
 
 from seatunnel_core.claiming.increments import job_to_go_on_with
-from seatunnel_core.cli.terminal.command_line import hide_values
-from seatunnel_core.config.engine import EngineConfig, load_engine
+from seatunnel_core.config.engine import EngineConfig, default_engine, load_engine
 from seatunnel_core.config.job_file import RawJob, load_job
 from seatunnel_core.config.variables import Variables
-from seatunnel_core.errors import SeaTunnelError
+from seatunnel_core.errors import ConfigError, SeaTunnelError
+from seatunnel_core.findings import Findings
+from seatunnel_core.planning.planner import plan_job
 from seatunnel_core.planning.variable_uses import secret_variables
 from seatunnel_core.registry import lookup
 from seatunnel_storage_api.errors import CheckpointStorageError
@@ -38,9 +39,14 @@ def read_job(arguments: "RunArguments") -> Request:
         UsageError: They are wrong; the message lists every problem.
     """
     secrets = secret_variables(arguments.config, arguments.variables, lookup) if arguments.variables else frozenset()
-    hide_values({arguments.variables[name] for name in secrets})
-    engine = load_engine(arguments.engine_config, strict=arguments.strict)
-    raw = load_job(arguments.config, Variables(arguments.variables), strict=arguments.strict)
+    findings = Findings(ConfigError)
+    with findings.part():
+        engine = load_engine(arguments.engine_config, strict=arguments.strict)
+    with findings.part():
+        raw = load_job(arguments.config, Variables(arguments.variables), strict=arguments.strict)
+        if findings.found:  # the engine's file is wrong; the same report has what is wrong with the job
+            plan_job(raw, lookup, default_engine(), reads_input=False)
+    findings.raise_all()
     return Request(raw=raw, engine=engine, secrets=secrets)
 
 

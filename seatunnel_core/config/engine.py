@@ -136,7 +136,7 @@ def load_engine(
     known = dict(os.environ if environment is None else environment)
     path = find_engine_file(explicit, known, folder or Path())
     if path is None:
-        return EngineConfig(options=Options({}, ENGINE), storage=default_storage(known), file=None)
+        return default_engine(known)
     problems = Problems(strict=strict)
     tree = load(path, Variables({}, known, by_argument=False), problems)
     config = read_engine(tree, path, problems, ENGINE_OF_NODES if of_node else ENGINE)
@@ -187,6 +187,14 @@ def read_engine(
     rules = BlockRules(what="seatunnel.engine", noted=_NOTED, elsewhere=_ELSEWHERE)
     options = validate(general, declared, rules, problems).options
     return EngineConfig(options=options, storage=read_storage(storage, problems), file=path)
+
+
+def default_engine(
+    environment: Mapping[str, str] | None = None, declared: tuple[Option[Any], ...] = ENGINE
+) -> EngineConfig:
+    """Return the configuration without an engine's file."""
+    known = dict(os.environ if environment is None else environment)
+    return EngineConfig(options=Options({}, declared), storage=default_storage(known), file=None)
 
 
 def default_storage(environment: Mapping[str, str]) -> StorageConfig:

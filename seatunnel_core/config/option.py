@@ -41,6 +41,9 @@ class OptionType(Generic[T]):
     keys: "Keys | None" = field(default=None, repr=False, eq=False)
     """Those that the block may have, or the blocks of the list; ``None``: any. Another one is reported and left out."""
 
+    choices: tuple[T, ...] = ()
+    """All values, where they are few."""
+
     closed: bool = False
     """Whether a key that is not among ``keys`` is an error, as where leaving it out would change a result."""
 
@@ -279,7 +282,9 @@ LONG: OptionType[int] = OptionType(
     name="long", parse=lambda value: _whole(value, -_LONG, _LONG, "a whole number"), shape=json_shape.whole()
 )
 NUMBER: OptionType[float] = OptionType(name="number", parse=_number, shape=json_shape.NUMBER)
-BOOLEAN: OptionType[bool] = OptionType(name="true or false", parse=_boolean, shape=json_shape.TRUTH)
+BOOLEAN: OptionType[bool] = OptionType(
+    name="true or false", parse=_boolean, choices=(True, False), shape=json_shape.TRUTH
+)
 DURATION_MS: OptionType[int] = OptionType(
     name="duration",
     parse=lambda value: _measured(value, _MILLISECONDS, 'milliseconds, or a duration such as "10s"', low=0),
@@ -357,7 +362,7 @@ def ENUM(*words: str) -> OptionType[str]:  # noqa: N802 - it reads as one of the
             raise ValueError(f"expected one of {shown}, found {_found(value)}")
         return word
 
-    return OptionType(name=f"one of {shown}", parse=parse, textual=True, shape=json_shape.words(*words))
+    return OptionType(name=f"one of {shown}", parse=parse, textual=True, choices=words, shape=json_shape.words(*words))
 
 
 def LIST(of: OptionType[T] = STRING) -> OptionType[tuple[T, ...]]:  # type: ignore[assignment]  # noqa: N802

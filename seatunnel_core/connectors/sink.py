@@ -15,6 +15,7 @@ from seatunnel_core.config.option import Option, Options
 from seatunnel_core.connectors.sink_context import SinkContext, WriterContext
 from seatunnel_core.connectors.written_options import written_options
 from seatunnel_core.errors import SinkError
+from seatunnel_core.findings import check_each
 from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.work.committable import Committable, added
 from seatunnel_core.work.retraction import Retraction
@@ -198,8 +199,7 @@ class Sink(ABC):
 
     def check_schemas(self, schemas: Sequence[TableSchema]) -> None:
         """Refuse tables by ``check_schema``, and tables that do not go with each other."""
-        for schema in schemas:
-            self.check_schema(schema)
+        check_each(self.check_schema, schemas, SinkError)
 
     def create_tables(self, schemas: Sequence[TableSchema], context: SinkContext) -> None:
         """Create what is missing for these tables, and refuse those that do not fit the existing ones.

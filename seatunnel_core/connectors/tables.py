@@ -13,6 +13,7 @@ from seatunnel_core import stored
 from seatunnel_core.config.option import ENTRIES, Option, Options
 from seatunnel_core.connectors.source import Enumeration, Item, Planning, PollResult, ReadContext, Source
 from seatunnel_core.errors import SourceError, UsageError
+from seatunnel_core.findings import Findings
 from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.rows.schema_block import table_name
 from seatunnel_core.work.names import repeated
@@ -72,17 +73,20 @@ def _beside(entry: Options, options: Options) -> Options:
 
 def _by_table(plugin: type[Source], entries: Sequence[Options], options: Options) -> dict[str, Source]:
     found: dict[str, Source] = {}
+    named: set[str] = set()
+    findings = Findings()
     for number, entry in enumerate(entries, 1):
         table = table_name(entry.get("schema"))
-        if table in found:
-            raise UsageError(
-                f"option {TABLES!r}: entry {number} has the table {table!r}, and so has another entry; "
-                'write a name of its own in each: schema { table = "shop.orders" }'
-            )
-        try:
-            found[table] = plugin(_beside(entry, options))
-        except (UsageError, ValueError) as error:
-            raise UsageError(f"option {TABLES!r}, entry {number}: {error}") from None
+        with findings.part():
+            if table in named:
+                raise UsageError(
+                    f"option {TABLES!r}: entry {number} has the table {table!r}, and so has another entry; "
+                    'write a name of its own in each: schema { table = "shop.orders" }'
+                )
+            named.add(table)
+            with findings.part(f"option {TABLES!r}, entry {number}: "):
+                found[table] = plugin(_beside(entry, options))
+    findings.raise_all()
     return found
 
 

@@ -47,6 +47,26 @@ def build_graph(nodes: Sequence[Node], problems: Problems, *, complete: bool = T
     return Graph(tuple(Vertex(node=node, name=name, inputs=each) for node, name, each in vertices))
 
 
+def right_vertices(graph: Graph, is_right: Sequence[bool]) -> tuple[int, ...]:
+    """Return the indices of vertices that are right and get all their rows from such ones, each behind its inputs.
+
+    Args:
+        graph: It may have dangling inputs, doubled names and cycles.
+        is_right: Whether each vertex is right by itself.
+    """
+    names = Counter(vertex.name for vertex in graph.vertices)
+    left = {
+        index: vertex
+        for index, vertex in enumerate(graph.vertices)
+        if is_right[index] and names[vertex.name] == 1 and len(vertex.inputs) >= len(vertex.node.inputs)
+    }
+    found: list[int] = []
+    while ready := [index for index, vertex in left.items() if set(vertex.inputs) <= set(found)]:
+        found += [index for index in ready if left[index].inputs or left[index].node.kind is Kind.SOURCE]
+        left = {index: vertex for index, vertex in left.items() if index not in ready}
+    return tuple(found)
+
+
 def _outputs(nodes: Sequence[Node], problems: Problems) -> dict[str, int]:
     found: dict[str, int] = {}
     for index, node in enumerate(nodes):

@@ -15,17 +15,17 @@ from seatunnel_core.config.option import Options
 from seatunnel_core.config.problem import Problems
 from seatunnel_core.connectors.looking import LookingSink
 from seatunnel_core.connectors.source import FrameSource, Planning
-from seatunnel_core.errors import ConnectorError, JobError, SinkError, SourceError, TransformError
+from seatunnel_core.errors import ConnectorError, JobError, SourceError, each_of
+from seatunnel_core.findings import Findings
 from seatunnel_core.planning.guarantee import weakest
-from seatunnel_core.planning.plan import PlannedJob, PlannedPipeline, PlannedTransform, Schemas
-from seatunnel_core.planning.programs import SEVERAL_INPUTS, joins, refuse_across, roots
+from seatunnel_core.planning.plan import PlannedJob, PlannedPipeline, Schemas
+from seatunnel_core.planning.schemas import planned_schemas, refuse_sinks
 from seatunnel_core.planning.settings import spark_settings
-from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.rows.types import type_name
-from seatunnel_core.spark.program import FramePlan, distinct_tables
+from seatunnel_core.spark.program import distinct_tables
 from seatunnel_core.spark.starting.session import refuse_connect
 from seatunnel_core.spark.starting.settings import runs_on_this_machine
-from seatunnel_core.transforms.transform import ALL, AUTO, UNIT, DataFrameTransform, Transform
+from seatunnel_core.transforms.transform import Transform
 from seatunnel_storage_api.discovery import load_factory
 from seatunnel_storage_api.secret import HIDDEN, resolved, shown
 
@@ -102,11 +102,13 @@ def check_report(
     elsewhere = (
         "" if runs_on_this_machine(settings) else settings.options.get("spark.master", "the Spark that is there")
     )
+    problems = Problems()
     if not elsewhere:
-        _inspect(job)
+        _inspect(job, problems)
     scopes: dict[str, str] = {}
-    schemas = _all_schemas(job, spark, scopes)
-    looks = {} if elsewhere else _looks(job, schemas)
+    schemas = _all_schemas(job, spark, scopes, problems)
+    looks = {} if elsewhere else _looks(job, schemas, problems)
+    problems.raise_errors(JobError)
     lines: list[str] = []
     for pipeline in job.pipelines:
         lines += _block(f"pipeline {pipeline.id}", _pipeline(pipeline, schemas, scopes, elsewhere, looks))
@@ -126,22 +128,22 @@ def _in_force(job: PlannedJob, engine: EngineConfig, *, verbose: bool) -> list[s
     return lines if verbose else [*lines, "options at their defaults are left out; --verbose shows them"]
 
 
-def _looks(job: PlannedJob, schemas: Mapping[str, Schemas]) -> Mapping[str, Sequence[str]]:
+def _looks(job: PlannedJob, schemas: Mapping[str, Schemas], problems: Problems) -> Mapping[str, Sequence[str]]:
     """Return what the sinks see of their targets, by the name of the sink; report what a start would fail with."""
     found: dict[str, Sequence[str]] = {}
-    problems = Problems()
     for sink in (sink for pipeline in job.pipelines for sink in pipeline.sinks):
         if not isinstance(sink.sink, LookingSink):
             if sink.sink.bound_to:  # it has a target, then
                 found[sink.name] = ["its target was not looked at"]
             continue
         arriving = [schemas[name] for name in sink.inputs]
-        known = None if None in arriving else distinct_tables(sink.name, (each or () for each in arriving))
         try:
+            known = None if None in arriving else distinct_tables(sink.name, (each or () for each in arriving))
             found[sink.name] = sink.sink.look(known)
         except ConnectorError as error:
-            problems.error(f"the sink {sink.name!r} cannot write to its target: {error}")
-    problems.raise_errors(JobError)
+            for each in each_of(error):
+                if not any(each in problem.message for problem in problems.errors):  # its columns may be reported
+                    problems.error(f"the sink {sink.name!r} cannot write to its target: {each}")
     return found
 
 
@@ -160,146 +162,33 @@ def _warnings(job: PlannedJob) -> list[str]:
     return lines
 
 
-def _inspect(job: PlannedJob) -> None:
-    """Look into the first items of each source, here, as tasks will; report what they cannot read."""
-    problems = Problems()
+def _inspect(job: PlannedJob, problems: Problems) -> None:
+    """Inspect the first items of each source in this process, as tasks will; report those that cannot be read."""
     for source in (source for pipeline in job.pipelines for source in pipeline.sources):
         planning = Planning(
             parallelism=source.parallelism,
             rows_per_second=source.rows_per_second,
             bytes_per_second=source.bytes_per_second,
         )
+        findings = Findings(SourceError)
         try:
             for item in source.source.discover(planning)[:_INSPECTED]:
-                source.source.inspect(item, planning)
+                with findings.part():
+                    source.source.inspect(item, planning)
+            findings.raise_all()
         except SourceError as error:
-            problems.error(f"the source {source.name!r}: {error}", suggestion="Mend it, or leave it out")
-    problems.raise_errors(JobError)
+            for each in each_of(error):
+                problems.error(f"the source {source.name!r}: {each}", suggestion="Mend it, or leave it out")
 
 
-def planned_schemas(
-    pipeline: PlannedPipeline,
-    problems: Problems,
-    spark: "SparkPlane | None" = None,
-    scopes: dict[str, str] | None = None,
+def _all_schemas(
+    job: PlannedJob, spark: "SparkPlane | None", scopes: dict[str, str], problems: Problems
 ) -> dict[str, Schemas]:
-    """Return the schemas behind each source and transform, by name, as far as they are known before reading.
-
-    Args:
-        pipeline: The sources and transforms.
-        problems: Receives what does not fit.
-        spark: From ``spark_to_ask``; without it, the schemas that only Spark knows are ``None``.
-        scopes: Receives which rows each transform of Spark's sees together, and why, in words.
-    """
-    found: dict[str, Schemas] = {source.name: source.schemas for source in pipeline.sources}
-    for source in pipeline.sources:
-        if spark is not None and isinstance(source.source, FrameSource):
-            try:
-                found[source.name] = (spark.source_schema(source.source),)
-            except SourceError as error:
-                problems.error(f"the source {source.name!r}: {error}")
-    for transform in pipeline.transforms:
-        if isinstance(transform.transform, Transform):
-            found[transform.name] = _transformed(transform, transform.transform, found, problems)
-            continue
-        plan = _planned_by_spark(transform, transform.transform, found, problems, spark)
-        found[transform.name] = None if plan is None else (plan.schema,)
-        scope = _scope(pipeline, transform, transform.transform, plan, problems)
-        if scopes is not None:
-            scopes[transform.name] = scope
-    return found
-
-
-def refuse_sinks(pipeline: PlannedPipeline, known: Mapping[str, Schemas], problems: Problems) -> None:
-    """Report every sink that cannot write what reaches it, as far as that is known without the data."""
-    for sink in pipeline.sinks:
-        try:
-            sink.sink.check_schemas(distinct_tables(sink.name, (known[name] or () for name in sink.inputs)))
-        except (SinkError, TransformError) as error:
-            problems.error(f"the sink {sink.name!r} cannot take the rows that reach it: {error}")
-
-
-def _all_schemas(job: PlannedJob, spark: "SparkPlane | None", scopes: dict[str, str]) -> dict[str, Schemas]:
-    problems = Problems()
     found: dict[str, Schemas] = {}
     for pipeline in job.pipelines:
         found |= planned_schemas(pipeline, problems, spark, scopes)
         refuse_sinks(pipeline, found, problems)
-    problems.raise_errors(JobError)
     return found
-
-
-def _transformed(
-    planned: PlannedTransform, transform: Transform, known: Mapping[str, Schemas], problems: Problems
-) -> Schemas:
-    after: list[TableSchema] = []
-    for name in planned.inputs:
-        schemas = known[name]
-        if schemas is None:
-            return None
-        try:
-            after += [table for schema in schemas for table in transform.output_schemas(schema)]
-        except TransformError as error:
-            problems.error(f"the transform {planned.name!r} cannot take the rows of {name!r}: {error}")
-            return None
-    return tuple(after)
-
-
-def _planned_by_spark(
-    planned: PlannedTransform,
-    transform: DataFrameTransform,
-    known: Mapping[str, Schemas],
-    problems: Problems,
-    spark: "SparkPlane | None",
-) -> FramePlan | None:
-    """Return what Spark makes of the tables that reach a transform, or ``None`` when that is not known.
-
-    Each input of such a transform has to be one table; several are a problem.
-    """
-    arriving: dict[str, TableSchema] = {}
-    for name, view in zip(planned.inputs, planned.views, strict=True):
-        tables = {schema.table: schema for schema in known[name] or ()}
-        if len(tables) > 1:
-            problems.error(
-                f"the transform {planned.name!r} works on one table and gets {len(tables)}: {', '.join(tables)}",
-                suggestion="Give each table a source of its own, or use the transform Sql or Python",
-            )
-        if len(tables) == 1:
-            arriving[view] = next(iter(tables.values()))
-    if spark is None or len(arriving) < len(planned.inputs):
-        return None
-    try:
-        return spark.frame_plan(transform, arriving)
-    except TransformError as error:
-        problems.error(f"the transform {planned.name!r} cannot take the rows of {', '.join(planned.inputs)}: {error}")
-        return None
-
-
-def _scope(
-    pipeline: PlannedPipeline,
-    planned: PlannedTransform,
-    transform: DataFrameTransform,
-    plan: FramePlan | None,
-    problems: Problems,
-) -> str:
-    """Return which rows the transform sees together, and why; report what streaming does not allow."""
-    across = plan.across if plan is not None else ""
-    if not across and joins(pipeline, planned):
-        across = SEVERAL_INPUTS
-    if not across and transform.scope == ALL:
-        across = "scope = all"
-    if across:
-        try:
-            refuse_across(pipeline, planned.name, across)
-        except TransformError as error:
-            problems.error(str(error))
-        sources = ", ".join(sorted(roots(pipeline, planned.name)))
-        return f"scope all, because of {across}: one query of Spark over all splits of {sources}"
-    if transform.scope == UNIT:
-        return "scope unit, as the job says: each work unit is a table of its own, and a group may come several times"
-    if plan is None and transform.scope == AUTO:
-        return "scope auto: judged by its plan when the columns are known"
-    return "scope unit: it works row by row"
 
 
 def _block(title: str, lines: Iterator[str]) -> list[str]:

@@ -4,9 +4,10 @@ from typing import TYPE_CHECKING, Any
 
 from seatunnel_core.config.engine import EngineConfig
 from seatunnel_core.config.problem import Problem, Problems
-from seatunnel_core.planning.check import check_report, planned_schemas
+from seatunnel_core.planning.check import check_report
 from seatunnel_core.planning.guarantee import weakest
 from seatunnel_core.planning.plan import PlannedJob, PlannedPipeline, Schemas
+from seatunnel_core.planning.schemas import planned_schemas
 from seatunnel_core.rows.types import type_name
 
 if TYPE_CHECKING:

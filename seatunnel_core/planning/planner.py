@@ -1,6 +1,5 @@
 """From what a job asks for to what the engine runs: plugins made, names joined, pipelines numbered."""
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
@@ -13,17 +12,17 @@ from seatunnel_core.config.env import PARALLELISM as JOB_PARALLELISM
 from seatunnel_core.config.job_file import Kind, RawBlock, RawJob
 from seatunnel_core.config.option import Option, Options
 from seatunnel_core.config.problem import Problems
-from seatunnel_core.config.validation import BlockRules, Unknown, Validated, validate
+from seatunnel_core.config.validation import BlockRules, Unknown, validate
 from seatunnel_core.connectors.sink import Sink
 from seatunnel_core.connectors.source import Source
-from seatunnel_core.connectors.tables import source_of
 from seatunnel_core.connectors.task_modules import missing
 from seatunnel_core.errors import ConfigError, JobError, SeaTunnelError, SourceError
 from seatunnel_core.job.columns import Columns, column_options
-from seatunnel_core.job.graph import build_graph
+from seatunnel_core.job.graph import Graph, build_graph, right_vertices
 from seatunnel_core.job.manifest import Manifest
 from seatunnel_core.job.node import BAD_ROWS, COMMON, INPUT, NAME, OUTPUT, PARALLELISM, ROW_ERRORS, Node
 from seatunnel_core.job.pipeline import PipelineShape, connected
+from seatunnel_core.planning.construction import construct
 from seatunnel_core.planning.declared_columns import refuse_columns
 from seatunnel_core.planning.guarantee import refuse_more_than_promised
 from seatunnel_core.planning.lost_input import refuse_endless_input, refuse_lost_input
@@ -37,12 +36,13 @@ from seatunnel_core.planning.plan import (
     Schemas,
 )
 from seatunnel_core.planning.save_modes import refuse_lost_increments, refuse_mixed_modes
+from seatunnel_core.planning.schemas import planned_schemas, refuse_sinks
 from seatunnel_core.planning.write_modes import refuse_unfit_modes
 from seatunnel_core.registry.not_yet import PLANNED_OPTIONS
 from seatunnel_core.spark.bad_rows import OnBadRow
 from seatunnel_core.spark.failure import retried
 from seatunnel_core.spark.starting.settings import SparkSettings, runs_on_this_machine
-from seatunnel_core.transforms.tables import transform_of, with_tables
+from seatunnel_core.transforms.tables import with_tables
 from seatunnel_core.transforms.transform import DataFrameTransform, Transform
 
 __all__ = [
@@ -183,9 +183,28 @@ def _graph_of(
         made = [_with_input(each, problems, look=looks, here=here) for each in made]
     wrong_options = bool(problems.errors)
     problems.found += graph_problems.found
+    if look and problems.errors:
+        _refuse_misfits(graph, made, raw.env, problems)
     problems.raise_errors(ConfigError if wrong_options else JobError)
     plugins = {vertex.name: each for vertex, each in zip(graph.vertices, made, strict=True)}
     return plugins, storage, connected(graph)
+
+
+def _refuse_misfits(graph: Graph, made: Sequence[_Made], env: Options, problems: Problems) -> None:
+    """Report what does not fit between nodes that are right by themselves, where other nodes are wrong."""
+    right = right_vertices(graph, [each.plugin is not None for each in made])
+    names = {index: graph.vertices[index].name for index in right}
+    plugins = {names[index]: made[index] for index in right}
+    inputs = {names[index]: tuple(names[each] for each in graph.vertices[index].inputs) for index in right}
+    of = {kind: [name for name in plugins if plugins[name].node.kind is kind] for kind in Kind}
+    pipeline = PlannedPipeline(
+        id=0,
+        sources=tuple(_source(name, plugins[name], 0, env) for name in of[Kind.SOURCE]),
+        transforms=tuple(_transform(name, plugins, inputs[name]) for name in of[Kind.TRANSFORM]),
+        sinks=tuple(_sink(name, plugins[name], 0, inputs[name]) for name in of[Kind.SINK]),
+        streaming=env[JOB_MODE] == STREAMING,
+    )
+    refuse_sinks(pipeline, planned_schemas(pipeline, problems), problems)
 
 
 def _target_folders(pipelines: Sequence[PlannedPipeline]) -> dict[str, str]:
@@ -264,11 +283,10 @@ def _make(block: RawBlock, registry: Registry, problems: Problems, *, streaming:
     validated = validate(written, tuple(declared.values()), rules, problems)
     options = validated.options
     wrong = validated.wrong | refuse_columns(written, tuple(declared.values()), what, problems)
+    rejected = wrong - (common.keys() - own.keys())
     plugin: Plugin | None = None
-    if plugin_class is not None and not wrong - (common.keys() - own.keys()):
-        plugin = _instance(plugin_class, validated, block, problems)
-        if isinstance(plugin, Source):
-            plugin.run_in(streaming=streaming)
+    if plugin_class is not None:
+        plugin = construct(plugin_class, validated, block, problems, streaming=streaming, rejected=rejected)
         for remark in plugin.remarks if isinstance(plugin, Source | Sink) else ():
             problems.warn(f"{what}: {remark}", block.position)
         if isinstance(plugin, Sink) and options[BAD_ROWS.key] != "FAIL" and not plugin.tells_rows_apart:
@@ -304,29 +322,6 @@ def _class(block: RawBlock, registry: Registry, problems: Problems) -> type[Plug
         problems.error(lacking, block.position)
         return None
     return found
-
-
-def _instance(plugin_class: type[Plugin], validated: Validated, block: RawBlock, problems: Problems) -> Plugin | None:
-    try:
-        made = _plugin_of(plugin_class, validated.options)
-    except (SeaTunnelError, ValueError) as error:
-        named = re.match(r"option '([^']+)'", str(error))
-        position = validated.positions.get(named[1], block.position) if named else block.position
-        problems.error(f"the {block.kind.value} {plugin_class.identifier}: {error}", position)
-        return None
-    lacking = missing(made)  # what its options ask for, a format for example
-    if lacking is not None:
-        problems.error(lacking, block.position)
-        return None
-    return made
-
-
-def _plugin_of(plugin_class: type[Plugin], options: Options) -> Plugin:
-    if issubclass(plugin_class, Source):
-        return source_of(plugin_class, options)
-    if issubclass(plugin_class, Transform | DataFrameTransform):
-        return transform_of(plugin_class, options)
-    return plugin_class(options)
 
 
 def _pipeline(

@@ -57,14 +57,13 @@ class SubmittedJob:
             within: a context in which the text is parsed.
 
         Raises:
-            ConfigError: it cannot be parsed, or came with the values of secrets, which would be stored; the message
-                lists all of them. Other errors are among the problems of the result, for the planner to report all.
+            ConfigError: it cannot be parsed. Other errors, values of secrets that would be stored among them, are in
+                the problems of the result, for the planner to report all.
         """
         with within:
             raw = self._read()
-        problems = Problems()
-        refuse_secrets(self.text, self.origin or FORMATS[self.format], dict(self.variables), problems, plugins=plugins)
-        problems.raise_errors()
+        origin = self.origin or FORMATS[self.format]
+        refuse_secrets(self.text, origin, dict(self.variables), raw.problems, plugins=plugins)
         require_absolute_paths(raw, raw.problems)
         return raw
 

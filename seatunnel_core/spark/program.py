@@ -13,7 +13,8 @@ from attrs import evolve, field, frozen
 
 from seatunnel_core.connectors.sink import FrameSink, Guarantee, Sink
 from seatunnel_core.connectors.source import FrameSource, Source
-from seatunnel_core.errors import SinkError, TransformError
+from seatunnel_core.errors import ConnectorError, SinkError, TransformError, each_of
+from seatunnel_core.findings import Findings
 from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.spark.bad_rows import OnBadRow
 from seatunnel_core.transforms.transform import DataFrameTransform, Transform
@@ -204,15 +205,19 @@ def build_program(
     Raises:
         TransformError: a transform cannot be applied to what reaches it; the message names the transform.
         SinkError: a sink cannot write what reaches it; the message names the sink.
+        ConnectorError: both; the message has all findings.
     """
     known: dict[str, Schemas] = {source_name: tuple(schemas), **{each.name: each.schemas for each in beside}}
     kept: list[Step] = []
+    findings = Findings(ConnectorError)
     for step in steps:
-        reached_step = _reached_step(step, known, frame_plan)
-        if reached_step is not None:
-            known[step.name] = reached_step.schemas
-            kept.append(reached_step)
-    reached = _reached_targets(targets, known)
+        with findings.part():
+            reached_step = _reached_step(step, known, frame_plan)
+            if reached_step is not None:
+                known[step.name] = reached_step.schemas
+                kept.append(reached_step)
+    reached = _reached_targets(targets, known, findings)
+    findings.raise_all()
     return Program(
         job_id=job_id,
         pipeline_id=pipeline_id,
@@ -228,26 +233,17 @@ def build_program(
     )
 
 
-def _reached_targets(targets: Iterable[Target], known: dict[str, Schemas]) -> list[Target]:
-    """Return the targets that rows reach, with what arrives at each.
-
-    Raises:
-        SinkError: A sink cannot write it.
-    """
-    reached = [
-        Target(
-            name=target.name,
-            ordinal=target.ordinal,
-            sink=target.sink,
-            inputs=tuple(name for name in target.inputs if name in known),
-            schemas=arriving,
-            on_bad_row=target.on_bad_row,
-        )
-        for target in targets
-        if (arriving := _arriving(target.name, target.inputs, known))
-    ]
-    for target in reached:
-        _check_sink(target)
+def _reached_targets(targets: Iterable[Target], known: dict[str, Schemas], findings: Findings) -> list[Target]:
+    """Return the targets that rows reach, with what arrives at each; note those that cannot write it."""
+    reached: list[Target] = []
+    for target in targets:
+        with findings.part():
+            arriving = _arriving(target.name, target.inputs, known)
+            if not arriving:
+                continue
+            inputs = tuple(name for name in target.inputs if name in known)
+            reached.append(evolve(target, inputs=inputs, schemas=arriving))
+            _check_sink(reached[-1])
     return reached
 
 
@@ -318,7 +314,7 @@ def _check_sink(target: Target) -> None:
     try:
         target.sink.check_schemas(target.schemas)
     except SinkError as error:
-        raise SinkError(f"sink {target.name!r}: {error}") from error
+        raise SinkError.joined([f"sink {target.name!r}: {each}" for each in each_of(error)]) from error
 
 
 def _columns(schema: TableSchema) -> str:
@@ -330,4 +326,4 @@ def _schemas_after(name: str, transform: Transform, arriving: Schemas) -> Iterat
         for schema in arriving:
             yield transform.output_schemas(schema)
     except TransformError as error:
-        raise TransformError(f"transform {name!r}: {error}") from error
+        raise TransformError.joined([f"transform {name!r}: {each}" for each in each_of(error)]) from error

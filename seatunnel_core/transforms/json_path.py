@@ -14,6 +14,7 @@ from attrs import frozen
 
 from seatunnel_core.config.option import BLOCK, ENUM, LIST, Option, Options
 from seatunnel_core.errors import TransformError, UsageError
+from seatunnel_core.findings import Findings
 from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.rows.columns import check_known, put, with_outputs, without_bad
 from seatunnel_core.rows.json_document import Number, compiled, found, is_single
@@ -66,7 +67,12 @@ class JsonPath(Transform):
     def __init__(self, options: Options) -> None:
         super().__init__(options)
         way = {"FAIL": "FAIL", "SKIP": "SKIP_ROW"}[options[WAY]]
-        self._wanted = [wanted for entry in options[COLUMNS] for wanted in _entry(entry, way)]
+        self._wanted: list[_Wanted] = []
+        findings = Findings()
+        for entry in options[COLUMNS]:
+            with findings.part():
+                self._wanted += _entry(entry, way, findings)
+        findings.raise_all()
         names = [wanted.output.name for wanted in self._wanted]
         if not names or len(set(names)) < len(names):
             raise UsageError(f"option 'columns': {'it names a dest_field twice' if names else 'it has no entry'}")
@@ -119,7 +125,7 @@ class JsonPath(Transform):
             ) from None
 
 
-def _entry(entry: Mapping[str, Any], way: str) -> Iterator[_Wanted]:
+def _entry(entry: Mapping[str, Any], way: str, findings: Findings) -> Iterator[_Wanted]:
     missing = [key for key in _KEYS[:3] if not _is_written(entry.get(key), key != "src_field")]
     if missing:
         raise UsageError(f"option 'columns': an entry needs {missing[0]}, a text")
@@ -139,11 +145,11 @@ def _entry(entry: Mapping[str, Any], way: str) -> Iterator[_Wanted]:
             f"{len(paths)} and {len(types) if written else 0}"
         )
     for name, path, kind in zip(outputs, paths, types, strict=True):
-        _check_path(path)
-        try:
+        with findings.part():
+            _check_path(path)
+        output = pa.field(name, pa.string())
+        with findings.part(f"option 'columns', dest_type of {name}: "):
             output = pa.field(name, arrow_type(kind.strip() if isinstance(kind, str) else kind))
-        except ValueError as error:
-            raise UsageError(f"option 'columns', dest_type of {name}: {error}") from None
         yield _Wanted(source=entry["src_field"].strip(), path=path, output=output, way=own)
 
 

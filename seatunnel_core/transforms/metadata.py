@@ -7,6 +7,7 @@ import pyarrow as pa
 
 from seatunnel_core.config.option import MAP, Option, Options
 from seatunnel_core.errors import UsageError
+from seatunnel_core.findings import Findings
 from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.rows.columns import check_new, put, with_outputs
 from seatunnel_core.transforms.row_kind_extractor import SHORT, kind_texts
@@ -35,13 +36,11 @@ class Metadata(Transform):
     def __init__(self, options: Options) -> None:
         super().__init__(options)
         self._names: dict[str, str] = dict(options[FIELDS])
+        findings = Findings()
         for key in self._names:
-            if key in _OF_SOURCES:
-                raise UsageError(f"option 'metadata_fields': no source of this version gives {key}; leave it out")
-            if key not in _KNOWN:
-                raise UsageError(
-                    f"option 'metadata_fields': {key} is not known; known are {', '.join(_KNOWN)}, written like this"
-                )
+            with findings.part("option 'metadata_fields': "):
+                _refuse_unknown(key)
+        findings.raise_all()
         columns = list(self._names.values())
         if len(set(columns)) < len(columns):
             raise UsageError("option 'metadata_fields': it gives two columns the same name")
@@ -61,3 +60,10 @@ def _values(key: str, batch: Batch) -> pa.StringArray:
     *database, table = batch.table.split(".")
     text = table if key == "Table" else next(iter(database), None)
     return pa.repeat(pa.scalar(text, pa.string()), batch.rows.num_rows)
+
+
+def _refuse_unknown(key: str) -> None:
+    if key in _OF_SOURCES:
+        raise UsageError(f"no source of this version gives {key}; leave it out")
+    if key not in _KNOWN:
+        raise UsageError(f"{key} is not known; known are {', '.join(_KNOWN)}, written like this")

@@ -13,6 +13,7 @@ from attrs import evolve
 from seatunnel_core.config.job_file import Kind
 from seatunnel_core.config.option import ENTRIES, STRING, Option, Options
 from seatunnel_core.errors import UsageError
+from seatunnel_core.findings import Findings
 from seatunnel_core.job.node import COMMON, RULE_MATCH, TABLE_MATCH, TABLE_TRANSFORM
 from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.transforms.transform import DataFrameTransform, Transform
@@ -59,6 +60,7 @@ def transform_of(
         )
     shared = {option.key: options[option] for option in _COMMON if options.is_set(option)}
     single: dict[str, list[Transform]] = {}
+    findings = Findings()
     for number, entry in enumerate(entries, 1):
         chosen = single.setdefault(entry[TABLE_PATH], [])
         if chosen and not options[RULE_MATCH]:
@@ -67,12 +69,11 @@ def transform_of(
                 f"{RULE_MATCH.key} = ALL_MATCH takes them one after the other, FIRST_MATCH the first only"
             )
         written = {option.key: entry[option] for option in entry.declared if entry.is_set(option)}
-        try:
+        with findings.part(f"option {TABLE_TRANSFORM.key!r}, entry {number}: "):
             made = plugin(Options({**shared, **written}, (*_COMMON, *entry.declared)))
-        except (UsageError, ValueError) as error:
-            raise UsageError(f"option {TABLE_TRANSFORM.key!r}, entry {number}: {error}") from None
-        if not chosen or options[RULE_MATCH] == "ALL_MATCH":
-            chosen.append(made)
+            if not chosen or options[RULE_MATCH] == "ALL_MATCH":
+                chosen.append(made)
+    findings.raise_all()
     return PerTable(plugin, _general(plugin, options), _pattern(options[TABLE_MATCH]), single)
 
 

@@ -1,7 +1,7 @@
 """Rules about the values of one column, each held for a whole column at once."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -10,6 +10,7 @@ from attrs import field, frozen
 
 from seatunnel_core.config.option import BOOLEAN, STRING, Keys, OptionType, within
 from seatunnel_core.errors import UsageError
+from seatunnel_core.findings import Findings
 from seatunnel_core.rows.types import is_text, type_name
 from seatunnel_core.transforms.regex import check_pattern
 
@@ -222,25 +223,34 @@ def value_rules(option: str, entries: Iterable[Mapping[str, Any]]) -> tuple[Valu
     """Return the rules of a list of ``{ field_name, rule_type, … }`` and ``{ field_name, rules = [ … ] }``.
 
     Raises:
-        UsageError: there is none, or one is written wrongly; says which and what to write.
+        UsageError: there is none, or some are written wrongly; it has a finding for each.
     """
     rules: list[ValueRule] = []
+    findings = Findings()
     for entry in entries:
-        column = entry.get("field_name")
-        if not isinstance(column, str) or not column:
-            raise UsageError(f"option '{option}': an entry needs field_name, the column of its rules")
-        rest = {key: value for key, value in entry.items() if key != "field_name"}
-        listed = rest.pop("rules", None)
-        for written in [rest] if listed is None else listed:
-            if not isinstance(written, Mapping):
-                raise UsageError(f"option '{option}', column {column}: rules is a list of blocks {{ rule_type = … }}")
-            rules.append(_rule(f"option '{option}', column {column}", column, written))
+        with findings.part():
+            column = entry.get("field_name")
+            if not isinstance(column, str) or not column:
+                raise UsageError(f"option '{option}': an entry needs field_name, the column of its rules")
+            for written in _written_rules(entry):
+                with findings.part():
+                    rules.append(_rule(f"option '{option}', column {column}", column, written))
+    findings.raise_all()
     if not rules:
         raise UsageError(f"option '{option}': it has no rule; write {{ field_name = id, rule_type = NOT_NULL }}")
     return tuple(rules)
 
 
-def _rule(place: str, column: str, written: Mapping[str, Any]) -> ValueRule:
+def _written_rules(entry: Mapping[str, Any]) -> Sequence[Any]:
+    """Return the rules of an entry: those of ``rules``, or the one that the entry itself is."""
+    rest = {key: value for key, value in entry.items() if key != "field_name"}
+    listed = rest.pop("rules", None)
+    return [rest] if listed is None else listed
+
+
+def _rule(place: str, column: str, written: Any) -> ValueRule:
+    if not isinstance(written, Mapping):
+        raise UsageError(f"{place}: rules is a list of blocks {{ rule_type = … }}")
     kind = _KINDS.get(str(written.get("rule_type", "")).upper())
     if kind is None:
         raise UsageError(

@@ -22,9 +22,9 @@ from seatunnel_core.config.problem import Problems
 from seatunnel_core.config.variables import Variables
 from seatunnel_core.errors import JobError
 from seatunnel_core.job.manifest import Manifest
-from seatunnel_core.planning.check import planned_schemas, refuse_sinks
 from seatunnel_core.planning.plan import PlannedJob
 from seatunnel_core.planning.planner import plan_job
+from seatunnel_core.planning.schemas import planned_schemas, refuse_sinks
 from seatunnel_core.registry import lookup
 
 ROOT = Path(__file__).parents[2]

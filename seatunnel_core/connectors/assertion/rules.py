@@ -14,6 +14,7 @@ from seatunnel_core.connectors.assertion.catalog import CatalogRule, catalog_rul
 from seatunnel_core.connectors.assertion.expected import expected_name, expected_type, fits
 from seatunnel_core.connectors.assertion.limits import above, below, count, limit
 from seatunnel_core.errors import RuleError
+from seatunnel_core.findings import Findings
 from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.rows.java_text import java_texts
 from seatunnel_core.rows.types import is_text, type_name
@@ -27,6 +28,7 @@ _SHOWN = 200
 """The most characters of a value that a message shows."""
 
 _ROW_RULES = ("MIN_ROW", "MAX_ROW")
+_OPTION = "option 'rules': "
 
 
 @frozen(kw_only=True)
@@ -142,46 +144,60 @@ class TableRules:
 
     def check_schema(self, schema: TableSchema) -> None:
         """Raise ``RuleError`` for a table whose columns or keys break a rule."""
+        findings = Findings(RuleError)
         for rule in self.fields:
-            rule.check_schema(schema)
-        self.catalog.check(schema)
+            with findings.part():
+                rule.check_schema(schema)
+        with findings.part():
+            self.catalog.check(schema)
+        findings.raise_all()
 
 
 def table_rules(rules: Mapping[str, Any]) -> tuple[TableRules, ...]:
     """Return the rules for the value of the option ``rules``.
 
     Raises:
-        ValueError: A part is missing or not understood.
+        UsageError: Parts are missing or not understood; it has a finding for each.
     """
-    found = [_table(rules, None)]
-    for each in blocks_of(rules, "tables_configs"):
-        if "table_path" not in each:
-            raise ValueError("each of rules.tables_configs needs a table_path")
-        found.append(_table(each, str(each["table_path"])))
+    findings = Findings()
+    found = [_table(rules, None, findings)]
+    for each in findings.of(lambda: blocks_of(rules, "tables_configs"), [], _OPTION):
+        with findings.part(_OPTION):
+            if "table_path" not in each:
+                raise ValueError("each of rules.tables_configs needs a table_path")
+            found.append(_table(each, str(each["table_path"]), findings))
+    findings.raise_all()
     return tuple(found)
 
 
-def _table(rules: Mapping[str, Any], table: str | None) -> TableRules:
-    return TableRules(
-        table=table,
-        fields=tuple(_field_rule(rule) for rule in blocks_of(rules, "field_rules")),
-        rows=tuple(_row_rule(rule) for rule in blocks_of(rules, "row_rules")),
-        catalog=catalog_rule(rules.get("catalog_table_rule") or {}),
-    )
+def _table(rules: Mapping[str, Any], table: str | None, findings: Findings) -> TableRules:
+    fields, rows, catalog = [], [], CatalogRule()
+    for rule in findings.of(lambda: blocks_of(rules, "row_rules"), [], _OPTION):
+        with findings.part(_OPTION):
+            rows.append(_row_rule(rule))
+    for rule in findings.of(lambda: blocks_of(rules, "field_rules"), [], _OPTION):
+        with findings.part(_OPTION):
+            fields.append(_field_rule(rule, findings))
+    with findings.part(_OPTION):
+        catalog = catalog_rule(rules.get("catalog_table_rule") or {})
+    return TableRules(table=table, fields=tuple(fields), rows=tuple(rows), catalog=catalog)
 
 
-def _field_rule(rule: Mapping[str, Any]) -> FieldRule:
+def _field_rule(rule: Mapping[str, Any], findings: Findings) -> FieldRule:
     if "field_name" not in rule:
         raise ValueError("each of rules.field_rules needs a field_name")
     name = str(rule["field_name"])
-    try:
+    place = f"{_OPTION}rules.field_rules, field {name!r}: "
+    kind = None
+    with findings.part(place):
         kind = expected_type(rule["field_type"]) if rule.get("field_type") is not None else None
-        values = [_value_rule(each) for each in blocks_of(rule, "field_value")]
-        if kind == pa.null():  # of the values, as in SeaTunnel: the column may be of any type
-            values.insert(0, ValueRule(kind="NULL"))
-        return FieldRule(name=name, type=kind, values=tuple(values))
-    except ValueError as error:
-        raise ValueError(f"rules.field_rules, field {name!r}: {error}") from None
+    values = []
+    for each in findings.of(lambda: blocks_of(rule, "field_value"), [], place):
+        with findings.part(place):
+            values.append(_value_rule(each))
+    if kind == pa.null():  # of the values, as in SeaTunnel: the column may be of any type
+        values.insert(0, ValueRule(kind="NULL"))
+    return FieldRule(name=name, type=kind, values=tuple(values))
 
 
 def _value_rule(rule: Mapping[str, Any]) -> ValueRule:

@@ -8,6 +8,7 @@ from seatunnel_core.connectors.assertion.catalog import CATALOG_KEYS
 from seatunnel_core.connectors.assertion.rules import TableRules, table_rules
 from seatunnel_core.connectors.sink import Guarantee, Sink, SinkContext, SinkWriter, Staged, WriterContext
 from seatunnel_core.errors import RuleError, UsageError
+from seatunnel_core.findings import check_each
 from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.work.committable import Committable
 
@@ -53,9 +54,8 @@ class AssertSink(Sink):
         return {}
 
     def check_schema(self, schema: TableSchema) -> None:
-        for rules in self.rules:
-            if rules.concerns(schema.table):
-                rules.check_schema(schema)
+        concerned = (rules for rules in self.rules if rules.concerns(schema.table))
+        check_each(lambda rules: rules.check_schema(schema), concerned, RuleError)
 
     def create_tables(self, schemas: Sequence[TableSchema], context: SinkContext) -> None:
         """Note the tables of a source: ``conclude`` has to know those without rows, too."""

@@ -35,6 +35,7 @@ from seatunnel_core.connectors.staging.target import StagedFile, Target
 from seatunnel_core.connectors.write_mode import write_mode_of
 from seatunnel_core.connectors.written_options import written_options
 from seatunnel_core.errors import SinkError, UsageError
+from seatunnel_core.findings import Findings
 from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.rows.types import type_name
 from seatunnel_core.work.committable import Committable
@@ -141,8 +142,12 @@ class FileSink(AddingSink, LookingSink):
         return self.options[opt.DATA_SAVE_MODE], self.options[opt.SCHEMA_SAVE_MODE]
 
     def check_schema(self, schema: TableSchema) -> None:
-        require_columns(opt.PARTITION_BY.key, self.partition_by, schema)
-        require_columns(opt.SINK_COLUMNS.key, self.sink_columns, schema)
+        findings = Findings(SinkError)
+        with findings.part():
+            require_columns(opt.PARTITION_BY.key, self.partition_by, schema)
+        with findings.part():
+            require_columns(opt.SINK_COLUMNS.key, self.sink_columns, schema)
+        findings.raise_all()
         for name in self.partition_by:
             if pa.types.is_nested(schema.columns.field(name).type):
                 raise SinkError(

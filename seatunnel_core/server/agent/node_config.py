@@ -7,12 +7,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from seatunnel_core.config import cluster_options
-from seatunnel_core.config.engine import EngineConfig, find_engine_file, load_engine
+from seatunnel_core.config.engine import EngineConfig, default_engine, find_engine_file, load_engine
 from seatunnel_core.config.engine_options import (
     DYNAMIC_SLOT,
+    ENGINE_OF_NODES,
     HISTORY_EXPIRE,
     METRIC_ENABLED,
     SCHEDULE_STRATEGY,
@@ -23,7 +24,8 @@ from seatunnel_core.config.kylin_properties import kylin_folder, read_kylin
 from seatunnel_core.config.option import Option, Options
 from seatunnel_core.config.problem import Problems
 from seatunnel_core.control.signing import OLD_SECRET_FILE, SECRET_FILE, Secret, read_secret
-from seatunnel_core.errors import UsageError
+from seatunnel_core.errors import ConfigError, UsageError
+from seatunnel_core.findings import Findings
 from seatunnel_core.server.discovery.own_address import is_loopback, is_own, own_host
 from seatunnel_core.server.election import Timing
 from seatunnel_core.server.member_role import MemberRole
@@ -31,6 +33,16 @@ from seatunnel_core.server.transport.http_config import HttpConfig, http_config
 from seatunnel_core.spark.starting.log_folder import log_folder
 
 logger = logging.getLogger("seatunnel.cluster")
+
+_ALONE = ClusterConfig(
+    name="seatunnel",
+    tcp_ip=False,
+    members=(),
+    port=MemberRole.MASTER_AND_WORKER.default_port,
+    auto_increment=True,
+    properties={},
+)
+"""The cluster of a node that knows no other."""
 
 
 @frozen(kw_only=True)
@@ -129,18 +141,23 @@ def node_config(
         folder: where ``./config`` is looked for.
 
     Raises:
-        ConfigError: a file has problems.
-        UsageError: what the files say does not go together; the message names the keys.
+        ConfigError: files have problems; the message has those of all files.
+        UsageError: what the files say does not go together; the message names the keys of all findings.
     """
     files = _read_files(role, engine_file, environment, folder or Path())
     found, options, stated = files.cluster, files.engine.options, files.stated
+    findings = Findings()
+    host = findings.of(lambda: _host(files, files.members), "")
+    http = findings.of(lambda: http_config(options, has_secret=files.secret is not None, port=http_port), HttpConfig())
+    timing = findings.of(lambda: _timing(stated), Timing())
+    findings.raise_all()
     return NodeConfig(
         role=files.role,
         cluster=cluster or found.name,
         engine=files.engine,
         engine_file=files.engine_file,
         hazelcast_file=files.hazelcast_file,
-        host=_host(files, files.members),
+        host=host,
         port=port or found.port,
         port_count=found.port_count if port is None and found.auto_increment else 1,
         public_port=None if found.public_address is None else found.public_address.port,
@@ -150,12 +167,12 @@ def node_config(
         alone=not stated[cluster_options.LEADER_RACE],
         secret=files.secret,
         old_secret=files.old_secret,
-        http=http_config(options, has_secret=files.secret is not None, port=http_port),
+        http=http,
         serves_v1=found.rest_api,
         serves_metrics=bool(options[METRIC_ENABLED]),
         logs=log_folder(environment),
         slots=_slots(options),
-        timing=_timing(stated),
+        timing=timing,
         offered=0 if options[DYNAMIC_SLOT] else int(options[SLOT_NUM]),
         waits=options[SCHEDULE_STRATEGY] == "WAIT",
         history_s=60.0 * options[HISTORY_EXPIRE],
@@ -201,14 +218,20 @@ def _read_files(
 ) -> _Files:
     """Read what a node of a role needs, and log what has no effect; without a role, of the one that the files name."""
     path = find_engine_file(engine_file, environment, folder)
-    engine = load_engine(engine_file, environment=environment, folder=folder, of_node=True)
     config = path.parent if path is not None else folder / "config"
-    problems = Problems()
-    stated = _Stated(engine.options, read_kylin(kylin_folder(environment, config), problems))
+    problems, findings = Problems(), Findings(ConfigError)
+    engine = findings.of(
+        lambda: load_engine(engine_file, environment=environment, folder=folder, of_node=True),
+        default_engine(environment, ENGINE_OF_NODES),
+    )
+    kylin: Mapping[str, Any] = findings.of(lambda: read_kylin(kylin_folder(environment, config), problems), {})
+    stated = _Stated(engine.options, kylin)
     role = role or _role(stated)
     hazelcast_file = _hazelcast_file(config, role)
-    cluster = _cluster_of(hazelcast_file, role, problems)
-    problems.raise_errors()
+    cluster = findings.of(lambda: _cluster_of(hazelcast_file, role, problems), _ALONE)
+    with findings.part():
+        problems.raise_errors()
+    findings.raise_all()
     for warning in (*engine.warnings, *problems.warnings):
         logger.warning("%s", warning)
     if cluster.attributes and not role.leads:
@@ -246,11 +269,7 @@ def _hazelcast_file(folder: Path, role: MemberRole) -> Path | None:
 def _cluster_of(path: Path | None, role: MemberRole, problems: Problems) -> ClusterConfig:
     """Return what a file says of the cluster; without one, the defaults of a node that knows no other."""
     found = None if path is None else load_hazelcast(path, problems)
-    if isinstance(found, ClusterConfig):
-        return found
-    return ClusterConfig(
-        name="seatunnel", tcp_ip=False, members=(), port=role.default_port, auto_increment=True, properties={}
-    )
+    return found if isinstance(found, ClusterConfig) else evolve(_ALONE, port=role.default_port)
 
 
 def _host(files: _Files, members: tuple[str, ...]) -> str:

@@ -12,6 +12,7 @@ from seatunnel_core.config.http_options import Permission
 from seatunnel_core.config.option import Options
 from seatunnel_core.control.signing import SECRET_FILE
 from seatunnel_core.errors import UsageError
+from seatunnel_core.findings import Findings
 from seatunnel_core.server.discovery.own_address import LOOPBACK
 
 logger = logging.getLogger("seatunnel.cluster")
@@ -83,20 +84,23 @@ def http_config(options: Options, *, has_secret: bool, port: int | None = None) 
         port: of REST in the clear, whether ``http.enable-http`` is set or not.
 
     Raises:
-        UsageError: what they say does not go together, or would let everybody in without saying so.
+        UsageError: what they say does not go together, or would let everybody in without saying so; the message has
+            all findings.
     """
+    findings = Findings()
     found = HttpConfig(
         port=port or (int(options[http_options.HTTP_PORT]) if options[http_options.ENABLE_HTTP] else None),
         https_port=int(options[http_options.HTTPS_PORT]) if options[http_options.ENABLE_HTTPS] else None,
-        bind=_address(str(options[http_options.BIND_ADDRESS])),
+        bind=findings.of(lambda: _address(str(options[http_options.BIND_ADDRESS])), LOOPBACK),
         port_count=int(options[http_options.PORT_RANGE]) if options[http_options.ENABLE_DYNAMIC_PORT] else 1,
-        context_path=_context_path(str(options[http_options.CONTEXT_PATH] or "")),
-        login=_login(options, has_secret=has_secret),
-        users=_users(options),
+        context_path=findings.of(lambda: _context_path(str(options[http_options.CONTEXT_PATH] or "")), ""),
+        login=findings.of(lambda: _login(options, has_secret=has_secret), None),
+        users=findings.of(lambda: _users(options), ()),
         is_open=bool(options[http_options.ALLOW_UNAUTHENTICATED]),
-        key_store=_key_store(options),
-        trust_store=_trust_store(options),
+        key_store=findings.of(lambda: _key_store(options), None),
+        trust_store=findings.of(lambda: _trust_store(options), None),
     )
+    findings.raise_all()
     _require_asked(found)
     return found
 
@@ -162,12 +166,14 @@ def _users(options: Options) -> tuple[User, ...]:
         raise UsageError("http.users are asked for passwords by http.enable-basic-auth: set it")
     names = {options[http_options.BASIC_AUTH_USERNAME] or "admin"}
     found = []
+    findings = Findings()
     for number, entry in enumerate(entries, 1):
         name, password = str(entry[http_options.USER_NAME]), str(entry[http_options.USER_PASSWORD])
-        if not name or not password:
-            raise UsageError(f"the username or the password of entry {number} of http.users is empty")
-        if ":" in name or name in names:
-            raise UsageError(f"the username of entry {number} of http.users has a colon, or is another user's")
+        with findings.part():
+            if not name or not password:
+                raise UsageError(f"the username or the password of entry {number} of http.users is empty")
+            if ":" in name or name in names:
+                raise UsageError(f"the username of entry {number} of http.users has a colon, or is another user's")
         names.add(name)
         permissions = frozenset(map(Permission, entry[http_options.USER_PERMISSIONS]))
         if Permission.CHECK in permissions and Permission.SUBMIT not in permissions:
@@ -177,6 +183,7 @@ def _users(options: Options) -> tuple[User, ...]:
                 name,
             )
         found.append(User(name=name, password=password, permissions=permissions))
+    findings.raise_all()
     return tuple(found)
 
 

@@ -150,14 +150,19 @@ def _check_table(table: exp.Table) -> None:
 def _check_functions(select: exp.Select) -> None:
     from seatunnel_core.transforms.sql.functions.catalog import find, names
 
+    unknown: list[str] = []
     for call in select.find_all(exp.Anonymous):
         name = call.name.upper()
-        if name != "EXPLODE" and find(name) is None:
-            if name in _OVER_ROWS:
-                raise UsageError(f"option 'query': {place(call)}: {name} is not possible: {_ONE_ROW}")
-            near = get_close_matches(name, names(), n=1)
-            hint = f"did you mean {near[0]}?" if near else "`seatunnel help sql-functions` lists the functions"
-            raise UsageError(f"option 'query': {place(call)}: there is no function {name}; {hint}")
+        if name == "EXPLODE" or find(name) is not None:
+            continue
+        if name in _OVER_ROWS:
+            unknown.append(f"option 'query': {place(call)}: {name} is not possible: {_ONE_ROW}")
+            continue
+        near = get_close_matches(name, names(), n=1)
+        hint = f"did you mean {near[0]}?" if near else "`seatunnel help sql-functions` lists the functions"
+        unknown.append(f"option 'query': {place(call)}: there is no function {name}; {hint}")
+    if unknown:
+        raise UsageError.joined(unknown)
 
 
 def _word(name: str) -> str:

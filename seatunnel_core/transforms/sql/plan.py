@@ -6,6 +6,7 @@ import pyarrow as pa
 from attrs import field, frozen
 from sqlglot import exp
 
+from seatunnel_core.findings import Findings
 from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.rows.columns import with_fields, with_names
 from seatunnel_core.transforms.sql.dialect import Statement, place, shown
@@ -72,10 +73,14 @@ def planned(statement: Statement, columns: pa.Schema) -> Plan:
         explodes.append(_explode(node, columns, statement.tables))
         columns = with_fields(columns, [explodes[-1].output])
     expressions = Expressions(columns, statement.tables)
-    outputs, passed = _outputs(statement, expressions)
+    findings = Findings(SqlError)
+    outputs, passed = _outputs(statement, expressions, findings)
+    where = None
+    with findings.part():
+        where = expressions.condition(statement.where) if statement.where is not None else None
+    findings.raise_all()
     _check_names([name for name, *_ in outputs])
     schema = pa.schema([_field(columns, name, value, source) for name, value, source in outputs])
-    where = expressions.condition(statement.where) if statement.where is not None else None
     engine = _engine(expressions, [(name, value) for name, value, _ in outputs], where, schema)
     return Plan(columns=schema, passed=passed, explodes=tuple(explodes), engine=engine)
 
@@ -111,17 +116,20 @@ _Output = tuple[str, Value, str | None]
 """Name, value, and the column that it is when it is one."""
 
 
-def _outputs(statement: Statement, expressions: Expressions) -> tuple[list[_Output], dict[str, str]]:
+def _outputs(
+    statement: Statement, expressions: Expressions, findings: Findings
+) -> tuple[list[_Output], dict[str, str]]:
     outputs: list[_Output] = []
     for node in statement.outputs:
-        if _is_star(node, statement):
-            outputs += [(name, _bare(expressions, name), name) for name in expressions.columns.names]
-            continue
-        inner = node.this if isinstance(node, exp.Alias) else node
-        value = expressions.value(inner)
-        name = node.alias if isinstance(node, exp.Alias) else _name(inner)
-        source = _source(inner, statement, expressions.columns)
-        outputs.append((name, _bare(expressions, source) if source else value, source))
+        with findings.part():
+            if _is_star(node, statement):
+                outputs += [(name, _bare(expressions, name), name) for name in expressions.columns.names]
+                continue
+            inner = node.this if isinstance(node, exp.Alias) else node
+            value = expressions.value(inner)
+            name = node.alias if isinstance(node, exp.Alias) else _name(inner)
+            source = _source(inner, statement, expressions.columns)
+            outputs.append((name, _bare(expressions, source) if source else value, source))
     passed = {source: name for name, _, source in reversed(outputs) if source}
     return outputs, passed
 

@@ -179,3 +179,22 @@ def test_spark_on_a_node_needs_an_address_of_this_machine(tmp_path: Path, host: 
     engine = f"seatunnel: {{engine: {{cluster: {{instance-host: {host}}}}}}}"
     with pytest.raises(UsageError, match="no IPv4 address of this machine"):
         told(tmp_path, MemberRole.MASTER, seatunnel=engine)
+
+
+def test_all_files_of_a_node_are_reported_together(tmp_path: Path) -> None:
+    with pytest.raises(UsageError) as found:
+        told(
+            tmp_path,
+            seatunnel="seatunnel: {engine: {slot-num: many, backup-cuont: 1}}",
+            hazelcast="hazelcast: {cluster-name: c, network: {port: {port: high}}}",
+        )
+    for expected in ("slot-num", "backup-cuont", "'network.port.port'"):
+        assert expected in str(found.value)
+
+
+def test_all_options_of_a_node_that_do_not_go_together_are_reported_together(tmp_path: Path) -> None:
+    http = "{enable-https: true, bind-address: everywhere, context-path: 'a b'}"
+    with pytest.raises(UsageError) as found:
+        told(tmp_path, seatunnel=f"seatunnel: {{engine: {{http: {http}, cluster: {{instance-host: 10.9.8.7}}}}}}")
+    for expected in ("http.key-store-path", "http.bind-address", "http.context-path", "10.9.8.7"):
+        assert expected in str(found.value)

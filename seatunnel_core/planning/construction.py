@@ -1,0 +1,166 @@
+"""Construction of plugins from validated options, with a report of every mistake that it shows.
+
+A constructor checks its options one after the other and raises an error for the first that is wrong. To find the others
+for the same report, the plugin is constructed again without the options that were rejected.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import product
+from typing import Any
+
+from attrs import frozen
+
+from seatunnel_core.config.job_file import RawBlock
+from seatunnel_core.config.option import Options
+from seatunnel_core.config.problem import Problems
+from seatunnel_core.config.validation import Validated
+from seatunnel_core.connectors.source import Source
+from seatunnel_core.connectors.tables import source_of
+from seatunnel_core.connectors.task_modules import missing
+from seatunnel_core.errors import SeaTunnelError, each_of
+from seatunnel_core.planning.plan import Plugin
+from seatunnel_core.transforms.tables import transform_of
+from seatunnel_core.transforms.transform import DataFrameTransform, Transform
+
+_NAMED = re.compile(r"option '([^']+)'")
+_MOST_CHOICES = 64
+"""The most combinations of values that are tried in place of rejected ones."""
+
+
+@frozen
+class Mistake:
+    """A finding about the options of a plugin."""
+
+    option: str | None
+    """The key of the option; ``None`` if the message does not concern a single one."""
+
+    message: str
+
+
+def construct(
+    plugin_class: type[Plugin],
+    validated: Validated,
+    block: RawBlock,
+    problems: Problems,
+    *,
+    streaming: bool,
+    rejected: frozenset[str],
+) -> Plugin | None:
+    """Return the plugin of a block, or report what is wrong with its options.
+
+    Args:
+        plugin_class: The class of the plugin.
+        validated: The options of the block.
+        block: The block, for positions.
+        problems: Receives the findings.
+        streaming: Whether ``job.mode`` is ``STREAMING``.
+        rejected: Options that were reported already: the plugin is not constructed, but mistakes in others are found.
+    """
+    made: Plugin | None = None
+
+    def make(options: Options) -> None:
+        nonlocal made
+        made = _made(plugin_class, options, streaming=streaming)
+
+    for mistake in mistakes(make, validated.options, rejected):
+        position = validated.positions.get(mistake.option or "", block.position)
+        problems.error(f"the {block.kind.value} {plugin_class.identifier}: {mistake.message}", position)
+        rejected |= {mistake.option or ""}
+    if rejected or made is None:
+        return None
+    lacking = missing(made)  # what its options ask for, a format for example
+    if lacking is not None:
+        problems.error(lacking, block.position)
+        return None
+    return made
+
+
+def mistakes(make: Callable[[Options], object], options: Options, rejected: frozenset[str]) -> list[Mistake]:
+    """Return the mistakes in options that are not ``rejected``, the one that a constructor reports first at the front.
+
+    An option that is rejected is left out, or takes each of its values where it has few. A further mistake counts only
+    if it shows with all of these values, and concerns an option that is written: others would be consequences.
+    """
+    found: list[Mistake] | None = None
+    for values in _instead(options, rejected):
+        without = _without(options, rejected, values)
+        now = list(_one_by_one(make, without, rejected))
+        found = now if found is None else [mistake for mistake in found if mistake in now]
+        if not found:
+            break
+    return found or []
+
+
+def _made(plugin_class: type[Plugin], options: Options, *, streaming: bool) -> Plugin:
+    if issubclass(plugin_class, Source):
+        source = source_of(plugin_class, options)
+        source.run_in(streaming=streaming)
+        return source
+    if issubclass(plugin_class, Transform | DataFrameTransform):
+        return transform_of(plugin_class, options)
+    return plugin_class(options)
+
+
+def _one_by_one(make: Callable[[Options], object], options: Options, rejected: frozenset[str]) -> Iterator[Mistake]:
+    is_first = not rejected
+    while True:
+        try:
+            make(options)
+            return
+        except (SeaTunnelError, ValueError) as error:
+            messages = each_of(error)
+        except Exception:
+            if is_first:
+                raise
+            return  # it takes for granted an option that was left out
+        key = _concerned(make, options, messages)
+        is_usable = key is not None and options.is_set(key) and key not in rejected
+        if not is_first and (not is_usable or _mentions(messages, rejected)):
+            return
+        yield from (Mistake(key, message) for message in messages)
+        if key is None or not is_usable:
+            return
+        rejected |= {key}
+        options = _without(options, {key}, {})
+        is_first = False
+
+
+def _concerned(make: Callable[[Options], object], options: Options, messages: tuple[str, ...]) -> str | None:
+    """Return the option that the messages name, else the one without which the error is another."""
+    named = _NAMED.match(messages[0])
+    if named:
+        return named[1]
+    other = None
+    for key in (option.key for option in options.declared if options.is_set(option) and not option.required):
+        try:
+            make(_without(options, {key}, {}))
+        except (SeaTunnelError, ValueError) as error:
+            if each_of(error) != messages:
+                other = other or key
+        except Exception:
+            continue  # it takes the option for granted
+        else:
+            return key
+    return other
+
+
+def _mentions(messages: tuple[str, ...], rejected: Iterable[str]) -> bool:
+    """Return whether a message speaks of an option that was left out, so that it may be a consequence of that."""
+    texts = [_NAMED.sub("", message, count=1) for message in messages]
+    return any(re.search(rf"(?<![\w.]){re.escape(key)}(?![\w.])", text) for key in rejected for text in texts)
+
+
+def _instead(options: Options, rejected: frozenset[str]) -> Iterator[Mapping[str, Any]]:
+    """Yield the values that stand for rejected ones, in each combination; nothing stands for most."""
+    few = {option.key: option.type.choices for option in options.declared if option.key in rejected}
+    few = {key: choices for key, choices in few.items() if choices}
+    for number, chosen in enumerate(product(*few.values())):
+        if number < _MOST_CHOICES:
+            yield dict(zip(few, chosen, strict=True))
+
+
+def _without(options: Options, keys: Iterable[str], instead: Mapping[str, Any]) -> Options:
+    left_out = set(keys)
+    kept = {key: options[key] for key in options if options.is_set(key) and key not in left_out}
+    return Options({**kept, **instead}, options.declared)

@@ -1,0 +1,137 @@
+"""Schemas behind the sources and transforms of a pipeline, and what does not fit them, before rows are read."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from seatunnel_core.config.problem import Problems
+from seatunnel_core.connectors.source import FrameSource
+from seatunnel_core.errors import SinkError, SourceError, TransformError, each_of
+from seatunnel_core.findings import Findings
+from seatunnel_core.planning.plan import PlannedPipeline, PlannedTransform, Schemas
+from seatunnel_core.planning.programs import SEVERAL_INPUTS, joins, refuse_across, roots
+from seatunnel_core.rows.batch import TableSchema
+from seatunnel_core.spark.program import FramePlan, distinct_tables
+from seatunnel_core.transforms.transform import ALL, AUTO, UNIT, DataFrameTransform, Transform
+
+if TYPE_CHECKING:
+    from seatunnel_core.spark.plane import SparkPlane
+
+
+def planned_schemas(
+    pipeline: PlannedPipeline,
+    problems: Problems,
+    spark: "SparkPlane | None" = None,
+    scopes: dict[str, str] | None = None,
+) -> dict[str, Schemas]:
+    """Return the schemas behind each source and transform, by name, as far as they are known before reading.
+
+    Args:
+        pipeline: The sources and transforms.
+        problems: Receives what does not fit.
+        spark: From ``spark_to_ask``; without it, the schemas that only Spark knows are ``None``.
+        scopes: Receives which rows each transform of Spark's sees together, and why, in words.
+    """
+    found: dict[str, Schemas] = {source.name: source.schemas for source in pipeline.sources}
+    for source in pipeline.sources:
+        if spark is not None and isinstance(source.source, FrameSource):
+            try:
+                found[source.name] = (spark.source_schema(source.source),)
+            except SourceError as error:
+                problems.error(f"the source {source.name!r}: {error}")
+    for transform in pipeline.transforms:
+        if isinstance(transform.transform, Transform):
+            found[transform.name] = _transformed(transform, transform.transform, found, problems)
+            continue
+        plan = _planned_by_spark(transform, transform.transform, found, problems, spark)
+        found[transform.name] = None if plan is None else (plan.schema,)
+        scope = _scope(pipeline, transform, transform.transform, plan, problems)
+        if scopes is not None:
+            scopes[transform.name] = scope
+    return found
+
+
+def refuse_sinks(pipeline: PlannedPipeline, known: Mapping[str, Schemas], problems: Problems) -> None:
+    """Report every sink that cannot write what reaches it, as far as that is known without the data."""
+    for sink in pipeline.sinks:
+        try:
+            sink.sink.check_schemas(distinct_tables(sink.name, (known[name] or () for name in sink.inputs)))
+        except (SinkError, TransformError) as error:
+            for each in each_of(error):
+                problems.error(f"the sink {sink.name!r} cannot take the rows that reach it: {each}")
+
+
+def _transformed(
+    planned: PlannedTransform, transform: Transform, known: Mapping[str, Schemas], problems: Problems
+) -> Schemas:
+    after: list[TableSchema] = []
+    is_known = True
+    for name in planned.inputs:
+        findings = Findings(TransformError)
+        for schema in known[name] or ():
+            with findings.part():
+                after += transform.output_schemas(schema)
+        try:
+            findings.raise_all()
+        except TransformError as error:
+            is_known = False
+            for each in each_of(error):
+                problems.error(f"the transform {planned.name!r} cannot take the rows of {name!r}: {each}")
+        is_known = is_known and known[name] is not None
+    return tuple(after) if is_known else None
+
+
+def _planned_by_spark(
+    planned: PlannedTransform,
+    transform: DataFrameTransform,
+    known: Mapping[str, Schemas],
+    problems: Problems,
+    spark: "SparkPlane | None",
+) -> FramePlan | None:
+    """Return what Spark makes of the tables that reach a transform, or ``None`` when that is not known.
+
+    Each input of such a transform has to be one table; several are a problem.
+    """
+    arriving: dict[str, TableSchema] = {}
+    for name, view in zip(planned.inputs, planned.views, strict=True):
+        tables = {schema.table: schema for schema in known[name] or ()}
+        if len(tables) > 1:
+            problems.error(
+                f"the transform {planned.name!r} works on one table and gets {len(tables)}: {', '.join(tables)}",
+                suggestion="Give each table a source of its own, or use the transform Sql or Python",
+            )
+        if len(tables) == 1:
+            arriving[view] = next(iter(tables.values()))
+    if spark is None or len(arriving) < len(planned.inputs):
+        return None
+    try:
+        return spark.frame_plan(transform, arriving)
+    except TransformError as error:
+        problems.error(f"the transform {planned.name!r} cannot take the rows of {', '.join(planned.inputs)}: {error}")
+        return None
+
+
+def _scope(
+    pipeline: PlannedPipeline,
+    planned: PlannedTransform,
+    transform: DataFrameTransform,
+    plan: FramePlan | None,
+    problems: Problems,
+) -> str:
+    """Return which rows the transform sees together, and why; report what streaming does not allow."""
+    across = plan.across if plan is not None else ""
+    if not across and joins(pipeline, planned):
+        across = SEVERAL_INPUTS
+    if not across and transform.scope == ALL:
+        across = "scope = all"
+    if across:
+        try:
+            refuse_across(pipeline, planned.name, across)
+        except TransformError as error:
+            problems.error(str(error))
+        sources = ", ".join(sorted(roots(pipeline, planned.name)))
+        return f"scope all, because of {across}: one query of Spark over all splits of {sources}"
+    if transform.scope == UNIT:
+        return "scope unit, as the job says: each work unit is a table of its own, and a group may come several times"
+    if plan is None and transform.scope == AUTO:
+        return "scope auto: judged by its plan when the columns are known"
+    return "scope unit: it works row by row"
