@@ -146,18 +146,13 @@ def node_config(
     """
     files = _read_files(role, engine_file, environment, folder or Path())
     found, options, stated = files.cluster, files.engine.options, files.stated
-    findings = Findings()
-    host = findings.of(lambda: _host(files, files.members), "")
-    http = findings.of(lambda: http_config(options, has_secret=files.secret is not None, port=http_port), HttpConfig())
-    timing = findings.of(lambda: _timing(stated), Timing())
-    findings.raise_all()
     return NodeConfig(
         role=files.role,
         cluster=cluster or found.name,
         engine=files.engine,
         engine_file=files.engine_file,
         hazelcast_file=files.hazelcast_file,
-        host=host,
+        **_checked_together(files, http_port),
         port=port or found.port,
         port_count=found.port_count if port is None and found.auto_increment else 1,
         public_port=None if found.public_address is None else found.public_address.port,
@@ -167,18 +162,26 @@ def node_config(
         alone=not stated[cluster_options.LEADER_RACE],
         secret=files.secret,
         old_secret=files.old_secret,
-        http=http,
         serves_v1=found.rest_api,
         serves_metrics=bool(options[METRIC_ENABLED]),
         logs=log_folder(environment),
         slots=_slots(options),
-        timing=timing,
         offered=0 if options[DYNAMIC_SLOT] else int(options[SLOT_NUM]),
         waits=options[SCHEDULE_STRATEGY] == "WAIT",
         history_s=60.0 * options[HISTORY_EXPIRE],
         attributes=found.attributes,
         worker_grace_s=stated[cluster_options.WORKER_GRACE],
     )
+
+
+def _checked_together(files: "_Files", http_port: int | None) -> dict[str, Any]:
+    """Return ``host``, ``http`` and ``timing``, or raise one error with all that does not go together."""
+    options, findings = files.engine.options, Findings()
+    host = findings.of(lambda: _host(files, files.members), "")
+    http = findings.of(lambda: http_config(options, has_secret=files.secret is not None, port=http_port), HttpConfig())
+    timing = findings.of(lambda: _timing(files.stated), Timing())
+    findings.raise_all()
+    return {"host": host, "http": http, "timing": timing}
 
 
 @frozen
