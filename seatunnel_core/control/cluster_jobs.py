@@ -11,7 +11,7 @@ import json
 import re
 import secrets
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from pathlib import PurePath
 from typing import Any, TypeVar
@@ -71,6 +71,10 @@ class Submission:
     """The name of the job's file, for messages; empty when it has none."""
 
 
+def _texts(given: Iterable[str]) -> tuple[str, ...]:
+    return tuple(given)
+
+
 @frozen(kw_only=True)
 class JobView:
     """How a job stands, as a node answered."""
@@ -98,7 +102,7 @@ class JobView:
     finished: str = ""
     """The same of its end; empty while it has not ended."""
 
-    warnings: tuple[str, ...] = field(default=(), converter=tuple)
+    warnings: tuple[str, ...] = field(default=(), converter=_texts)
     """Warnings about rows and files, found while it ran."""
 
     @classmethod

@@ -16,6 +16,7 @@ from seatunnel_core.checkpoint.pipeline import PipelineProtocol
 from seatunnel_core.checkpoint.progress import PipelineProgress
 from seatunnel_core.checkpoint.transitions import Phase
 from seatunnel_core.clock import now_ms
+from seatunnel_core.reporting.connector_warnings import heard
 from seatunnel_core.reporting.counters import SAMPLE_S, Figures
 from seatunnel_core.reporting.notices import Notices, PipelineLog
 from seatunnel_core.runtime.pipeline_io import PipelineIO
@@ -79,7 +80,10 @@ class EpochRun:
         """Whether an event has come since the last sample: without one, nothing has moved."""
         self._units = UnitRuns(work, shared, self.notices, self._figures, self.deliver, self._when_spark_runs)
         polling = SourcePolling(work.sources, shared, self.notices, self.deliver, self._when_spark_runs)
-        planner = Planner(work, shared, lambda: self._epoch, self._units.take, self.deliver, self._when_spark_runs)
+        planner = Planner(
+            *(work, shared, lambda: self._epoch, self._units.take, self.deliver, self._when_spark_runs),
+            warned=self._figures.warned,
+        )
         self._actions = self._action_table(planner, polling)
 
     def _action_table(self, planner: Planner, polling: SourcePolling) -> Mapping[type[Command], Callable[[Any], None]]:
@@ -178,7 +182,13 @@ class EpochRun:
 
     def _do_in(self, pool: Pool, work: Callable[[], Callable[[], None]]) -> None:
         """Do the work in the pool, and what it returns on the loop."""
-        pool.submit(lambda: self._shared.inbox.put(work()))
+
+        def run() -> None:
+            with heard(self._figures.warned):
+                then = work()
+            self._shared.inbox.put(then)
+
+        pool.submit(run)
 
     # -- checkpoint storage ---------------------------------------------------------------------------------------
 

@@ -8,6 +8,7 @@ from attrs import frozen
 from seatunnel_core.checkpoint import commands, events
 from seatunnel_core.checkpoint.events import Event
 from seatunnel_core.connectors.source import Enumeration, Item
+from seatunnel_core.reporting.connector_warnings import heard
 from seatunnel_core.runtime.pipeline_io import PipelineIO, require_same_splits
 from seatunnel_core.runtime.shared import SharedResources
 from seatunnel_core.spark.failure import failure_of
@@ -48,6 +49,7 @@ class Planner:
         take_programs: Callable[[Mapping[str, Program]], None],
         deliver: Callable[[Callable[[int], Event]], None],
         when_spark_runs: Callable[[Then], None],
+        warned: Callable[[str], None],
     ) -> None:
         """Prepare for the sources of one epoch.
 
@@ -58,7 +60,9 @@ class Planner:
             take_programs: Takes programs, on the loop, by the source whose work units run them.
             deliver: Takes an answer, on the loop, as a function of the time; drops those that come too late.
             when_spark_runs: Calls its argument, on the loop, when Spark runs or could not be started.
+            warned: Takes a warning of a connector, in a thread of the pool.
         """
+        self._warned = warned
         self._work = work
         self._shared = shared
         self._epoch = epoch
@@ -121,7 +125,8 @@ class Planner:
 
         def run() -> None:
             try:
-                then = work()
+                with heard(self._warned):
+                    then = work()
             except Exception as error:
                 then = partial(self._deliver, partial(_failed, error))
             self._shared.inbox.put(then)

@@ -1,11 +1,14 @@
 """Warnings about rows and files: kept by a pipeline, in the job's report, its records, and what clients print."""
 
 import json
+import logging
 
+import pytest
 from attrs import asdict
 
 from seatunnel_core.cli.cluster_client import _closing
 from seatunnel_core.control.cluster_jobs import JobView, warnings_of_job
+from seatunnel_core.reporting.connector_warnings import heard
 from seatunnel_core.reporting.counters import MOST_WARNINGS, Figures
 from seatunnel_core.reporting.notices import Notices, PipelineLog
 from seatunnel_core.reporting.pipeline_record import measured_record, pipeline_record, pipeline_view
@@ -41,6 +44,22 @@ def test_warnings_of_a_source_that_is_polled_are_kept() -> None:
     figures = Figures()
     Notices(PipelineLog("1", 1), figures).warned("a", ["the filter leaves nothing of /in"])
     assert figures.warnings == ("source a: the filter leaves nothing of /in",)
+
+
+def test_warnings_that_connectors_log_are_heard_by_the_pipeline_that_calls_them(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    one, other = Figures(), Figures()
+    logger = logging.getLogger("seatunnel_core.connectors.file.source")
+    with heard(one.warned):
+        logger.warning("%s has no file", "/in")
+        logger.info("listed")
+        with heard(other.warned):
+            logger.warning("inside")
+    logger.warning("of nobody")
+    assert one.warnings == ("/in has no file",)
+    assert other.warnings == ("inside",)
+    assert [record.getMessage() for record in caplog.records] == ["/in has no file", "inside", "of nobody"]
 
 
 def test_reports_and_records_have_the_warnings() -> None:

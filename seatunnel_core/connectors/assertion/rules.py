@@ -29,6 +29,7 @@ _SHOWN = 200
 
 _ROW_RULES = ("MIN_ROW", "MAX_ROW")
 _OPTION = "option 'rules': "
+_NONE: list[Mapping[str, Any]] = []
 
 
 @frozen(kw_only=True)
@@ -161,7 +162,7 @@ def table_rules(rules: Mapping[str, Any]) -> tuple[TableRules, ...]:
     """
     findings = Findings()
     found = [_table(rules, None, findings)]
-    for each in findings.of(lambda: blocks_of(rules, "tables_configs"), [], _OPTION):
+    for each in findings.of(lambda: blocks_of(rules, "tables_configs"), _NONE, _OPTION):
         with findings.part(_OPTION):
             if "table_path" not in each:
                 raise ValueError("each of rules.tables_configs needs a table_path")
@@ -172,10 +173,10 @@ def table_rules(rules: Mapping[str, Any]) -> tuple[TableRules, ...]:
 
 def _table(rules: Mapping[str, Any], table: str | None, findings: Findings) -> TableRules:
     fields, rows, catalog = [], [], CatalogRule()
-    for rule in findings.of(lambda: blocks_of(rules, "row_rules"), [], _OPTION):
+    for rule in findings.of(lambda: blocks_of(rules, "row_rules"), _NONE, _OPTION):
         with findings.part(_OPTION):
             rows.append(_row_rule(rule))
-    for rule in findings.of(lambda: blocks_of(rules, "field_rules"), [], _OPTION):
+    for rule in findings.of(lambda: blocks_of(rules, "field_rules"), _NONE, _OPTION):
         with findings.part(_OPTION):
             fields.append(_field_rule(rule, findings))
     with findings.part(_OPTION):
@@ -192,7 +193,7 @@ def _field_rule(rule: Mapping[str, Any], findings: Findings) -> FieldRule:
     with findings.part(place):
         kind = expected_type(rule["field_type"]) if rule.get("field_type") is not None else None
     values = []
-    for each in findings.of(lambda: blocks_of(rule, "field_value"), [], place):
+    for each in findings.of(lambda: blocks_of(rule, "field_value"), _NONE, place):
         with findings.part(place):
             values.append(_value_rule(each))
     if kind == pa.null():  # of the values, as in SeaTunnel: the column may be of any type

@@ -1,0 +1,39 @@
+"""Warnings that connectors log while the driver calls them, for the report of the pipeline concerned."""
+
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+_LOGGERS = ("seatunnel_core.connectors", "seatunnel.connectors")
+
+_hearer: ContextVar["Callable[[str], None] | None"] = ContextVar("_hearer", default=None)
+
+
+class _Warnings(logging.Handler):
+    """Passes warnings to the pipeline for which this thread works."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Pass the message on; a program without logging still gets it from Python's last resort."""
+        hearer = _hearer.get()
+        if hearer is not None:
+            hearer(record.getMessage())
+        if logging.lastResort is not None and not logging.getLogger().handlers:
+            logging.lastResort.handle(record)
+
+
+@contextmanager
+def heard(warned: Callable[[str], None]) -> Iterator[None]:
+    """Give the warnings that connectors log in this thread to ``warned``, too."""
+    for name in _LOGGERS:
+        logger = logging.getLogger(name)
+        if _HANDLER not in logger.handlers:
+            logger.addHandler(_HANDLER)
+    before = _hearer.set(warned)
+    try:
+        yield
+    finally:
+        _hearer.reset(before)
+
+
+_HANDLER = _Warnings(logging.WARNING)
