@@ -1,9 +1,13 @@
 """``seatunnel -m cluster``: what is asked of a cluster, and what is said when there is none."""
 
+import contextlib
 from pathlib import Path
+from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
+from seatunnel_core.cli import cluster_client
 from seatunnel_core.cli.cluster_arguments import asks_cluster, parse_cluster
 from seatunnel_core.cli.cluster_client import _variables, client_place
 from seatunnel_core.cli.main import main
@@ -103,3 +107,29 @@ def test_a_secret_on_the_command_line_is_refused_before_it_is_sent() -> None:
 def test_what_the_file_itself_defines_is_not_taken_from_the_environment() -> None:
     """It was, on a cluster only: the environment's value went along as if ``-i`` had given it."""
     assert _variables("day = 1, env { job.name = ${day} }", "job.conf", {}, {"day": "2"}) == {}
+
+
+class _Answering:
+    """A cluster that accepts a job with a warning, and runs it with another one."""
+
+    def ask(self, _method: str, path: str, _body: object = None) -> dict[str, Any]:
+        if path.endswith("/submit"):
+            return {"jobName": "j", "warnings": ["job.conf:1:7: the source FakeSource has no option 'rownum'"]}
+        times = {"createTime": "2026-01-31 10:00:00", "finishTime": "2026-01-31 10:00:01"}
+        pipelines = [{"id": 1, "name": "a -> b", "warnings": ["3 rows have the key 'ID' and no 'id'"]}]
+        return {"jobStatus": "FINISHED", "metrics": {}, "pipelines": pipelines if "job-info" in path else [], **times}
+
+
+def test_the_client_prints_warnings_of_the_plan_and_of_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "job.conf").write_text("source { FakeSource { rownum = 1 } }\nsink { Console {} }\n")
+    monkeypatch.setattr(cluster_client, "_learn", lambda _: None)
+    monkeypatch.setattr(cluster_client, "job_progress_line", lambda: contextlib.nullcontext(Mock()))
+    arguments = parse_cluster(["-m", "cluster", "-c", str(tmp_path / "job.conf")])
+    assert cluster_client._submit(_Answering(), arguments) == 0  # type: ignore[arg-type]
+    said = [line for line in capsys.readouterr().out.splitlines() if line.startswith("warning: ")]
+    assert said == [
+        "warning: job.conf:1:7: the source FakeSource has no option 'rownum'",
+        "warning: 3 rows have the key 'ID' and no 'id'",
+    ]
