@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Container, Iterator, Mapping, Sequence
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from seatunnel_core.config.job_file import Kind
 from seatunnel_core.config.problem import Problems, nearest
@@ -47,8 +47,8 @@ def build_graph(nodes: Sequence[Node], problems: Problems, *, complete: bool = T
     return Graph(tuple(Vertex(node=node, name=name, inputs=each) for node, name, each in vertices))
 
 
-def right_vertices(graph: Graph, is_right: Sequence[bool]) -> tuple[int, ...]:
-    """Return the indices of vertices that are right and get all their rows from such ones, each behind its inputs.
+def right_part(graph: Graph, is_right: Sequence[bool]) -> Graph:
+    """Return the graph of the vertices that are right and get all their rows from such ones, each behind its inputs.
 
     Args:
         graph: It may have dangling inputs, doubled names and cycles.
@@ -64,7 +64,9 @@ def right_vertices(graph: Graph, is_right: Sequence[bool]) -> tuple[int, ...]:
     while ready := [index for index, vertex in left.items() if set(vertex.inputs) <= set(found)]:
         found += [index for index in ready if left[index].inputs or left[index].node.kind is Kind.SOURCE]
         left = {index: vertex for index, vertex in left.items() if index not in ready}
-    return tuple(found)
+    places = {index: place for place, index in enumerate(found)}
+    vertices = (graph.vertices[index] for index in found)
+    return Graph(tuple(evolve(each, inputs=tuple(places[index] for index in each.inputs)) for each in vertices))
 
 
 def _outputs(nodes: Sequence[Node], problems: Problems) -> dict[str, int]:

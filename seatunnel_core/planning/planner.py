@@ -18,7 +18,7 @@ from seatunnel_core.connectors.source import Source
 from seatunnel_core.connectors.task_modules import missing
 from seatunnel_core.errors import ConfigError, JobError, SeaTunnelError, SourceError
 from seatunnel_core.job.columns import Columns, column_options
-from seatunnel_core.job.graph import Graph, build_graph, right_vertices
+from seatunnel_core.job.graph import Graph, build_graph, right_part
 from seatunnel_core.job.manifest import Manifest
 from seatunnel_core.job.node import BAD_ROWS, COMMON, INPUT, NAME, OUTPUT, PARALLELISM, ROW_ERRORS, Node
 from seatunnel_core.job.pipeline import PipelineShape, connected
@@ -129,10 +129,7 @@ def plan_job(
     pipelines = tuple(
         _pipeline(number, shape, made, seated, raw.env) for number, shape in zip(numbers, shapes, strict=True)
     )
-    for pipeline in pipelines:
-        refuse_more_than_promised(pipeline, problems)
-    for refuse in _RULES:
-        refuse(pipelines, problems)
+    _refuse_unfit(pipelines, problems)
     problems.raise_errors(JobError)
     return PlannedJob(
         name=name or raw.env[JOB_NAME],
@@ -183,7 +180,7 @@ def _graph_of(
         made = [_with_input(each, problems, look=looks, here=here) for each in made]
     wrong_options = bool(problems.errors)
     problems.found += graph_problems.found
-    if look and problems.errors:
+    if problems.errors:
         _refuse_misfits(graph, made, raw.env, problems)
     problems.raise_errors(ConfigError if wrong_options else JobError)
     plugins = {vertex.name: each for vertex, each in zip(graph.vertices, made, strict=True)}
@@ -192,19 +189,25 @@ def _graph_of(
 
 def _refuse_misfits(graph: Graph, made: Sequence[_Made], env: Options, problems: Problems) -> None:
     """Report what does not fit between nodes that are right by themselves, where other nodes are wrong."""
-    right = right_vertices(graph, [each.plugin is not None for each in made])
-    names = {index: graph.vertices[index].name for index in right}
-    plugins = {names[index]: made[index] for index in right}
-    inputs = {names[index]: tuple(names[each] for each in graph.vertices[index].inputs) for index in right}
-    of = {kind: [name for name in plugins if plugins[name].node.kind is kind] for kind in Kind}
-    pipeline = PlannedPipeline(
-        id=0,
-        sources=tuple(_source(name, plugins[name], 0, env) for name in of[Kind.SOURCE]),
-        transforms=tuple(_transform(name, plugins, inputs[name]) for name in of[Kind.TRANSFORM]),
-        sinks=tuple(_sink(name, plugins[name], 0, inputs[name]) for name in of[Kind.SINK]),
-        streaming=env[JOB_MODE] == STREAMING,
+    right = right_part(graph, [each.plugin is not None for each in made])
+    by_position = {id(each.node): each for each in made}
+    plugins = {vertex.name: by_position[id(vertex.node)] for vertex in right.vertices}
+    shapes = connected(right)
+    seated, numbers = Manifest(job_name="").extended(shapes)
+    pipelines = tuple(
+        _pipeline(number, shape, plugins, seated, env) for number, shape in zip(numbers, shapes, strict=True)
     )
-    refuse_sinks(pipeline, planned_schemas(pipeline, problems), problems)
+    for pipeline in pipelines:
+        refuse_sinks(pipeline, planned_schemas(pipeline, problems), problems)
+    _refuse_unfit(pipelines, problems)
+
+
+def _refuse_unfit(pipelines: tuple[PlannedPipeline, ...], problems: Problems) -> None:
+    """Report what the nodes of a pipeline, or several pipelines, cannot do together."""
+    for pipeline in pipelines:
+        refuse_more_than_promised(pipeline, problems)
+    for refuse in _RULES:
+        refuse(pipelines, problems)
 
 
 def _target_folders(pipelines: Sequence[PlannedPipeline]) -> dict[str, str]:

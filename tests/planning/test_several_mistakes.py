@@ -101,6 +101,17 @@ FILES = {
         """,
         ("jdbc:postgres:", "'password'", "'batch_size'", "'schema_save_mode'", "'custom_sql'"),
     ),
+    "save modes that contradict each other, beside a wrong option": (
+        f"""
+        source {{ {ROWS} }}
+        sink {{
+          LocalFile {{ plugin_input = a, path = OUT, file_format_type = csv, data_save_mode = DROP_DATA }}
+          LocalFile {{ plugin_input = a, path = OUT, file_format_type = csv, write_mode = replace }}
+          Console {{ plugin_input = a, rows_per_unit = few }}
+        }}
+        """,
+        ("replaces what", "'rows_per_unit'"),
+    ),
     "entries of lists": (
         f"""
         source {{ {ROWS}
