@@ -19,11 +19,10 @@ sink { LocalFile { plugin_input = f, path = "/tmp/nowhere", file_format_type = p
 """
 
 
-def checked(text: str, format: str = "hocon") -> Any:
+def checked(text: str, format: str = "hocon", origin: str = "") -> Any:
     """Return what a process beside the node answers, without the process."""
-    return json.loads(json.dumps(answered({"do": "check", "text": text, "format": format, "engine_file": ""})))[
-        "answer"
-    ]
+    request = {"do": "check", "text": text, "format": format, "engine_file": "", "origin": origin}
+    return json.loads(json.dumps(answered(request)))["answer"]
 
 
 def test_a_check_tells_the_plan_and_each_problem_with_its_line() -> None:
@@ -40,10 +39,12 @@ def test_a_check_tells_the_plan_and_each_problem_with_its_line() -> None:
     wrong = JOB.replace("row.num = 1", "\n rwo.num = 1, row.num = x").replace('"/tmp/nowhere"', '"out"')
     found = checked(wrong)
     assert (found["valid"], found["code"]) == (False, "CONFIG-ERROR")
-    assert {(each["file"], each["line"]) for each in found["errors"]} == {("job.conf", 4)}
+    assert {(each["file"], each["line"]) for each in found["errors"]} == {("job.conf", 3), ("job.conf", 4)}
     assert "is relative" in found["errors"][0]["message"]
     found = checked(wrong.replace('"out"', '"/tmp/nowhere"'))
     assert {each["line"] for each in found["errors"]} == {3}
+    named = checked(wrong, origin="orders.conf")
+    assert {each["file"] for each in (*named["errors"], *named["warnings"])} == {"orders.conf"}
     assert "{not" not in checked("{not json", "json")["report"]
     dangling = checked(
         JOB.replace("plugin_input = f", "plugin_input = g").replace("FakeSource {", "FakeSource { name = x, ")
