@@ -6,6 +6,8 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from attrs import astuple, has
+
 from seatunnel_core.config.option import BOOLEAN, DURATION_MS, FUNCTION, SIZE, STRING, Option
 from seatunnel_core.connectors.sink import Guarantee, Sink
 from seatunnel_core.connectors.source import Source
@@ -70,6 +72,9 @@ def default(option: Option[Any]) -> str:
     """Return the default as a job file has it; ``""`` when there is none."""
     if option.default is None:
         return ""
+    if has(type(option.default)):  # a block whose keys have one value may be written as a single word
+        words = set(astuple(option.default))
+        return words.pop() if len(words) == 1 else str(option.default)
     shown = str(option.default).lower() if isinstance(option.default, bool) else str(option.default)
     return shown if shown.isprintable() and shown else repr(shown)
 
