@@ -21,7 +21,7 @@ class Inbox:
             self.results.append(result)
             self._changed.notify_all()
 
-    def wait(self, count: int, seconds: float = 60) -> dict[tuple[int, int], UnitResult]:
+    def wait(self, count: int, seconds: float = 120) -> dict[tuple[int, int], UnitResult]:
         with self._changed:
             assert self._changed.wait_for(lambda: len(self.results) >= count, seconds), self.results
         by_unit = {(result.pipeline_id, result.attempt.unit): result for result in self.results}
