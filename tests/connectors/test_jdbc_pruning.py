@@ -10,6 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from attrs import evolve
 
 from seatunnel_core.connectors.jdbc import pruning, publishing, replacing
 from seatunnel_core.connectors.jdbc.pool import forget
@@ -62,6 +63,25 @@ def run(
 
 def names(database: Database) -> list[str]:
     return sorted(name for (name,) in database.run("SELECT name FROM people"))
+
+
+def test_keys_that_are_lost_are_an_error_and_remove_no_row(database: Database) -> None:
+    """Their table was created again, and rows were removed whose keys had come before."""
+    database.run(*PEOPLE)
+    of = run(database, keys(1, 2), end=False)
+    done = stage(of, KEYS, [keys(3)], place(unit=2))
+    of.commit([done], sink_place(place()), again=False)
+    (name,) = {row[0] for row in database.run("SELECT collected FROM seatunnel_replacing")}
+    del of
+    gc.collect()
+    database.run(f"DROP TABLE {name}")
+    here = evolve(sink_place(place(epoch=2)), prepared_in=1, published_to=done.tables)
+    resumed = sink(database)
+    resumed.prepare(here)
+    for _ in range(2):
+        with pytest.raises(SinkError, match="which collects the rows for people, does not exist, but this job has"):
+            resumed.create_tables((KEYS,), here)
+    assert names(database) == ["a", "b", "c", "nobody"]
 
 
 def test_rows_go_whose_key_did_not_come_when_all_have_come(database: Database, caplog: Any) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from attrs import evolve
 
 from seatunnel_core.connectors.duckdb.sink import DuckDBSink
 from seatunnel_core.connectors.sink import Sink
@@ -53,6 +54,22 @@ def test_rows_go_whose_key_did_not_come_when_all_have_come(tmp_path: Path, caplo
     assert caplog.messages == ["the sink DuckDB: 1 row removed from the table main.orders, whose key did not come"]
     sink.clear(sink_place(place()))
     assert asked(tmp_path, "SELECT count(*) FROM duckdb_schemas() WHERE schema_name = 'seatunnel'") == [(0,)]
+
+
+def test_keys_that_are_lost_are_an_error_and_remove_no_row(tmp_path: Path) -> None:
+    """Their table was created again, and rows were removed whose keys had come before."""
+    changed(tmp_path, *ORDERS)
+    sink = run(tmp_path, [1, 2], end=False)
+    done = stage(sink, KEYS, [pa.record_batch([pa.array([3], pa.int32())], schema=KEYS.columns)], place(unit=2))
+    ((name,),) = asked(tmp_path, "SELECT rows FROM seatunnel.replacing")
+    changed(tmp_path, f'DROP TABLE seatunnel."{name}"')
+    here = evolve(sink_place(place(epoch=2)), prepared_in=1, published_to=done.tables)
+    resumed = duckdb_sink(tmp_path, **PRUNE)
+    resumed.prepare(here)
+    for _ in range(2):
+        with pytest.raises(SinkError, match="which collects the rows for orders, does not exist, but this job has"):
+            resumed.create_tables((KEYS,), here)
+    assert left(tmp_path) == ["a", "b", "c", "nobody"]
 
 
 def test_a_key_that_is_null_is_refused_where_it_stands(tmp_path: Path) -> None:

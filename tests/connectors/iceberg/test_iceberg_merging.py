@@ -11,6 +11,7 @@ import pytest
 from attrs import evolve
 from hypothesis import given, settings
 from hypothesis import strategies as some
+from pyiceberg.catalog import load_catalog
 
 from seatunnel_core.connectors.iceberg.columns import iceberg_schema
 from seatunnel_core.connectors.iceberg.sink import IcebergSink
@@ -85,6 +86,10 @@ class TestIcebergMerging(SinkConformance):
     def visible(self) -> Sequence[Mapping[str, Any]]:
         table = self.table()
         return visible_rows(table) if table.current_snapshot() is not None else []
+
+    def lose_table(self) -> bool:
+        load_catalog("default", **catalog_of(self.folder)).drop_table("shop.orders")
+        return True
 
     def table(self) -> Any:
         return table_in(self.folder, "orders")

@@ -7,6 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from attrs import evolve
+from pyiceberg.catalog import load_catalog
 
 from seatunnel_core.connectors.iceberg.sink import IcebergSink
 from seatunnel_core.connectors.sink import Sink, WriterContext
@@ -16,7 +17,7 @@ from seatunnel_core.connectors.testing.killing import Killing, code_of
 from seatunnel_core.errors import CommitError, RowError, SinkError, UsageError
 from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.rows.kind import RowKind
-from tests.connectors.iceberg.iceberg_tables import orders_sink, table_in
+from tests.connectors.iceberg.iceberg_tables import catalog_of, orders_sink, table_in
 from tests.connectors.iceberg.test_iceberg_table import interrupted
 
 ORDERS = TableSchema(table="orders", columns=pa.schema([("id", pa.int64()), ("day", pa.string())]))
@@ -39,6 +40,22 @@ def run(folder: Path, *units: Sequence[Row], end: bool = True, job: str = "job",
     if end:
         finish(sink, here)
     return sink
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_a_table_that_is_lost_before_its_rows_are_replaced_is_an_error(tmp_path: Path, again: bool) -> None:
+    """The job ended with exit code 0, and all its rows were missing."""
+    sink, here = orders_sink(tmp_path, **REPLACE), place()
+    sink.prepare(sink_place(here))
+    done = stage(sink, ORDERS, [rows((1, "mo"))], here)
+    commit(sink, [done], here)
+    catalog = load_catalog("default", **catalog_of(tmp_path))
+    catalog.drop_table("shop.orders")
+    if again:
+        catalog.create_table("shop.orders", ORDERS.columns)
+    said = "is not the one to which" if again else "does not exist, but"
+    with pytest.raises(SinkError, match=f"the table shop.orders {said}"):
+        sink.complete(evolve(sink_place(here), published_to=done.tables))
 
 
 def finish(sink: IcebergSink, here: WriterContext) -> None:

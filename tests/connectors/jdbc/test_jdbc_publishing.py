@@ -61,6 +61,20 @@ class TestJdbcSink(JdbcSinkSuite):
         return True
 
 
+@pytest.mark.parametrize("lost", ["seatunnel_commits", "seatunnel_pipelines"])
+def test_records_that_are_lost_are_an_error_and_not_created_again(file: Path, lost: str) -> None:
+    """The table of commits was created again, and a commit that is repeated would not have been recognised."""
+    of = sink(file, table="people", **EXACT)
+    of.prepare(sink_place(place()))
+    commit(of, [stage(of, SCHEMA, [batch((NEW, 1, "a")).rows], place())], place())
+    forget()
+    run(file, f"DROP TABLE {lost}")
+    for epoch in (2, 3):
+        here = evolve(sink_place(place(epoch=epoch)), prepared_in=1)
+        with pytest.raises(SinkError, match="this is not the database that the job has written to: "):
+            sink(file, table="people", **EXACT).prepare(here)
+
+
 def test_an_engine_that_was_replaced_commits_nothing(file: Path) -> None:
     old, new = sink(file, table="people", **EXACT), sink(file, table="people", **EXACT)
     here = place(epoch=1)

@@ -61,6 +61,11 @@ class TestJdbcSinkOnServers(JdbcSinkSuite):
         gc.collect()
         return len(self.database.staged())
 
+    def lose_table(self) -> bool:
+        gc.collect()
+        self.database.run("DROP TABLE people")
+        return True
+
 
 @pytest.mark.parametrize("exact", [True, False])
 @on_each(
