@@ -65,10 +65,24 @@ CONVERTED: list[tuple[str, pa.DataType, Any]] = [
     ("timetz", pa.string(), "01:02:03+02"),
     ("bit(3)", pa.string(), "101"),
 ]
+ARRAYS: list[tuple[str, pa.DataType, Any]] = [
+    ("boolean[]", pa.list_(pa.bool_()), [True, None, False]),
+    ("smallint[]", pa.list_(pa.int16()), [-(2**15), None]),
+    ("bigint[]", pa.list_(pa.int64()), [2**63 - 1, None]),
+    ("real[]", pa.list_(pa.float32()), [1.5, None]),
+    ("double precision[]", pa.list_(pa.float64()), [1e300, None]),
+    ("numeric(12,3)[]", pa.list_(pa.decimal128(12, 3)), [Decimal("-1.500"), None]),
+    ("varchar(9)[]", pa.list_(pa.string()), ['a,"{}\\', "", "NULL", None]),
+    ("bytea[]", pa.list_(pa.binary()), [b"\x00\xff", b"", None]),
+    ("date[]", pa.list_(pa.date32()), [date(2024, 2, 29), None]),
+    ("time[]", pa.list_(pa.time64("us")), [time(1, 2, 3, 4), None]),
+    ("timestamp[]", pa.list_(pa.timestamp("us")), [datetime(2024, 2, 29, 1, 2, 3, 4), None]),
+    ("timestamptz[]", pa.list_(pa.timestamp("us", "UTC")), [datetime(2024, 2, 29, 1, 2, 3, 4, tzinfo=UTC), None]),
+]
 
 
 @pytest.mark.parametrize("exact", [True, False])
-@pytest.mark.parametrize("types", [TYPES, CONVERTED])
+@pytest.mark.parametrize("types", [TYPES, CONVERTED, ARRAYS])
 def test_each_type_goes_in_and_comes_back(database: Database, types: Any, exact: bool) -> None:
     database.run("CREATE TYPE mood AS ENUM ('glad', 'sad')")
     database.run("CREATE DOMAIN amount AS numeric(8,2) CHECK (VALUE > 0)")
@@ -276,3 +290,18 @@ def test_rows_leave_no_warning_in_the_log_of_the_server(database: Database) -> N
     commit(of, [stage(of, SCHEMA, [numbered(1, 4)], here)], here)
     assert database.run("SELECT count(*) FROM people") == [(4,)]
     assert "WARNING" not in log.read_bytes()[before:].decode("utf-8")
+
+
+def test_a_view_takes_rows_that_are_inserted_and_the_message_says_how(database: Database) -> None:
+    database.run("CREATE TABLE shelf (id integer)", "CREATE VIEW people AS SELECT id FROM shelf")
+    schema, rows = TableSchema(table="t", columns=pa.schema([("id", pa.int32())])), pa.record_batch({"id": [1]})
+    rows = rows.cast(schema.columns)
+    for options in ({}, {"is_exactly_once": True}):
+        of, here = database.sink(generate_sink_sql=True, table="public.people", **options), place(job_id=str(options))
+        of.prepare(sink_place(here))
+        if options:
+            commit(of, [stage(of, schema, [rows], here)], here)
+        else:
+            with pytest.raises(RowError, match=r"it is a view.*; write is_exactly_once = true"):
+                stage(of, schema, [rows], here)
+    assert database.run("SELECT id FROM shelf") == [(1,)]

@@ -36,6 +36,8 @@ _PASSING = ("08", "53", "57P", "40", "55P03", "58")
 """Starts of SQLSTATE for which a retry may help: connection lost, too few resources, shutdown or start of the server,
 deadlock, lock timeout, system error."""
 
+_NO_COPY = "cannot copy to view"
+
 _REFUSED = (
     *("authentication failed", "does not exist", "no pg_hba.conf entry", "no password supplied"),
     *("permission denied", "not permitted to log in"),
@@ -327,6 +329,11 @@ class PostgreSQL(Dialect):
         return rows[0] if rows else None
 
     # -- failures -------------------------------------------------------------------------------------------------
+
+    def message_of(self, error: BaseException) -> str:
+        if _NO_COPY not in str(error):
+            return super().message_of(error)
+        return "it is a view, into which COPY cannot write; write is_exactly_once = true, with which rows are inserted"
 
     def may_pass(self, error: BaseException) -> bool:
         import psycopg

@@ -31,7 +31,7 @@ _TYPES = {
 }
 _LISTS = {
     f"_{name}": pa.list_(_TYPES[name])
-    for name in ("bool", "int2", "int4", "int8", "float4", "float8", "text", "varchar", "bpchar")
+    for name in ("bool", "int2", "int4", "int8", "float4", "float8", "text", "varchar", "bpchar", "bytea")
 }
 _READ_LISTS = {name: _TYPES[name] for name in ("date", "time", "timestamp", "timestamptz")}
 """Types whose arrays keep their type when they are read; they are written as texts, which the server casts."""
