@@ -10,6 +10,7 @@ pipeline, and what is not ours.
 
 import errno
 import os
+import re
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -30,6 +31,10 @@ from seatunnel_storage_api.state import CheckpointRef
 from seatunnel_storage_api.storage import CheckpointStorage
 
 DAY_S = 86_400
+
+PROBE_PREFIX = "probe-"
+PROBE_ID = re.compile(PROBE_PREFIX + r"[0-9a-f]{32}")
+"""Names that begin like this are those under which nodes of a cluster compare their storages, and no jobs."""
 
 
 @frozen(kw_only=True)
@@ -132,6 +137,12 @@ class _Search:
     # -- the storage
 
     def job(self, job: JobSurvey) -> None:
+        if _is_probe(job):
+            self._needs[job.job_id] = None
+            for holding in job.holdings:
+                if holding.kind is HoldingKind.ATTACHMENT and self._old(holding.modified_at):
+                    self.garbage.append(self._of(holding, "probe of a node that died"))
+            return
         self._needs[job.job_id] = needs = self._needs_of(job)
         if job.state is JobState.ENDED and self.ended_jobs and self._old(job.active_at):
             self.garbage.append(self._ended(job))
@@ -275,6 +286,12 @@ class _Search:
             age_s=self.now - file.modified_at,
             staged=file,
         )
+
+
+def _is_probe(job: JobSurvey) -> bool:
+    """Return True if this is no job, but what two nodes of a cluster stored to compare their storages."""
+    kinds = {holding.kind for holding in job.holdings}
+    return PROBE_ID.fullmatch(job.job_id) is not None and kinds <= {HoldingKind.ATTACHMENT, HoldingKind.UNFINISHED}
 
 
 def _prepared_in(states: Mapping[CheckpointRef, VertexStates]) -> frozenset[int]:

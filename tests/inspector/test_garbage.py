@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from seatunnel_core.inspector import Findings, find_garbage, remove, survey, survey_job
+from seatunnel_core.server.discovery.storage_probe import StorageProbe
 from seatunnel_storage_api.blob import BlobStorage
 from seatunnel_storage_api.inventory import HoldingKind
 from seatunnel_storage_api.memory import MemoryStorage
@@ -95,6 +96,17 @@ def test_what_dead_writers_left_goes_when_it_is_old(made: Made) -> None:
     assert "unfinished write" not in whats(found_in(made, older_than_s=60))
     assert whats(swept(made))["unfinished write"] == 2
     assert not any(path.exists() for path in left)
+
+
+def test_what_nodes_left_that_died_while_they_compared_storages_goes_when_it_is_old(made: Made) -> None:
+    probe = StorageProbe(made.storage, setting="")
+    probe.leave("10.0.0.1:5801", "10.0.0.2:5801")
+    probe.leave("10.0.0.1:5801", "10.0.0.2:5801")
+    made.storage.store_attachment("probe-of-mine", b"a job of a user, which may be copied just now")
+    assert "probe of a node that died" not in whats(found_in(made, older_than_s=60))
+    assert whats(swept(made))["probe of a node that died"] == 2
+    left = [job for job in made.storage.list_jobs() if job.startswith("probe-")]
+    assert left == ["probe-of-mine"]
 
 
 def test_what_is_young_is_left_alone(made: Made) -> None:

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 
+from seatunnel_core.inspector.garbage import PROBE_PREFIX
 from seatunnel_core.server.agent.node_config import NodeConfig
 from seatunnel_core.server.state.location import open_map_storage
 from seatunnel_storage_api.blob import BlobStorage
@@ -80,7 +81,9 @@ class StorageProbe:
         return False
 
     def remove(self, asker: str, answerer: str) -> None:
-        """Remove what both left, also in an earlier life. Only who asks knows when that is over.
+        """Remove what both left, also in an earlier life. Only the asker knows when that is over.
+
+        What a node left that died and never asks again is removed by ``seatunnel checkpoints gc`` when it is a day old.
 
         Raises:
             CheckpointStorageError: the storage refuses, or does not answer.
@@ -93,4 +96,4 @@ def _job(asker: str, answerer: str) -> str:
 
     The same two may ask each other at the same time, which are two questions.
     """
-    return "probe-" + hashlib.sha256(f"{asker} {answerer}".encode()).hexdigest()[:32]
+    return PROBE_PREFIX + hashlib.sha256(f"{asker} {answerer}".encode()).hexdigest()[:32]
