@@ -39,7 +39,7 @@ class Limits:
 
 
 LOCAL = Limits()
-SUBMITTED = Limits(characters=10 * 1024 * 1024, tokens=2_000_000, keys=500_000, substitutions=500_000, seconds=10.0)
+SUBMITTED = Limits(characters=10 * 1024 * 1024, tokens=3_000_000, keys=500_000, substitutions=500_000, seconds=10.0)
 
 
 @define(eq=False)

@@ -267,8 +267,15 @@ def _os_errors(path: str) -> Iterator[None]:
     try:
         yield
     except CheckpointStorageError as error:
-        number = errno.EIO if isinstance(error, StorageUnavailableError) else errno.EACCES
-        raise OSError(number, message_of(error), path) from error
+        raise OSError(_number(error), message_of(error), path) from error
+
+
+def _number(error: CheckpointStorageError) -> int:
+    from seatunnel_storage_hdfs.webhdfs.refusals import QuotaExceededError
+
+    if isinstance(error, QuotaExceededError):
+        return errno.EDQUOT  # the next attempt of the unit writes under another name
+    return errno.EIO if isinstance(error, StorageUnavailableError) else errno.EACCES
 
 
 def message_of(error: CheckpointStorageError) -> str:

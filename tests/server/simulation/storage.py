@@ -167,6 +167,16 @@ class SharedFiles:
     def died(self, life: Life) -> None:
         """Take in that a process died."""
 
+    def copy(self) -> Callable[[], None]:
+        """Return a function that brings the state of this moment back, as from a copy."""
+        copied = dict(self.blobs)
+
+        def bring_back() -> None:
+            self.blobs.clear()
+            self.blobs.update(copied)
+
+        return bring_back
+
     def size(self) -> tuple[int, int]:
         """Return how many things are stored, and how many bytes."""
         return len(self.blobs), sum(map(len, self.blobs.values()))
@@ -192,6 +202,14 @@ class SharedTables:
         """Let go of the lock of a process that died."""
         if self._tables.holder is life:
             self._tables.holder = None
+
+    def copy(self) -> Callable[[], None]:
+        """Return a function that brings the state of this moment back, as a failover to a replica does."""
+        copied = self._driver().serialize()
+        return lambda: self._driver().deserialize(copied)
+
+    def _driver(self) -> Any:
+        return self._tables.engine.raw_connection().driver_connection
 
     def size(self) -> tuple[int, int]:
         """Return how many entries are stored, and how many bytes."""

@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Mapping
+from random import Random
 from typing import TYPE_CHECKING, Any
 
 from attrs import define, field
@@ -26,12 +27,18 @@ TEXTS = {
     )
     for kind, env in _ENVS.items()
 }
+OTHER_TEXT = TEXTS["batch"].replace('"row.num": 1', '"row.num": 2')
 RANK = {Wanted.RUN: 0, Wanted.CANCEL: 1, Wanted.SAVEPOINT: 1, Wanted.CANCEL_AT_ONCE: 2}
 RECENT_S = 30.0
 
 FIRST = 8
 EACH_S = 10.0
 """So many jobs may come at once in the beginning, and one more after each so many seconds."""
+
+
+def block_of(block: Mapping[str, Any]) -> bytes:
+    """Return the body of a request."""
+    return json.dumps(block).encode()
 
 
 @define
@@ -58,9 +65,11 @@ class Users:
     Args:
         world: in which they are.
         jobs: so many are submitted at most.
+        has_rival: whether one of them submits other jobs under the ids of active ones.
     """
 
-    def __init__(self, world: "World", jobs: int) -> None:
+    def __init__(self, world: "World", jobs: int, *, has_rival: bool = False) -> None:
+        self.has_rival = has_rival
         self.asked: dict[str, Asked] = {}
         self.calm = False
         """Whether all jobs are to come to an end."""
@@ -90,6 +99,31 @@ class Users:
                 wanted = random.choice((Wanted.CANCEL, Wanted.CANCEL, Wanted.SAVEPOINT, Wanted.CANCEL_AT_ONCE))
                 await self._stop(random.choice(list(self.asked)), wanted)
 
+    async def rival(self) -> None:
+        """Submit another job under the id of an active one again and again: it must be refused.
+
+        The users' own moves stay as they are without it, so that seeds play as before.
+        """
+        draw = Random(self._world.random.random())
+        while not self.calm:
+            await asyncio.sleep(draw.uniform(0.5, 4.0))
+            active = [each for each in self._world.records if each in self.asked and self.asked[each].submitted]
+            if not active:
+                continue
+            job_id = draw.choice(active)
+            before = self._world.records[job_id]
+            block = {**self._block(job_id), "text": OTHER_TEXT}
+            try:
+                target = draw.choice(self._world.addresses)
+                status, _ = await self._world.network.exchange("", target, "/internal/v1/submit", block_of(block), 20.0)
+            except SeaTunnelError:
+                continue
+            now = self._world.records.get(job_id)
+            if now is not None and now.submitted_at == before.submitted_at:
+                assert status in (409, 503), f"another job under the active id {job_id} got {status}"
+                assert now.text == before.text, f"another job took the place of {job_id}"
+                self._world.counts["rivals refused"] += status == 409
+
     def _is_recent(self, asked: Asked) -> bool:
         """Return whether the history cannot have forgotten the job, which would make it another one."""
         return self._world.loop.now - asked.at < RECENT_S
@@ -116,8 +150,7 @@ class Users:
         self._world.random.shuffle(addresses)
         for address in addresses:
             try:
-                body = json.dumps(block).encode()
-                status, answered = await self._world.network.exchange("", address, target, body, 20.0)
+                status, answered = await self._world.network.exchange("", address, target, block_of(block), 20.0)
             except SeaTunnelError:
                 continue
             if status == 200:
@@ -129,8 +162,13 @@ class Users:
 
     async def _submit(self, job_id: str) -> None:
         """Submit a job, perhaps not for the first time: then it is the same job."""
+        if await self._ask("/internal/v1/submit", self._block(job_id)):
+            self.asked[job_id].submitted = True
+            self._world.counts["acknowledged submits"] += 1
+
+    def _block(self, job_id: str) -> dict[str, Any]:
         asked = self.asked[job_id]
-        block = {
+        return {
             "job_id": job_id,
             "name": f"{asked.kind}-{job_id}",
             "text": TEXTS.get(asked.kind, TEXTS["batch"]),
@@ -138,9 +176,6 @@ class Users:
             "variables": {},
             "restore": False,
         }
-        if await self._ask("/internal/v1/submit", block):
-            asked.submitted = True
-            self._world.counts["acknowledged submits"] += 1
 
     async def _stop(self, job_id: str, wanted: Wanted) -> None:
         asked = self.asked[job_id]

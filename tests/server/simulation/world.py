@@ -80,6 +80,7 @@ class World:
         jobs: so many are submitted at most.
         history_s: for so long ended jobs are kept.
         fixed_slots: whether slots are counted.
+        rivals: whether a user submits other jobs under the ids of active ones.
     """
 
     def __init__(
@@ -92,13 +93,13 @@ class World:
         jobs: int = 14,
         history_s: float = 86_400.0,
         fixed_slots: bool = True,
+        rivals: bool = False,
     ) -> None:
         self.random = random.Random(seed)
         random.seed(seed)
         self.faults = faults
         self.counts: Counter[str] = Counter()
-        self.offered = SLOTS if fixed_slots else 0
-        self.history_s = history_s
+        self.offered, self.history_s = SLOTS if fixed_slots else 0, history_s
         self.loop = VirtualLoop()  # type: ignore[abstract]
         self.manifests: dict[str, Manifest] = {}
         self.records: dict[str, JobRecord] = {}
@@ -114,7 +115,7 @@ class World:
         self.network = Network(self)
         self.addresses = tuple(f"10.0.0.{number + 1}:5801" for number in range(nodes))
         self.machines = {address: self._machine(address) for address in self.addresses}
-        self.users = Users(self, jobs)
+        self.users = Users(self, jobs, has_rival=rivals)
         self._processes = Hosts(self)
         self._invariants: tuple[Invariant, ...] = tuple(invariant() for invariant in INVARIANTS)
         self._outside = contextvars.Context()
@@ -153,8 +154,8 @@ class World:
         self.loop.connect = self.network.connect
         for machine in self.machines.values():
             self.at(self.random.uniform(0, 1.0), partial(self.start, machine))
-        for _ in range(3):
-            task = self._outside.copy().run(self.loop.create_task, self.users.run())
+        for user in (*(self.users.run() for _ in range(3)), *((self.users.rival(),) if self.users.has_rival else ())):
+            task = self._outside.copy().run(self.loop.create_task, user)
             task.add_done_callback(self._user_ended)
         self.at(0.5, self._break_something)
         self.at(1.0, self._each_second)

@@ -23,10 +23,6 @@ _FINAL = {
     "AuthorizationException": "Allow it in core-site.xml of the cluster (hadoop.proxyuser.<user>.hosts and .groups), "
     f"or leave {PROXY_USER} out",
     "SecurityException": f"Check {USER}, {PROXY_USER} and kerberosPrincipal",
-    "NSQuotaExceededException": "Remove files, or raise the quota of names: hdfs dfsadmin -setQuota <names> <folder>",
-    "DSQuotaExceededException": "Raise the quota of space: hdfs dfsadmin -setSpaceQuota <bytes> <folder>. While a file "
-    "is written, a whole block (dfs.blocksize) counts for each replica",
-    "QuotaByStorageTypeExceededException": "Raise the quota: hdfs dfsadmin -setSpaceQuota <bytes> -storageType <type>",
     "ParentNotDirectoryException": _CLEAR,
     "FileAlreadyExistsException": _CLEAR,
     "InvalidPathException": 'Put another namespace in plugin-config: HDFS takes no ":" in a name',
@@ -38,6 +34,12 @@ _FINAL = {
 }
 """The remedy by the name of Java's exception, for failures that do not pass."""
 
+_QUOTAS = {
+    "NSQuotaExceededException": "Remove files, or raise the quota of names: hdfs dfsadmin -setQuota <names> <folder>",
+    "DSQuotaExceededException": "Raise the quota of space: hdfs dfsadmin -setSpaceQuota <bytes> <folder>. While a file "
+    "is written, a whole block (dfs.blocksize) counts for each replica",
+    "QuotaByStorageTypeExceededException": "Raise the quota: hdfs dfsadmin -setSpaceQuota <bytes> -storageType <type>",
+}
 _PASSING = {
     "StandbyException": "Make one active (hdfs haadmin -getAllServiceState shows), and let the configuration name all "
     f"of them, by {SITE_PATH} or as {HTTP_ADDRESS}: host1:9870;host2:9870",
@@ -52,6 +54,13 @@ _START_DATANODES = "Check that DataNodes are up and have room: hdfs dfsadmin -re
 _LOOK = "Look into the logs of the NameNode and the DataNodes, then try again"
 
 _OVERLOADED = (HTTPStatus.INTERNAL_SERVER_ERROR, HTTPStatus.BAD_GATEWAY, HTTPStatus.SERVICE_UNAVAILABLE)
+
+
+class QuotaExceededError(StorageAccessError):
+    """A quota is used up. The same request is not repeated: the file that it created without content is in its way.
+
+    A caller that writes under another name next time may try again, as with a full disk.
+    """
 
 
 class NotWebHdfs(requests.ConnectionError):  # type: ignore[misc]
@@ -87,6 +96,8 @@ def refusal(error: HdfsError) -> StorageFailureError:
     """Return the error for an answer with which a NameNode or a DataNode refuses."""
     name = error.exception or "an error"
     said = f"{name}: {str(error).partition(chr(10))[0].rstrip(' .')}"
+    if name in _QUOTAS:
+        return QuotaExceededError(f"{said}. {_QUOTAS[name]}")
     if name in _FINAL:
         return StorageAccessError(f"{said}. {_FINAL[name]}")
     remedy = _START_DATANODES if no_datanode(error) else _PASSING.get(name, _LOOK)
