@@ -350,7 +350,7 @@ def test_a_job_that_cannot_be_is_refused_and_says_why(seen: Watched) -> None:
     bad = "env { job.mode = BATCH }\nsource { LocalFile { path = in, file_format_type = text } }"
     seen.page.get_by_label("The job", exact=True).fill(bad)
     seen.page.get_by_role("button", name="Check").click()
-    seen.wait_text("1 problem")
+    seen.wait_text("2 problems")
     submit(seen, bad, "bad-1")
     seen.page.get_by_role("heading", name="Not taken").wait_for()
     assert "the job has no sink" in seen.text()
@@ -364,6 +364,21 @@ def test_a_file_is_chosen_and_its_ending_names_its_format(seen: Watched, tmp_pat
     seen.page.get_by_label("File").set_input_files(str(file))
     seen.page.wait_for_function("() => document.querySelector('textarea').value.startsWith('CREATE')")
     assert seen.page.get_by_label("Format").input_value() == "sql"
+    seen.page.get_by_role("button", name="Check").click()
+    seen.wait_text("nightly.sql:1:16")
+
+
+def test_a_submitted_job_shows_its_warnings_before_it_is_opened(seen: Watched, tmp_path: Path) -> None:
+    seen.open("#/submit")
+    text = f"""
+        source {{ FakeSource {{ row.num = 1, rwo.num = 2, schema {{ fields {{ id = bigint }} }} }} }}
+        sink {{ LocalFile {{ path = "{tmp_path}/out", file_format_type = csv }} }}
+    """
+    submit(seen, text, "warned-1")
+    seen.page.get_by_role("heading", name="Submitted, with 1 warning").wait_for()
+    assert "the source FakeSource has no option 'rwo" in seen.text()
+    seen.page.get_by_role("button", name="Open the job").click()
+    seen.page.get_by_text("warned-1").first.wait_for()
 
 
 def test_several_jobs_are_stopped_at_once(seen: Watched, node: tuple[Node, str, Path]) -> None:

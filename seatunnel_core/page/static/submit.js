@@ -4,7 +4,7 @@ import { html, useState } from "./html.js";
 import { Said } from "./parts.js";
 import { tell } from "./rest.js";
 import { opened } from "./actions.js";
-import { number, plural } from "./words.js";
+import { plural } from "./words.js";
 
 const FORMATS = { hocon: "HOCON", json: "JSON", yaml: "YAML", sql: "SQL" };
 const ENDINGS = { conf: "hocon", config: "hocon", hocon: "hocon", json: "json", yaml: "yaml", yml: "yaml", sql: "sql" };
@@ -107,6 +107,7 @@ function Checked({ answer }) {
 
 function Problems({ problems }) {
   if (!problems.length) return null;
-  const where = (each) => (number(each.line) === null ? "" : `${each.file ?? "the job"}, line ${each.line}${number(each.column) === null ? "" : `, column ${each.column}`}: `);
+  const places = (each) => [each.file, each.line && `line ${each.line}`, each.column && `column ${each.column}`].filter(Boolean);
+  const where = (each) => (places(each).length ? `${places(each).join(", ")}: ` : "");
   return html`<ul>${problems.map((each) => html`<li>${where(each)}<${Said} text=${each.message ?? each} />${each.suggestion && html`<br /><small>${each.suggestion}</small>`}</li>`)}</ul>`;
 }
