@@ -136,3 +136,11 @@ def watched(
         yield found
     finally:
         context.close()
+
+
+def submit(seen: Watched, text: str, job_id: str, *, press: str = "Submit") -> None:
+    """Write a job into the form and submit it."""
+    page = seen.page
+    page.get_by_label("The job", exact=True).fill(text)
+    page.get_by_label("Id", exact=True).fill(job_id)
+    page.get_by_role("button", name=press, exact=True).click()
