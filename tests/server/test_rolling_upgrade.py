@@ -129,13 +129,6 @@ def state_of(cluster: Nodes) -> Iterator[Callable[[], dict[str, bytes]]]:
     yield records
 
 
-def require_encrypted(records: dict[str, bytes], jobs: set[str]) -> None:
-    """Assert that there is a record of each job, and that all of them are encrypted."""
-    assert records.keys() == jobs
-    plain = [job_id for job_id, record in records.items() if not record.startswith(b'{"sealed":')]
-    assert plain == [], "all nodes are new, and have a secret"
-
-
 def replace(node: Node) -> None:
     """End a node as its operator would, and start it with this tree's code."""
     assert node.agent is not None
