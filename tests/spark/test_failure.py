@@ -2,6 +2,7 @@
 
 import errno
 from collections.abc import Callable
+from types import SimpleNamespace
 
 import pytest
 
@@ -94,7 +95,7 @@ def test_another_python_where_tasks_run_is_said_at_once(text: str) -> None:
 @pytest.fixture
 def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     found: list[float] = []
-    monkeypatch.setattr("seatunnel_core.spark.failure.time.sleep", found.append)
+    monkeypatch.setattr("seatunnel_core.spark.failure.time", SimpleNamespace(sleep=found.append))
     return found
 
 

@@ -1,5 +1,7 @@
 """What ``FakeSource`` gives in a streaming job: the rows of a batch job, some at a time."""
 
+import time
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -83,7 +85,8 @@ def test_a_speed_limit_makes_smaller_splits() -> None:
 def test_a_split_does_not_sleep_in_its_task(monkeypatch: pytest.MonkeyPatch) -> None:
     """It came when it was its time; in a unit of many splits the pauses would add up."""
     pauses: list[float] = []
-    monkeypatch.setattr("seatunnel_core.connectors.fake.source.time.sleep", pauses.append)
+    clock = SimpleNamespace(**{**vars(time), "sleep": pauses.append})
+    monkeypatch.setattr("seatunnel_core.connectors.fake.source.time", clock)
     made, planning = source(**{"split.read-interval": 2_000}), Planning(parallelism=1)  # type: ignore[arg-type]
     polled = made.poll({}, planning)
     assert list(made.read(made.enumerate(polled.items, planning).splits[0], None))  # type: ignore[arg-type]

@@ -1,5 +1,7 @@
 """Where the next page is, and how its source notices pages that never end."""
 
+import time
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -43,7 +45,8 @@ def test_a_pause_with_decimals_is_waited_for_and_a_long_one_is_bounded(
     service: HttpService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     waits: list[float] = []
-    monkeypatch.setattr("urllib3.util.retry.time.sleep", waits.append)
+    # Other threads of this process sleep, too: the module itself stays as it is.
+    monkeypatch.setattr("urllib3.util.retry.time", SimpleNamespace(sleep=waits.append, time=time.time))
     busy = [Said(status=429, headers={"Retry-After": each}) for each in ("0.5", "99999999999", "never")]
     service.answers("/a", *busy, [{"id": 1}])
     assert len(rows_of(url=f"{service.url}/a", schema=PEOPLE)) == 1
