@@ -41,6 +41,10 @@ class SinkContext:
     """The tables to which this sink has published rows by now, each with its identity as ``Staged.tables`` has it. One
     that is gone, or another one, was lost with rows: ``create_tables`` and ``commit`` have to refuse it."""
 
+    increment: str = field(default="", eq=False)
+    """A description of the increment that the job reads, such as ``source 'a' reads only rows behind 7``; empty if it
+    reads everything. A target that does not exist yet will lack the rows of earlier jobs."""
+
     recognised_before: Sequence[Mapping[str, str]] = field(factory=tuple, eq=False, repr=False)
     """For ``published``: what ``recognises_by`` returned in each process of the job since its options changed, the
     newest last; empty in other calls."""

@@ -72,9 +72,22 @@ class JobPipelines:
             plane=self.plane,
             shares_disk=self.shares_disk,
             settled_below=self.claim.job.manifest.settled_below,
+            increment=self._increment(planned),
             recognised_before=self._recognised_before,
             save_modes=save_modes,
         )
+
+    def _increment(self, planned: PlannedPipeline) -> str:
+        """Describe the increment that a pipeline reads; return an empty text if it reads everything."""
+        manifest = self.claim.job.manifest
+        for source in planned.sources:
+            window = manifest.windows.get(source.name)
+            if window is not None and window.after is not None:
+                return (
+                    f"the source {source.name!r} reads only rows behind {window.after.value} (to read all of them, run "
+                    f"`seatunnel state reset {manifest.state_name}` before the job)"
+                )
+        return ""
 
     def _request(self, planned: PlannedPipeline) -> RestoreRequest:
         return self.claim.restores.get(planned.id, RestoreRequest())

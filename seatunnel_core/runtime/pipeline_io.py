@@ -56,6 +56,9 @@ class PipelineIO:
     settled_below: int = 0
     """All that checkpoints of smaller epochs name is published: the job had ended, and its staging folders are gone."""
 
+    increment: str = ""
+    """As in ``SinkContext``."""
+
     recognised_before: Mapping[str, Sequence[Mapping[str, str]]] = field(factory=dict, repr=False)
     """By sink: as in ``SinkContext``."""
 
@@ -322,6 +325,7 @@ class PipelineIO:
             epoch=epoch,
             process=epoch // EPOCHS_PER_VERSION,
             prepared_in=self._prepared_in.get(sink.name, 0),
+            increment=self.increment,
             published_to=self._published_to.get(sink.name, {}),
         )
 

@@ -1,6 +1,7 @@
 """Jobs of one name that read in increments: what each reads, who may begin one, what a death changes."""
 
 import json
+import re
 import sqlite3
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -298,3 +299,27 @@ def test_versions_that_cannot_be_removed_stop_nobody(
         put(storage, IncrementState(name="x"))
         assert load(storage, "x").version == 1
     assert "old versions of the state x stay until the next job: no right to delete" in caplog.text
+
+
+@pytest.mark.parametrize("kind", ["Jdbc", "DuckDB"])
+def test_a_table_that_is_dropped_between_two_nights_lacks_older_rows_with_a_warning(
+    ground: Ground, kind: str, tmp_path: Path
+) -> None:
+    """The second night created it again with its own rows only, and said nothing."""
+    file, url = tmp_path / "copy.db", f'url = "jdbc:sqlite:{tmp_path}/copy.db", generate_sink_sql = true'
+    where = url if kind == "Jdbc" else f'path = "{file}"'
+    sink = f"sink {{ {kind} {{ {where}, table = copies }} }}"
+    loads = re.sub(r"sink \{.*\}\n", f"{sink}\n", text(ground))
+    report, _ = run_through(ground.run(loads, "first"))
+    assert (report.outcome, report.warnings) == (JobOutcome.FINISHED, ())
+    for night in ("second", "third"):
+        add(ground, {"second": 4, "third": 5}[night])
+        if night == "second":
+            forget()
+            file.unlink()
+        report, _ = run_through(ground.run(loads, night))
+        assert report.outcome is JobOutcome.FINISHED
+        warned = [each for each in report.warnings if "copies" in each]
+        assert len(warned) == (night == "second")
+        assert all("copies does not exist, and the source 'Jdbc-source-1' reads only rows behind 3" in each
+                   and "`seatunnel state reset nightly`" in each for each in warned)  # fmt: skip

@@ -1,7 +1,11 @@
 """Refuse a table that was dropped or replaced after rows were published to it."""
 
+import logging
+
 from seatunnel_core.connectors.sink_context import SinkContext
 from seatunnel_core.errors import SinkError
+
+_log = logging.getLogger(__name__)
 
 
 def require_same_table(
@@ -15,6 +19,8 @@ def require_same_table(
 ) -> None:
     """Check that a table is the one to which this sink has published rows, if it has.
 
+    Log a warning about a table that does not exist yet, if the job reads an increment only.
+
     Args:
         context: The sink; ``published_to`` has the tables.
         who: The pipeline and sink, for the message.
@@ -27,6 +33,9 @@ def require_same_table(
         SinkError: The table is gone, or it is another one.
     """
     known = context.published_to.get(table)
+    if known is None and identity is None and context.increment:
+        _log.warning("%s: the %s %s does not exist, and %s: rows of earlier jobs will not be in it", who, what, table,
+                     context.increment)  # fmt: skip
     if known is None or (identity is not None and (known == identity or not (known and identity))):
         return
     raise kind(lost(who, table, exists=identity is not None, what=what))
