@@ -19,6 +19,10 @@ _MORE_THAN_A_NUMBER = re.compile(r"\s*(?:-?0[\dxX]|\+\d+\s*$)")
 _EXACT_SIGNS = 15
 """A number with this many digits keeps all of them as a float of 64 bits."""
 
+_HEXADECIMAL = re.compile(rb"(?<![\w.])[+-]?0[xX][0-9a-fA-F]{1,16}(?!\w)")
+_LONGEST_HEXADECIMAL = 20
+"""Number of bytes of the longest that fits into 64 bits, with its neighbours."""
+
 _WHOLE = 2**53
 """Floats below this hold all whole numbers."""
 
@@ -41,12 +45,43 @@ def is_number(kind: pa.DataType) -> bool:
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
 
 
+def decimal_only(pieces: Iterator[bytes], columns: pa.Schema) -> Iterator[bytes]:
+    """Yield pieces of delimited text that Arrow's parser may read: for whole numbers it takes ``0x10`` as 16.
+
+    Raises:
+        pa.ArrowInvalid: a piece may have such a value, and a column has whole numbers.
+    """
+    if not any(pa.types.is_integer(column.type) for column in columns):
+        yield from pieces
+        return
+    before = b""
+    for piece in pieces:
+        joined = before + piece[:_LONGEST_HEXADECIMAL]
+        if any((b"0x" in text or b"0X" in text) and _HEXADECIMAL.search(text) for text in (joined, piece)):
+            raise pa.ArrowInvalid("a hexadecimal number")
+        yield piece
+        before = piece[-_LONGEST_HEXADECIMAL:]
+
+
+def whole(texts: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Parse whole numbers as Java does: with a sign, and decimal digits only.
+
+    Raises:
+        pa.ArrowInvalid: a text is no such number, or one too large for the type.
+    """
+    if pc.any(pc.match_substring_regex(texts, r"^[ \t]*[+-]?0[xX]")).as_py():
+        raise pa.ArrowInvalid("a hexadecimal number")
+    return _numbers(pc.replace_substring_regex(texts, r"^([ \t]*)\+([0-9])", r"\1\2"), kind)[1]
+
+
 def finite(texts: pa.Array, kind: pa.DataType) -> pa.Array:
     """Parse numbers; the result is infinite only where the text is.
 
     Raises:
         pa.ArrowInvalid: a text is no number, or one too large for the type.
     """
+    if pa.types.is_integer(kind):
+        return whole(texts, kind)
     texts, numbers = _numbers(texts, kind)
     infinite = texts.filter(pc.is_inf(numbers))
     if pc.any(pc.match_substring_regex(infinite, "[0-9]")).as_py():

@@ -19,7 +19,7 @@ from seatunnel_core.connectors.file.formats.delimited.dialect import BETWEEN, Di
 from seatunnel_core.connectors.file.formats.delimited.ragged import resized
 from seatunnel_core.connectors.file.formats.delimited.records import Record, lines_before
 from seatunnel_core.connectors.file.formats.encodings import no_characters
-from seatunnel_core.connectors.file.formats.exact_numbers import INFERRED, exactly, finite, is_number
+from seatunnel_core.connectors.file.formats.exact_numbers import INFERRED, decimal_only, exactly, finite, is_number
 from seatunnel_core.connectors.file.formats.row_batches import Texts
 from seatunnel_core.connectors.filesystems.filesystem import OpenFile
 from seatunnel_core.connectors.source import ReadContext
@@ -98,7 +98,7 @@ class DelimitedReader:
         The first piece with a quote comes with an iterator of everything after it, and is the last one.
         """
         held = b""
-        pieces = self._pieces(start, end)
+        pieces = decimal_only(self._pieces(start, end), self.columns)
         splits = self.dialect.is_one_character and self.dialect.quote_byte
         for piece in pieces:
             if splits and splits in piece:
@@ -169,7 +169,7 @@ class DelimitedReader:
         return pa.string() if self.inferred and is_number(wanted) else self.dialect.parsed_type(wanted)
 
     def _careful_type(self, wanted: pa.DataType) -> pa.DataType:
-        return pa.string() if pa.types.is_floating(wanted) else self._parsed_type(wanted)
+        return pa.string() if is_number(wanted) else self._parsed_type(wanted)
 
     def _conform(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Give the batch the wanted nullability, and the wanted types where the parser does not have them."""
