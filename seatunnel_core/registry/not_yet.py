@@ -90,6 +90,16 @@ def _databases(names: str, url: str) -> Iterator[NotYet]:
             yield evolve(each, instead=way, served_by="Jdbc", listed=name not in ("Postgres", "SQLite"))
 
 
+def _short(names: str, plugin: str, options: str = "", kinds: Iterable[str] = _BOTH) -> Iterator[NotYet]:
+    """Yield names that people write for a plugin of this project, with options where the name stands for some."""
+    written = f"{plugin} {{ {options or '…'} }}"
+    for name in names.split():
+        for kind in kinds:
+            yield NotYet(
+                kind=kind, name=name, planned=False, why="", instead=f"use {written}", served_by=plugin, listed=False
+            )
+
+
 def _transform(name: str, why: str, instead: str, *, planned: bool = False) -> NotYet:
     return NotYet(kind="transform", name=name, planned=planned, why=why, instead=instead)
 
@@ -106,6 +116,21 @@ _ALL: tuple[NotYet, ...] = (
     *_databases("MariaDB", "jdbc:mariadb://host:3306/database"),
     *_databases("PostgreSQL Postgres", "jdbc:postgresql://host:5432/database"),
     *_databases("SQLite", "jdbc:sqlite:/path"),
+    *_short("S3 AmazonS3 Minio", "S3File"),
+    *_short("Oss AliyunOss", "OssFile"),
+    *_short("Hdfs", "HdfsFile"),
+    *_short("Ftp", "FtpFile"),
+    *_short("Sftp", "SftpFile"),
+    *_short("File", "LocalFile"),
+    *(
+        each
+        for name in ("csv", "json", "parquet", "orc", "excel", "xml", "text")
+        for suffix in ("", "File")
+        for each in _short(name.capitalize() + suffix, "LocalFile", f"file_format_type = {name}")
+    ),
+    *_short("Fake Generator", "FakeSource", kinds=_SOURCE),
+    *_short("Rest RestApi Api HttpSource", "Http", kinds=_SOURCE),
+    *_short("Stdout Print", "Console", kinds=_SINK),
     *_databases("Rds", "jdbc:mysql://host:3306/database or jdbc:postgresql://host:5432/database"),
     *_connectors(
         "Oracle SqlServer DB2 Dameng Kingbase Redshift Dsql",

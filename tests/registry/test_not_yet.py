@@ -5,7 +5,7 @@ import pytest
 from seatunnel_core.cli.main import main
 from seatunnel_core.errors import UsageError
 from seatunnel_core.registry import lookup
-from seatunnel_core.registry.not_yet import all_of_them, not_yet
+from seatunnel_core.registry.not_yet import _ALL, all_of_them, not_yet
 from tests.connectors.parity_page import PAGE, page
 
 
@@ -43,6 +43,27 @@ def test_a_database_that_jdbc_knows_is_answered_with_its_url(kind: str, name: st
         getattr(lookup, kind)(name)
     assert "Spark" not in str(raised.value)
     assert "planned" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "instead"),
+    [
+        ("source", "S3", r"S3File \{ … \}"),
+        ("sink", "Csv", r"LocalFile \{ file_format_type = csv \}"),
+        ("source", "ParquetFile", r"LocalFile \{ file_format_type = parquet \}"),
+        ("source", "Fake", r"FakeSource \{ … \}"),
+        ("source", "Rest", r"Http \{ … \}"),
+        ("sink", "Stdout", r"Console \{ … \}"),
+    ],
+)
+def test_a_name_that_people_write_for_a_plugin_is_answered_with_it(kind: str, name: str, instead: str) -> None:
+    with pytest.raises(UsageError, match=rf"there is no {kind} '{name}': use {instead}"):
+        getattr(lookup, kind)(name)
+
+
+def test_every_name_that_stands_for_a_plugin_names_one_that_exists() -> None:
+    plugins = {(plugin.kind, plugin.identifier) for plugin in lookup.plugins()}
+    assert {(each.kind, each.served_by) for each in _ALL if each.served_by} <= plugins
 
 
 def test_a_slip_is_still_reported_as_one() -> None:
