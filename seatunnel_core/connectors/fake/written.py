@@ -12,9 +12,13 @@ import pyarrow as pa
 from attrs import frozen
 
 from seatunnel_core.errors import UsageError
+from seatunnel_core.findings import Findings
 from seatunnel_core.rows.defaults import Moment, written_value
 from seatunnel_core.rows.kind import RowKind
 from seatunnel_core.rows.schema_block import Column
+
+_REPORTED = 10
+"""Maximum number of wrong rows that one error reports."""
 
 
 @frozen(kw_only=True)
@@ -49,13 +53,14 @@ def written_rows(written: Any, columns: Sequence[Column], defaults: Mapping[str,
     """
     if not isinstance(written, list | tuple):
         raise UsageError("option 'rows': expected a list [{ kind = INSERT, fields = [1, a] }, …]")
-    rows, kinds = [], []
+    rows, kinds, findings = [], [], Findings()
     for number, row in enumerate(written, 1):
-        try:
+        with findings.part(f"option 'rows', row {number}: "):
             kinds.append(_kind(row))
             rows.append(_row(row["fields"], columns, defaults))
-        except ValueError as error:
-            raise UsageError(f"option 'rows', row {number}: {error}") from None
+        if number - len(rows) == _REPORTED:
+            break
+    findings.raise_all()
     return WrittenRows(rows=tuple(rows), kinds=tuple(kinds))
 
 
@@ -89,7 +94,13 @@ def _row(fields: Any, columns: Sequence[Column], defaults: Mapping[str, Any]) ->
         fields = [fields.get(name) for name in names]
     if len(fields) != len(columns):
         raise ValueError(f"it has {len(fields)} fields and the schema has {len(columns)}")
-    return tuple(_field(value, column.field, defaults) for value, column in zip(fields, columns, strict=True))
+    findings = Findings(UsageError)
+    values = []
+    for value, column in zip(fields, columns, strict=True):
+        with findings.part():
+            values.append(_field(value, column.field, defaults))
+    findings.raise_all()
+    return tuple(values)
 
 
 def _field(written: Any, field: pa.Field, defaults: Mapping[str, Any]) -> Any:

@@ -257,3 +257,16 @@ def test_a_message_says_where_to_write_what(option: str, kind: str, more: str, m
     with pytest.raises(ConfigError) as raised:
         plan_job(job, lookup, load_engine(environment={"HOME": "/home/me"}, folder=Path("/nowhere")))
     assert re.match(message, str(raised.value)), str(raised.value)
+
+
+def test_all_wrong_rows_are_reported_together() -> None:
+    """The first one only was, and each further one after the next try."""
+    wrong = (
+        "{ kind = INSRT, fields = [1, 1] }, { fields = [x, y] }, { fields = [1] }"
+    )
+    problems = Problems()
+    tree = parse(JOB % (f"rows = [ {wrong} ]", "int", ""), "job.conf", Variables({}, {}), problems)
+    with pytest.raises(ConfigError) as raised:
+        plan_job(read_job(tree, "job.conf", problems), lookup, load_engine(environment={"HOME": "/home/me"}))
+    for said in ("row 1: expected a kind", "row 2: column 'id'", "row 2: column 'v'", "row 3: it has 1 fields"):
+        assert f"option 'rows', {said}" in str(raised.value)
