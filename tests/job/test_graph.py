@@ -6,7 +6,7 @@ import pytest
 from seatunnel_core.config.document import Position
 from seatunnel_core.config.job_file import Kind
 from seatunnel_core.config.problem import Problems
-from seatunnel_core.job.graph import Graph, build_graph
+from seatunnel_core.job.graph import Graph, build_graph, right_part
 from seatunnel_core.job.node import Node
 from seatunnel_core.job.pipeline import connected
 
@@ -186,3 +186,34 @@ def test_what_does_not_hold_together_is_refused_by_name(nodes: Any, expected: An
 
 def test_unused_nodes_are_no_mistake_of_a_job_that_is_not_complete() -> None:
     assert errors(source("a"), complete=False) == []
+
+
+class TestRightPart:
+    """The vertices that can be checked although others of the job are wrong."""
+
+    NODES = (source("a"), transform(["a"], "b"), sink(["b"]), source("c"), sink(["c"], name="last"))
+
+    @pytest.mark.parametrize(
+        ("wrong", "left"),
+        [
+            ((), {"a": [], "b": ["a"], "Write-sink-b": ["b"], "c": [], "last": ["c"]}),
+            ((1,), {"a": [], "c": [], "last": ["c"]}),
+            ((0, 4), {"c": []}),
+            ((0, 3), {}),
+        ],
+    )
+    def test_gets_all_its_rows_from_right_vertices(self, wrong: tuple[int, ...], left: dict[str, list[str]]) -> None:
+        built = graph(*self.NODES)
+        found = right_part(built, [index not in wrong for index in range(len(self.NODES))])
+        assert edges(found) == left
+
+    def test_has_no_vertex_with_a_dangling_input_a_doubled_name_or_a_cycle(self) -> None:
+        nodes = (
+            *(source("a"), sink(["a", "nowhere"], name="dangling")),
+            *(sink(["a"], name="twice"), sink(["a"], name="twice")),
+            *(transform(["y"], "x"), transform(["x"], "y"), sink(["y"])),
+        )
+        problems = Problems()
+        built = build_graph(nodes, problems)
+        assert problems.errors
+        assert edges(right_part(built, [True] * len(nodes))) == {"a": []}

@@ -42,6 +42,8 @@ def unchanged(value: Any, found: Any, kind: pa.DataType) -> bool:
         return value is found
     if isinstance(found, float):
         return Decimal(repr(found)) == Decimal(str(value))
+    if isinstance(found, int):
+        return isinstance(value, int) and found == value  # a column of whole numbers has no -0
     if isinstance(found, dt.datetime):
         return found == dt.datetime.fromisoformat(value)
     return str(found) == str(value)
