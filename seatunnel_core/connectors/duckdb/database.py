@@ -26,8 +26,8 @@ class _Shared:
     lock: threading.Lock = field(factory=threading.Lock)
     """Held during a transaction."""
 
-    waiting: int = 0
-    """Number of threads that wait for the lock; guarded by ``_counting``."""
+    waiting: set[int] = field(factory=set)
+    """Threads that wait for the lock."""
 
     opened: Any = None
     """The connection that keeps the file open between transactions, or ``None``; guarded by ``lock``."""
@@ -49,8 +49,8 @@ class _Shared:
 
 
 _files: dict[str, _Shared] = {}
-_counting = threading.Lock()
-"""Held while an entry of ``_files`` is looked up, or its number of waiting threads changes."""
+_entering = threading.Lock()
+"""Held while an entry of ``_files`` is found or created."""
 
 _ORDER = "preserve_insertion_order"
 
@@ -97,18 +97,12 @@ class Database:
     @contextmanager
     def _turn(self) -> Iterator[_Shared]:
         """Wait until no other thread has the file."""
-        with _counting:
+        with _entering:
             shared = _files.setdefault(os.path.realpath(self.path), _Shared())
-            shared.waiting += 1
-        try:
-            shared.lock.acquire()
-        finally:
-            with _counting:
-                shared.waiting -= 1
-        try:
+        shared.waiting.add(threading.get_ident())
+        with shared.lock:
+            shared.waiting.discard(threading.get_ident())
             yield shared
-        finally:
-            shared.lock.release()
 
     def _cursor(self, shared: _Shared) -> Any:
         """Return a connection to the file, which is opened unless it is open with the same settings."""
@@ -121,7 +115,7 @@ class Database:
 
     def _stays_open(self, shared: _Shared) -> bool:
         """Return whether the file stays open for the next thread; the log of what was committed is durable then."""
-        if not shared.waiting or time.monotonic() - shared.since >= _LONGEST_OPEN_S:
+        if not shared.waiting - {threading.get_ident()} or time.monotonic() - shared.since >= _LONGEST_OPEN_S:
             return False
         folder = os.open(os.path.dirname(self.path), os.O_RDONLY)
         try:

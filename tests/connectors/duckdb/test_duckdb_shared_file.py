@@ -63,7 +63,7 @@ def together(database: Database, first: Any, *others: Any) -> None:
 def until_waiting(database: Database, count: int) -> None:
     (shared,) = (each for path, each in module._files.items() if path == str(Path(database.path).resolve()))
     deadline = time.monotonic() + 60
-    while shared.waiting < count:
+    while len(shared.waiting) < count:
         assert time.monotonic() < deadline
         threading.Event().wait(0.001)
 
