@@ -261,9 +261,7 @@ def test_a_message_says_where_to_write_what(option: str, kind: str, more: str, m
 
 def test_all_wrong_rows_are_reported_together() -> None:
     """The first one only was, and each further one after the next try."""
-    wrong = (
-        "{ kind = INSRT, fields = [1, 1] }, { fields = [x, y] }, { fields = [1] }"
-    )
+    wrong = "{ kind = INSRT, fields = [1, 1] }, { fields = [x, y] }, { fields = [1] }"
     problems = Problems()
     tree = parse(JOB % (f"rows = [ {wrong} ]", "int", ""), "job.conf", Variables({}, {}), problems)
     with pytest.raises(ConfigError) as raised:

@@ -16,7 +16,7 @@ from seatunnel_core.connectors.jdbc.source import JdbcSource
 from seatunnel_core.connectors.source import Planning
 from seatunnel_core.connectors.testing import SourceConformance, options_of, plan, read
 from seatunnel_core.connectors.testing.drive import shipped
-from seatunnel_core.errors import SourceError
+from seatunnel_core.errors import SourceError, UsageError
 from tests.servers.connections import owners
 from tests.servers.postgres import PASSWORD, Postgres
 from tests.servers.process import deaf_port
@@ -139,7 +139,6 @@ def test_a_number_that_is_too_long_for_rows_is_named(server: Postgres, shop: Any
         ({"query": "SELEC 1"}, "syntax error"),
         ({"table_path": "shop.people", "where_condition": "where nam = 1"}, 'column "nam" does not exist'),
         ({"query": "SELECT 1", "properties": {"sslmode": "verify-full"}}, "SSL"),
-        ({"query": "SELECT 1", "properties": {"colour": "red"}}, 'invalid connection option "colour"'),
         ({"query": "SELECT 1", "password": "wrong-one"}, 'password authentication failed for user "seatunnel"'),
         ({"query": "SELECT 1", "user": "nobody"}, 'password authentication failed for user "nobody"'),
         ({"query": "SELECT 1", "url": "jdbc:postgresql://127.0.0.1:{port}/none"}, 'database "none" does not exist'),
@@ -158,6 +157,12 @@ def test_what_is_wrong_is_said_before_data_moves(
     assert said in str(caught.value)
     assert PASSWORD not in str(caught.value)
     assert "wrong-one" not in str(caught.value)
+
+
+def test_an_unknown_property_is_rejected_before_the_server_is_asked(server: Postgres) -> None:
+    """The server's message was reported when the job had started."""
+    with pytest.raises(UsageError, match="colour is not known for PostgreSQL"):
+        source(server, query="SELECT 1", properties={"colour": "red"})
 
 
 @pytest.mark.parametrize(
