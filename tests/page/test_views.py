@@ -153,7 +153,7 @@ def test_a_graph_has_room_for_each_vertex(seen: Watched) -> None:
 def test_ended_jobs_are_searched_and_sorted(seen: Watched) -> None:
     page = seen.page
     seen.open("#/jobs/finished")
-    page.get_by_label("A job's id").fill("load 99")
+    page.get_by_label("Job ID").fill("load 99")
     page.get_by_role("button", name="Find").click()
     page.get_by_text("Page 1 of 6 · 111 jobs").wait_for()
     first = "() => document.querySelector('tbody th small')?.textContent"
@@ -215,7 +215,7 @@ def test_ten_thousand_ended_jobs_are_shown_a_page_at_a_time(seen: Watched) -> No
     page.get_by_role("link", name="failed", exact=True).click()
     page.get_by_text("Page 1 of 100 · 2,000 jobs").wait_for()
     assert set(page.locator("tbody .pill").all_inner_texts()) == {"failed"}
-    page.get_by_label("A job's id").fill("ended-7")
+    page.get_by_label("Job ID").fill("ended-7")
     page.get_by_role("button", name="Find").click()
     page.get_by_role("heading", name="load 7").wait_for()
 
