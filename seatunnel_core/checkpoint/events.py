@@ -63,7 +63,7 @@ class PublishedListed:
 
     now_ms: int
     published: Mapping[str, frozenset[str]] = field(repr=False)
-    """Ids of committables of this pipeline, by sink; empty for a target that cannot tell."""
+    """Ids of committables of this pipeline, by sink; empty for a target without records of them."""
 
 
 @frozen(kw_only=True)

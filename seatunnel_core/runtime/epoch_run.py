@@ -32,7 +32,7 @@ from seatunnel_storage_api.state import CheckpointRef
 T = TypeVar("T")
 
 LAST_COMMITS_S = 10.0
-"""How long a pipeline that has failed waits for the commits that are running, to count their rows."""
+"""Maximum time that a failed pipeline waits for running commits, to count their rows, in seconds."""
 
 
 class EpochOwner(Protocol):

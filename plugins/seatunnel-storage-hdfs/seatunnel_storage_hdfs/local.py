@@ -97,7 +97,7 @@ class LocalFileStorage(BlobStorage):
     def delete(self, keys: Iterable[str]) -> None:
         for key in keys:
             folder, _, name = self.locate(key).rpartition("/")
-            require_own_links(folder)  # a link that stands in the place of the file is itself removed
+            require_own_links(folder)  # unlink removes a link itself, not its target
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(f"{folder}/{name}")
 

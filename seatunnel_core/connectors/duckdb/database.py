@@ -16,7 +16,7 @@ from attrs import define, field, frozen
 from seatunnel_core.errors import SinkError
 
 _LONGEST_OPEN_S = 1.0
-"""How long the file stays open while threads wait for it; then it is closed, so that other processes can read it."""
+"""Maximum time that the file stays open for waiting threads, in seconds. Other processes can read it once closed."""
 
 
 @define

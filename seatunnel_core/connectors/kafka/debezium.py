@@ -19,7 +19,7 @@ Schema = Mapping[str, Any]
 """The schema of a value as Kafka Connect writes it: ``type``, ``name``, ``parameters``, ``fields``, ``items``."""
 
 _UNAVAILABLE = ("__debezium_unavailable_value", base64.b64encode(b"__debezium_unavailable_value").decode())
-"""What stands for a value that is not in the database's log: as a text, and as bytes."""
+"""Placeholders of Debezium for a value that the database did not log: of texts, and of bytes."""
 
 _EPOCH = dt.datetime(1970, 1, 1)
 _DAY_US = 86_400_000_000

@@ -18,7 +18,7 @@ MOST_AT_ONCE = 1_000
 """So many jobs may be submitted or stopped by one request."""
 
 PARAMETERS = ("jobId", "jobName", "isStartWithSavePoint")
-"""What a job of a list may say of itself, beside its text."""
+"""Parameters that each job of a list may set."""
 
 _LONGEST_PARAMETER = 1_000
 

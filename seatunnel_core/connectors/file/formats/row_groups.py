@@ -45,7 +45,7 @@ class Placed:
     """What the rows are counted in, such as ``stripe 0, ``; empty for the whole file."""
 
     losses: Sequence[tuple[str, int, int]] = ()
-    """What the rows have lost: the words of a note, the index of the first such row, and the number of such rows."""
+    """Lost precision: the text of a note, the index of the first affected row, and the number of affected rows."""
 
 
 class RowGroups(SourceFormat):

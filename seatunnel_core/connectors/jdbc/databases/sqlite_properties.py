@@ -20,18 +20,12 @@ PROPERTIES = KnownProperties(
     database="SQLite",
     honoured=_PRAGMAS,
     idle=frozenset(
-        [
-            *(
-                "cache",
-                "count_changes",
-                "cache_size",
-                "default_cache_size",
-                "empty_result_callbacks",
-                "full_column_names",
-            ),
-            *("fullsync", "jdbc.explicit_readonly", "jdbc.get_generated_keys", "legacy_alter_table"),
-            *("legacy_file_format", "shared_cache", "short_column_names", "transaction_mode", "vdbe_listing"),
-        ]
+        (
+            *("cache", "cache_size", "count_changes", "default_cache_size", "empty_result_callbacks"),
+            *("full_column_names", "fullsync", "jdbc.explicit_readonly", "jdbc.get_generated_keys"),
+            *("legacy_alter_table", "legacy_file_format", "shared_cache", "short_column_names"),
+            *("transaction_mode", "vdbe_listing"),
+        )
     ),
     as_by_default={
         "date_class": "TEXT",
