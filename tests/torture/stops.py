@@ -52,7 +52,8 @@ class Stop:
             self._left -= self.counts
             this_one = self.counts and self._left == 0
         if this_one:
-            os.kill(os.getpid(), signal.SIGSTOP)
+            # To this thread: a signal to the process may wake another thread, and this one runs on meanwhile.
+            signal.pthread_kill(threading.get_ident(), signal.SIGSTOP)
 
 
 def install(stop: Stop, sink: str) -> None:

@@ -3,9 +3,11 @@
 import importlib
 import os
 import random
+import signal
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
-from signal import SIGSTOP
 from types import SimpleNamespace
 from typing import Any
 
@@ -78,11 +80,39 @@ def test_a_stop_in_a_commit_is_where_the_sink_commits(sink: str, monkeypatch: py
     committed: list[Any] = []
     stopped: list[int] = []
     monkeypatch.setattr(kind, "commit", lambda self, *arguments, **options: committed.append(arguments))
-    monkeypatch.setattr(os, "kill", lambda pid, signal: stopped.append(signal))
+    monkeypatch.setattr(signal, "pthread_kill", lambda _thread, number: stopped.append(number))
     install(Stop("commit", TARGET, 1, "before"), sink)
     kind.commit(SimpleNamespace(root="/job/out/table"), [], None, again=False)
     assert committed
-    assert stopped == [SIGSTOP]
+    assert stopped == [signal.SIGSTOP]
+
+
+STOPPED_IN_A_THREAD = """
+import os, sys, threading
+from tests.torture.stops import Stop
+file = os.open(sys.argv[1], os.O_CREAT | os.O_WRONLY)
+stopped = Stop("write", "", 1, "after").watch(os.write, 0)
+def write():
+    stopped(file, b"1")
+    for _ in range(1000):
+        os.write(file, b"2")
+threading.Thread(target=write, daemon=True).start()
+threading.Event().wait()
+"""
+
+
+def test_a_thread_that_stops_its_process_makes_no_further_call(tmp_path: Path) -> None:
+    """With a signal to the process, half of the threads went on for up to 1,000 calls before it stood still."""
+    for number in range(8):
+        file = tmp_path / str(number)
+        engine = subprocess.Popen([sys.executable, "-c", STOPPED_IN_A_THREAD, str(file)])
+        try:
+            _pid, status = os.waitpid(engine.pid, os.WUNTRACED)
+            assert os.WIFSTOPPED(status)
+            assert file.read_text() == "1"
+        finally:
+            engine.kill()
+            engine.wait()
 
 
 class Ended:
