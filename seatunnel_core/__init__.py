@@ -10,8 +10,6 @@ import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from seatunnel_core.moved import keep_moved_modules
-
 if TYPE_CHECKING:
     from seatunnel_core.application.handle import JobHandle
     from seatunnel_core.application.job import Job
@@ -54,7 +52,6 @@ _HOMES = {
 }
 
 logging.getLogger("seatunnel").addHandler(logging.NullHandler())
-keep_moved_modules()
 
 
 def __dir__() -> list[str]:

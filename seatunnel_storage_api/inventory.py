@@ -13,7 +13,6 @@ from attrs import evolve, frozen
 from seatunnel_storage_api import layout
 from seatunnel_storage_api.errors import CheckpointCorruptedError, InvalidIdError, StorageAccessError
 from seatunnel_storage_api.layout import Blob
-from seatunnel_storage_api.renamed import renamed
 from seatunnel_storage_api.state import CheckpointInfo, PipelineState
 
 PROBE = ".probe"
@@ -202,6 +201,3 @@ def _foreign(blob: Blob, locate: Callable[[str], str]) -> Holding:
         modified_at=blob.modified_at,
         job_id=job_id if slash else None,
     )
-
-
-__getattr__ = renamed(__name__, {"all_that_can_be_listed": "holdings_despite_refusals"})

@@ -9,7 +9,6 @@ from typing import TypeVar
 from attrs import field, frozen
 
 from seatunnel_storage_api.errors import StorageAccessError, StorageUnavailableError
-from seatunnel_storage_api.renamed import renamed
 
 Answer = TypeVar("Answer")
 
@@ -67,6 +66,3 @@ def as_storage_errors(action: Callable[[], Answer]) -> Answer:
                 f"{cause}. Make the place readable and writable for this user, or choose another namespace"
             ) from cause
         raise StorageUnavailableError(f"{cause}. {what_helps(cause)}") from cause
-
-
-__getattr__ = renamed(__name__, {"sort_out": "as_storage_errors"})

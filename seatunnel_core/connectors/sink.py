@@ -20,7 +20,6 @@ from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.work.committable import Committable, added
 from seatunnel_core.work.retraction import Retraction
 from seatunnel_core.work.staged import Staged
-from seatunnel_storage_api.renamed import renamed
 
 __all__ = [
     "FrameSink",
@@ -381,6 +380,3 @@ class FrameSink(Sink):
 
     def commit(self, committables: Sequence[Committable], context: SinkContext, *, again: bool) -> None:
         raise NotImplementedError(f"only Spark publishes the rows of {self.identifier}")
-
-
-__getattr__ = renamed(__name__, {"SinkPlace": "SinkContext", "StagingPlace": "WriterContext"})

@@ -20,11 +20,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from attrs import field, frozen
 
 from seatunnel_core.config.option import Option, Options
-from seatunnel_core.moved import keep_renamed_method
 from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.rows.schema_block import DEFAULT_TABLE
 from seatunnel_core.work.split import Split
-from seatunnel_storage_api.renamed import renamed
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -128,10 +126,6 @@ class Source(ABC):
 
     def __init__(self, options: Options) -> None:
         self.options = options
-
-    def __init_subclass__(cls, **more: Any) -> None:
-        super().__init_subclass__(**more)
-        keep_renamed_method(cls, "look", "poll")
 
     @classmethod
     def tables(cls, options: Options) -> Sequence[Options]:
@@ -272,9 +266,6 @@ class Source(ABC):
         return ()
 
 
-keep_renamed_method(Source, "look", "poll")
-
-
 class FrameSource(Source):
     """A source that Spark itself reads: its rows come as a ``DataFrame``, so its chain takes the DataFrame path.
 
@@ -339,6 +330,3 @@ def named_block(options: Options) -> Mapping[str, Any]:
 def discovered(names: Iterable[str]) -> tuple[Item, ...]:
     """Return items that carry nothing but a name, for sources that need no more."""
     return tuple({"name": name} for name in names)
-
-
-__getattr__ = renamed(__name__, {"News": "PollResult"})

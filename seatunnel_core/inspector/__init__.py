@@ -21,7 +21,6 @@ from seatunnel_core.inspector.garbage import Findings, Garbage, find_garbage, re
 from seatunnel_core.inspector.reference import StorageReference
 from seatunnel_core.inspector.survey import JobState, JobSurvey, PipelineSurvey, survey, survey_job
 from seatunnel_core.inspector.verify import Damage, Verdict, Verification, verify
-from seatunnel_storage_api.renamed import renamed
 
 __all__ = [
     "ArchiveStorage",
@@ -51,5 +50,3 @@ __all__ = [
     "survey_job",
     "verify",
 ]
-
-__getattr__ = renamed(__name__, {"Place": "StorageReference"})

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from seatunnel_core import inspector
 from seatunnel_core.errors import UsageError
 from seatunnel_core.inspector import JobState, StorageReference, survey, survey_job
 from seatunnel_core.inspector.reference import title
@@ -138,10 +137,3 @@ def test_a_folder_that_is_not_there_is_not_made_by_looking(tmp_path: Path) -> No
 
 def test_the_configuration_of_a_place_is_not_shown() -> None:
     assert "hunter2" not in repr(StorageReference(storage="hdfs", properties={"fs.s3a.secret.key": "hunter2"}))
-
-
-def test_the_name_of_the_version_before_works_and_warns() -> None:
-    with pytest.warns(DeprecationWarning, match="Place is StorageReference now; the old name goes with the next ver"):
-        assert inspector.Place is StorageReference
-    with pytest.raises(AttributeError, match="has no attribute 'Palace'"):
-        inspector.Palace  # noqa: B018
