@@ -22,14 +22,14 @@ _LOG_EACH_S = 60.0
 class BoundedServer(socketserver.ThreadingMixIn, socketserver.TCPServer):
     """A threading server. A connection is a stranger until its handler calls ``trust``.
 
-    Of more strangers than ``most_strangers`` the one that has waited longest is closed, so idle connections keep no
+    Of more strangers than ``most_untrusted`` the one that has waited longest is closed, so idle connections keep no
     other one out, and cost few threads.
     """
 
-    most_strangers = 64
+    most_untrusted = 64
 
     def __init__(self, *arguments: Any, **more: Any) -> None:
-        self._strangers: dict[socket.socket, None] = {}
+        self._untrusted: dict[socket.socket, None] = {}
         self._changing = threading.Lock()
         self._logged_at = -_LOG_EACH_S
         super().__init__(*arguments, **more)
@@ -49,18 +49,18 @@ class BoundedServer(socketserver.ThreadingMixIn, socketserver.TCPServer):
     def process_request(self, request: Any, client_address: Any) -> None:
         """Count a connection as a stranger, and serve it in a thread."""
         with self._changing:
-            if len(self._strangers) >= self.most_strangers:
-                oldest = next(iter(self._strangers))
-                del self._strangers[oldest]
+            if len(self._untrusted) >= self.most_untrusted:
+                oldest = next(iter(self._untrusted))
+                del self._untrusted[oldest]
                 with contextlib.suppress(OSError):
                     oldest.shutdown(socket.SHUT_RDWR)  # its thread ends, and closes it
-            self._strangers[request] = None
+            self._untrusted[request] = None
         super().process_request(request, client_address)
 
     def trust(self, request: socket.socket) -> None:
         """Record that a connection has shown that it may stay."""
         with self._changing:
-            self._strangers.pop(request, None)
+            self._untrusted.pop(request, None)
 
     def shutdown_request(self, request: Any) -> None:
         """Forget and close a connection."""

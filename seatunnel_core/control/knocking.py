@@ -45,16 +45,16 @@ def knock(
                     member = waiting.popleft()
                     next_at = now + NEXT_S if _begin(doors, member, now + connect_s, failures) else now
                 for key, _ in doors.select(0 if waiting and not doors.get_map() else 0.02):
-                    connected, door = key.fileobj, key.data
+                    connected, attempt = key.fileobj, key.data
                     assert isinstance(connected, socket.socket)
                     doors.unregister(connected)
                     failure = connected.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
                     if failure:
                         connected.close()
-                        failures.append((door.member, OSError(failure, os.strerror(failure))))
+                        failures.append((attempt.member, OSError(failure, os.strerror(failure))))
                         next_at = 0.0
                     else:
-                        yield door.member, connected
+                        yield attempt.member, connected
                 _give_up(doors, failures, connect_s)
         finally:
             for key in list(doors.get_map().values()):

@@ -98,7 +98,7 @@ def write_secret(path: Path) -> None:
         file.write(secrets.token_hex(32) + "\n")
 
 
-class Doorkeeper:
+class Authenticator:
     """Checks the signatures of requests that one process receives. Without a secret all requests are let in."""
 
     def __init__(self, secret: Secret | None, cluster: str) -> None:

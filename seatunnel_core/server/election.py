@@ -61,7 +61,7 @@ class Role(enum.Enum):
 
 @frozen(kw_only=True)
 class Seen:
-    """A sighting of the state, as far as the election needs it."""
+    """A observation of the state, as far as the election needs it."""
 
     claimed: int = 0
     term: int = 0
@@ -102,7 +102,7 @@ class SendBeat:
 
 @frozen
 class StepDown:
-    """Give up the tenure and everything that only a leader may do."""
+    """Give up the lease and everything that only a leader may do."""
 
     reason: str
 
@@ -123,7 +123,7 @@ class Election:
         self.timing = timing
         self.role = Role.STANDBY
         self.term = 0
-        """Of this node's own tenure; 0 while it does not lead."""
+        """Of this node's own lease; 0 while it does not lead."""
 
         self.seen: Seen | None = None
         self._seen_since = 0.0
@@ -246,7 +246,7 @@ class Election:
         self._beat_at = min(self._beat_at, now + self.timing.beat_s / 4)
 
     def deposed(self, now: float, reason: str) -> list[Command]:
-        """Take in that the tenure is lost: a newer term was claimed, or the state's log failed."""
+        """Take in that the lease is lost: a newer term was claimed, or the state's log failed."""
         if self.role is not Role.LEADER:
             return []
         self.role, self.term = Role.STANDBY, 0

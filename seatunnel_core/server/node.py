@@ -23,7 +23,7 @@ from seatunnel_core.server.discovery.joining import Joining, named_in
 from seatunnel_core.server.discovery.own_address import is_loopback
 from seatunnel_core.server.discovery.storage_probe import StorageProbe, storage_probes
 from seatunnel_core.server.discovery.zookeeper import registered
-from seatunnel_core.server.rest.access import Door
+from seatunnel_core.server.rest.access import AuthPolicy
 from seatunnel_core.server.rest.application import application
 from seatunnel_core.server.state.location import open_store
 from seatunnel_core.server.state.newest_seen import NewestSeenStore
@@ -145,13 +145,13 @@ def _servers(
 ) -> list[tuple[Any, socket.socket]]:
     """Return a server for each port, with its socket."""
     _warn_of_readers(config)
-    at_member = Door(local=is_loopback(config.bind))
+    at_member = AuthPolicy(local=is_loopback(config.bind))
     limit = raise_limit()
     most = connections_per_port(limit, 1 + len(rest))
     log_limit(limit, most)
-    servers = [(http_server(application(agent, signed=True, door=at_member, joining=joining), most=most), member)]
+    servers = [(http_server(application(agent, signed=True, policy=at_member, joining=joining), most=most), member)]
     for port in rest:
-        served = application(agent, signed=False, door=_door(config.http, port))
+        served = application(agent, signed=False, policy=_policy(config.http, port))
         servers.append((http_server(served, port.tls, most=most), port.socket))
     return servers
 
@@ -178,6 +178,6 @@ def _warn_of_readers(config: NodeConfig) -> None:
         logger.warning("other users may access logs, %s for one: chmod -R go= %s", found[0], config.logs)
 
 
-def _door(http: HttpConfig, port: Port) -> Door:
+def _policy(http: HttpConfig, port: Port) -> AuthPolicy:
     verified = port.tls is not None and port.tls.verify_mode is ssl.CERT_REQUIRED
-    return Door(local=http.is_local, verified=verified, prefix=http.context_path)
+    return AuthPolicy(local=http.is_local, verified=verified, prefix=http.context_path)

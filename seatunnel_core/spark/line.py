@@ -190,7 +190,7 @@ def _handle(listener: TaskListener, said: Any, connection: socket.socket) -> Non
 
 
 class _Server(BoundedServer):
-    most_strangers = 1_000
+    most_untrusted = 1_000
     """A task sends its key at once, but hundreds may begin at the same time."""
 
     allow_reuse_address = True

@@ -27,7 +27,7 @@ class _Handler(socketserver.BaseRequestHandler):
 
 class _Few(BoundedServer):
     daemon_threads = True
-    most_strangers = 3
+    most_untrusted = 3
 
 
 @pytest.fixture

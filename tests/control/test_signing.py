@@ -14,7 +14,7 @@ from seatunnel_core.control.signing import (
     BOOT,
     CLUSTER,
     DIGEST,
-    Doorkeeper,
+    Authenticator,
     Secret,
     digest_of,
     read_secret,
@@ -24,7 +24,9 @@ from seatunnel_core.errors import UsageError
 SECRET = Secret(b"s" * 32)
 
 
-def signed(keeper: Doorkeeper, *, secret: Secret = SECRET, nonce: str = "me-1", body: bytes = b"x") -> dict[str, str]:
+def signed(
+    keeper: Authenticator, *, secret: Secret = SECRET, nonce: str = "me-1", body: bytes = b"x"
+) -> dict[str, str]:
     signature = secret.sign(
         boot=keeper.boot, nonce=nonce, cluster="c", method="POST", target="/t", digest=digest_of(body)
     )
@@ -32,25 +34,25 @@ def signed(keeper: Doorkeeper, *, secret: Secret = SECRET, nonce: str = "me-1", 
 
 
 def test_a_signed_request_is_let_in_once() -> None:
-    keeper = Doorkeeper(SECRET, "c")
+    keeper = Authenticator(SECRET, "c")
     headers = signed(keeper)
     assert keeper.refusal(headers, "POST", "/t") is None
     assert keeper.refusal(headers, "POST", "/t") == "the request was received before"
     assert keeper.refusal(signed(keeper, nonce="me-0"), "POST", "/t") == "the request was received before"
     assert keeper.refusal(signed(keeper, nonce="me-2"), "POST", "/t") is None
     assert keeper.refusal(signed(keeper, nonce="you-1"), "POST", "/t") is None
-    assert "earlier process" in str(Doorkeeper(SECRET, "c").refusal(headers, "POST", "/t"))
+    assert "earlier process" in str(Authenticator(SECRET, "c").refusal(headers, "POST", "/t"))
 
 
 @pytest.mark.parametrize(("method", "target"), [("GET", "/t"), ("POST", "/u")])
 def test_a_signature_covers_all_of_a_request(method: str, target: str) -> None:
-    keeper = Doorkeeper(SECRET, "c")
+    keeper = Authenticator(SECRET, "c")
     assert "another secret" in str(keeper.refusal(signed(keeper), method, target))
 
 
 def test_a_signature_covers_the_body_by_its_digest() -> None:
     """So a request is refused before its body is received, and a body that is not the signed one behind it."""
-    keeper = Doorkeeper(SECRET, "c")
+    keeper = Authenticator(SECRET, "c")
     headers = signed(keeper, body=b"x")
     assert "another secret" in str(keeper.refusal({**headers, DIGEST: digest_of(b"y")}, "POST", "/t"))
     assert keeper.refusal(headers, "POST", "/t") is None
@@ -59,16 +61,16 @@ def test_a_signature_covers_the_body_by_its_digest() -> None:
 
 
 def test_an_answer_is_signed_for_its_request_alone() -> None:
-    keeper = Doorkeeper(SECRET, "c")
+    keeper = Authenticator(SECRET, "c")
     answer = keeper.answered(signed(keeper, nonce="me-1"), 200, b"{}")
     assert answer == {ANSWER: SECRET.sign_answer(nonce="me-1", status=200, body=b"{}")}
     others = [("me-2", 200, b"{}"), ("me-1", 503, b"{}"), ("me-1", 200, b"[]")]
     assert answer[ANSWER] not in {SECRET.sign_answer(nonce=a, status=b, body=c) for a, b, c in others}
-    assert Doorkeeper(None, "c").answered({}, 200, b"{}") == {}
+    assert Authenticator(None, "c").answered({}, 200, b"{}") == {}
 
 
 def test_who_has_no_secret_or_another_one_is_refused_by_name() -> None:
-    keeper = Doorkeeper(SECRET, "c")
+    keeper = Authenticator(SECRET, "c")
     assert "not signed" in str(keeper.refusal({}, "POST", "/t"))
     assert "another secret" in str(keeper.refusal(signed(keeper, secret=Secret(b"t" * 32)), "POST", "/t"))
     assert "not 'd'" in str(keeper.refusal({**signed(keeper), CLUSTER: "d"}, "POST", "/t"))
@@ -76,14 +78,14 @@ def test_who_has_no_secret_or_another_one_is_refused_by_name() -> None:
 
 
 def test_without_a_secret_only_the_name_of_the_cluster_counts() -> None:
-    keeper = Doorkeeper(None, "c")
+    keeper = Authenticator(None, "c")
     assert keeper.refusal({}, "GET", "/") is None
     assert "not 'd'" in str(keeper.refusal({CLUSTER: "d"}, "GET", "/"))
 
 
 def test_too_many_senders_are_forgotten_and_nothing_recorded_is_let_in(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("seatunnel_core.control.signing._MOST_SENDERS", 2)
-    keeper = Doorkeeper(SECRET, "c")
+    keeper = Authenticator(SECRET, "c")
     first = signed(keeper, nonce="a-1")
     assert keeper.refusal(first, "POST", "/t") is None
     assert keeper.refusal(signed(keeper, nonce="b-1"), "POST", "/t") is None

@@ -83,7 +83,7 @@ def write_history(folder: Path, jobs: int, *, plain: bool = False) -> None:
     """Write the ends of so many jobs, a second apart, the last one a minute ago."""
     config = node_config(engine_file=folder / "config/seatunnel.yaml", environment={"HOME": str(folder / "home")})
     with contextlib.closing(open_store(config.engine, None, config.cluster)) as store:
-        tenure, now = store.claim(), wall_clock()
+        lease, now = store.claim(), wall_clock()
         records = (ended(number, now - 60 - (jobs - number), plain=plain) for number in range(jobs))
-        tenure.commit({record.key: record.to_bytes() for record in records})
-        tenure.release()
+        lease.commit({record.key: record.to_bytes() for record in records})
+        lease.release()

@@ -8,7 +8,7 @@ import pytest
 from attrs import evolve
 
 from seatunnel_core.server.agent.agent import Agent
-from seatunnel_core.server.rest.access import Door
+from seatunnel_core.server.rest.access import AuthPolicy
 from seatunnel_core.server.transport.http_config import HttpConfig
 from tests.server.rest.asked import answered
 from tests.server.state.stores import local_store
@@ -48,10 +48,10 @@ def test_the_page_asks_for_the_password_too(agent: Agent) -> None:
 
 
 def test_the_page_is_below_the_prefix_of_rest_and_names_its_files_from_there(agent: Agent) -> None:
-    door = Door(prefix="/seatunnel")
-    assert b'src="page/app.js"' in answered(agent, "/seatunnel/", door=door)[2]
-    assert answered(agent, "/seatunnel/page/app.js", door=door)[0] == 200
-    assert answered(agent, "/page/app.js", door=door)[0] == 404
+    policy = AuthPolicy(prefix="/seatunnel")
+    assert b'src="page/app.js"' in answered(agent, "/seatunnel/", policy=policy)[2]
+    assert answered(agent, "/seatunnel/page/app.js", policy=policy)[0] == 200
+    assert answered(agent, "/page/app.js", policy=policy)[0] == 404
 
 
 def test_help_on_an_error_and_on_a_page(agent: Agent) -> None:

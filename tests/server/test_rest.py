@@ -19,9 +19,9 @@ from seatunnel_core.server.agent.node_config import NodeConfig, node_config
 from seatunnel_core.server.agent.peers import LARGEST_BODY
 from seatunnel_core.server.aside import __main__ as aside
 from seatunnel_core.server.aside.planner import Planner
-from seatunnel_core.server.demand import Demand
 from seatunnel_core.server.description import Description
 from seatunnel_core.server.election import Claim, Look
+from seatunnel_core.server.requirements import Requirements
 from seatunnel_core.server.rest.application import application
 from seatunnel_core.server.state.records import JobRecord
 from seatunnel_core.server.submitted_job import SubmittedJob
@@ -191,11 +191,11 @@ def test_a_leader_reads_each_of_thousands_of_jobs_once(tmp_path: Path, monkeypat
     }  # fmt: skip
     read: list[SubmittedJob] = []
 
-    def counted(job: SubmittedJob) -> Demand:
+    def counted(job: SubmittedJob) -> Requirements:
         read.append(job)
-        return Demand()
+        return Requirements()
 
-    monkeypatch.setattr(dispatcher, "demand_of", counted)
+    monkeypatch.setattr(dispatcher, "requirements_of", counted)
     monkeypatch.setattr(dispatcher, "describe", lambda _: Description())
     for _ in range(2):
         agent.dispatcher._read_jobs(records)
@@ -257,7 +257,7 @@ def test_the_body_of_a_stranger_is_not_received(tmp_path: Path) -> None:
 def test_each_answer_is_signed_for_its_request(tmp_path: Path, target: str) -> None:
     secret = Secret(b"s" * 64)
     agent = leading(tmp_path, evolve(config_of(tmp_path), secret=secret))
-    keeper, digest = agent.doorkeeper, digest_of(b"")
+    keeper, digest = agent.authenticator, digest_of(b"")
     sign = {"boot": keeper.boot, "cluster": "seatunnel", "method": "GET", "target": target, "digest": digest}
     headers = {BOOT: keeper.boot, DIGEST: digest, AUTHORIZATION: f"me-1 {secret.sign(nonce='me-1', **sign)}"}
     status, answer, found = ask(agent, "GET", target, signed=True, **headers)

@@ -70,15 +70,15 @@ def lead(disk: Path, at: int, without: tuple[str, ...], tell: Callable[[str], No
     change = 0
     for _ in range(LEADERS):
         store = local_store(disk, limits=LIMITS)
-        tenure = store.claim()
-        state = ClusterState(tenure, expire_s=1e9)
-        tell(f"t{tenure.term}\n")
+        lease = store.claim()
+        state = ClusterState(lease, expire_s=1e9)
+        tell(f"t{lease.term}\n")
         for number in range(CHANGES):
             make(state, change)
             tell(f"{change}\n")
             change += 1
             if number % 4 == 0:
-                tenure.beat(number, b"alive")
+                lease.beat(number, b"alive")
         store.close()
     return ""
 
@@ -87,10 +87,10 @@ def judge(disk: Path, said: Sequence[str]) -> str:
     """Return what the next leader misses; empty when it has all that was acknowledged."""
     terms = [int(line[1:]) for line in said if line.startswith("t")]
     acknowledged = [int(line) for line in said if line.isdigit()]
-    tenure = local_store(disk, limits=LIMITS).claim()
-    found = ClusterState(tenure, expire_s=1e9).snapshot()
-    if tenure.term <= max(terms, default=0):
-        return f"term {tenure.term} is claimed a second time"
+    lease = local_store(disk, limits=LIMITS).claim()
+    found = ClusterState(lease, expire_s=1e9).snapshot()
+    if lease.term <= max(terms, default=0):
+        return f"term {lease.term} is claimed a second time"
     states = [Recorded()]
     for change in range(len(acknowledged) + 1):
         states.append(states[-1].after(change))

@@ -10,7 +10,7 @@ from typing import Any
 
 from seatunnel_core.clock import wall_clock
 from seatunnel_core.config.engine_options import EVENT_HEADERS, EVENT_URL
-from seatunnel_core.control.signing import Doorkeeper
+from seatunnel_core.control.signing import Authenticator
 from seatunnel_core.server.agent import answers
 from seatunnel_core.server.agent.asides import Asides
 from seatunnel_core.server.agent.cluster_logs import ClusterLogs
@@ -49,7 +49,7 @@ class Agent:
     def __init__(self, config: NodeConfig, store: ClusterStore, address: str) -> None:
         self.config = config
         self.address = address
-        self.doorkeeper = Doorkeeper(config.secret, config.cluster)
+        self.authenticator = Authenticator(config.secret, config.cluster)
         self.rejections = Rejections()
         self.peers = Peers(config)
         self.leadership = Leadership(config, store, address, self.peers, self._wake)

@@ -15,10 +15,10 @@ from seatunnel_core.server.agent.members import Members
 from seatunnel_core.server.agent.node_config import NodeConfig
 from seatunnel_core.server.agent.own_hosts import OwnHosts
 from seatunnel_core.server.agent.peers import Peers
-from seatunnel_core.server.demand import Demand, demand_of
 from seatunnel_core.server.description import Description, describe
 from seatunnel_core.server.errors import ClusterError
 from seatunnel_core.server.host.protocol import HostedJob
+from seatunnel_core.server.requirements import Requirements, requirements_of
 from seatunnel_core.server.scheduling.decisions import (
     Change,
     Close,
@@ -32,11 +32,11 @@ from seatunnel_core.server.scheduling.decisions import (
     Start,
     Stop,
 )
-from seatunnel_core.server.scheduling.following import strange_jobs
+from seatunnel_core.server.scheduling.following import orphaned_jobs
 from seatunnel_core.server.scheduling.schedule import decide
 from seatunnel_core.server.scheduling.view import View
 from seatunnel_core.server.state.cluster_state import ClusterState
-from seatunnel_core.server.state.records import JobRecord, Wanted
+from seatunnel_core.server.state.records import DesiredState, JobRecord
 from seatunnel_core.server.submitted_job import SubmittedJob
 
 logger = logging.getLogger("seatunnel.cluster")
@@ -84,7 +84,7 @@ class Dispatcher:
         self._peers = peers
         self._members: Members | None = None
         self._ages = Ages()
-        self._read: dict[str, tuple[JobRecord, Demand, Description]] = {}
+        self._read: dict[str, tuple[JobRecord, Requirements, Description]] = {}
         """By job: what it asks for, and what its text says. Each is read once, since beats wait for it."""
 
         self._news = asyncio.Event()
@@ -111,7 +111,7 @@ class Dispatcher:
                     continue
                 elif time.monotonic() - expired_at > EXPIRE_EVERY_S:
                     expired_at = time.monotonic()
-                    with contextlib.suppress(ClusterError):  # said where the tenure was lost
+                    with contextlib.suppress(ClusterError):  # said where the lease was lost
                         await self._leadership.change(state.expire, wall_clock())
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(
@@ -157,13 +157,13 @@ class Dispatcher:
                 found[job_id] = record, *before[1:]
             else:
                 job = SubmittedJob.of(record)
-                found[job_id] = record, demand_of(job), describe(job)
+                found[job_id] = record, requirements_of(job), describe(job)
         self._read = found
 
     def _view_of(self, state: ClusterState, members: Members) -> View:
         jobs, now = state.snapshot().jobs, time.monotonic()
         self._read_jobs(jobs)
-        wanted = {job_id: job.wanted for job_id, job in jobs.items() if job.wanted is not Wanted.RUN}
+        wanted = {job_id: job.wanted for job_id, job in jobs.items() if job.wanted is not DesiredState.RUN}
         waiting = {job_id: job.attempt for job_id, job in jobs.items() if not job.host}
         placed = {job_id: (job.attempt, job.process) for job_id, job in jobs.items() if job.host}
         addresses = [*self._leadership.members(), *(job.host for job in jobs.values() if job.host)]
@@ -172,14 +172,14 @@ class Dispatcher:
             members=members.view(addresses),
             leader=self._leadership.address,
             now=wall_clock(),
-            demands={job_id: demand for job_id, (_, demand, _) in self._read.items()},
+            requirements={job_id: requirements for job_id, (_, requirements, _) in self._read.items()},
             waits=self._config.waits,
             stopping_s=self._ages.note("stopping", dict.fromkeys(wanted, True), now),
             waiting_s=self._ages.note("waiting", waiting, now),
             placed_s=self._ages.note("placed", placed, now),
             descriptions={job_id: described for job_id, (_, _, described) in self._read.items()},
         )
-        return evolve(view, strange_s=self._ages.note("strange", dict.fromkeys(strange_jobs(view), True), now))
+        return evolve(view, orphaned_s=self._ages.note("orphaned", dict.fromkeys(orphaned_jobs(view), True), now))
 
     def _give(self, members: Members, decisions: Decisions) -> None:
         by_member: dict[str, list[Mapping[str, Any]]] = {}
@@ -200,7 +200,7 @@ class Dispatcher:
                     ended = change.ended
                     logger.info("the job %s ended: %s %s", ended.job_id, ended.state.value, ended.error)
         except ClusterError:
-            return False  # said where the tenure was lost
+            return False  # said where the lease was lost
         return bool(changes)
 
     def description(self, job: JobRecord) -> Description:

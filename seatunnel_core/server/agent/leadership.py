@@ -31,7 +31,7 @@ from seatunnel_core.server.state.cluster_state import ClusterState
 from seatunnel_core.server.state.newest_seen import NewestSeenStore
 from seatunnel_core.server.state.readers import Readers
 from seatunnel_core.server.state.sealing import Seal
-from seatunnel_core.server.state.store import ClusterStore, Sighting, Tenure
+from seatunnel_core.server.state.store import ClusterStore, Lease, Observation
 from seatunnel_storage_api.errors import CheckpointStorageError
 
 logger = logging.getLogger("seatunnel.cluster")
@@ -83,7 +83,7 @@ class Leadership:
         self._store = store
         self._peers = peers
         self._on_lead = on_lead
-        self._tenure: Tenure | None = None
+        self._lease: Lease | None = None
         self._members: dict[str, float] = {}
         """By address: when this leader last heard of it."""
 
@@ -112,8 +112,8 @@ class Leadership:
 
     async def close(self) -> None:
         """Let go of the state."""
-        if self._tenure is not None:
-            await self._in(self._changing, self._tenure.release)
+        if self._lease is not None:
+            await self._in(self._changing, self._lease.release)
         for pool in (self._looking, self._changing):
             pool.shutdown(wait=False, cancel_futures=True)
         self._store.close()
@@ -149,8 +149,8 @@ class Leadership:
 
     def term(self) -> int:
         """Return the newest term that this node knows of."""
-        if self._tenure is not None:
-            return self._tenure.term
+        if self._lease is not None:
+            return self._lease.term
         return 0 if self.election.seen is None else self.election.seen.claimed
 
     def members(self) -> tuple[str, ...]:
@@ -189,12 +189,12 @@ class Leadership:
         Raises:
             DeposedError, StateUnavailableError: it is not acknowledged.
         """
-        tenure = self._tenure
+        lease = self._lease
         try:
             return await self._in(self._changing, change, *arguments)
         except (DeposedError, StateUnavailableError) as error:
-            if tenure is not None:
-                self._lose(tenure, str(error))
+            if lease is not None:
+                self._lose(lease, str(error))
             raise
 
     # -- the election's commands ------------------------------------------------------------------------------------
@@ -234,8 +234,8 @@ class Leadership:
     async def _claim(self) -> None:
         began = time.monotonic()
         try:
-            tenure, behind = await self._in(self._changing, self._claim_and_look)
-            state = await self._in(self._changing, self._opened, tenure, behind)
+            lease, behind = await self._in(self._changing, self._claim_and_look)
+            state = await self._in(self._changing, self._opened, lease, behind)
         except DeposedError:
             logger.info("another node was faster with its claim")
             self.election.claim_failed(time.monotonic())
@@ -245,36 +245,36 @@ class Leadership:
             self.election.claim_failed(time.monotonic())
             return
         before, now = self.election.seen, time.monotonic()
-        self._tenure, self.state = tenure, state
+        self._lease, self.state = lease, state
         self._members = {} if before is None else dict.fromkeys(before.members, now)
         self._readers.forget()
-        self.election.claimed(began, time.monotonic(), tenure.term, behind)
+        self.election.claimed(began, time.monotonic(), lease.term, behind)
         state.log_problems()
         logger.info(
             "this node (%s) leads in term %d, with %d jobs; the state lies in %s",
             self.address,
-            tenure.term,
+            lease.term,
             len(state.snapshot().jobs),
             self._store.describe(),
         )
         self._on_lead()
 
-    def _claim_and_look(self) -> tuple[Tenure, Seen]:
-        tenure = self._store.claim()
+    def _claim_and_look(self) -> tuple[Lease, Seen]:
+        lease = self._store.claim()
         try:
-            return tenure, _seen(self._store.look())
+            return lease, _seen(self._store.look())
         except BaseException:
-            tenure.release()
+            lease.release()
             raise
 
-    def _opened(self, tenure: Tenure, behind: Seen) -> ClusterState:
+    def _opened(self, lease: Lease, behind: Seen) -> ClusterState:
         """Return the state that was claimed. If no other master is known, its records are encrypted at once."""
         try:
-            state = ClusterState(tenure, expire_s=self._config.history_s, seal=self._seal)
+            state = ClusterState(lease, expire_s=self._config.history_s, seal=self._seal)
             if set(behind.members) <= {self.address}:
                 state.protect(seals=True)
         except BaseException:
-            tenure.release()
+            lease.release()
             raise
         return state
 
@@ -283,7 +283,7 @@ class Leadership:
         while True:
             state = self.state
             if self._seal is not None and state is not None and self.leads():
-                with contextlib.suppress(ClusterError):  # said where the tenure was lost
+                with contextlib.suppress(ClusterError):  # said where the lease was lost
                     await self._protect_once(state)
             await asyncio.sleep(JOIN_S)
 
@@ -300,32 +300,32 @@ class Leadership:
             logger.info("%d records of the cluster's state were written again %s", rewritten, how)
 
     async def _beat(self, command: SendBeat) -> None:
-        tenure = self._tenure
-        if tenure is None:
+        lease = self._lease
+        if lease is None:
             return
         sent = time.monotonic()
         block = {"leader": self.address, "acting": command.acting, "members": list(self.members())}
         try:
-            await self._in(self._looking, tenure.beat, command.number, json.dumps(block).encode())
+            await self._in(self._looking, lease.beat, command.number, json.dumps(block).encode())
         except (DeposedError, StateWentBackError) as error:
-            self._lose(tenure, str(error))
+            self._lose(lease, str(error))
         except (ClusterError, CheckpointStorageError, OSError) as error:
             logger.warning("no beat: %s", error)
             self.election.beat_failed(time.monotonic())
         else:
             self.election.beat_acknowledged(sent, command.number)
 
-    def _lose(self, tenure: Tenure, reason: str) -> None:
-        """Step down if this tenure still is the one by which this node leads."""
-        if tenure is self._tenure:
+    def _lose(self, lease: Lease, reason: str) -> None:
+        """Step down if this lease still is the one by which this node leads."""
+        if lease is self._lease:
             self._obey(self.election.deposed(time.monotonic(), reason))
             self._events.set()
 
     def _step_down(self, reason: str) -> None:
         logger.warning("this node (%s) leads no more: %s", self.address, reason)
-        tenure, self._tenure, self.state = self._tenure, None, None
-        if tenure is not None:
-            self._changing.submit(tenure.release)
+        lease, self._lease, self.state = self._lease, None, None
+        if lease is not None:
+            self._changing.submit(lease.release)
 
     async def _knock(self) -> None:
         """Hold a connection to the leader: when it breaks and another one is refused, the leader's process is gone."""
@@ -373,21 +373,21 @@ class Leadership:
             await asyncio.sleep(JOIN_S)
 
 
-def _seen(sighting: Sighting) -> Seen:
-    """Return what the election needs of a sighting; a body that cannot be read names no leader."""
-    leader, acting = "", not sighting.body  # without any beat there is no leader whose lease could run on
+def _seen(observation: Observation) -> Seen:
+    """Return what the election needs of a observation; a body that cannot be read names no leader."""
+    leader, acting = "", not observation.body  # without any beat there is no leader whose lease could run on
     members: tuple[str, ...] = ()
-    if sighting.body:
+    if observation.body:
         try:
-            block = stored.parse(sighting.body)
+            block = stored.parse(observation.body)
             leader, acting = stored.text(block, "leader"), stored.flag(block, "acting")
             members = tuple(stored.texts(block, "members"))
         except StoredValueError as error:
             logger.warning("the newest beat cannot be read: %s", error)
     return Seen(
-        claimed=sighting.claimed,
-        term=sighting.term,
-        number=sighting.number,
+        claimed=observation.claimed,
+        term=observation.term,
+        number=observation.number,
         leader=leader,
         acting=acting,
         members=members,

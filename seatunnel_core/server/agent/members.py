@@ -15,7 +15,7 @@ from seatunnel_core.server.agent.own_hosts import OwnHosts
 from seatunnel_core.server.agent.peers import Line, Peers, bodies
 from seatunnel_core.server.host.protocol import HostedJob
 from seatunnel_core.server.member_report import MemberReport
-from seatunnel_core.server.scheduling.contact import Contact, Question
+from seatunnel_core.server.scheduling.member_link import MemberLink, Question
 from seatunnel_core.server.scheduling.view import Member
 from seatunnel_core.server.state.records import JobRecord
 
@@ -43,7 +43,7 @@ class Members:
         self._peers = peers
         self._timeout_s = timeout_s
         self._on_news = on_news
-        self._contacts: dict[str, Contact] = {}
+        self._links: dict[str, MemberLink] = {}
         self._work: set[asyncio.Task[None]] = set()
 
     async def close(self) -> None:
@@ -63,26 +63,24 @@ class Members:
         """Return what is known of some members, and ask those that are due; others are forgotten."""
         now = time.monotonic()
         wanted = dict.fromkeys(addresses)
-        self._contacts = {
-            address: contact
-            for address, contact in self._contacts.items()
-            if address in wanted or contact.ordering or contact.asking
+        self._links = {
+            address: link for address, link in self._links.items() if address in wanted or link.ordering or link.asking
         }
         for address in wanted:
-            contact = self._contacts.setdefault(address, Contact())
-            if address != self._address and contact.is_due(now):
-                self._spawn(self._ask(address, contact, contact.ask(now)))
-        return {address: self._member(address, self._contacts[address], now) for address in wanted}
+            link = self._links.setdefault(address, MemberLink())
+            if address != self._address and link.is_due(now):
+                self._spawn(self._ask(address, link, link.ask(now)))
+        return {address: self._member(address, self._links[address], now) for address in wanted}
 
-    def _member(self, address: str, contact: Contact, now: float) -> Member:
+    def _member(self, address: str, link: MemberLink, now: float) -> Member:
         if address == self._address:
-            return Member(report=self._own.report(), busy=contact.ordering)
-        return contact.member(now, self._timeout_s)
+            return Member(report=self._own.report(), busy=link.ordering)
+        return link.member(now, self._timeout_s)
 
     def hosted(self, job: JobRecord) -> HostedJob | None:
         """Return a job as its host reported it last, or ``None``."""
-        contact = self._contacts.get(job.host)
-        report = None if contact is None else contact.report
+        link = self._links.get(job.host)
+        report = None if link is None else link.report
         if job.host == self._address:
             report = self._own.report()
         host = None if report is None else report.host(job.host_name)
@@ -90,15 +88,15 @@ class Members:
         found = None if status is None else status.job(job.job_id)
         return found if found is not None and found.attempt == job.attempt else None
 
-    async def _ask(self, address: str, contact: Contact, question: Question) -> None:
+    async def _ask(self, address: str, link: MemberLink, question: Question) -> None:
         try:
             body = await self._peers.ask(address, Line.STATUS, "/internal/v1/hosts", {"term": self.term})
             report = MemberReport.from_record(body)
         except (SeaTunnelError, StoredValueError, ValueError, OSError) as error:
             logger.debug("the member %s gives no status: %s", address, error)
-            contact.failed(question, refused=isinstance(error.__cause__, ConnectionRefusedError))
+            link.failed(question, refused=isinstance(error.__cause__, ConnectionRefusedError))
         else:
-            if contact.answered(question, report):
+            if link.answered(question, report):
                 self._on_news()
 
     # -- orders -----------------------------------------------------------------------------------------------------
@@ -108,13 +106,13 @@ class Members:
 
         The same ones as in its last round wait for a moment, or they would be sent as fast as they are carried out.
         """
-        contact = self._contacts[address]
+        link = self._links[address]
         now = time.monotonic()
-        if contact.order(orders, now):
-            as_of = now if address == self._address else contact.clock
-            self._spawn(self._give(address, contact, orders, as_of))
+        if link.order(orders, now):
+            as_of = now if address == self._address else link.clock
+            self._spawn(self._give(address, link, orders, as_of))
 
-    async def _give(self, address: str, contact: Contact, orders: Sequence[Mapping[str, Any]], as_of: float) -> None:
+    async def _give(self, address: str, link: MemberLink, orders: Sequence[Mapping[str, Any]], as_of: float) -> None:
         try:
             if address == self._address:
                 await self._own.carry_out(self.term, orders, as_of)
@@ -125,5 +123,5 @@ class Members:
         except (StoredValueError, SeaTunnelError, ValueError, OSError) as error:
             logger.warning("an order to %s was not carried out: %s", address, error)
         finally:
-            contact.told()
+            link.told()
             self._on_news()

@@ -7,8 +7,8 @@ from typing import Any
 from seatunnel_core.clock import wall_clock
 from seatunnel_core.config.job_file import Kind
 from seatunnel_core.server.agent.answers import moment
-from seatunnel_core.server.demand import Demand
 from seatunnel_core.server.description import Description
+from seatunnel_core.server.requirements import Requirements
 from seatunnel_core.server.scheduling.placing import Slots, slots_of
 from seatunnel_core.server.scheduling.view import View
 from seatunnel_core.server.state.records import SHARED, JobRecord
@@ -39,7 +39,7 @@ def pending_jobs(
         pretty: whether times are texts, instead of milliseconds since 1970.
     """
     shown = [job for job in waiting if job.job_id == job_id] if job_id else list(waiting[:limit])
-    lacking = sum(_demand(view, job).slots for job in shown)
+    lacking = sum(_requirements(view, job).slots for job in shown)
 
     def at(seconds: float) -> int | str:
         return moment(seconds) if pretty else int(seconds * 1000)
@@ -54,13 +54,13 @@ def pending_jobs(
     }
 
 
-def _demand(view: View | None, job: JobRecord) -> Demand:
-    return Demand() if view is None else view.demand(job.job_id)
+def _requirements(view: View | None, job: JobRecord) -> Requirements:
+    return Requirements() if view is None else view.requirements_of(job.job_id)
 
 
 def _pending(view: View | None, job: JobRecord, reason: str, at: Any) -> dict[str, Any]:
-    now, demand = wall_clock(), _demand(view, job)
-    counted = view is not None and slots_of(view, demand.tags).total > 0
+    now, requirements = wall_clock(), _requirements(view, job)
+    counted = view is not None and slots_of(view, requirements.tags).total > 0
     holders = [] if view is None or not counted else [other.job_id for other in view.jobs.values() if other.host]
     failure = {"failureReason": "WAITING" if reason else "NOT_CHECKED", "failureMessage": reason}
     pipelines = [] if view is None else list(_pipelines(view, job, failure))
@@ -73,11 +73,11 @@ def _pending(view: View | None, job: JobRecord, reason: str, at: Any) -> dict[st
         "enqueueTimestamp": at(job.submitted_at),
         "checkTime": at(now),
         "waitDurationMs": max(0, int((now - job.since) * 1000)),
-        "totalTaskGroups": demand.slots,
+        "totalTaskGroups": requirements.slots,
         "allocatedTaskGroups": 0,
-        "lackingTaskGroups": demand.slots,
+        "lackingTaskGroups": requirements.slots,
         **failure,
-        "tagFilter": dict(demand.tags),
+        "tagFilter": dict(requirements.tags),
         "blockingJobIds": holders if reason else [],
         "pipelines": pipelines,
         "lackingTaskGroupDiagnostics": lacking,
@@ -88,7 +88,9 @@ def _pipelines(view: View, job: JobRecord, failure: Mapping[str, str]) -> Iterat
     """Yield the pipelines of a job that waits, with its slots. A job gets all of them at once, so none has one yet."""
     described = view.descriptions.get(job.job_id, Description())
     sources = [each for each in described.vertices if each["type"] == Kind.SOURCE.value]
-    readers = {each["vertexId"]: count for each, count in zip(sources, view.demand(job.job_id).readers, strict=False)}
+    readers = {
+        each["vertexId"]: count for each, count in zip(sources, view.requirements_of(job.job_id).readers, strict=False)
+    }
     names = {each["vertexId"]: each["vertexName"] for each in sources}
     for number, edges in described.edges.items():
         read = sorted({edge["inputVertexId"] for edge in edges} & set(readers))
@@ -153,7 +155,7 @@ def workers(view: View | None) -> list[dict[str, Any]]:
                 known = found.setdefault(worker, _worker(worker, {}, total, min(total, free), dynamic=dynamic))
                 known["runningJobIds"] += [job.job_id for job in jobs]
         elif report.moves_rows and report.host(SHARED) is not None:
-            held = sum(view.demand(job.job_id).slots for job in jobs)
+            held = sum(view.requirements_of(job.job_id).slots for job in jobs)
             free = max(0, report.offered - held)
             found[address] = _worker(address, report.tags, report.offered, free, dynamic=not report.offered)
             found[address]["runningJobIds"] = [job.job_id for job in jobs]

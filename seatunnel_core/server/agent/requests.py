@@ -12,7 +12,7 @@ from seatunnel_core.server.agent.pending import workers
 from seatunnel_core.server.description import Description
 from seatunnel_core.server.errors import DeposedError, RequestError, StateUnavailableError
 from seatunnel_core.server.scheduling.placing import Slots, has_tags, slots_of
-from seatunnel_core.server.state.records import JobRecord, JobState, Wanted
+from seatunnel_core.server.state.records import DesiredState, JobRecord, JobState
 
 Value = TypeVar("Value")
 
@@ -68,7 +68,7 @@ class UserRequests:
         self._dispatcher.wake()
         return found
 
-    async def want(self, job_id: str, wanted: Wanted) -> bool:
+    async def want(self, job_id: str, wanted: DesiredState) -> bool:
         """Record what users want of a job, durably; return whether there is such a job that has not ended."""
         state = self._leadership.require_state()
 
@@ -76,7 +76,7 @@ class UserRequests:
             present = state.job(job_id)
             if present is None:
                 return False
-            if present.wanted is not wanted and present.wanted is not Wanted.CANCEL_AT_ONCE:
+            if present.wanted is not wanted and present.wanted is not DesiredState.CANCEL_AT_ONCE:
                 state.put(evolve(present, wanted=wanted, since=wall_clock()))
             return True
 

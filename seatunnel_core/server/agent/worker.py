@@ -15,7 +15,7 @@ from attrs import define, frozen
 
 from seatunnel_core import stored
 from seatunnel_core.clock import wall_clock
-from seatunnel_core.control.signing import Doorkeeper
+from seatunnel_core.control.signing import Authenticator
 from seatunnel_core.errors import SeaTunnelError, StoredValueError
 from seatunnel_core.server.agent import answers
 from seatunnel_core.server.agent.asides import Asides
@@ -162,7 +162,7 @@ class WorkerAgent:
     def __init__(self, config: NodeConfig, address: str) -> None:
         self.config = config
         self.address = address
-        self.doorkeeper = Doorkeeper(config.secret, config.cluster)
+        self.authenticator = Authenticator(config.secret, config.cluster)
         self.rejections = Rejections()
         self.peers = Peers(config)
         self.logs = ClusterLogs(config, address, self.peers, self._nodes)

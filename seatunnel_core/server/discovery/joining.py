@@ -22,7 +22,7 @@ from seatunnel_core.errors import PlatformError, StoredValueError, UsageError
 from seatunnel_core.server.agent.node_config import NodeConfig
 from seatunnel_core.server.discovery.storage_probe import StorageProbe
 from seatunnel_core.server.errors import RequestError
-from seatunnel_core.server.state.store import Sighting, Version
+from seatunnel_core.server.state.store import Observation, Version
 from seatunnel_storage_api.errors import CheckpointStorageError
 
 logger = logging.getLogger("seatunnel.cluster")
@@ -321,10 +321,10 @@ def _not_shared(probe: StorageProbe, *, reader: str, writer: str, other: str) ->
     )
 
 
-def named_in(sighting: Sighting) -> tuple[str, ...]:
+def named_in(observation: Observation) -> tuple[str, ...]:
     """Return the leader and the members that the newest beat names; none of one that cannot be read."""
     try:
-        block = stored.parse(sighting.body or b"{}")
+        block = stored.parse(observation.body or b"{}")
         named = (stored.text(block, "leader"), *stored.texts(block, "members")) if block else ()
     except StoredValueError as error:
         logger.warning("the newest beat cannot be read: %s", error)

@@ -31,7 +31,7 @@ from seatunnel_core.server.host.job_logs import JobLogs
 from seatunnel_core.server.host.job_thread import JobThread
 from seatunnel_core.server.host.protocol import host_socket
 from seatunnel_core.server.host.warm_spark import WarmSpark, host_settings
-from seatunnel_core.server.state.records import JobRecord, Wanted
+from seatunnel_core.server.state.records import DesiredState, JobRecord
 from seatunnel_core.server.submitted_job import SubmittedJob
 from seatunnel_core.spark.java_figures import JavaFigures
 from seatunnel_core.spark.plane import SparkPlane
@@ -183,9 +183,9 @@ def _follow(host: Host, spark: WarmSpark, orphan_after_s: float) -> None:
         host.spark = spark.look()
         if host.silence_s > orphan_after_s:
             logger.warning("no agent has asked for anything for %.0f s: this host ends", host.silence_s)
-            host.stop_all(Wanted.CANCEL_AT_ONCE, 5.0)
+            host.stop_all(DesiredState.CANCEL_AT_ONCE, 5.0)
             return
-    host.stop_all(Wanted.CANCEL, _CLEAN_STOP_S)
+    host.stop_all(DesiredState.CANCEL, _CLEAN_STOP_S)
 
 
 def end_with_all() -> None:

@@ -13,7 +13,7 @@ from seatunnel_core.server import log_levels
 from seatunnel_core.server.errors import HostError
 from seatunnel_core.server.host.protocol import HostedJob, HostStatus
 from seatunnel_core.server.host.warm_spark import SparkStanding
-from seatunnel_core.server.state.records import JobRecord, Wanted
+from seatunnel_core.server.state.records import DesiredState, JobRecord
 from seatunnel_core.server.threads import thread_dump
 
 logger = logging.getLogger("seatunnel.cluster")
@@ -33,7 +33,7 @@ class RunningJob(Protocol):
     def samples(self) -> Sequence[Sample]:
         """Return what is measured of its pipelines."""
 
-    def stop(self, how: Wanted) -> None:
+    def stop(self, how: DesiredState) -> None:
         """Stop the job; return at once."""
 
     def join(self, timeout: float | None = None) -> bool:
@@ -158,7 +158,7 @@ class Host:
         return {}
 
     def _stop(self, request: Mapping[str, Any]) -> Any:
-        how = Wanted(stored.text(request, "how"))
+        how = DesiredState(stored.text(request, "how"))
         with self._changing:
             self._require_term(request)
             job = self._jobs.get(stored.text(request, "job_id"))
@@ -193,7 +193,7 @@ class Host:
         processes = {"host": self._pid} | ({"java": java} if java else {})
         return {"host": self._name, "processes": processes, "samples": [sample.record() for sample in samples]}
 
-    def stop_all(self, how: Wanted, patience_s: float) -> bool:
+    def stop_all(self, how: DesiredState, patience_s: float) -> bool:
         """Stop all jobs and return whether all have ended within ``patience_s``."""
         with self._changing:
             jobs = tuple(self._jobs.values())

@@ -20,7 +20,7 @@ from seatunnel_core.reporting.report import JobOutcome, JobReport, PipelineView
 from seatunnel_core.reporting.series import POINTS_AT_END
 from seatunnel_core.runtime.job_run import JobRun
 from seatunnel_core.server.host.protocol import HostedJob
-from seatunnel_core.server.state.records import JobRecord, JobState, Wanted
+from seatunnel_core.server.state.records import DesiredState, JobRecord, JobState
 from seatunnel_core.server.submitted_job import SubmittedJob
 from seatunnel_core.spark.plane import SparkPlane
 from seatunnel_storage_api.discovery import open_storage
@@ -59,7 +59,7 @@ class JobThread:
         self._plane = plane
         self._engine = engine
         self._run: JobRun | None = None
-        self._wanted = Wanted.RUN
+        self._wanted = DesiredState.RUN
         self._changing = threading.Lock()
         self._end: JobState | None = None
         self._error = ""
@@ -131,30 +131,30 @@ class JobThread:
         self._failures = tuple(each.record() for each in latest)
 
     def _running_state(self, run: JobRun | None) -> JobState:
-        if self._wanted in (Wanted.CANCEL, Wanted.CANCEL_AT_ONCE):
+        if self._wanted in (DesiredState.CANCEL, DesiredState.CANCEL_AT_ONCE):
             return JobState.CANCELING
-        if self._wanted is Wanted.SAVEPOINT:
+        if self._wanted is DesiredState.SAVEPOINT:
             return JobState.DOING_SAVEPOINT
         return JobState.SCHEDULED if run is None else JobState.RUNNING
 
-    def stop(self, how: Wanted) -> None:
+    def stop(self, how: DesiredState) -> None:
         """Stop the job. Asked again with the same, it changes nothing; ``CANCEL_AT_ONCE`` overtakes the others."""
         with self._changing:
-            if self._wanted is how or self._wanted is Wanted.CANCEL_AT_ONCE or self._end is not None:
+            if self._wanted is how or self._wanted is DesiredState.CANCEL_AT_ONCE or self._end is not None:
                 return
             self._wanted = how
             run = self._run
-        if how in (Wanted.CANCEL, Wanted.CANCEL_AT_ONCE):
+        if how in (DesiredState.CANCEL, DesiredState.CANCEL_AT_ONCE):
             self._cancelled.set()
         if run is not None:
             self._carry_out(run, how)
 
-    def _carry_out(self, run: JobRun, how: Wanted) -> None:
-        if how is Wanted.CANCEL:
+    def _carry_out(self, run: JobRun, how: DesiredState) -> None:
+        if how is DesiredState.CANCEL:
             run.stop()
-        elif how is Wanted.CANCEL_AT_ONCE:
+        elif how is DesiredState.CANCEL_AT_ONCE:
             run.kill()
-        elif how is Wanted.SAVEPOINT:
+        elif how is DesiredState.SAVEPOINT:
             self._saving = threading.Thread(target=self._take_savepoint, args=(run,), name="savepoint", daemon=True)
             self._saving.start()
 
@@ -165,7 +165,7 @@ class JobThread:
         except (SeaTunnelError, CheckpointStorageError) as error:
             logger.warning("no savepoint: %s", error, extra={"job": self.record.job_id})
             with self._changing:
-                self._wanted = Wanted.RUN  # it is asked for again while the record says so
+                self._wanted = DesiredState.RUN  # it is asked for again while the record says so
         except Exception:
             logger.exception("no savepoint", extra={"job": self.record.job_id})
 
@@ -200,7 +200,7 @@ class JobThread:
             with self._changing:
                 self._run = run
                 wanted = self._wanted
-            if wanted is not Wanted.RUN:
+            if wanted is not DesiredState.RUN:
                 self._carry_out(run, wanted)
             logger.info("attempt %d runs", self.record.attempt, extra={"job": self.record.job_id})
             report = run.wait()

@@ -23,7 +23,7 @@ V1 = "/hazelcast/rest/"
 
 
 @frozen(kw_only=True)
-class Door:
+class AuthPolicy:
     """By which port a request came."""
 
     local: bool = True
@@ -36,7 +36,7 @@ class Door:
     """Of all its paths."""
 
 
-LOCAL = Door()
+LOCAL = AuthPolicy()
 
 
 def is_signed(request: Request) -> bool:
@@ -44,7 +44,7 @@ def is_signed(request: Request) -> bool:
     return not request.url.path.startswith(V1) or AUTHORIZATION in request.headers
 
 
-def refusal(agent: Agent, request: Request, *, signed: bool, door: Door = LOCAL) -> str | None:
+def refusal(agent: Agent, request: Request, *, signed: bool, policy: AuthPolicy = LOCAL) -> str | None:
     """Return why a request is not let in; ``None``: it is.
 
     A web page of another site cannot make a browser ask: it sends its origin. Where nobody is asked for a password or a
@@ -54,20 +54,20 @@ def refusal(agent: Agent, request: Request, *, signed: bool, door: Door = LOCAL)
         agent: of the node.
         request: with its headers; the body is not looked at.
         signed: whether it has to have the cluster's signature.
-        door: by which it came.
+        policy: by which it came.
     """
     origin, host = request.headers.get("origin"), request.headers.get("host", "")
     if origin is not None and urlsplit(origin).netloc != host:
         return "a request of another site is refused"
     login = agent.config.http.login
-    is_open = agent.config.secret is None if signed else login is None and not door.verified
+    is_open = agent.config.secret is None if signed else login is None and not policy.verified
     if is_open and not _is_of_this_node(host, agent.config.host):
         return f"a request to {host!r} is refused: write the address of this node, or localhost"
     if signed:
-        return agent.doorkeeper.refusal(request.headers, request.method, target_of(request))
+        return agent.authenticator.refusal(request.headers, request.method, target_of(request))
     if login is not None:
         return "who are you?" if _user(agent, request) is None else None
-    if door.verified or door.local or agent.config.http.is_open or _is_from_here(request):
+    if policy.verified or policy.local or agent.config.http.is_open or _is_from_here(request):
         return None
     return "without http.enable-basic-auth only requests of this machine are let in"
 

@@ -34,7 +34,7 @@ from seatunnel_core.server.rest import (
     submitting,
     threads,
 )
-from seatunnel_core.server.rest.access import Door, User
+from seatunnel_core.server.rest.access import AuthPolicy, User
 from seatunnel_core.server.rest.openapi import openapi_route
 from seatunnel_core.server.rest.route import Handler, Request, Route, encoded
 from seatunnel_core.server.transport.gate import GUEST, OUT_OF_RESOURCES
@@ -85,14 +85,16 @@ _HEADERS = {
 """Of all answers that do not say it otherwise: no browser takes one for what it is not, nor shows it to other sites."""
 
 
-def application(agent: Agent, *, signed: bool, door: Door = access.LOCAL, joining: Joining | None = None) -> Any:
+def application(
+    agent: Agent, *, signed: bool, policy: AuthPolicy = access.LOCAL, joining: Joining | None = None
+) -> Any:
     """Return the ASGI application of one port of a node.
 
     Args:
         agent: answers.
         signed: whether requests need the cluster's signature: on the member port. REST v2 on its own ports is asked by
             programs that have none.
-        door: the port.
+        policy: the port.
         joining: answers nodes that join, where requests are signed; ``None``: nobody does.
     """
     from starlette import routing
@@ -100,20 +102,20 @@ def application(agent: Agent, *, signed: bool, door: Door = access.LOCAL, joinin
 
     meetings = internal.meetings(joining) if joining is not None else ()
     answered = (*USER_ROUTES, *V1_ROUTES, *((*internal.ROUTES, *loggers.OF_NODES, *meetings) if signed else ()))
-    prefixed = [evolve(each, path=door.prefix + each.path) for each in answered]
-    if door.prefix:
-        prefixed.append(Route("GET", door.prefix, page.with_slash, to_leader=False))
+    prefixed = [evolve(each, path=policy.prefix + each.path) for each in answered]
+    if policy.prefix:
+        prefixed.append(Route("GET", policy.prefix, page.with_slash, to_leader=False))
     unknown = _unknown(prefixed)
     everything_else = (Route(method, "/{path:path}", unknown, to_leader=False) for method in _METHODS)
     return Starlette(
         routes=[
-            routing.Route(each.path, _endpoint(agent, each, signed=signed, door=door), methods=[each.method])
+            routing.Route(each.path, _endpoint(agent, each, signed=signed, policy=policy), methods=[each.method])
             for each in (*prefixed, *everything_else)
         ]
     )
 
 
-def _endpoint(agent: Agent, route: Route, *, signed: bool, door: Door) -> Callable[[Request], Awaitable[Any]]:
+def _endpoint(agent: Agent, route: Route, *, signed: bool, policy: AuthPolicy) -> Callable[[Request], Awaitable[Any]]:
     """Return what answers the requests of a route. On the member port users may ask by v1, unsigned."""
 
     async def answered(request: Request) -> Any:
@@ -121,20 +123,20 @@ def _endpoint(agent: Agent, route: Route, *, signed: bool, door: Door) -> Callab
 
         try:
             by_signature = signed and access.is_signed(request)
-            _require_admitted(agent, request, by_signature=by_signature, signed=signed, door=door)
+            _require_admitted(agent, request, by_signature=by_signature, signed=signed, policy=policy)
             user = None if by_signature else access.user_of(agent, request)
             if user is not None:
                 _require_allowed(user, route.needs(request))
             _trust(request)
             body = await bodies.received(request, route.most_bytes)
-            if by_signature and not agent.doorkeeper.owns(request.headers, body):
-                raise _RefusedError("the body is another one than was signed", {BOOT: agent.doorkeeper.boot})
+            if by_signature and not agent.authenticator.owns(request.headers, body):
+                raise _RefusedError("the body is another one than was signed", {BOOT: agent.authenticator.boot})
             is_forwarded = route.to_leader and agent.state is None
             content = body if is_forwarded and user is None else await route.reads(agent, body)
             if user is not None:
                 _require_allowed(user, route.body_needs(content))
             if is_forwarded:
-                target = access.target_of(request).removeprefix(door.prefix)
+                target = access.target_of(request).removeprefix(policy.prefix)
                 status, forwarded, kind = await forwarding.forwarded(agent, request, target, body)
                 return Response(forwarded, status_code=status, media_type=kind)
             value = await route.handler(agent, request, content)
@@ -149,7 +151,7 @@ def _endpoint(agent: Agent, route: Route, *, signed: bool, door: Door) -> Callab
         for name, value in _HEADERS.items():
             answer.headers.setdefault(name, value)
         if signed and AUTHORIZATION in request.headers:
-            answer.headers.update(agent.doorkeeper.answered(request.headers, answer.status_code, answer.body))
+            answer.headers.update(agent.authenticator.answered(request.headers, answer.status_code, answer.body))
         return answer
 
     return endpoint
@@ -174,7 +176,7 @@ def _require_allowed(user: User, needed: Collection[Permission]) -> None:
         raise RequestError(f"this user may not do that: it needs {', '.join(missing)}", status=403, reason="forbidden")
 
 
-def _require_admitted(agent: Agent, request: Request, *, by_signature: bool, signed: bool, door: Door) -> None:
+def _require_admitted(agent: Agent, request: Request, *, by_signature: bool, signed: bool, policy: AuthPolicy) -> None:
     """Refuse a request by its headers alone.
 
     Raises:
@@ -184,8 +186,8 @@ def _require_admitted(agent: Agent, request: Request, *, by_signature: bool, sig
     bodies.require_one_length(request)
     if signed and not by_signature and not agent.config.serves_v1:
         raise RequestError(f"v1 of REST is off: {V1_OPTION} in hazelcast.yaml switches it on", status=404)
-    headers = {BOOT: agent.doorkeeper.boot} if by_signature else {"WWW-Authenticate": _REALM}
-    refused = access.refusal(agent, request, signed=by_signature, door=door)
+    headers = {BOOT: agent.authenticator.boot} if by_signature else {"WWW-Authenticate": _REALM}
+    refused = access.refusal(agent, request, signed=by_signature, policy=policy)
     if refused is not None:
         if by_signature:
             agent.rejections.report(request.client.host if request.client else "", refused)

@@ -15,7 +15,7 @@ from seatunnel_core.server.aside.submissions import MOST_AT_ONCE
 from seatunnel_core.server.errors import RequestError
 from seatunnel_core.server.rest.route import Body, Parameter, Request, Route, json_block, json_value, needing, truth
 from seatunnel_core.server.rest.shapes import FLAG, TEXT, block, by_name, either, items
-from seatunnel_core.server.state.records import JobRecord, Wanted
+from seatunnel_core.server.state.records import DesiredState, JobRecord
 from seatunnel_core.server.submitted_job import FORMATS
 from seatunnel_storage_api.layout import require_job_id
 
@@ -234,10 +234,10 @@ async def _stopped(agent: Agent, entry: Mapping[str, Any]) -> dict[str, Any]:
     return {"jobId": job_id}
 
 
-def _how(entry: Mapping[str, Any]) -> Wanted:
+def _how(entry: Mapping[str, Any]) -> DesiredState:
     if truth(entry, "force"):
-        return Wanted.CANCEL_AT_ONCE
-    return Wanted.SAVEPOINT if truth(entry, "isStopWithSavePoint") else Wanted.CANCEL
+        return DesiredState.CANCEL_AT_ONCE
+    return DesiredState.SAVEPOINT if truth(entry, "isStopWithSavePoint") else DesiredState.CANCEL
 
 
 def job_id_of(entry: Mapping[str, Any]) -> str:
@@ -274,7 +274,7 @@ def _to_submit_all(jobs: Any) -> Collection[Permission]:
 
 
 def _to_stop(entry: Mapping[str, Any]) -> Collection[Permission]:
-    saved = _how(entry) is Wanted.SAVEPOINT
+    saved = _how(entry) is DesiredState.SAVEPOINT
     return (Permission.STOP, Permission.SAVEPOINT) if saved else (Permission.STOP,)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from attrs import field, frozen
 
-from seatunnel_core.server.state.records import EndedJob, JobRecord, Wanted
+from seatunnel_core.server.state.records import DesiredState, EndedJob, JobRecord
 
 
 @frozen
@@ -46,7 +46,7 @@ class Stop:
     member: str
     host: str
     job_id: str
-    how: Wanted
+    how: DesiredState
 
 
 @frozen

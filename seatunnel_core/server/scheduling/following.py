@@ -17,7 +17,7 @@ from seatunnel_core.server.scheduling.decisions import (
     Stop,
 )
 from seatunnel_core.server.scheduling.view import CANCELLED, GIVE_UP_AFTER_S, View
-from seatunnel_core.server.state.records import SHARED, JobRecord, JobState, Wanted
+from seatunnel_core.server.state.records import SHARED, DesiredState, JobRecord, JobState
 
 FORCE_AFTER_S = 20.0
 """A job that is cancelled and has not ended for so long is stopped without a last checkpoint."""
@@ -73,10 +73,10 @@ def replaced(member: str, host: str, hosted: HostedJob) -> Order:
     """Clear away what a host has of a job and no record names: another attempt, or one whose end is recorded."""
     if hosted.state.is_end:
         return Forget(member, host, hosted.job_id)
-    return Stop(member, host, hosted.job_id, Wanted.CANCEL_AT_ONCE)
+    return Stop(member, host, hosted.job_id, DesiredState.CANCEL_AT_ONCE)
 
 
-def strangers(view: View) -> list[Order]:
+def orders_to_orphans(view: View) -> list[Order]:
     """Clear away what members have and no record names: it was given to others, or has ended.
 
     What hangs is not waited for: it loses its host as a cancelled job does.
@@ -86,16 +86,16 @@ def strangers(view: View) -> list[Order]:
         for host in () if member.known is None else member.known.hosts:
             if host.name != SHARED and not _is_own(view, address, host):
                 found.append(Close(address, host.name, host.boot))
-    for key, (address, host, job) in strange_jobs(view).items():
+    for key, (address, host, job) in orphaned_jobs(view).items():
         if view.members[address].known is None:
             continue
-        late = not job.state.is_end and view.strange_s.get(key, 0.0) > KILL_AFTER_S
+        late = not job.state.is_end and view.orphaned_s.get(key, 0.0) > KILL_AFTER_S
         kill = Kill(address, host.name, host.boot, job.job_id)
         found.append(kill if late else replaced(address, host.name, job))
     return found
 
 
-def strange_jobs(view: View) -> dict[str, tuple[str, HostReport, HostedJob]]:
+def orphaned_jobs(view: View) -> dict[str, tuple[str, HostReport, HostedJob]]:
     """Return the jobs of hosts that no record names, with their members and hosts, by keys that stay the same.
 
     Reports that may be older than the last orders count, too.
@@ -193,18 +193,18 @@ def _of_hosted(view: View, record: JobRecord, host: HostReport, hosted: HostedJo
         return killed
     late_s = view.stopping_s.get(record.job_id, 0.0) if record.wanted in CANCELLED else 0.0
     if late_s > FORCE_AFTER_S:
-        return Stop(record.host, host.name, record.job_id, Wanted.CANCEL_AT_ONCE)
-    if record.wanted is not Wanted.RUN and not _is_stopping(hosted, record.wanted):
+        return Stop(record.host, host.name, record.job_id, DesiredState.CANCEL_AT_ONCE)
+    if record.wanted is not DesiredState.RUN and not _is_stopping(hosted, record.wanted):
         return Stop(record.host, host.name, record.job_id, record.wanted)
     lived_s = view.placed_s.get(record.job_id, 0.0)
     if hosted.state is JobState.SCHEDULED and lived_s > PLAN_LIMIT_S:
         error = f"its host has not claimed and planned it within {PLAN_LIMIT_S:.0f} s: a source or sink does not answer"
         return End(view.ended(record, JobState.FAILED, error=error))
-    if record.dedicated and not view.demand(record.job_id).own_host and lived_s > ALONE_S:
+    if record.dedicated and not view.requirements_of(record.job_id).own_host and lived_s > ALONE_S:
         if record.deaths:
             return Record(evolve(record, deaths=0))
         if hosted.state is JobState.RUNNING:
-            return Stop(record.host, host.name, record.job_id, Wanted.CANCEL)  # it goes on in the shared host
+            return Stop(record.host, host.name, record.job_id, DesiredState.CANCEL)  # it goes on in the shared host
     if hosted.state is not record.state:
         unfenced = record.unfenced and hosted.state is not JobState.RUNNING
         return Record(evolve(record, state=hosted.state, unfenced=unfenced, since=view.now))
@@ -212,14 +212,14 @@ def _of_hosted(view: View, record: JobRecord, host: HostReport, hosted: HostedJo
 
 
 def _of_end(view: View, record: JobRecord, hosted: HostedJob) -> Change:
-    left = record.wanted is Wanted.RUN and hosted.state in (JobState.CANCELED, JobState.SAVEPOINT_DONE)
-    unsaved = record.wanted is Wanted.SAVEPOINT and hosted.state is JobState.CANCELED
+    left = record.wanted is DesiredState.RUN and hosted.state in (JobState.CANCELED, JobState.SAVEPOINT_DONE)
+    unsaved = record.wanted is DesiredState.SAVEPOINT and hosted.state is JobState.CANCELED
     if left or unsaved or hosted.fenced:  # its host was told to leave, or an earlier attempt that woke up took it over
         cause = hosted.error or f"its worker process on {record.host} was told to end, and stopped it"
         return Record(view.released(record, deaths=record.deaths, cause=cause))
     return End(view.ended(record, hosted.state, error=hosted.error, hosted=hosted))
 
 
-def _is_stopping(hosted: HostedJob, wanted: Wanted) -> bool:
-    expected = JobState.DOING_SAVEPOINT if wanted is Wanted.SAVEPOINT else JobState.CANCELING
-    return hosted.state is expected and wanted is not Wanted.CANCEL_AT_ONCE
+def _is_stopping(hosted: HostedJob, wanted: DesiredState) -> bool:
+    expected = JobState.DOING_SAVEPOINT if wanted is DesiredState.SAVEPOINT else JobState.CANCELING
+    return hosted.state is expected and wanted is not DesiredState.CANCEL_AT_ONCE

@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 
 from attrs import evolve, frozen
 
-from seatunnel_core.server.demand import Demand
+from seatunnel_core.server.requirements import Requirements
 from seatunnel_core.server.scheduling.decisions import Change, End, Record
 from seatunnel_core.server.scheduling.view import CANCELLED, View
-from seatunnel_core.server.state.records import SHARED, JobRecord, JobState, Wanted
+from seatunnel_core.server.state.records import SHARED, DesiredState, JobRecord, JobState
 
 SUSPECT_DEATHS = 2
 """A job is suspected to end its hosts when so many in a row have ended with it: it gets a host of its own."""
@@ -70,7 +70,7 @@ class _Room:
 
     def note(self, record: JobRecord) -> None:
         """Count a job that has a host."""
-        wanted = self.view.demand(record.job_id).slots
+        wanted = self.view.requirements_of(record.job_id).slots
         for counts, more in ((self.held, wanted), (self.jobs, 1), (self.own_hosts, int(record.dedicated))):
             counts[record.host] = counts.get(record.host, 0) + more
 
@@ -143,24 +143,24 @@ def _end(view: View, record: JobRecord) -> End | None:
     """End a job that is to end and that no host has, unless a lost host may still run it."""
     if record.wanted in CANCELLED and view.may_end(record):
         return End(view.ended(record, JobState.CANCELED))
-    if record.wanted is Wanted.SAVEPOINT and record.attempt == 0:
+    if record.wanted is DesiredState.SAVEPOINT and record.attempt == 0:
         return End(view.ended(record, JobState.CANCELED, error="it was stopped before it had begun"))
     return None
 
 
 def _placed(view: View, room: _Room, record: JobRecord) -> Change | str:
     """Return the record of a job that is given to a host, its end, or what it waits for."""
-    demand = view.demand(record.job_id)
-    pool = [address for address in view.members if has_tags(view, address, demand.tags)]
+    requirements = view.requirements_of(record.job_id)
+    pool = [address for address in view.members if has_tags(view, address, requirements.tags)]
     if not pool:
-        return _no_member(demand)
+        return _no_member(requirements)
     pause_s = _pause_s(record) - view.waiting_s.get(record.job_id, LONGEST_PAUSE_S)
     if pause_s > 0:
         return f"{record.deaths} hosts have ended with it: it rests for {pause_s:.0f} s more"
-    dedicated = demand.own_host or record.deaths >= SUSPECT_DEATHS
+    dedicated = requirements.own_host or record.deaths >= SUSPECT_DEATHS
     usable = [address for address in pool if address not in room.reserved]
     slots = room.slots(usable)
-    if record.wanted not in CANCELLED and not (usable and slots.take(demand.slots)):
+    if record.wanted not in CANCELLED and not (usable and slots.take(requirements.slots)):
         return _without_slots(view, room, record, pool)
     able = [address for address in usable if _is_able(view, room, address, dedicated)]
     if not able:
@@ -219,7 +219,7 @@ def _shared_boot(view: View, address: str) -> str:
 
 def _without_slots(view: View, room: _Room, record: JobRecord, pool: Sequence[str]) -> Change | str:
     """Return why a job finds no slots: it waits and holds its place when it has waited for long, or is rejected."""
-    wanted, every = view.demand(record.job_id).slots, room.slots(pool)
+    wanted, every = view.requirements_of(record.job_id).slots, room.slots(pool)
     blocking = {room.reserved[address] for address in pool if address in room.reserved}
     reason = f"it needs {wanted} slots, and {max(0, every.free)} of {every.total} are free"
     if wanted > every.total > 0:
@@ -235,10 +235,10 @@ def _without_slots(view: View, room: _Room, record: JobRecord, pool: Sequence[st
     return End(view.ended(record, JobState.FAILED, error=error))
 
 
-def _no_member(demand: Demand) -> str:
-    if not demand.tags:
+def _no_member(requirements: Requirements) -> str:
+    if not requirements.tags:
         return "no node answers that could run it"
-    return f"no node has the tags {', '.join(f'{key}={text}' for key, text in sorted(demand.tags.items()))}"
+    return f"no node has the tags {', '.join(f'{key}={text}' for key, text in sorted(requirements.tags.items()))}"
 
 
 def _not_able(view: View, addresses: Sequence[str], dedicated: bool) -> str:

@@ -1,7 +1,7 @@
 """All decisions of one moment."""
 
 from seatunnel_core.server.scheduling.decisions import Change, Decisions, End, Order, Record
-from seatunnel_core.server.scheduling.following import follow, strangers
+from seatunnel_core.server.scheduling.following import follow, orders_to_orphans
 from seatunnel_core.server.scheduling.placing import place
 from seatunnel_core.server.scheduling.view import View
 
@@ -21,4 +21,4 @@ def decide(view: View) -> Decisions:
         elif decision is not None:
             orders.append(decision)
     placed, reasons = place(view, [record for record in records if not record.host])
-    return Decisions(changes=(*changes, *placed), orders=(*orders, *strangers(view)), reasons=reasons)
+    return Decisions(changes=(*changes, *placed), orders=(*orders, *orders_to_orphans(view)), reasons=reasons)

@@ -4,14 +4,14 @@ from collections.abc import Mapping
 
 from attrs import evolve, field, frozen
 
-from seatunnel_core.server.demand import Demand
 from seatunnel_core.server.description import Description, shown_at_end
 from seatunnel_core.server.host.protocol import HostedJob
 from seatunnel_core.server.member_report import MemberReport
+from seatunnel_core.server.requirements import Requirements
 from seatunnel_core.server.state.attempts import PastAttempt, shortened, with_attempt
-from seatunnel_core.server.state.records import EndedJob, JobRecord, JobState, Wanted
+from seatunnel_core.server.state.records import DesiredState, EndedJob, JobRecord, JobState
 
-CANCELLED = (Wanted.CANCEL, Wanted.CANCEL_AT_ONCE)
+CANCELLED = (DesiredState.CANCEL, DesiredState.CANCEL_AT_ONCE)
 
 GIVE_UP_AFTER_S = 50.0
 """A cancelled job whose host cannot be reached is at its end after so long, whatever it still does there."""
@@ -48,7 +48,7 @@ class View:
     now: float
     """Seconds since 1970; goes into records for display only."""
 
-    demands: Mapping[str, Demand] = field(factory=dict)
+    requirements: Mapping[str, Requirements] = field(factory=dict)
     waits: bool = False
     """Whether a job that finds no slot waits, instead of being rejected."""
 
@@ -61,15 +61,15 @@ class View:
     placed_s: Mapping[str, float] = field(factory=dict)
     """By job with a host: for how long this attempt has had it."""
 
-    strange_s: Mapping[str, float] = field(factory=dict)
-    """By job that a host has and no record names, as ``following.strange_jobs`` calls it: for how long."""
+    orphaned_s: Mapping[str, float] = field(factory=dict)
+    """By job that a host has and no record names, as ``following.orphaned_jobs`` calls it: for how long."""
 
     descriptions: Mapping[str, Description] = field(factory=dict)
     """By job: what its text says of it, for the history."""
 
-    def demand(self, job_id: str) -> Demand:
+    def requirements_of(self, job_id: str) -> Requirements:
         """Return what a job asks for."""
-        return self.demands.get(job_id, Demand())
+        return self.requirements.get(job_id, Requirements())
 
     def released(self, record: JobRecord, *, deaths: int, cause: str) -> JobRecord:
         """Return the record of a job that has no host any more and waits for another one.

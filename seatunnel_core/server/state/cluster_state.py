@@ -9,7 +9,7 @@ from attrs import evolve, field, frozen
 from seatunnel_core.errors import StoredValueError
 from seatunnel_core.server.state.records import HISTORY_PREFIX, JOB_PREFIX, EndedJob, JobRecord, JobState
 from seatunnel_core.server.state.sealing import PLAIN, Seal, opened
-from seatunnel_core.server.state.store import Tenure
+from seatunnel_core.server.state.store import Lease
 
 logger = logging.getLogger("seatunnel.cluster")
 
@@ -93,16 +93,16 @@ class ClusterState:
     May be called from any thread; changes are made one at a time.
 
     Args:
-        tenure: the claim by which this node leads.
+        lease: the claim by which this node leads.
         expire_s: for so long an ended job stays in the history.
         most_history: so many ended jobs are kept at most.
         seal: encrypts and decrypts records; ``None`` for a cluster without a secret.
     """
 
     def __init__(
-        self, tenure: Tenure, *, expire_s: float, most_history: int = MOST_HISTORY, seal: Seal | None = None
+        self, lease: Lease, *, expire_s: float, most_history: int = MOST_HISTORY, seal: Seal | None = None
     ) -> None:
-        self._tenure = tenure
+        self._lease = lease
         self._expire_s = expire_s
         self._most_history = most_history
         self._changing = threading.Lock()
@@ -111,9 +111,9 @@ class ClusterState:
         self._showing = threading.Lock()
         """Held while what is shown becomes another: never for long, so that an event loop may wait for it."""
 
-        found = decode(tenure.entries, seal)
+        found = decode(lease.entries, seal)
         self._seal = seal
-        self._seals = seal is not None and SEALED in tenure.entries
+        self._seals = seal is not None and SEALED in lease.entries
         self._key_ids = dict(found.key_ids)
         """By key of a record: the id of the key with which it is stored."""
 
@@ -127,7 +127,7 @@ class ClusterState:
     @property
     def term(self) -> int:
         """The term of the leader."""
-        return self._tenure.term
+        return self._lease.term
 
     def snapshot(self) -> Snapshot:
         """Return a copy of what is recorded now; a change that is under way holds it up in no way."""
@@ -165,7 +165,7 @@ class ClusterState:
         """
         with self._changing:
             if self._seal is not None and seals != self._seals:
-                self._tenure.commit({SEALED: self._seal.key_id.encode() if seals else None})
+                self._lease.commit({SEALED: self._seal.key_id.encode() if seals else None})
                 self._seals = seals
 
     def rewrite(self, most: int) -> int:
@@ -188,7 +188,7 @@ class ClusterState:
     def _commit(self, changes: Mapping[str, bytes | None]) -> None:
         """Make changes of records durable, encrypted where records are."""
         seal, key_id = self._seal if self._seals else None, self._key_id()
-        self._tenure.commit(
+        self._lease.commit(
             {key: body if body is None or seal is None else seal.close(key, body) for key, body in changes.items()}
         )
         for key, body in changes.items():

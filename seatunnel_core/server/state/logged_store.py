@@ -22,7 +22,7 @@ from seatunnel_storage_mapstore.store import fetch, place
 
 from seatunnel_core.server.errors import DeposedError, StateUnavailableError, StateWentBackError
 from seatunnel_core.server.state.newest_seen import went_back
-from seatunnel_core.server.state.store import ClusterStore, Sighting, Tenure, Version
+from seatunnel_core.server.state.store import ClusterStore, Lease, Observation, Version
 from seatunnel_storage_api.blob import BlobStorage
 from seatunnel_storage_api.errors import CheckpointCorruptedError, CheckpointStorageError, StaleEpochError
 
@@ -56,23 +56,23 @@ class LoggedStore(ClusterStore):
     def describe(self) -> str:
         return self._folder.where("")
 
-    def claim(self) -> "LoggedTenure":
+    def claim(self) -> "LoggedLease":
         with _translated():
             journal = Journal(self._folder, append=can_append(self._storage), limits=self._limits)
             before = max(_beats_in(self._beats), default=(0, 0))
-        return LoggedTenure(journal, self._beats, (journal.epoch - 1, *before))
+        return LoggedLease(journal, self._beats, (journal.epoch - 1, *before))
 
-    def look(self) -> Sighting:
+    def look(self) -> Observation:
         with _translated():
             for _ in range(_READS):
                 claimed = self._folder.newest_epoch()
                 newest = max(_beats_in(self._beats), default=None)
                 if newest is None:
-                    return Sighting(claimed=claimed, term=0, number=0, body=b"", version=(claimed, 0, 0))
+                    return Observation(claimed=claimed, term=0, number=0, body=b"", version=(claimed, 0, 0))
                 body = self._beats.read(_beat_name(*newest))
                 if body is not None:
                     version = (claimed, *newest)
-                    return Sighting(claimed=claimed, term=newest[0], number=newest[1], body=body, version=version)
+                    return Observation(claimed=claimed, term=newest[0], number=newest[1], body=body, version=version)
         raise StateUnavailableError(
             f"the beats in {self._beats.where('')} were removed {_READS} times while they were read"
         )
@@ -109,7 +109,7 @@ class LoggedStore(ClusterStore):
         self._storage.close()
 
 
-class LoggedTenure(Tenure):
+class LoggedLease(Lease):
     """The journal of one claim, with the beats beside it."""
 
     def __init__(self, journal: Journal, beats: Folder, claimed_from: Version) -> None:
@@ -165,7 +165,7 @@ class LoggedTenure(Tenure):
         raise StateWentBackError(went_back(where, found="without the last beat", seen=last))
 
     def _remove_beats_before(self, number: int) -> None:
-        """Remove the beat before this one; with the first beat of a tenure, those of older terms too."""
+        """Remove the beat before this one; with the first beat of a lease, those of older terms too."""
         names = [_beat_name(self.term, number - 1)] if number > 0 else []
         try:
             if not self._old_beats_removed:

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Mapping
 
 from seatunnel_core.server.errors import StateWentBackError
-from seatunnel_core.server.state.store import ClusterStore, Sighting, Tenure, Version
+from seatunnel_core.server.state.store import ClusterStore, Lease, Observation, Version
 
 logger = logging.getLogger("seatunnel.cluster")
 
@@ -30,7 +30,7 @@ class NewestSeenStore(ClusterStore):
         self._store = store
         self._clock = clock
         self._newest: Version = ()
-        self._tenure: Tenure | None = None
+        self._lease: Lease | None = None
         self._reported_at: float | None = None
         """Time of the last report that the state went back; ``None`` while it did not."""
 
@@ -40,7 +40,7 @@ class NewestSeenStore(ClusterStore):
     @property
     def newest(self) -> Version:
         """The newest version that was seen, that of this node's own changes included."""
-        return max(self._newest, () if self._tenure is None else self._tenure.version)
+        return max(self._newest, () if self._lease is None else self._lease.version)
 
     def remember(self, version: Version) -> None:
         """Take into account what another node of the cluster has seen."""
@@ -49,23 +49,23 @@ class NewestSeenStore(ClusterStore):
     def describe(self) -> str:
         return self._store.describe()
 
-    def claim(self) -> Tenure:
+    def claim(self) -> Lease:
         self.look()
-        tenure = self._store.claim()
+        lease = self._store.claim()
         try:
-            self._require(tenure.claimed_from)
+            self._require(lease.claimed_from)
         except BaseException:
-            tenure.release()
+            lease.release()
             raise
-        self.remember(tenure.version)
-        self._tenure = tenure
-        return tenure
+        self.remember(lease.version)
+        self._lease = lease
+        return lease
 
-    def look(self) -> Sighting:
-        sighting = self._store.look()
-        self._require(sighting.version)
-        self.remember(sighting.version)
-        return sighting
+    def look(self) -> Observation:
+        observation = self._store.look()
+        self._require(observation.version)
+        self.remember(observation.version)
+        return observation
 
     def read(self) -> Mapping[str, bytes]:
         return self._store.read()

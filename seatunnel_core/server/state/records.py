@@ -17,7 +17,7 @@ SHARED = ""
 """The name of the host of a member that jobs share. One that a job has for itself has the job's id."""
 
 
-class Wanted(enum.Enum):
+class DesiredState(enum.Enum):
     """What the users want of a job."""
 
     RUN = "run"
@@ -93,7 +93,7 @@ class JobRecord:
     fresh: bool = False
     """Whether no attempt under this id has ever claimed the job, so that there may be nothing to go on with."""
 
-    wanted: Wanted = Wanted.RUN
+    wanted: DesiredState = DesiredState.RUN
     state: JobState = JobState.PENDING
     host: str = ""
     """The member whose host has it, as ``host:port``; empty while it waits for one."""
@@ -158,7 +158,7 @@ class JobRecord:
             variables={key: stored.text(variables, key) for key in variables},
             restore=stored.flag(block, "restore"),
             fresh=stored.flag(block, "fresh"),
-            wanted=Wanted(stored.text(block, "wanted")),
+            wanted=DesiredState(stored.text(block, "wanted")),
             state=JobState(stored.text(block, "state")),
             host=stored.text(block, "host"),
             process=stored.text(block, "process"),

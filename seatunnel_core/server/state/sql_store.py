@@ -24,7 +24,7 @@ from sqlalchemy.exc import IntegrityError
 
 from seatunnel_core.server.errors import DeposedError, StateUnavailableError, StateWentBackError
 from seatunnel_core.server.state.newest_seen import went_back
-from seatunnel_core.server.state.store import ClusterStore, Sighting, Tenure, Version
+from seatunnel_core.server.state.store import ClusterStore, Lease, Observation, Version
 from seatunnel_storage_api.errors import CheckpointStorageError
 from seatunnel_storage_api.retry import Backoff
 
@@ -61,11 +61,11 @@ class SqlStore(ClusterStore):
     def describe(self) -> str:
         return f"{self.name} in {self.clusters.name} of {self._database}"
 
-    def claim(self) -> "SqlTenure":
+    def claim(self) -> "SqlLease":
         claimant = secrets.token_hex(16)
         before = self.attempt(self._claimed)
         changes, entries = self.attempt(lambda: self._take(before, claimant))
-        return SqlTenure(self, before + 1, entries, (before, changes))
+        return SqlLease(self, before + 1, entries, (before, changes))
 
     def _claimed(self) -> int:
         """Return the newest term; the first claim of a cluster makes its row."""
@@ -97,18 +97,18 @@ class SqlStore(ClusterStore):
                 changes = _NOT_KNOWN
             return changes or 0, self.read_with(connection)
 
-    def look(self) -> Sighting:
+    def look(self) -> Observation:
         columns = self.clusters.c
         wanted = sa.select(columns.term, columns.changes, columns.beat_term, columns.beat, columns.body)
         wanted = wanted.where(self.mine)
 
-        def ask() -> Sighting:
+        def ask() -> Observation:
             with self._database.transaction() as connection:
                 row = connection.execute(wanted).one_or_none()
             if row is None:
-                return Sighting(claimed=0, term=0, number=0, body=b"", version=(0, 0))
+                return Observation(claimed=0, term=0, number=0, body=b"", version=(0, 0))
             body, version = bytes(row.body), (row.term, row.changes)
-            return Sighting(claimed=row.term, term=row.beat_term, number=row.beat, body=body, version=version)
+            return Observation(claimed=row.term, term=row.beat_term, number=row.beat, body=body, version=version)
 
         return self.once(ask)
 
@@ -172,7 +172,7 @@ class SqlStore(ClusterStore):
             raise StateUnavailableError(f"the cluster's state is not available: {error}") from error
 
 
-class SqlTenure(Tenure):
+class SqlLease(Lease):
     """One term, and the entries as of its last change."""
 
     def __init__(self, store: SqlStore, term: int, entries: dict[str, bytes], claimed_from: Version) -> None:
@@ -244,7 +244,7 @@ class SqlTenure(Tenure):
         return connection.execute(mine.values(**values)).rowcount == 1
 
     def _lost(self, row: Any) -> DeposedError | StateWentBackError:
-        """Return why this tenure is over, by the cluster's row: another node has claimed, or the row is older."""
+        """Return why this lease is over, by the cluster's row: another node has claimed, or the row is older."""
         found = None if row is None else (row.term, row.changes)
         if found is None or found < self.version:
             return StateWentBackError(went_back(self._store.describe(), found=found, seen=self.version))

@@ -14,8 +14,8 @@ Version = tuple[int, ...]
 
 
 @frozen(kw_only=True)
-class Sighting:
-    """What a look at the leader's beats shows. Two equal sightings mean that the leader did nothing in between."""
+class Observation:
+    """What a look at the leader's beats shows. Two equal observations mean that the leader did nothing in between."""
 
     claimed: int
     """The newest term that was claimed; 0 if none ever was."""
@@ -33,7 +33,7 @@ class Sighting:
     """Version of the state."""
 
 
-class Tenure(ABC):
+class Lease(ABC):
     """One leader's hold on the state, from its claim until a newer claim. May be called from any thread."""
 
     @property
@@ -47,7 +47,7 @@ class Tenure(ABC):
         """All acknowledged entries. A live view: changes appear in it when they are acknowledged."""
 
     version: Version = ()
-    """The version of the state after the last acknowledged change or beat of this tenure."""
+    """The version of the state after the last acknowledged change or beat of this lease."""
 
     claimed_from: Version = ()
     """The version of the state that the claim found."""
@@ -59,7 +59,7 @@ class Tenure(ABC):
         Raises:
             DeposedError: a newer term was claimed; the changes are not acknowledged.
             StateUnavailableError: the storage failed; whether the changes are durable is not known, and every later
-                commit of this tenure fails too.
+                commit of this lease fails too.
         """
 
     @abstractmethod
@@ -84,8 +84,8 @@ class ClusterStore(ABC):
         """Return where the state lies, for messages to users."""
 
     @abstractmethod
-    def claim(self) -> Tenure:
-        """Claim the next term. From then on nothing that an older tenure changes is acknowledged.
+    def claim(self) -> Lease:
+        """Claim the next term. From then on nothing that an older lease changes is acknowledged.
 
         Raises:
             DeposedError: another claim was faster.
@@ -93,7 +93,7 @@ class ClusterStore(ABC):
         """
 
     @abstractmethod
-    def look(self) -> Sighting:
+    def look(self) -> Observation:
         """Return the newest claim and beat, without claiming anything.
 
         Raises:

@@ -59,14 +59,14 @@ class Gate:
     most: int
     """Maximum number of connections."""
 
-    _strangers: dict[Guest, None] = field(factory=dict, init=False)
+    _untrusted: dict[Guest, None] = field(factory=dict, init=False)
     """The one that has waited longest comes first."""
 
     _trusted: set[Guest] = field(factory=set, init=False)
     _logged: dict[str, float] = field(factory=dict, init=False)
 
     def __len__(self) -> int:
-        return len(self._strangers) + len(self._trusted)
+        return len(self._untrusted) + len(self._trusted)
 
     def enter(self, guest: Guest) -> bool:
         """Give a connection a place, and return False if all places belong to trusted connections."""
@@ -74,27 +74,27 @@ class Gate:
             self.log("a port has %d connections, its maximum: those that sent no valid request are closed", self.most)
             if not self.evict():
                 return False
-        self._strangers[guest] = None
+        self._untrusted[guest] = None
         return True
 
     def evict(self) -> bool:
         """Close the stranger that has waited longest, and return False if there is none."""
-        oldest = next(iter(self._strangers), None)
+        oldest = next(iter(self._untrusted), None)
         if oldest is None:
             return False
-        del self._strangers[oldest]
+        del self._untrusted[oldest]
         oldest.close()
         return True
 
     def trust(self, guest: Guest) -> None:
         """Record that a request of the connection was allowed."""
-        if guest in self._strangers:
-            del self._strangers[guest]
+        if guest in self._untrusted:
+            del self._untrusted[guest]
             self._trusted.add(guest)
 
     def leave(self, guest: Guest) -> None:
         """Free the place of a connection."""
-        self._strangers.pop(guest, None)
+        self._untrusted.pop(guest, None)
         self._trusted.discard(guest)
 
     def log(self, message: str, *arguments: Any) -> None:

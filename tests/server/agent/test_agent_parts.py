@@ -24,7 +24,7 @@ from seatunnel_core.server.host.host import Host
 from seatunnel_core.server.member_report import MemberReport
 from seatunnel_core.server.scheduling.decisions import Start
 from seatunnel_core.server.state.records import JobRecord
-from seatunnel_core.server.state.store import ClusterStore, Sighting, Tenure
+from seatunnel_core.server.state.store import ClusterStore, Lease, Observation
 
 
 def config(folder: Path) -> NodeConfig:
@@ -48,10 +48,10 @@ class _Broken(ClusterStore):
     def describe(self) -> str:
         return "nowhere"
 
-    def claim(self) -> Tenure:
+    def claim(self) -> Lease:
         raise NotImplementedError
 
-    def look(self) -> Sighting:
+    def look(self) -> Observation:
         raise ZeroDivisionError("a bug")
 
     def read(self) -> dict[str, bytes]:

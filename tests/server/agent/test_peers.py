@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from attrs import evolve
 
-from seatunnel_core.control.signing import BOOT, Doorkeeper, Secret
+from seatunnel_core.control.signing import BOOT, Authenticator, Secret
 from seatunnel_core.server.agent.peers import Peers
 from tests.server.agent.test_agent_parts import config
 
@@ -24,7 +24,7 @@ class Member(ThreadingHTTPServer):
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
-        self.keeper = Doorkeeper(SECRET, "test")
+        self.keeper = Authenticator(SECRET, "test")
         self.answers: list[int] = []
         self.carried_out: list[bytes] = []
         self.is_slow = threading.Event()
@@ -89,7 +89,7 @@ def test_a_request_is_signed_as_the_one_before_it(member: Member, peers: Peers) 
 def test_a_member_that_was_started_again_is_asked_again_and_carries_each_out_once(member: Member, peers: Peers) -> None:
     async def play() -> None:
         assert await forwarded(peers, member, b"1") == b"1"
-        member.keeper = Doorkeeper(SECRET, "test")
+        member.keeper = Authenticator(SECRET, "test")
         assert await forwarded(peers, member, b"2") == b"2"
 
     asyncio.run(play())

@@ -5,8 +5,8 @@ from typing import Any
 from attrs import evolve
 
 from seatunnel_core.server.agent.pending import MOST_DIAGNOSED, pending_jobs
-from seatunnel_core.server.demand import demand_of
 from seatunnel_core.server.description import describe
+from seatunnel_core.server.requirements import requirements_of
 from seatunnel_core.server.submitted_job import SubmittedJob
 from tests.server.scheduling.views import JOB, view
 
@@ -24,7 +24,9 @@ sink { Console { plugin_input = [a, b] }, Console { plugin_input = c } }
 def waiting(text: str) -> dict[str, Any]:
     job = evolve(JOB, name="orders", text=text, format="hocon")
     read = SubmittedJob.of(job)
-    seen = evolve(view(job), demands={job.job_id: demand_of(read)}, descriptions={job.job_id: describe(read)})
+    seen = evolve(
+        view(job), requirements={job.job_id: requirements_of(read)}, descriptions={job.job_id: describe(read)}
+    )
     reasons = {job.job_id: "too few slots are free"}
     (found,) = pending_jobs(seen, [job], reasons, waits=True, job_id="", limit=9, pretty=False)["pendingJobs"]
     return dict(found)

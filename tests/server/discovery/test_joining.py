@@ -12,7 +12,7 @@ from seatunnel_core.errors import StoredValueError
 from seatunnel_core.server.agent.node_config import node_config
 from seatunnel_core.server.discovery.joining import MEET, Introduction, Joining, difference, named_in
 from seatunnel_core.server.discovery.storage_probe import StorageProbe, storage_probes
-from seatunnel_core.server.state.store import Sighting
+from seatunnel_core.server.state.store import Observation
 from tests.live_folder import files_below, paths_below
 from tests.server.nodes import ENGINE, Node, some_nodes, until
 
@@ -58,7 +58,7 @@ def test_an_introduction_is_read_as_it_was_written() -> None:
 
 def test_the_newest_beat_names_members() -> None:
     def named(body: bytes) -> tuple[str, ...]:
-        return named_in(Sighting(claimed=1, term=1, number=0, body=body))
+        return named_in(Observation(claimed=1, term=1, number=0, body=body))
 
     assert named(b'{"leader": "a:1", "members": ["a:1", "b:2"]}') == ("a:1", "b:2")
     assert named(b"") == ()

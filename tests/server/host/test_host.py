@@ -8,7 +8,7 @@ from seatunnel_core.control.server import answer
 from seatunnel_core.reporting.open_metrics import Sample
 from seatunnel_core.server.host.host import Host
 from seatunnel_core.server.host.protocol import HostedJob, HostStatus
-from seatunnel_core.server.state.records import JobRecord, JobState, Wanted
+from seatunnel_core.server.state.records import DesiredState, JobRecord, JobState
 
 
 class Job:
@@ -17,7 +17,7 @@ class Job:
     def __init__(self, record: JobRecord) -> None:
         self.record = record
         self.state = JobState.PENDING
-        self.stopped: list[Wanted] = []
+        self.stopped: list[DesiredState] = []
 
     def start(self) -> None:
         self.state = JobState.RUNNING
@@ -28,7 +28,7 @@ class Job:
     def samples(self) -> list[Sample]:
         return [Sample("SinkWriteCount", "_total", {"job_id": self.record.job_id}, 5)]
 
-    def stop(self, how: Wanted) -> None:
+    def stop(self, how: DesiredState) -> None:
         self.stopped.append(how)
 
     def join(self, timeout: float | None = None) -> bool:
@@ -132,10 +132,10 @@ def test_stop_and_leave(host: Host, jobs: list[Job]) -> None:
     ask(host, do="stop", term=1, job_id="1", how="savepoint")
     assert ask(host, do="stop", term=1, job_id="unknown", how="cancel") == {}
     assert "is not a valid" in ask(host, do="stop", term=1, job_id="1", how="sing")
-    assert jobs[0].stopped == [Wanted.SAVEPOINT]
+    assert jobs[0].stopped == [DesiredState.SAVEPOINT]
     ask(host, do="leave", term=1)
     assert host.leaving.is_set()
-    assert not host.stop_all(Wanted.CANCEL, 0.0)
+    assert not host.stop_all(DesiredState.CANCEL, 0.0)
 
 
 def test_figures_are_those_of_all_jobs_of_any_term(host: Host, jobs: list[Job]) -> None:

@@ -15,7 +15,7 @@ from seatunnel_core.reporting.report import JobOutcome, JobReport
 from seatunnel_core.reporting.series import JobSeries
 from seatunnel_core.server.host import job_thread
 from seatunnel_core.server.host.job_thread import JobThread
-from seatunnel_core.server.state.records import JobRecord, JobState, Wanted
+from seatunnel_core.server.state.records import DesiredState, JobRecord, JobState
 from seatunnel_core.server.submitted_job import SubmittedJob
 from seatunnel_storage_api.discovery import open_storage
 from seatunnel_storage_api.errors import CheckpointStorageError, StorageAccessError, StorageUnavailableError
@@ -99,7 +99,7 @@ def test_a_job_that_waits_for_its_storage_is_cancelled_at_once(begun: Any, monke
     monkeypatch.setattr(job_thread, "_AGAIN_S", (600.0,))
     thread, runs = begun(StorageUnavailableError("down"))
     until("it waits", lambda: runs.closed, wait_s=60)
-    thread.stop(Wanted.CANCEL)
+    thread.stop(DesiredState.CANCEL)
     assert thread.join(60)
     assert thread.status().state is JobState.FAILED
     assert thread.status().fenced, "the leader ends it, if no lost host may still run it"

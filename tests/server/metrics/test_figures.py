@@ -18,7 +18,7 @@ from seatunnel_core.server.agent.agent import Agent
 from seatunnel_core.server.host.protocol import HostedJob, HostStatus
 from seatunnel_core.server.member_report import HostReport, MemberReport
 from seatunnel_core.server.metrics.figures import ALL_FAMILIES, Figures, page
-from seatunnel_core.server.rest.access import Door
+from seatunnel_core.server.rest.access import AuthPolicy
 from seatunnel_core.server.state.records import JobState
 from tests.server.rest.test_access import HERE, status_of
 from tests.server.test_rest import JOB, ask, config_of, leading
@@ -52,7 +52,7 @@ def agent(tmp_path: Path) -> Agent:
 
 
 def shown(agent: Agent, path: str) -> str:
-    status, _, body = status_of(agent, path, client=HERE, door=Door())
+    status, _, body = status_of(agent, path, client=HERE, policy=AuthPolicy())
     assert status == 200, body
     return body.decode()
 
@@ -102,9 +102,9 @@ def test_hosts_are_asked_once_however_often_one_looks(agent: Agent) -> None:
 
 
 def test_metrics_are_served_where_they_are_switched_on(agent: Agent, tmp_path: Path) -> None:
-    v1 = status_of(agent, "/hazelcast/rest/instance/metrics", client=HERE, signed=True, door=Door())
+    v1 = status_of(agent, "/hazelcast/rest/instance/metrics", client=HERE, signed=True, policy=AuthPolicy())
     assert (v1[0], v1[1]["content-type"]) == (200, "text/plain; version=0.0.4; charset=utf-8")
-    newer = status_of(agent, "/hazelcast/rest/instance/openmetrics", client=HERE, signed=True, door=Door())
+    newer = status_of(agent, "/hazelcast/rest/instance/openmetrics", client=HERE, signed=True, policy=AuthPolicy())
     assert newer[2].endswith(b"# EOF\n")
     off = leading(tmp_path / "off", config_of(tmp_path))
     status, answer, _ = ask(off, "GET", "/metrics")

@@ -4,7 +4,7 @@ import asyncio
 from typing import Any
 
 from seatunnel_core.server.agent.agent import Agent
-from seatunnel_core.server.rest.access import LOCAL, Door
+from seatunnel_core.server.rest.access import LOCAL, AuthPolicy
 from seatunnel_core.server.rest.application import application
 
 
@@ -17,7 +17,7 @@ def answered(
     body: bytes = b"",
     client: tuple[str, int] | None = None,
     signed: bool = False,
-    door: Door = LOCAL,
+    policy: AuthPolicy = LOCAL,
     host: str = "127.0.0.1:8080",
     **headers: str,
 ) -> tuple[int, dict[str, str], bytes]:
@@ -43,6 +43,6 @@ def answered(
     async def send(message: dict[str, Any]) -> None:
         sent.append(message)
 
-    asyncio.run(application(agent, signed=signed, door=door)(scope, receive, send))
+    asyncio.run(application(agent, signed=signed, policy=policy)(scope, receive, send))
     found = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
     return sent[0]["status"], found, b"".join(message.get("body", b"") for message in sent[1:])

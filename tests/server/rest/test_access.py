@@ -12,7 +12,7 @@ from attrs import evolve
 from seatunnel_core.config.http_options import Permission
 from seatunnel_core.control.signing import BOOT, Secret
 from seatunnel_core.server.agent.agent import Agent
-from seatunnel_core.server.rest.access import Door
+from seatunnel_core.server.rest.access import AuthPolicy
 from seatunnel_core.server.rest.application import USER_ROUTES
 from seatunnel_core.server.rest.route import looking
 from seatunnel_core.server.transport.http_config import HttpConfig, User
@@ -31,40 +31,40 @@ def agent_of(folder: Path, **http: Any) -> Agent:
 
 
 def status_of(
-    agent: Agent, path: str, *, door: Door, client: tuple[str, int] | None = AWAY, **more: Any
+    agent: Agent, path: str, *, policy: AuthPolicy, client: tuple[str, int] | None = AWAY, **more: Any
 ) -> tuple[int, dict[str, str], bytes]:
     """Ask as a client at an address would, and return status, headers and body."""
-    return answered(agent, path, door=door, client=client, host="192.0.2.1:8080", **more)
+    return answered(agent, path, policy=policy, client=client, host="192.0.2.1:8080", **more)
 
 
-ANYWHERE = Door(local=False)
+ANYWHERE = AuthPolicy(local=False)
 
 
 def test_without_a_password_only_this_machine_is_let_in(tmp_path: Path) -> None:
     agent = agent_of(tmp_path)
     for signed, path in ((False, "/overview"), (True, "/hazelcast/rest/maps/overview")):
-        assert status_of(agent, path, client=HERE, signed=signed, door=ANYWHERE)[0] == 200
+        assert status_of(agent, path, client=HERE, signed=signed, policy=ANYWHERE)[0] == 200
         for client in (AWAY, None):
-            assert status_of(agent, path, client=client, signed=signed, door=ANYWHERE)[0] == 401
+            assert status_of(agent, path, client=client, signed=signed, policy=ANYWHERE)[0] == 401
     said_open = agent_of(tmp_path, is_open=True)
-    assert status_of(said_open, "/overview", door=ANYWHERE)[0] == 200
-    assert status_of(said_open, "/hazelcast/rest/maps/overview", signed=True, door=ANYWHERE)[0] == 200
-    assert status_of(said_open, "/overview", signed=True, door=ANYWHERE)[0] == 401, "which wants the signature"
-    assert status_of(agent, "/overview", door=Door(local=False, verified=True))[0] == 200
+    assert status_of(said_open, "/overview", policy=ANYWHERE)[0] == 200
+    assert status_of(said_open, "/hazelcast/rest/maps/overview", signed=True, policy=ANYWHERE)[0] == 200
+    assert status_of(said_open, "/overview", signed=True, policy=ANYWHERE)[0] == 401, "which wants the signature"
+    assert status_of(agent, "/overview", policy=AuthPolicy(local=False, verified=True))[0] == 200
 
 
 def test_the_password_is_asked_for_on_all_ports(tmp_path: Path) -> None:
     agent = agent_of(tmp_path, login=("admin", "hunter2"))
     for signed, path in ((False, "/overview"), (True, "/hazelcast/rest/maps/overview")):
-        for door in (ANYWHERE, Door(), Door(local=False, verified=True)):
+        for policy in (ANYWHERE, AuthPolicy(), AuthPolicy(local=False, verified=True)):
             for client in (HERE, AWAY):
-                status, headers, _ = status_of(agent, path, client=client, signed=signed, door=door)
+                status, headers, _ = status_of(agent, path, client=client, signed=signed, policy=policy)
                 assert (status, headers["www-authenticate"]) == (401, 'Basic realm="SeaTunnel Web UI"')
-                right = status_of(agent, path, client=client, signed=signed, door=door, authorization=HUNTER)
+                right = status_of(agent, path, client=client, signed=signed, policy=policy, authorization=HUNTER)
                 assert right[0] == 200
-    refused = status_of(agent, "/internal/v1/members", signed=True, door=ANYWHERE, authorization=HUNTER)
+    refused = status_of(agent, "/internal/v1/members", signed=True, policy=ANYWHERE, authorization=HUNTER)
     assert (refused[0], BOOT in refused[1]) == (401, True), "a user's password is no signature"
-    assert status_of(agent, "/overview", signed=True, door=ANYWHERE, authorization=HUNTER)[0] == 401
+    assert status_of(agent, "/overview", signed=True, policy=ANYWHERE, authorization=HUNTER)[0] == 401
 
 
 EVE = "Basic " + base64.b64encode(b"eve:looks").decode()
@@ -74,10 +74,10 @@ def test_a_user_may_do_what_he_is_allowed(tmp_path: Path) -> None:
     eve = User(name="eve", password="looks", permissions=frozenset({Permission.LOOK, Permission.STOP}))
     agent = agent_of(tmp_path, login=("admin", "hunter2"), users=(eve,))
     for who, permissions in ((HUNTER, [each.value for each in Permission]), (EVE, ["look", "stop"])):
-        status, _, body = status_of(agent, "/permissions", door=ANYWHERE, authorization=who)
+        status, _, body = status_of(agent, "/permissions", policy=ANYWHERE, authorization=who)
         assert (status, json.loads(body)["permissions"]) == (200, permissions)
     for path, signed in (("", False), ("/hazelcast/rest/maps", True)):
-        asked = {"door": ANYWHERE, "signed": signed, "authorization": EVE}
+        asked = {"policy": ANYWHERE, "signed": signed, "authorization": EVE}
         assert status_of(agent, f"{path}/running-jobs", **asked)[0] == 200  # type: ignore[arg-type]
         stopped = status_of(agent, f"{path}/stop-job", method="POST", body=b'{"jobId": "1"}', **asked)  # type: ignore[arg-type]
         assert stopped[0] != 403
@@ -86,7 +86,7 @@ def test_a_user_may_do_what_he_is_allowed(tmp_path: Path) -> None:
             assert (status, json.loads(body)["code"]) == (403, "forbidden")
     for wrong in (b"eve:hunter2", b"admin:looks", b"eve:"):
         authorization = "Basic " + base64.b64encode(wrong).decode()
-        assert status_of(agent, "/overview", door=ANYWHERE, authorization=authorization)[0] == 401
+        assert status_of(agent, "/overview", policy=ANYWHERE, authorization=authorization)[0] == 401
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def test_each_deed_has_its_permission(tmp_path: Path, method: str, path: str, bo
         users = (User(name="eve", password="looks", permissions=frozenset(Permission) - {missing}),)
         agent = agent_of(tmp_path, login=("admin", "hunter2"), users=users)
         status, _, answer = status_of(
-            agent, path, method=method, query=query, body=body.encode(), door=ANYWHERE, authorization=EVE
+            agent, path, method=method, query=query, body=body.encode(), policy=ANYWHERE, authorization=EVE
         )
         assert (status, json.loads(answer)["message"]) == (
             403,
@@ -124,7 +124,7 @@ def test_each_deed_has_its_permission(tmp_path: Path, method: str, path: str, bo
         )
     users = (User(name="eve", password="looks", permissions=permissions),)
     agent = agent_of(tmp_path, login=("admin", "hunter2"), users=users)
-    asked = {"query": query, "body": body.encode(), "door": ANYWHERE, "authorization": EVE}
+    asked = {"query": query, "body": body.encode(), "policy": ANYWHERE, "authorization": EVE}
     assert status_of(agent, path, method=method, **asked)[0] != 403  # type: ignore[arg-type]
 
 
@@ -137,9 +137,9 @@ def test_whatever_is_no_get_needs_more_than_to_look() -> None:
 def test_v1_is_served_where_it_is_switched_on(tmp_path: Path) -> None:
     agent = agent_of(tmp_path)
     off = leading(tmp_path / "off", evolve(agent.config, serves_v1=False))
-    status, _, body = status_of(off, "/hazelcast/rest/maps/overview", client=HERE, signed=True, door=ANYWHERE)
+    status, _, body = status_of(off, "/hazelcast/rest/maps/overview", client=HERE, signed=True, policy=ANYWHERE)
     assert (status, "network.rest-api.enabled" in json.loads(body)["message"]) == (404, True)
-    assert status_of(off, "/hazelcast/rest/maps/overview", client=HERE, door=ANYWHERE)[0] == 200, "beside v2"
+    assert status_of(off, "/hazelcast/rest/maps/overview", client=HERE, policy=ANYWHERE)[0] == 200, "beside v2"
     text = "hazelcast: {network: {rest-api: {enabled: true, endpoint-groups: {DATA: {enabled: true}}}}}"
     (tmp_path / "config").mkdir()
     (tmp_path / "config/hazelcast.yaml").write_text(text)
@@ -147,11 +147,11 @@ def test_v1_is_served_where_it_is_switched_on(tmp_path: Path) -> None:
 
 
 def test_all_paths_have_the_prefix(tmp_path: Path) -> None:
-    agent, door = agent_of(tmp_path), Door(prefix="/seatunnel")
-    assert status_of(agent, "/seatunnel/overview", door=door)[0] == 200
+    agent, policy = agent_of(tmp_path), AuthPolicy(prefix="/seatunnel")
+    assert status_of(agent, "/seatunnel/overview", policy=policy)[0] == 200
     for path in ("/overview", "/seatunnel/seatunnel/overview", "/seatunnelx/overview"):
-        assert status_of(agent, path, door=door)[0] == 404
-    status, headers, _ = status_of(agent, "/seatunnel", door=door)
+        assert status_of(agent, path, policy=policy)[0] == 404
+    status, headers, _ = status_of(agent, "/seatunnel", policy=policy)
     assert (status, headers["location"]) == (308, "/seatunnel/"), "as the page's files are named from there"
 
 
@@ -160,15 +160,15 @@ def test_no_page_of_another_site_asks_by_a_browser_that_knows_the_password(tmp_p
     agent = agent_of(tmp_path, login=("admin", "hunter2"))
     for path, signed in (("/submit-job", False), ("/hazelcast/rest/maps/submit-job", True)):
         asked = {"method": "POST", "authorization": HUNTER, "signed": signed}
-        status, _, body = status_of(agent, path, door=ANYWHERE, origin=origin, **asked)  # type: ignore[arg-type]
+        status, _, body = status_of(agent, path, policy=ANYWHERE, origin=origin, **asked)  # type: ignore[arg-type]
         assert (status, b"another site" in body) == (401, True)
-        own = status_of(agent, path, door=ANYWHERE, origin="http://192.0.2.1:8080", **asked)  # type: ignore[arg-type]
+        own = status_of(agent, path, policy=ANYWHERE, origin="http://192.0.2.1:8080", **asked)  # type: ignore[arg-type]
         assert own[0] == 400, "which has no job"
 
 
 def test_no_answer_is_taken_for_what_it_is_not(tmp_path: Path) -> None:
     for path in ("/overview", "/nothing<script>"):
-        headers = status_of(agent_of(tmp_path), path, door=Door())[1]
+        headers = status_of(agent_of(tmp_path), path, policy=AuthPolicy())[1]
         assert headers["content-type"] == "application/json"
         assert (headers["x-content-type-options"], headers["x-frame-options"]) == ("nosniff", "DENY")
         assert headers["cross-origin-resource-policy"] == "same-origin"

@@ -43,7 +43,7 @@ def without_body(agent: Agent, path: str, **headers: str) -> tuple[int, dict[str
         "client": ("192.0.2.7", 1),
         "headers": [(b"host", b"192.0.2.1:8080"), *given],
     }
-    asyncio.run(application(agent, signed=False, door=ANYWHERE)(scope, receive, send))
+    asyncio.run(application(agent, signed=False, policy=ANYWHERE)(scope, receive, send))
     found = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
     return sent[0]["status"], found, json.loads(sent[1]["body"])
 

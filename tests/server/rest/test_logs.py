@@ -17,7 +17,7 @@ from seatunnel_core.errors import PlatformError
 from seatunnel_core.server.agent.agent import Agent
 from seatunnel_core.server.agent.log_reading import PIECE_BYTES
 from seatunnel_core.server.rest import internal, logs
-from seatunnel_core.server.rest.access import Door
+from seatunnel_core.server.rest.access import AuthPolicy
 from seatunnel_core.server.rest.application import application
 from tests.server.test_rest import config_of, leading
 
@@ -26,7 +26,7 @@ class Asked:
     """A node that is asked as a server would, and what it answered."""
 
     def __init__(self, agent: Agent, *, prefix: str = "") -> None:
-        self.application = application(agent, signed=False, door=Door(prefix=prefix))
+        self.application = application(agent, signed=False, policy=AuthPolicy(prefix=prefix))
         self.status = 0
         self.headers: dict[str, str] = {}
         self.body = b""

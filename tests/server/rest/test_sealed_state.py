@@ -38,7 +38,7 @@ def with_secret(folder: Path, value: str = "s" * 32, old: str | None = None) -> 
 def post(agent: Agent, target: str, block: Mapping[str, Any]) -> tuple[int, str]:
     """Send a signed request as another node does, and return the status and the answer."""
     assert agent.config.secret is not None
-    body, keeper, nonce = json.dumps(block), agent.doorkeeper, f"me-{next(_NUMBERS)}"
+    body, keeper, nonce = json.dumps(block), agent.authenticator, f"me-{next(_NUMBERS)}"
     digest = digest_of(body.encode())
     signature = agent.config.secret.sign(
         boot=keeper.boot, nonce=nonce, cluster=agent.config.cluster, method="POST", target=target, digest=digest

@@ -3,9 +3,9 @@
 import pytest
 from attrs import evolve
 
-from seatunnel_core.server.demand import Demand
 from seatunnel_core.server.host.protocol import HostedJob
 from seatunnel_core.server.member_report import HostReport
+from seatunnel_core.server.requirements import Requirements
 from seatunnel_core.server.scheduling.decisions import (
     Change,
     Close,
@@ -18,10 +18,10 @@ from seatunnel_core.server.scheduling.decisions import (
     Start,
     Stop,
 )
-from seatunnel_core.server.scheduling.following import strange_jobs
+from seatunnel_core.server.scheduling.following import orphaned_jobs
 from seatunnel_core.server.scheduling.schedule import decide
 from seatunnel_core.server.scheduling.view import Member
-from seatunnel_core.server.state.records import SHARED, JobRecord, JobState, Wanted
+from seatunnel_core.server.state.records import SHARED, DesiredState, JobRecord, JobState
 from tests.server.scheduling.views import BOOT, GIVEN, HERE, JOB, RUNNING, THERE, host, hosted, member, view
 
 WAITING = evolve(JOB, attempt=1, since=9.0)
@@ -32,14 +32,18 @@ OWN = evolve(GIVEN, dedicated=True, process="1-1")
 
 
 def decided(
-    record: JobRecord | None, *jobs: HostedJob, here: Member | None = None, demand: Demand | None = None, **ages: float
+    record: JobRecord | None,
+    *jobs: HostedJob,
+    here: Member | None = None,
+    requirements: Requirements | None = None,
+    **ages: float,
 ) -> list[Change | Order]:
     """Return what is decided of a job and its host on ``HERE``; ages are of the job."""
     found = decide(
         view(
             *([] if record is None else [record]),
             members={HERE: member(host(*jobs)) if here is None else here},
-            demands={"1": demand or Demand()},
+            requirements={"1": requirements or Requirements()},
             **{name: {"1": age} for name, age in ages.items()},
         )
     )
@@ -76,28 +80,28 @@ def test_an_end_goes_to_the_history(state: JobState) -> None:
 
 
 def test_what_users_want_is_ordered_until_it_is_done() -> None:
-    cancelled = evolve(RUNNING, wanted=Wanted.CANCEL)
-    assert decided(cancelled, hosted(JobState.RUNNING)) == [Stop(HERE, SHARED, "1", Wanted.CANCEL)]
+    cancelled = evolve(RUNNING, wanted=DesiredState.CANCEL)
+    assert decided(cancelled, hosted(JobState.RUNNING)) == [Stop(HERE, SHARED, "1", DesiredState.CANCEL)]
     assert decided(cancelled, hosted(JobState.CANCELING)) == [
         Record(evolve(cancelled, state=JobState.CANCELING, since=9.0))
     ]
-    saved = evolve(RUNNING, wanted=Wanted.SAVEPOINT)
-    assert decided(saved, hosted(JobState.RUNNING)) == [Stop(HERE, SHARED, "1", Wanted.SAVEPOINT)]
-    assert decided(saved, hosted(JobState.CANCELING)) == [Stop(HERE, SHARED, "1", Wanted.SAVEPOINT)]
+    saved = evolve(RUNNING, wanted=DesiredState.SAVEPOINT)
+    assert decided(saved, hosted(JobState.RUNNING)) == [Stop(HERE, SHARED, "1", DesiredState.SAVEPOINT)]
+    assert decided(saved, hosted(JobState.CANCELING)) == [Stop(HERE, SHARED, "1", DesiredState.SAVEPOINT)]
     assert ended(decided(saved, hosted(JobState.SAVEPOINT_DONE))) == (JobState.SAVEPOINT_DONE, "")
 
 
 def test_cancelling_ends_whatever_hangs() -> None:
     """After a while without the last checkpoint, and then with the host. A savepoint may take its time."""
-    cancelled = evolve(RUNNING, wanted=Wanted.CANCEL, state=JobState.CANCELING)
+    cancelled = evolve(RUNNING, wanted=DesiredState.CANCEL, state=JobState.CANCELING)
     canceling = hosted(JobState.CANCELING)
     assert decided(cancelled, canceling, stopping_s=19.0) == []
-    assert decided(cancelled, canceling, stopping_s=21.0) == [Stop(HERE, SHARED, "1", Wanted.CANCEL_AT_ONCE)]
+    assert decided(cancelled, canceling, stopping_s=21.0) == [Stop(HERE, SHARED, "1", DesiredState.CANCEL_AT_ONCE)]
     assert decided(cancelled, canceling, stopping_s=36.0) == [Kill(HERE, SHARED, BOOT, "1")]
     silent = member(HostReport(name=SHARED, boot=BOOT, status=None))
     assert decided(cancelled, here=silent, stopping_s=34.0) == []
     assert decided(cancelled, here=silent, stopping_s=36.0) == [Kill(HERE, SHARED, BOOT, "1")]
-    saved = evolve(RUNNING, wanted=Wanted.SAVEPOINT, state=JobState.DOING_SAVEPOINT)
+    saved = evolve(RUNNING, wanted=DesiredState.SAVEPOINT, state=JobState.DOING_SAVEPOINT)
     assert decided(saved, hosted(JobState.DOING_SAVEPOINT), stopping_s=1_000.0) == []
 
 
@@ -112,8 +116,8 @@ def test_a_job_that_is_never_planned_fails() -> None:
 def test_a_job_whose_host_leaves_is_no_cancelled_job() -> None:
     leaving = member(host(hosted(JobState.CANCELED), ready=False))
     assert decided(RUNNING, here=leaving) == [Record(WAITING)]
-    saved = evolve(RUNNING, wanted=Wanted.SAVEPOINT)
-    assert decided(saved, here=leaving) == [Record(evolve(WAITING, wanted=Wanted.SAVEPOINT))]
+    saved = evolve(RUNNING, wanted=DesiredState.SAVEPOINT)
+    assert decided(saved, here=leaving) == [Record(evolve(WAITING, wanted=DesiredState.SAVEPOINT))]
 
 
 def test_a_job_that_an_earlier_attempt_took_over_goes_on_with_a_further_one() -> None:
@@ -123,16 +127,16 @@ def test_a_job_that_an_earlier_attempt_took_over_goes_on_with_a_further_one() ->
 
 def test_another_attempt_than_the_recorded_one_is_cleared_away() -> None:
     record = evolve(RUNNING, attempt=2)
-    assert decided(record, hosted(JobState.RUNNING)) == [Stop(HERE, SHARED, "1", Wanted.CANCEL_AT_ONCE)]
+    assert decided(record, hosted(JobState.RUNNING)) == [Stop(HERE, SHARED, "1", DesiredState.CANCEL_AT_ONCE)]
     assert decided(record, hosted(JobState.FAILED)) == [Forget(HERE, SHARED, "1")]
 
 
-# -- strangers --------------------------------------------------------------------------------------------------------
+# -- orphaned jobs -----------------------------------------------------------------------------------------------------
 
 
 def test_a_job_that_is_not_recorded_is_cleared_away() -> None:
     assert decided(None, hosted(JobState.FINISHED, job_id="9")) == [Forget(HERE, SHARED, "9")]
-    assert decided(None, hosted(JobState.RUNNING, job_id="9")) == [Stop(HERE, SHARED, "9", Wanted.CANCEL_AT_ONCE)]
+    assert decided(None, hosted(JobState.RUNNING, job_id="9")) == [Stop(HERE, SHARED, "9", DesiredState.CANCEL_AT_ONCE)]
 
 
 @pytest.mark.parametrize("returned", [JobState.RUNNING, JobState.FAILED])
@@ -142,7 +146,7 @@ def test_a_member_that_returns_is_cleared_of_what_was_given_to_others(returned: 
         HERE: member(host(hosted(JobState.RUNNING, attempt=2))),
         THERE: member(host(hosted(returned), boot="other")),
     }
-    order = Forget(THERE, SHARED, "1") if returned.is_end else Stop(THERE, SHARED, "1", Wanted.CANCEL_AT_ONCE)
+    order = Forget(THERE, SHARED, "1") if returned.is_end else Stop(THERE, SHARED, "1", DesiredState.CANCEL_AT_ONCE)
     assert decide(view(record, members=members)).orders == (order,)
 
 
@@ -181,13 +185,13 @@ def test_a_job_that_ends_each_of_its_hosts_fails() -> None:
 
 
 def test_a_cancelled_job_whose_host_is_gone_is_at_its_end() -> None:
-    for wanted in (Wanted.CANCEL, Wanted.CANCEL_AT_ONCE):
+    for wanted in (DesiredState.CANCEL, DesiredState.CANCEL_AT_ONCE):
         assert ended(decided(evolve(RUNNING, wanted=wanted), here=member()))[0] is JobState.CANCELED
 
 
 def test_a_savepoint_in_flight_survives_its_host() -> None:
-    saved = evolve(RUNNING, wanted=Wanted.SAVEPOINT)
-    assert decided(saved, here=member(ended=SEEN)) == [Record(evolve(WAITING, wanted=Wanted.SAVEPOINT, deaths=1))]
+    saved = evolve(RUNNING, wanted=DesiredState.SAVEPOINT)
+    assert decided(saved, here=member(ended=SEEN)) == [Record(evolve(WAITING, wanted=DesiredState.SAVEPOINT, deaths=1))]
 
 
 # -- the member does not answer ---------------------------------------------------------------------------------------
@@ -196,13 +200,13 @@ def test_a_savepoint_in_flight_survives_its_host() -> None:
 @pytest.mark.parametrize("silent", [Member(), member(host(), busy=True)])
 def test_nothing_is_decided_from_what_is_not_known(silent: Member) -> None:
     """A new leader asks first, and nothing is ordered twice while an order is under way."""
-    for record in (GIVEN, RUNNING, evolve(RUNNING, wanted=Wanted.CANCEL), OWN, evolve(OWN, process="")):
+    for record in (GIVEN, RUNNING, evolve(RUNNING, wanted=DesiredState.CANCEL), OWN, evolve(OWN, process="")):
         assert decided(record, here=silent) == []
 
 
 @pytest.mark.parametrize("silent", [Member(), member(host(hosted(JobState.RUNNING)), busy=True)])
 def test_a_cancelled_job_ends_though_its_member_does_not_answer(silent: Member) -> None:
-    cancelled = evolve(RUNNING, wanted=Wanted.CANCEL)
+    cancelled = evolve(RUNNING, wanted=DesiredState.CANCEL)
     state, error = ended(decided(cancelled, here=silent, stopping_s=51.0))
     assert state is JobState.CANCELED
     assert HERE in error
@@ -240,21 +244,21 @@ def test_jobs_of_a_lost_member_are_given_to_others() -> None:
 
 def test_a_cancelled_job_of_a_lost_member_is_taken_over_before_it_ends() -> None:
     """Or it would go on writing there after its end was told."""
-    cancelled = evolve(RUNNING, host=THERE, wanted=Wanted.CANCEL)
+    cancelled = evolve(RUNNING, host=THERE, wanted=DesiredState.CANCEL)
     members = {HERE: member(host()), THERE: Member(lost=True)}
     (released,) = decide(view(cancelled, members=members)).changes
-    assert released == Record(evolve(WAITING, wanted=Wanted.CANCEL, state=JobState.CANCELING, unfenced=True))
+    assert released == Record(evolve(WAITING, wanted=DesiredState.CANCEL, state=JobState.CANCELING, unfenced=True))
     (placed,) = decide(view(released.job, members=members)).changes
-    taken = evolve(GIVEN, attempt=2, wanted=Wanted.CANCEL, since=9.0, unfenced=True)
+    taken = evolve(GIVEN, attempt=2, wanted=DesiredState.CANCEL, since=9.0, unfenced=True)
     assert placed == Record(taken)
     assert decide(view(taken, members=members)).orders == (Start(HERE, SHARED, taken),)
-    waits = evolve(WAITING, wanted=Wanted.CANCEL, unfenced=True)
+    waits = evolve(WAITING, wanted=DesiredState.CANCEL, unfenced=True)
     assert decide(view(waits, members=members)).changes == (Record(taken),), "it was cancelled only after the loss"
     (again,) = decided(taken, here=member(host(boot="another")))
     assert again == Record(evolve(released.job, attempt=2)), "that one ended before it had taken it over"
     opening = evolve(taken, dedicated=True, process="")
     assert decided(opening) == [Open(HERE, "1-2", opening)]
-    going_on = evolve(taken, wanted=Wanted.RUN)
+    going_on = evolve(taken, wanted=DesiredState.RUN)
     (runs,) = decided(going_on, hosted(JobState.RUNNING, attempt=2))
     assert runs == Record(evolve(going_on, state=JobState.RUNNING, unfenced=False))
     late = view(cancelled, members=members, stopping_s={"1": 51.0})
@@ -266,13 +270,13 @@ def test_a_cancelled_job_of_a_lost_member_is_taken_over_before_it_ends() -> None
 def test_a_cancelled_job_of_a_lost_member_does_not_fail_by_the_hosts_that_were_killed_for_it() -> None:
     """The simulation found it: each host that was to take it over was killed as soon as it was there, because the job
     had been cancelled for long, and the sixth of them let the job fail as one that ends its hosts."""
-    taken = evolve(GIVEN, attempt=2, wanted=Wanted.CANCEL, unfenced=True, deaths=5)
+    taken = evolve(GIVEN, attempt=2, wanted=DesiredState.CANCEL, unfenced=True, deaths=5)
     starting = hosted(JobState.CANCELING, attempt=2)
     assert not [each for each in decided(taken, starting, stopping_s=36.0, placed_s=9.0) if isinstance(each, Kill)]
     assert decided(taken, starting, stopping_s=46.0, placed_s=11.0) == [Kill(HERE, SHARED, BOOT, "1")]
     (again,) = decided(taken, here=member(host(boot="another")), stopping_s=46.0)
     assert again == Record(
-        evolve(WAITING, attempt=2, wanted=Wanted.CANCEL, state=JobState.CANCELING, unfenced=True, deaths=5)
+        evolve(WAITING, attempt=2, wanted=DesiredState.CANCEL, state=JobState.CANCELING, unfenced=True, deaths=5)
     )
 
 
@@ -281,14 +285,14 @@ def test_a_job_that_nobody_wants_any_more_and_that_hangs_loses_its_host() -> Non
     again, the job was told to stop for ever."""
     hangs = hosted(JobState.CANCELING, job_id="9")
     key = f"{HERE} {BOOT} 9 1"
-    assert list(strange_jobs(view(members={HERE: member(host(hangs))}))) == [key]
-    assert list(strange_jobs(view(members={HERE: member(host(hangs), busy=True)}))) == [key], "its age goes on"
+    assert list(orphaned_jobs(view(members={HERE: member(host(hangs))}))) == [key]
+    assert list(orphaned_jobs(view(members={HERE: member(host(hangs), busy=True)}))) == [key], "its age goes on"
     for job, age_s, order in (
-        (hangs, 34.0, Stop(HERE, SHARED, "9", Wanted.CANCEL_AT_ONCE)),
+        (hangs, 34.0, Stop(HERE, SHARED, "9", DesiredState.CANCEL_AT_ONCE)),
         (hangs, 36.0, Kill(HERE, SHARED, BOOT, "9")),
         (hosted(JobState.FAILED, job_id="9"), 36.0, Forget(HERE, SHARED, "9")),
     ):
-        seen = view(members={HERE: member(host(job))}, strange_s={key: age_s})
+        seen = view(members={HERE: member(host(job))}, orphaned_s={key: age_s})
         assert decide(seen).orders == (order,)
 
 
@@ -304,7 +308,7 @@ def test_a_host_of_its_own_is_opened_then_noted_then_ordered_to_start() -> None:
     assert decided(OWN, here=member(host(), host(name="1", boot="1-1", ready=False))) == []
     ready = host(name="1", boot="1-1")
     assert decided(OWN, here=member(host(), ready)) == [Start(HERE, "1", OWN)]
-    assert ended(decided(evolve(placed, wanted=Wanted.CANCEL)))[0] is JobState.CANCELED
+    assert ended(decided(evolve(placed, wanted=DesiredState.CANCEL)))[0] is JobState.CANCELED
 
 
 def test_the_end_of_a_host_of_its_own_is_counted() -> None:
@@ -318,8 +322,8 @@ def test_a_suspected_job_that_runs_well_alone_returns_to_the_others() -> None:
     assert decided(suspected, here=alone, placed_s=59.0) == []
     assert decided(suspected, here=alone, placed_s=61.0) == [Record(evolve(suspected, deaths=0))]
     innocent = evolve(suspected, deaths=0)
-    assert decided(innocent, here=alone, placed_s=61.0) == [Stop(HERE, "1", "1", Wanted.CANCEL)]
-    assert decided(innocent, here=alone, placed_s=61.0, demand=Demand(own_host=True)) == []
+    assert decided(innocent, here=alone, placed_s=61.0) == [Stop(HERE, "1", "1", DesiredState.CANCEL)]
+    assert decided(innocent, here=alone, placed_s=61.0, requirements=Requirements(own_host=True)) == []
 
 
 UNCLAIMED = evolve(hosted(JobState.FAILED), claimed=False)

@@ -5,13 +5,13 @@ import itertools
 import pytest
 from attrs import evolve
 
-from seatunnel_core.server.demand import Demand
 from seatunnel_core.server.member_report import HostReport, MemberReport
+from seatunnel_core.server.requirements import Requirements
 from seatunnel_core.server.scheduling.decisions import End, Record
 from seatunnel_core.server.scheduling.placing import MOST_OWN_HOSTS, Slots, slots_of
 from seatunnel_core.server.scheduling.schedule import decide
 from seatunnel_core.server.scheduling.view import Member, View
-from seatunnel_core.server.state.records import SHARED, JobRecord, JobState, Wanted
+from seatunnel_core.server.state.records import SHARED, DesiredState, JobRecord, JobState
 from tests.server.scheduling.views import BOOT, GIVEN, HERE, JOB, THERE, host, hosted, member, view
 
 
@@ -58,11 +58,11 @@ def test_jobs_are_spread_over_the_members() -> None:
 
 
 def test_a_job_that_is_to_end_and_that_no_host_has_is_at_its_end() -> None:
-    for wanted in (Wanted.CANCEL, Wanted.CANCEL_AT_ONCE, Wanted.SAVEPOINT):
+    for wanted in (DesiredState.CANCEL, DesiredState.CANCEL_AT_ONCE, DesiredState.SAVEPOINT):
         (end,) = decide(view(evolve(JOB, wanted=wanted), members={HERE: member()})).changes
         assert isinstance(end, End)
         assert end.ended.state is JobState.CANCELED
-    begun = evolve(JOB, wanted=Wanted.SAVEPOINT, attempt=1)
+    begun = evolve(JOB, wanted=DesiredState.SAVEPOINT, attempt=1)
     assert isinstance(decide(view(begun)).changes[0], Record), "its savepoint is taken by the next attempt"
 
 
@@ -81,13 +81,13 @@ def test_a_job_that_ends_its_hosts_rests_longer_each_time(deaths: int, pause_s: 
 
 
 def test_a_job_with_options_of_its_own_gets_a_host_of_its_own() -> None:
-    demands = {"1": Demand(own_host=True)}
-    (given,) = decide(view(JOB, demands=demands)).changes
+    requirements = {"1": Requirements(own_host=True)}
+    (given,) = decide(view(JOB, requirements=requirements)).changes
     assert given == Record(evolve(GIVEN, since=9.0, process="", dedicated=True))
     warming = {HERE: member(host(ready=False))}
-    assert placed(view(JOB, demands=demands, members=warming)) == {"1": HERE}, "it needs no warm one"
+    assert placed(view(JOB, requirements=requirements, members=warming)) == {"1": HERE}, "it needs no warm one"
     full = [evolve(GIVEN, job_id=f"own{number}", dedicated=True) for number in range(MOST_OWN_HOSTS)]
-    found = decide(view(*full, JOB, demands=demands, members={HERE: member(host(), busy=False)}))
+    found = decide(view(*full, JOB, requirements=requirements, members={HERE: member(host(), busy=False)}))
     assert found.reasons == {"1": "each node has 8 hosts of jobs already"}
 
 
@@ -96,14 +96,14 @@ def test_a_job_that_is_submitted_again_does_not_end_as_it_did_before(own: bool) 
     """The end that a member still shows is of the job's earlier life, whose attempt has the same number."""
     old = hosted(JobState.FAILED, error="of the earlier life")
     here = member(host(), host(old, name="1", boot="1-1", ready=False)) if own else member(host(old))
-    again, demands = evolve(JOB, restore=True), {"1": Demand(own_host=own)}
-    found = decide(view(again, members={HERE: here}, demands=demands))
+    again, requirements = evolve(JOB, restore=True), {"1": Requirements(own_host=own)}
+    found = decide(view(again, members={HERE: here}, requirements=requirements))
     assert not found.changes
     assert "earlier life" in found.reasons["1"]
     assert len(found.orders) == 1, "it is cleared away"
     both = {HERE: here, THERE: member(host())}
-    assert placed(view(again, members=both, demands=demands)) == {"1": THERE}
-    assert placed(view(again, demands=demands)) == {"1": HERE}
+    assert placed(view(again, members=both, requirements=requirements)) == {"1": THERE}
+    assert placed(view(again, requirements=requirements)) == {"1": HERE}
 
 
 # -- tags -------------------------------------------------------------------------------------------------------------
@@ -112,8 +112,8 @@ def test_a_job_that_is_submitted_again_does_not_end_as_it_did_before(own: bool) 
 def test_a_job_with_a_tag_filter_goes_to_members_that_have_all_of_its_tags() -> None:
     members = {HERE: member(host(), zone="a"), THERE: member(host(), zone="b", disk="ssd")}
     for tags, where in (({"zone": "b"}, THERE), ({"zone": "a"}, HERE), ({"zone": "b", "disk": "ssd"}, THERE)):
-        assert placed(view(JOB, members=members, demands={"1": Demand(tags=tags)})) == {"1": where}
-    found = decide(view(JOB, members=members, demands={"1": Demand(tags={"zone": "a", "disk": "ssd"})}))
+        assert placed(view(JOB, members=members, requirements={"1": Requirements(tags=tags)})) == {"1": where}
+    found = decide(view(JOB, members=members, requirements={"1": Requirements(tags={"zone": "a", "disk": "ssd"})}))
     assert found.reasons == {"1": "no node has the tags disk=ssd, zone=a"}
     assert not found.changes, "a node with the tags may join later"
 
@@ -122,14 +122,16 @@ def test_a_job_with_a_tag_filter_goes_to_members_that_have_all_of_its_tags() -> 
 
 
 def test_slots_that_are_dynamic_are_not_counted() -> None:
-    seen = view(*jobs(*"123456789"), members=offering(0), demands={"1": Demand(slots=1_000)})
+    seen = view(*jobs(*"123456789"), members=offering(0), requirements={"1": Requirements(slots=1_000)})
     assert len(placed(seen)) == 9
     assert slots_of(seen, {}) == Slots(total=0, free=0)
 
 
 def test_slots_are_counted_over_all_members() -> None:
     held = evolve(GIVEN, job_id="0", host="a")
-    seen = view(held, *jobs("1", "2", "3"), members=offering(4, 4), demands={"0": Demand(slots=3)}, waits=True)
+    seen = view(
+        held, *jobs("1", "2", "3"), members=offering(4, 4), requirements={"0": Requirements(slots=3)}, waits=True
+    )
     assert slots_of(seen, {}) == Slots(total=8, free=5)
     assert placed(seen) == {"1": "b", "2": "b"}
     assert decide(seen).reasons == {"3": "it needs 2 slots, and 1 of 8 are free"}
@@ -141,8 +143,8 @@ def test_jobs_on_a_member_that_offers_nothing_yet_hold_their_slots() -> None:
     own = evolve(GIVEN, job_id="0", host="a", dedicated=True, process="0-1", state=JobState.RUNNING)
     has_own = member(host(ready=False, offered=4), host(hosted(JobState.RUNNING, job_id="0"), name="0", boot="0-1"))
     members = {"a": has_own, "b": member(host(offered=4))}
-    demands = {str(number): Demand(slots=3, own_host=True) for number in range(3)}
-    seen = view(own, *jobs("1", "2"), members=members, demands=demands, waits=True)
+    requirements = {str(number): Requirements(slots=3, own_host=True) for number in range(3)}
+    seen = view(own, *jobs("1", "2"), members=members, requirements=requirements, waits=True)
     assert slots_of(seen, {}) == Slots(total=4, free=1)
     assert placed(seen) == {}
     unknown = evolve(seen, members={**members, "a": Member()})
@@ -154,46 +156,46 @@ def test_no_slots_are_taken_while_all_hosts_that_offer_them_start() -> None:
     """The simulation found it: jobs with a host of their own were given to a member whose shared host started without
     being counted, as where slots are dynamic."""
     starting = HostReport(name=SHARED, boot=BOOT, status=None)
-    demands = {"1": Demand(slots=2, own_host=True)}
+    requirements = {"1": Requirements(slots=2, own_host=True)}
     for strategy in ({"waits": True}, {"waits": False}):
         counted = {"a": Member(report=MemberReport(hosts=(starting,), offered=4))}
-        seen = view(JOB, members=counted, demands=demands, **strategy)
+        seen = view(JOB, members=counted, requirements=requirements, **strategy)
         assert slots_of(seen, {}).starting
         assert not decide(seen).changes
         assert "it needs 2 slots, and 0 of 0 are free" in decide(seen).reasons["1"]
         dynamic = {"a": Member(report=MemberReport(hosts=(starting,)))}
-        assert placed(view(JOB, members=dynamic, demands=demands, **strategy)) == {"1": "a"}
+        assert placed(view(JOB, members=dynamic, requirements=requirements, **strategy)) == {"1": "a"}
 
 
 def test_workers_that_several_members_use_count_once() -> None:
     report = MemberReport(hosts=(host(offered=4),), workers={"w1": 4, "w2": 6})
     members = {"a": Member(report=report), "b": Member(report=report), "c": member(host(offered=5))}
     held = evolve(GIVEN, job_id="0", host="b")
-    seen = view(held, members=members, demands={"0": Demand(slots=7)})
+    seen = view(held, members=members, requirements={"0": Requirements(slots=7)})
     assert slots_of(seen, {}) == Slots(total=15, free=8)
 
 
 def test_a_job_may_hold_more_slots_than_one_member_has() -> None:
-    big = {"1": Demand(slots=7)}
-    assert placed(view(JOB, members=offering(4, 4), demands=big)) == {"1": "a"}
-    after = view(evolve(GIVEN, host="a"), members=offering(4, 4), demands=big)
+    big = {"1": Requirements(slots=7)}
+    assert placed(view(JOB, members=offering(4, 4), requirements=big)) == {"1": "a"}
+    after = view(evolve(GIVEN, host="a"), members=offering(4, 4), requirements=big)
     assert slots_of(after, {}) == Slots(total=8, free=1)
 
 
 def test_a_job_without_slots_is_rejected_or_waits() -> None:
     """One that had begun is never rejected, and none is while a host starts or a member has not answered."""
-    demands = {"1": Demand(slots=5)}
-    (end,) = decide(view(JOB, members=offering(4), demands=demands)).changes
+    requirements = {"1": Requirements(slots=5)}
+    (end,) = decide(view(JOB, members=offering(4), requirements=requirements)).changes
     assert isinstance(end, End)
     assert end.ended.state is JobState.FAILED
     assert "it needs 5 slots, and all nodes that may run it have 4" in end.ended.error
     assert "job-schedule-strategy: WAIT" in end.ended.error
     begun = evolve(JOB, attempt=1)
     for seen in (
-        view(JOB, members=offering(4), demands=demands, waits=True),
-        view(begun, members=offering(4), demands=demands),
-        view(JOB, members={**offering(4), "z": Member()}, demands=demands),
-        view(JOB, members={**offering(4), "z": member(host(ready=False))}, demands=demands),
+        view(JOB, members=offering(4), requirements=requirements, waits=True),
+        view(begun, members=offering(4), requirements=requirements),
+        view(JOB, members={**offering(4), "z": Member()}, requirements=requirements),
+        view(JOB, members={**offering(4), "z": member(host(ready=False))}, requirements=requirements),
     ):
         found = decide(seen)
         assert not found.changes
@@ -208,9 +210,9 @@ def test_free_slots_are_all_slots_when_no_job_has_a_host() -> None:
 
 def waiting_for_big(age_s: float, *, big: int = 6) -> View:
     held = evolve(GIVEN, job_id="0", host="a")
-    demands = {"big": Demand(slots=big), "0": Demand(slots=4)}
+    requirements = {"big": Requirements(slots=big), "0": Requirements(slots=4)}
     ages = {"big": age_s, "small": 1.0}
-    return view(held, *jobs("big", "small"), members=offering(8), demands=demands, waits=True, waiting_s=ages)
+    return view(held, *jobs("big", "small"), members=offering(8), requirements=requirements, waits=True, waiting_s=ages)
 
 
 def test_small_jobs_pass_a_big_one_by_until_it_has_waited_for_long() -> None:
@@ -229,17 +231,22 @@ def test_a_big_job_that_can_never_start_blocks_nobody() -> None:
 
 def test_a_job_whose_tags_nobody_has_blocks_nobody() -> None:
     ages = {"tagged": 1e6}
-    demands = {"tagged": Demand(tags={"zone": "c"})}
-    seen = view(*jobs("tagged", "small"), members=offering(2), demands=demands, waits=True, waiting_s=ages)
+    requirements = {"tagged": Requirements(tags={"zone": "c"})}
+    seen = view(*jobs("tagged", "small"), members=offering(2), requirements=requirements, waits=True, waiting_s=ages)
     assert placed(seen) == {"small": "a"}
 
 
 def test_a_job_that_waits_for_the_slots_of_some_members_leaves_the_others_alone() -> None:
     members = {"a": member(host(offered=4), zone="x"), "b": member(host(offered=4))}
     held = evolve(GIVEN, job_id="0", host="a")
-    demands = {"big": Demand(slots=4, tags={"zone": "x"})}
+    requirements = {"big": Requirements(slots=4, tags={"zone": "x"})}
     seen = view(
-        held, *jobs("big", "1", "2", "3"), members=members, demands=demands, waiting_s={"big": 61.0}, waits=True
+        held,
+        *jobs("big", "1", "2", "3"),
+        members=members,
+        requirements=requirements,
+        waiting_s={"big": 61.0},
+        waits=True,
     )
     assert placed(seen) == {"1": "b", "2": "b"}
 
@@ -254,7 +261,7 @@ def test_whatever_waits_and_runs_no_slot_is_given_twice() -> None:
         seen = view(
             *jobs(*names),
             members=offering(*offered),
-            demands={name: Demand(slots=each) for name, each in zip(names, wanted, strict=True)},
+            requirements={name: Requirements(slots=each) for name, each in zip(names, wanted, strict=True)},
             waits=waits,
             waiting_s=dict.fromkeys(names, age),
         )
@@ -269,11 +276,11 @@ def test_whatever_waits_and_runs_no_slot_is_given_twice() -> None:
     assert played == 9 * 64 * 4
 
 
-@pytest.mark.parametrize("demand", [Demand(), Demand(own_host=True)])
-def test_a_job_waits_for_the_first_worker(demand: Demand) -> None:
+@pytest.mark.parametrize("requirements", [Requirements(), Requirements(own_host=True)])
+def test_a_job_waits_for_the_first_worker(requirements: Requirements) -> None:
     bare = host(ready=False, application="app-1")
-    found = decide(view(JOB, members={HERE: member(bare)}, demands={"1": demand}))
+    found = decide(view(JOB, members={HERE: member(bare)}, requirements={"1": requirements}))
     assert not found.changes
     assert found.reasons["1"] == "no worker has joined, or its executor starts"
     able = host(application="app-1", executors=1)
-    assert decide(view(JOB, members={HERE: member(able)}, demands={"1": demand})).changes
+    assert decide(view(JOB, members={HERE: member(able)}, requirements={"1": requirements})).changes

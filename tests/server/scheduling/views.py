@@ -5,9 +5,9 @@ from typing import Any
 
 from attrs import evolve
 
-from seatunnel_core.server.demand import Demand
 from seatunnel_core.server.host.protocol import HostedJob, HostStatus
 from seatunnel_core.server.member_report import HostReport, MemberReport
+from seatunnel_core.server.requirements import Requirements
 from seatunnel_core.server.scheduling.view import Member, View
 from seatunnel_core.server.state.records import SHARED, JobRecord, JobState
 
@@ -57,12 +57,12 @@ def member(
 
 def view(*records: JobRecord, members: Mapping[str, Member] | None = None, **more: Any) -> View:
     """Return a view with the leader ``HERE``, which has a ready host unless ``members`` says otherwise."""
-    demand: Mapping[str, Demand] = more.pop("demands", {})
+    requirements: Mapping[str, Requirements] = more.pop("requirements", {})
     return View(
         jobs={record.job_id: record for record in records},
         members={HERE: member(host())} if members is None else members,
         leader=HERE,
         now=9.0,
-        demands=demand,
+        requirements=requirements,
         **more,
     )

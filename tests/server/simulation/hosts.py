@@ -14,7 +14,7 @@ from seatunnel_core.server.agent.node_config import NodeConfig
 from seatunnel_core.server.host.host import Host
 from seatunnel_core.server.host.protocol import HostedJob
 from seatunnel_core.server.host.warm_spark import SparkStanding
-from seatunnel_core.server.state.records import SHARED, JobRecord, JobState, Wanted
+from seatunnel_core.server.state.records import SHARED, DesiredState, JobRecord, JobState
 from tests.server.simulation import threads
 from tests.server.simulation.clock import OWNER
 
@@ -88,7 +88,7 @@ class SimulatedJob:
         self._process = process
         self._kind = record.name.partition("-")[0]
         self._version = 0
-        self._wanted = Wanted.RUN
+        self._wanted = DesiredState.RUN
         self._end: JobState | None = None
         self._fenced = False
 
@@ -120,7 +120,7 @@ class SimulatedJob:
         if manifest.version != self._version:
             self._end, self._fenced = JobState.FAILED, True
             return
-        if self._wanted is Wanted.CANCEL_AT_ONCE and self._kind != "hang":
+        if self._wanted is DesiredState.CANCEL_AT_ONCE and self._kind != "hang":
             self._end = JobState.CANCELED
             return
         if self._kind == "poison":
@@ -132,22 +132,22 @@ class SimulatedJob:
         ends = self._kind not in ("stream", "hang")
         if ends and manifest.committed >= COMMITS:
             self._end = manifest.ended = JobState.FINISHED
-        elif self._wanted is Wanted.CANCEL and self._kind != "hang":
+        elif self._wanted is DesiredState.CANCEL and self._kind != "hang":
             self._end = JobState.CANCELED
-        elif self._wanted is Wanted.SAVEPOINT and self._kind != "hang":
+        elif self._wanted is DesiredState.SAVEPOINT and self._kind != "hang":
             self._end = JobState.SAVEPOINT_DONE
         else:
             self._later(0.5, 3.0, self._commit)
 
     def status(self) -> HostedJob:
         state = JobState.RUNNING if self._version else JobState.SCHEDULED
-        if self._wanted is not Wanted.RUN:
-            state = JobState.DOING_SAVEPOINT if self._wanted is Wanted.SAVEPOINT else JobState.CANCELING
+        if self._wanted is not DesiredState.RUN:
+            state = JobState.DOING_SAVEPOINT if self._wanted is DesiredState.SAVEPOINT else JobState.CANCELING
         record = self.record
         return HostedJob(job_id=record.job_id, attempt=record.attempt, state=self._end or state, fenced=self._fenced)
 
-    def stop(self, how: Wanted) -> None:
-        if self._wanted is not Wanted.CANCEL_AT_ONCE and self._end is None:
+    def stop(self, how: DesiredState) -> None:
+        if self._wanted is not DesiredState.CANCEL_AT_ONCE and self._end is None:
             self._wanted = how
 
     def join(self, timeout: float | None = None) -> bool:
@@ -185,11 +185,11 @@ class Hosts:
         if process.alive and not process.paused:
             host = process.real
             if host.leaving.is_set():
-                host.stop_all(Wanted.CANCEL, 0.0)
+                host.stop_all(DesiredState.CANCEL, 0.0)
                 if all(job.join(0) for job in host._jobs.values()):
                     process.alive = False
             elif host.silence_s > ORPHAN_S:
-                host.stop_all(Wanted.CANCEL_AT_ONCE, 0.0)
+                host.stop_all(DesiredState.CANCEL_AT_ONCE, 0.0)
                 self._world.kill_host(process)  # its agent was paused, and will see that it is gone
         if process.alive:
             self._world.at(0.5, lambda: self._watch(process))

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from seatunnel_core.server.demand import demand_of
+from seatunnel_core.server.requirements import requirements_of
 from seatunnel_core.server.scheduling.following import MOST_DEATHS
 from seatunnel_core.server.scheduling.placing import slots_of
 from seatunnel_core.server.scheduling.view import CANCELLED
-from seatunnel_core.server.state.records import SHARED, EndedJob, JobRecord, JobState, Wanted
+from seatunnel_core.server.state.records import SHARED, DesiredState, EndedJob, JobRecord, JobState
 from seatunnel_core.server.submitted_job import SubmittedJob
 from tests.server.simulation.hosts import COMMITS, Process
 from tests.server.simulation.ledger import ViolationError
@@ -141,7 +141,7 @@ class EachEndsOnce(Invariant):
         unbegun = ended.attempts == 0 and ended.job_id in world.savepoints_wanted  # there is nothing to save
         if ended.state is JobState.CANCELED and not unbegun and ended.job_id not in world.cancelled_at:
             raise ViolationError(f"the job {ended.job_id} was cancelled, and no wish for that is recorded: {ended}")
-        if ended.state is JobState.SAVEPOINT_DONE and Wanted.SAVEPOINT not in asked.attempted:
+        if ended.state is JobState.SAVEPOINT_DONE and DesiredState.SAVEPOINT not in asked.attempted:
             raise ViolationError(f"the job {ended.job_id} was savepointed, and nobody asked for that")
 
     def at_record(self, world: "World", before: JobRecord | None, record: JobRecord) -> None:
@@ -203,7 +203,11 @@ class JobsLeaveNodesThatAreGone(Invariant):
             return
         for record in world.records.values():
             gone = world.machines[record.host].gone_since if record.host else None
-            if gone is not None and world.now - max(gone, self._since) > FAILOVER_S and record.wanted is Wanted.RUN:
+            if (
+                gone is not None
+                and world.now - max(gone, self._since) > FAILOVER_S
+                and record.wanted is DesiredState.RUN
+            ):
                 raise ViolationError(f"the job {record.job_id} stays with {record.host}, which is gone")
 
 
@@ -214,7 +218,9 @@ class SlotsAreNotExceeded(Invariant):
         if not world.offered:
             return
         running = [each for each in world.records.values() if each.host and each.wanted not in CANCELLED]
-        held = sum(demand_of(SubmittedJob.of(each)).slots for each in running)  # a cancelled one is taken over at once
+        held = sum(
+            requirements_of(SubmittedJob.of(each)).slots for each in running
+        )  # a cancelled one is taken over at once
         if held > world.offered * len(world.machines):
             raise ViolationError(f"jobs hold {held} slots of {world.offered * len(world.machines)}")
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 
 from attrs import define
 
-from seatunnel_core.server.state.store import ClusterStore, Sighting, Tenure, Version
+from seatunnel_core.server.state.store import ClusterStore, Lease, Observation, Version
 
 Body = bytes | None
 
@@ -106,12 +106,12 @@ class WatchedStore(ClusterStore):
     def describe(self) -> str:
         return self._store.describe()
 
-    def claim(self) -> Tenure:
-        tenure = self._store.claim()
-        self._ledger.claimed(tenure.term, dict(tenure.entries))
-        return WatchedTenure(tenure, self._ledger)
+    def claim(self) -> Lease:
+        lease = self._store.claim()
+        self._ledger.claimed(lease.term, dict(lease.entries))
+        return WatchedLease(lease, self._ledger)
 
-    def look(self) -> Sighting:
+    def look(self) -> Observation:
         return self._store.look()
 
     def read(self) -> Mapping[str, bytes]:
@@ -121,33 +121,33 @@ class WatchedStore(ClusterStore):
         self._store.close()
 
 
-class WatchedTenure(Tenure):
+class WatchedLease(Lease):
     """A leader's hold on the state, whose changes stand in the ledger."""
 
-    def __init__(self, tenure: Tenure, ledger: Ledger) -> None:
-        self._tenure = tenure
+    def __init__(self, lease: Lease, ledger: Ledger) -> None:
+        self._lease = lease
         self._ledger = ledger
-        self.claimed_from = tenure.claimed_from
+        self.claimed_from = lease.claimed_from
 
     @property
     def version(self) -> Version:  # type: ignore[override]
-        return self._tenure.version
+        return self._lease.version
 
     @property
     def term(self) -> int:
-        return self._tenure.term
+        return self._lease.term
 
     @property
     def entries(self) -> Mapping[str, bytes]:
-        return self._tenure.entries
+        return self._lease.entries
 
     def commit(self, changes: Mapping[str, Body]) -> None:
         change = self._ledger.begun(self.term, changes)
-        self._tenure.commit(changes)
+        self._lease.commit(changes)
         self._ledger.committed(change)
 
     def beat(self, number: int, body: bytes) -> None:
-        self._tenure.beat(number, body)
+        self._lease.beat(number, body)
 
     def release(self) -> None:
-        self._tenure.release()
+        self._lease.release()

@@ -28,11 +28,11 @@ from seatunnel_core.server.agent.requests import UserRequests
 from seatunnel_core.server.election import Election
 from seatunnel_core.server.host.host import Host
 from seatunnel_core.server.scheduling import following, placing
-from seatunnel_core.server.scheduling.contact import Contact
+from seatunnel_core.server.scheduling.member_link import MemberLink
 from seatunnel_core.server.state import cluster_state
 from seatunnel_core.server.state.cluster_state import ClusterState
-from seatunnel_core.server.state.logged_store import LoggedTenure
-from seatunnel_core.server.state.sql_store import SqlTenure
+from seatunnel_core.server.state.logged_store import LoggedLease
+from seatunnel_core.server.state.sql_store import SqlLease
 
 
 @frozen
@@ -71,7 +71,7 @@ MUTANTS = (
     ),
     Mutant("impatient", Election._is_due, ">= self.timing.timeout_s + pause_s", ">= self.timing.timeout_s / 4"),
     Mutant("unfenced files", Folder.require_newest, "if newest != epoch:", "if False:"),
-    Mutant("unfenced tables", SqlTenure._updated, "clusters.c.term == self._term, when", "when"),
+    Mutant("unfenced tables", SqlLease._updated, "clusters.c.term == self._term, when", "when"),
     Mutant("acknowledged before durable", ClusterState.put, "self._commit(changes)", "pass"),
     Mutant(
         "overwritten wish", ClusterState.update, "evolve(record, wanted=self._jobs[record.job_id].wanted)", "record"
@@ -80,19 +80,21 @@ MUTANTS = (
     Mutant("history stays", cluster_state._expired, "number >= most or each.ended_at < before", "False"),
     Mutant("nobody expires", Dispatcher.run, "await self._leadership.change(state.expire, wall_clock())", "pass"),
     Mutant("no compaction", Journal._compact_if_due, "self._compaction is None and (", "False and ("),
-    Mutant("leads on without state", Leadership.change, "self._lose(tenure, str(error))", "pass"),
+    Mutant("leads on without state", Leadership.change, "self._lose(lease, str(error))", "pass"),
     Mutant("any term, host", Host._require_term, "if term < self._term:", "if False:"),
-    Mutant("strangers stay", following.strangers, "found.append(Close(address, host.name, host.boot))", "pass"),
+    Mutant(
+        "orphaned jobs stay", following.orders_to_orphans, "found.append(Close(address, host.name, host.boot))", "pass"
+    ),
     Mutant("never started", following.follow, "return Start(record.host, host.name, record)", "return None"),
     Mutant("hangs for ever", following._late, "> KILL_AFTER_S", "> 1e9"),
     Mutant("deaths do not count", following._of_dead_host, "record.deaths + seen", "record.deaths"),
-    Mutant("nobody is lost", Contact.member, "failing is not None and now - failing > timeout_s", "False"),
+    Mutant("nobody is lost", MemberLink.member, "failing is not None and now - failing > timeout_s", "False"),
     Mutant("slots do not count", placing._Room.note, "counts.get(record.host, 0) + more", "0"),
     Mutant(
         "stop is forgotten", UserRequests.want, "state.put(evolve(present, wanted=wanted, since=wall_clock()))", "pass"
     ),
     Mutant("submit is forgotten", UserRequests.submit, "state.put(accepted)", "pass"),
-    Mutant("beats stay", LoggedTenure._remove_beats_before, "self._beats.delete(names)", "pass"),
+    Mutant("beats stay", LoggedLease._remove_beats_before, "self._beats.delete(names)", "pass"),
     Mutant("no fence of a lost host", following._of_lost_member, "evolve(released, unfenced=True)", "released"),
     Mutant("left is cancelled", following._of_end, "left or unsaved or hosted.fenced", "unsaved or hosted.fenced"),
     Mutant("poison is shared", placing._placed, "record.deaths >= SUSPECT_DEATHS", "False"),

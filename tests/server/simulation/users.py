@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import define, field
 
 from seatunnel_core.errors import SeaTunnelError
-from seatunnel_core.server.state.records import Wanted
+from seatunnel_core.server.state.records import DesiredState
 
 if TYPE_CHECKING:
     from tests.server.simulation.world import World
@@ -28,7 +28,7 @@ TEXTS = {
     for kind, env in _ENVS.items()
 }
 OTHER_TEXT = TEXTS["batch"].replace('"row.num": 1', '"row.num": 2')
-RANK = {Wanted.RUN: 0, Wanted.CANCEL: 1, Wanted.SAVEPOINT: 1, Wanted.CANCEL_AT_ONCE: 2}
+RANK = {DesiredState.RUN: 0, DesiredState.CANCEL: 1, DesiredState.SAVEPOINT: 1, DesiredState.CANCEL_AT_ONCE: 2}
 RECENT_S = 30.0
 
 FIRST = 8
@@ -52,10 +52,10 @@ class Asked:
     submitted: bool = False
     """Whether that was acknowledged."""
 
-    wanted: Wanted = Wanted.RUN
+    wanted: DesiredState = DesiredState.RUN
     """What was acknowledged last."""
 
-    attempted: set[Wanted] = field(factory=set)
+    attempted: set[DesiredState] = field(factory=set)
     """What was asked for, acknowledged or not."""
 
 
@@ -96,7 +96,9 @@ class Users:
             elif draw < 0.65 and (recent := [each for each, asked in self.asked.items() if self._is_recent(asked)]):
                 await self._submit(random.choice(recent))
             elif draw < 0.85 and self.asked:
-                wanted = random.choice((Wanted.CANCEL, Wanted.CANCEL, Wanted.SAVEPOINT, Wanted.CANCEL_AT_ONCE))
+                wanted = random.choice(
+                    (DesiredState.CANCEL, DesiredState.CANCEL, DesiredState.SAVEPOINT, DesiredState.CANCEL_AT_ONCE)
+                )
                 await self._stop(random.choice(list(self.asked)), wanted)
 
     async def rival(self) -> None:
@@ -132,10 +134,10 @@ class Users:
         for job_id, asked in tuple(self.asked.items()):
             if job_id not in self._world.records:
                 continue  # it has ended, or nobody knows it
-            if asked.kind in ("stream", "hang") and asked.wanted is Wanted.RUN:
-                await self._stop(job_id, Wanted.CANCEL)
-            elif asked.kind == "hang" and asked.wanted is Wanted.SAVEPOINT:
-                await self._stop(job_id, Wanted.CANCEL_AT_ONCE)
+            if asked.kind in ("stream", "hang") and asked.wanted is DesiredState.RUN:
+                await self._stop(job_id, DesiredState.CANCEL)
+            elif asked.kind == "hang" and asked.wanted is DesiredState.SAVEPOINT:
+                await self._stop(job_id, DesiredState.CANCEL_AT_ONCE)
 
     async def _ask(self, target: str, block: Any) -> bool:
         """Ask one node after the other, and return whether one has acknowledged it."""
@@ -177,18 +179,18 @@ class Users:
             "restore": False,
         }
 
-    async def _stop(self, job_id: str, wanted: Wanted) -> None:
+    async def _stop(self, job_id: str, wanted: DesiredState) -> None:
         asked = self.asked[job_id]
         if not (asked.submitted or self.calm) or RANK[wanted] <= RANK[asked.wanted]:
             return
-        if not self.calm and asked.attempted - {wanted} and wanted is not Wanted.CANCEL_AT_ONCE:
+        if not self.calm and asked.attempted - {wanted} and wanted is not DesiredState.CANCEL_AT_ONCE:
             return  # what two users want differently is not told apart here
         known = asked.submitted
         asked.attempted.add(wanted)
         block = {
             "jobId": job_id,
-            "isStopWithSavePoint": wanted is Wanted.SAVEPOINT,
-            "force": wanted is Wanted.CANCEL_AT_ONCE,
+            "isStopWithSavePoint": wanted is DesiredState.SAVEPOINT,
+            "force": wanted is DesiredState.CANCEL_AT_ONCE,
         }
         if await self._ask("/stop-job", block) and known and RANK[wanted] >= RANK[asked.wanted]:
             asked.wanted = wanted

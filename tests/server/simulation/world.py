@@ -34,7 +34,7 @@ from seatunnel_core.config.engine import load_engine
 from seatunnel_core.server.agent.agent import Agent
 from seatunnel_core.server.agent.node_config import NodeConfig
 from seatunnel_core.server.state.newest_seen import NewestSeenStore
-from seatunnel_core.server.state.records import HISTORY_PREFIX, JOB_PREFIX, EndedJob, JobRecord, Wanted
+from seatunnel_core.server.state.records import HISTORY_PREFIX, JOB_PREFIX, DesiredState, EndedJob, JobRecord
 from seatunnel_storage_api.retry import Backoff
 from tests.server.simulation import faults as kinds
 from tests.server.simulation import threads
@@ -328,9 +328,9 @@ class World:
             record = JobRecord.from_bytes(after)
             earlier = self.records.get(record.job_id)
             self.records[record.job_id] = record
-            if record.wanted in (Wanted.CANCEL, Wanted.CANCEL_AT_ONCE):
+            if record.wanted in (DesiredState.CANCEL, DesiredState.CANCEL_AT_ONCE):
                 self.cancelled_at.setdefault(record.job_id, self.now)
-            elif record.wanted is Wanted.SAVEPOINT:
+            elif record.wanted is DesiredState.SAVEPOINT:
                 self.savepoints_wanted.add(record.job_id)
             if earlier is not None and record.attempt > earlier.attempt:
                 self.counts["attempts"] += 1

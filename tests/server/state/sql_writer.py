@@ -31,18 +31,18 @@ def main(order: str) -> None:
 
 def lead(store: SqlStore, for_s: float) -> None:
     """Count for a while."""
-    tenure = store.claim()
-    number = int(tenure.entries.get("number", b"0"))
+    lease = store.claim()
+    number = int(lease.entries.get("number", b"0"))
     end = time.monotonic() + for_s
     while time.monotonic() < end:
         number += 1
         written = b"%d" % number
-        tenure.commit({"number": written, f"key/{number % KEYS}": written * 300, f"key/{(number + 7) % KEYS}": None})
-        sys.stdout.write(f"{tenure.term} {number}\n")  # whole or not at all, if this process is killed
+        lease.commit({"number": written, f"key/{number % KEYS}": written * 300, f"key/{(number + 7) % KEYS}": None})
+        sys.stdout.write(f"{lease.term} {number}\n")  # whole or not at all, if this process is killed
         sys.stdout.flush()
         if number % 5 == 0:
-            tenure.beat(number, written)
-    tenure.release()
+            lease.beat(number, written)
+    lease.release()
 
 
 if __name__ == "__main__":

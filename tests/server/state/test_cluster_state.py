@@ -11,8 +11,8 @@ from attrs import evolve
 from seatunnel_core.errors import StoredValueError
 from seatunnel_core.server.errors import DeposedError
 from seatunnel_core.server.state.cluster_state import ClusterState, decode
-from seatunnel_core.server.state.records import EndedJob, JobRecord, JobState, Wanted
-from seatunnel_core.server.state.store import Tenure
+from seatunnel_core.server.state.records import DesiredState, EndedJob, JobRecord, JobState
+from seatunnel_core.server.state.store import Lease
 from tests.server.state.stores import local_store
 
 
@@ -30,7 +30,7 @@ def the_state(folder: Path, *, expire_s: float = 1_000.0, most: int = 100) -> Cl
 
 
 def test_records_come_back_as_they_were_written() -> None:
-    job = a_job(variables={"day": "1"}, wanted=Wanted.SAVEPOINT, state=JobState.RUNNING, host="h:1", attempt=3)
+    job = a_job(variables={"day": "1"}, wanted=DesiredState.SAVEPOINT, state=JobState.RUNNING, host="h:1", attempt=3)
     assert JobRecord.from_bytes(job.to_bytes()) == job
     ended = evolve(an_end(), error="no such file", env={"job.name": "copy"}, metrics={"SourceReceivedCount": "3"})
     assert EndedJob.from_bytes(ended.to_bytes()) == ended
@@ -102,8 +102,8 @@ def test_the_job_that_ends_now_is_kept_whatever_its_clock_says(tmp_path: Path) -
     assert "old clock" in state.snapshot().history
 
 
-class _SlowTenure(Tenure):
-    """A tenure on a storage that does not answer until ``answers`` is set."""
+class _SlowLease(Lease):
+    """A lease on a storage that does not answer until ``answers`` is set."""
 
     term = 1
     entries: Mapping[str, bytes] = {}
@@ -124,17 +124,17 @@ class _SlowTenure(Tenure):
 
 def test_a_storage_that_does_not_answer_holds_up_nobody_who_looks() -> None:
     """An event loop looks: it has to send beats and to watch hosts meanwhile."""
-    tenure = _SlowTenure()
-    state = ClusterState(tenure, expire_s=1.0)
+    lease = _SlowLease()
+    state = ClusterState(lease, expire_s=1.0)
     changing = threading.Thread(target=state.put, args=(a_job(),))
     changing.start()
-    assert tenure.asked.wait(60)
+    assert lease.asked.wait(60)
     found: list[int] = []
     looking = threading.Thread(target=lambda: found.append(len(state.snapshot().jobs)))
     looking.start()
     looking.join(60)
     assert found == [0], "what is not durable is not shown, and nobody waits for it"
-    tenure.answers.set()
+    lease.answers.set()
     changing.join(60)
     looking.join(60)
     assert set(state.snapshot().jobs) == {"1"}

@@ -130,8 +130,8 @@ def test_a_node_that_starts_takes_over_what_others_have_seen(tmp_path: Path) -> 
 def test_a_state_that_only_grows_is_never_older(tmp_path: Path) -> None:
     stores = [NewestSeenStore(local_store(tmp_path)) for _ in range(3)]
     for number in range(6):
-        tenure = stores[number % 3].claim()
-        tenure.commit({f"job/{number}": b"x"})
+        lease = stores[number % 3].claim()
+        lease.commit({f"job/{number}": b"x"})
         for beat in range(3):
-            tenure.beat(beat, BEAT)
+            lease.beat(beat, BEAT)
             assert len({each.look().version for each in stores}) == 1

@@ -19,7 +19,7 @@ from seatunnel_storage_jdbc.database import Database
 from seatunnel_storage_jdbc.databases.sqlite import SQLite
 
 from seatunnel_core.server.errors import DeposedError, StateUnavailableError
-from seatunnel_core.server.state.sql_store import SqlTenure
+from seatunnel_core.server.state.sql_store import SqlLease
 from seatunnel_storage_api.errors import StorageUnavailableError
 from tests.server.state.stores import NAME, Place, a_place
 
@@ -54,31 +54,31 @@ def test_a_change_whose_answer_is_lost_is_made_once(
     tables: Place, monkeypatch: pytest.MonkeyPatch, before: bool
 ) -> None:
     with failing(monkeypatch, before=before, times=2):
-        tenure = tables.open().claim()
+        lease = tables.open().claim()
     with failing(monkeypatch, before=before, times=2):
-        tenure.commit({"job/1": b"one"})
-    tenure.commit({"job/2": b"two"})
+        lease.commit({"job/1": b"one"})
+    lease.commit({"job/2": b"two"})
     assert tables.open().read() == {"job/1": b"one", "job/2": b"two"}
-    assert tables.rows(f"SELECT term, changes FROM {tables.prefix}_clusters") == [(tenure.term, 2)]
+    assert tables.rows(f"SELECT term, changes FROM {tables.prefix}_clusters") == [(lease.term, 2)]
 
 
 def test_a_change_whose_answer_is_lost_is_refused_after_another_claim(
     tables: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The change was rolled back, and another node leads when it is sent again."""
-    tenure, other = tables.open().claim(), tables.open()
+    lease, other = tables.open().claim(), tables.open()
     attempts = iter([True])
-    write = SqlTenure._write
+    write = SqlLease._write
 
-    def overtaken(self: SqlTenure, *arguments: Any) -> None:
+    def overtaken(self: SqlLease, *arguments: Any) -> None:
         if next(attempts, False):
             other.claim().commit({"leader": b"other"})
             raise StorageUnavailableError("the connection was lost")
         write(self, *arguments)
 
-    monkeypatch.setattr(SqlTenure, "_write", overtaken)
+    monkeypatch.setattr(SqlLease, "_write", overtaken)
     with pytest.raises(DeposedError, match="has term 2, and this node had 1"):
-        tenure.commit({"leader": b"late"})
+        lease.commit({"leader": b"late"})
     assert other.read() == {"leader": b"other"}
 
 
@@ -90,10 +90,10 @@ def test_a_change_whose_answer_is_lost_is_acknowledged_by_a_commit_behind_it(
     with a_place("sqlite", tmp_path) as place:
         place.open().claim()
         with failing(monkeypatch, before=False, times=1), changing() as changed:
-            tenure = place.open().claim()
+            lease = place.open().claim()
         assert [each.split()[0] for each in changed[-2:]] == ["INSERT", "DELETE"]
         with failing(monkeypatch, before=False, times=1), changing() as changed:
-            tenure.commit({"job/1": b"one"})
+            lease.commit({"job/1": b"one"})
         assert [each.split()[0] for each in changed[-2:]] == ["INSERT", "DELETE"]
         assert place.open().read() == {"job/1": b"one"}
 
@@ -117,16 +117,16 @@ def changing() -> Iterator[list[str]]:
 def test_a_look_and_a_beat_wait_no_longer_than_a_lease(kind: str, tmp_path: Path) -> None:
     """The server holds every answer back. The next look, or the next beat, comes soon anyway."""
     with a_place(kind, tmp_path) as place:
-        store, tenure = place.open(answer_s=2), place.open(answer_s=2).claim()
+        store, lease = place.open(answer_s=2), place.open(answer_s=2).claim()
         assert place.server is not None
         with held_back(place):
-            for ask in (lambda: store.look(), lambda: tenure.beat(1, b"x")):
+            for ask in (lambda: store.look(), lambda: lease.beat(1, b"x")):
                 began = time.monotonic()
                 with pytest.raises(StateUnavailableError):
                     ask()
                 assert time.monotonic() - began < 7
         assert store.look().number == 0
-        tenure.beat(2, b"x")
+        lease.beat(2, b"x")
 
 
 @contextmanager
@@ -145,21 +145,21 @@ def held_back(place: Place) -> Iterator[None]:
 
 
 def test_a_database_that_fails_each_time_ends_the_term(tables: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    tenure = tables.open().claim()
+    lease = tables.open().claim()
     with failing(monkeypatch, before=True, times=100), pytest.raises(StateUnavailableError, match="was lost"):
-        tenure.commit({"job/1": b"one"})
+        lease.commit({"job/1": b"one"})
     with pytest.raises(StateUnavailableError, match="term 1 is over"):
-        tenure.commit({"job/2": b"two"})
+        lease.commit({"job/2": b"two"})
     assert tables.open().claim().entries == {}
 
 
 def test_a_large_value_is_divided(tables: Place) -> None:
-    tenure = tables.open().claim()
+    lease = tables.open().claim()
     large = random.Random(1).randbytes(3_500_000)
-    tenure.commit({"job/1": large, "job/2": b""})
-    tenure.commit({"job/3": b"x"})
+    lease.commit({"job/1": large, "job/2": b""})
+    lease.commit({"job/3": b"x"})
     assert tables.open().read() == {"job/1": large, "job/2": b"", "job/3": b"x"}
-    tenure.commit({"job/1": b"small"})
+    lease.commit({"job/1": b"small"})
     assert tables.open().read() == {"job/1": b"small", "job/2": b"", "job/3": b"x"}
 
 
@@ -173,15 +173,15 @@ def test_a_node_that_stands_still_within_a_change_is_passed_over(kind: str, tmp_
 
 def stand_still_in(tables: Place) -> None:
     store = tables.open()
-    tenure = store.claim()
-    assert isinstance(tenure, SqlTenure)
+    lease = store.claim()
+    assert isinstance(lease, SqlLease)
     began, ended = threading.Event(), threading.Event()
     outcome: list[Exception] = []
 
     def stand_still() -> None:
         try:
-            with tenure._store.change() as connection:
-                tenure._updated(connection, sa.true(), changes=1)
+            with lease._store.change() as connection:
+                lease._updated(connection, sa.true(), changes=1)
                 began.set()
                 ended.wait(120)
         except Exception as error:
@@ -198,7 +198,7 @@ def stand_still_in(tables: Place) -> None:
     assert 3 < waited < 40, waited
     assert [type(error).__name__ for error in outcome] == ["StorageUnavailableError"]
     with pytest.raises(DeposedError):
-        tenure.commit({"job/1": b"late"})
+        lease.commit({"job/1": b"late"})
     other.commit({"job/1": b"one"})
 
 

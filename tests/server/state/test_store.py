@@ -56,9 +56,9 @@ def test_of_many_that_claim_at_once_one_leads(place: Place) -> None:
 
     def claim() -> None:
         try:
-            tenure = place.open().claim()
-            tenure.commit({"leader": b"%d" % tenure.term})
-            leading.append(tenure)
+            lease = place.open().claim()
+            lease.commit({"leader": b"%d" % lease.term})
+            leading.append(lease)
         except DeposedError:
             deposed.append(1)
 
@@ -68,28 +68,28 @@ def test_of_many_that_claim_at_once_one_leads(place: Place) -> None:
     for thread in threads:
         thread.join()
     assert len(leading) + len(deposed) == 6
-    last = max(leading, key=lambda tenure: tenure.term)
+    last = max(leading, key=lambda lease: lease.term)
     last.commit({"leader": b"still"})
-    for tenure in leading:
-        if tenure is not last:
+    for lease in leading:
+        if lease is not last:
             with pytest.raises(DeposedError):
-                tenure.commit({"leader": b"late"})
+                lease.commit({"leader": b"late"})
 
 
 def test_after_release_nothing_is_acknowledged(place: Place) -> None:
-    tenure = place.open().claim()
-    tenure.release()
-    tenure.release()
+    lease = place.open().claim()
+    lease.release()
+    lease.release()
     with pytest.raises(StateUnavailableError):
-        tenure.commit({"job/1": b"late"})
+        lease.commit({"job/1": b"late"})
 
 
 def test_the_state_is_as_large_as_what_lives_in_it(place: Place) -> None:
     """Three hundred jobs that come and go leave a log of a few segments, not 300 records."""
-    tenure = place.open().claim()
+    lease = place.open().claim()
     for number in range(300):
-        tenure.commit({f"job/{number}": b"x" * 500})
-        tenure.commit({f"job/{number}": None})
-        tenure.beat(number, b"alive")
-    tenure.release()
+        lease.commit({f"job/{number}": b"x" * 500})
+        lease.commit({f"job/{number}": None})
+        lease.beat(number, b"alive")
+    lease.release()
     assert place.size_bytes() < 200_000

@@ -26,7 +26,7 @@ class Question:
 
 
 @define(eq=False)
-class Contact:
+class MemberLink:
     """One member, as far as it has answered this leader."""
 
     report: MemberReport | None = None

@@ -13,7 +13,7 @@ from seatunnel_core.server.submitted_job import SubmittedJob
 
 
 @frozen(kw_only=True)
-class Demand:
+class Requirements:
     """What a job asks for."""
 
     slots: int = 2
@@ -30,14 +30,14 @@ class Demand:
 
 
 @lru_cache(maxsize=2_000)
-def demand_of(job: SubmittedJob) -> Demand:
+def requirements_of(job: SubmittedJob) -> Requirements:
     """Return what a job asks for; the least there is when it cannot be read, which its host then reports."""
     try:
         raw = job.read()
     except SeaTunnelError:  # it was accepted by a version that could
-        return Demand()
+        return Requirements()
     readers = tuple(_parallelism(raw, block) for block in raw.blocks if block.kind is Kind.SOURCE)
-    return Demand(
+    return Requirements(
         slots=sum(1 + each for each in readers),
         readers=readers,
         tags=dict(raw.env[TAG_FILTER] or {}),
