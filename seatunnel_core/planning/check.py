@@ -22,7 +22,7 @@ from seatunnel_core.planning.plan import PlannedJob, PlannedPipeline, Schemas
 from seatunnel_core.planning.schemas import planned_schemas, refuse_sinks
 from seatunnel_core.planning.settings import spark_settings
 from seatunnel_core.rows.types import type_name
-from seatunnel_core.spark.program import distinct_tables
+from seatunnel_core.spark.operator_chain import distinct_tables
 from seatunnel_core.spark.starting.session import refuse_connect
 from seatunnel_core.spark.starting.settings import runs_on_this_machine
 from seatunnel_core.transforms.transform import Transform
@@ -30,7 +30,7 @@ from seatunnel_storage_api.discovery import load_factory
 from seatunnel_storage_api.secret import HIDDEN, resolved, shown
 
 if TYPE_CHECKING:
-    from seatunnel_core.spark.plane import SparkPlane
+    from seatunnel_core.spark.backend import SparkBackend
 
 _DEPRECATED = "localfile"
 
@@ -39,7 +39,7 @@ _INSPECTED = 10
 
 
 @contextmanager
-def spark_to_ask(job: PlannedJob, *, master: str | None = None) -> "Iterator[SparkPlane | None]":
+def spark_to_ask(job: PlannedJob, *, master: str | None = None) -> "Iterator[SparkBackend | None]":
     """Yield a running Spark, or ``None`` for a job that needs none here.
 
     A job needs it when it reads or transforms with Spark, and Spark would run on this machine.
@@ -52,14 +52,14 @@ def spark_to_ask(job: PlannedJob, *, master: str | None = None) -> "Iterator[Spa
     if not (any(_asks_spark(pipeline) for pipeline in job.pipelines) and runs_on_this_machine(settings)):
         yield None
         return
-    from seatunnel_core.spark.plane import SparkPlane
+    from seatunnel_core.spark.backend import SparkBackend
 
-    plane = SparkPlane(evolve(settings, on_frames=False))  # no row moves: the flags that start fastest
-    plane.start()
+    backend = SparkBackend(evolve(settings, on_frames=False))  # no row moves: the flags that start fastest
+    backend.start()
     try:
-        yield plane
+        yield backend
     finally:
-        plane.stop()
+        backend.stop()
 
 
 def _asks_spark(pipeline: PlannedPipeline) -> bool:
@@ -74,7 +74,7 @@ def check_report(
     engine: EngineConfig,
     *,
     master: str | None = None,
-    spark: "SparkPlane | None" = None,
+    spark: "SparkBackend | None" = None,
     verbose: bool = False,
 ) -> str:
     """Return what a check prints: the pipelines, the configuration in force, and the warnings, as plain text.
@@ -182,7 +182,7 @@ def _inspect(job: PlannedJob, problems: Problems) -> None:
 
 
 def _all_schemas(
-    job: PlannedJob, spark: "SparkPlane | None", scopes: dict[str, str], problems: Problems
+    job: PlannedJob, spark: "SparkBackend | None", scopes: dict[str, str], problems: Problems
 ) -> dict[str, Schemas]:
     found: dict[str, Schemas] = {}
     for pipeline in job.pipelines:

@@ -11,11 +11,11 @@ from seatunnel_core.planning.schemas import planned_schemas
 from seatunnel_core.rows.types import type_name
 
 if TYPE_CHECKING:
-    from seatunnel_core.spark.plane import SparkPlane
+    from seatunnel_core.spark.backend import SparkBackend
 
 
 def check_record(
-    job: PlannedJob, engine: EngineConfig, *, master: str | None = None, spark: "SparkPlane | None" = None
+    job: PlannedJob, engine: EngineConfig, *, master: str | None = None, spark: "SparkBackend | None" = None
 ) -> dict[str, Any]:
     """Return what ``check_report`` prints, in parts and as its text. Arguments and errors are those of it."""
     report = check_report(job, engine, master=master, spark=spark)
@@ -41,7 +41,7 @@ def problem_record(problem: Problem) -> dict[str, Any]:
     }
 
 
-def _pipeline(pipeline: PlannedPipeline, spark: "SparkPlane | None") -> dict[str, Any]:
+def _pipeline(pipeline: PlannedPipeline, spark: "SparkBackend | None") -> dict[str, Any]:
     scopes: dict[str, str] = {}
     known = planned_schemas(pipeline, Problems(), spark, scopes)
     held = weakest(pipeline)

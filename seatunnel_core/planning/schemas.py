@@ -7,20 +7,20 @@ from seatunnel_core.config.problem import Problems
 from seatunnel_core.connectors.source import FrameSource
 from seatunnel_core.errors import SinkError, SourceError, TransformError, each_of
 from seatunnel_core.findings import Findings
+from seatunnel_core.planning.operator_chains import SEVERAL_INPUTS, joins, refuse_across, roots
 from seatunnel_core.planning.plan import PlannedPipeline, PlannedTransform, Schemas
-from seatunnel_core.planning.programs import SEVERAL_INPUTS, joins, refuse_across, roots
 from seatunnel_core.rows.batch import TableSchema
-from seatunnel_core.spark.program import FramePlan, distinct_tables
+from seatunnel_core.spark.operator_chain import FramePlan, distinct_tables
 from seatunnel_core.transforms.transform import ALL, AUTO, UNIT, DataFrameTransform, Transform
 
 if TYPE_CHECKING:
-    from seatunnel_core.spark.plane import SparkPlane
+    from seatunnel_core.spark.backend import SparkBackend
 
 
 def planned_schemas(
     pipeline: PlannedPipeline,
     problems: Problems,
-    spark: "SparkPlane | None" = None,
+    spark: "SparkBackend | None" = None,
     scopes: dict[str, str] | None = None,
 ) -> dict[str, Schemas]:
     """Return the schemas behind each source and transform, by name, as far as they are known before reading.
@@ -85,7 +85,7 @@ def _planned_by_spark(
     transform: DataFrameTransform,
     known: Mapping[str, Schemas],
     problems: Problems,
-    spark: "SparkPlane | None",
+    spark: "SparkBackend | None",
 ) -> FramePlan | None:
     """Return what Spark makes of the tables that reach a transform, or ``None`` when that is not known.
 

@@ -18,6 +18,7 @@ from seatunnel_core.config.engine import EngineConfig
 from seatunnel_core.config.option import Option, Options
 from seatunnel_core.connectors.task_modules import needed
 from seatunnel_core.planning.guarantee import upstream
+from seatunnel_core.planning.operator_chains import possible_groups
 from seatunnel_core.planning.plan import (
     PlannedJob,
     PlannedPipeline,
@@ -26,7 +27,6 @@ from seatunnel_core.planning.plan import (
     PlannedTransform,
     Plugin,
 )
-from seatunnel_core.planning.programs import possible_groups
 from seatunnel_core.spark.shipping import TASK_MODULES, modules_in
 from seatunnel_core.spark.starting.settings import SparkSettings, java_options
 

@@ -18,7 +18,7 @@ from seatunnel_core.runtime.pipeline_io import PipelineIO
 from seatunnel_core.runtime.pipeline_run import PipelineOwner, PipelineRun
 from seatunnel_core.runtime.save_modes import SaveModes
 from seatunnel_core.runtime.shared import SharedResources
-from seatunnel_core.spark.plane import SparkPlane
+from seatunnel_core.spark.backend import SparkBackend
 from seatunnel_storage_api.storage import CheckpointStorage
 
 
@@ -32,7 +32,7 @@ class JobPipelines:
 
     engine: EngineConfig
     storage: CheckpointStorage = field(repr=False)
-    plane: SparkPlane = field(repr=False)
+    backend: SparkBackend = field(repr=False)
     shares_disk: bool
     """Whether tasks run beside the driver, as it was known before Spark was started."""
 
@@ -69,7 +69,7 @@ class JobPipelines:
             job_id=self.job_id,
             planned=planned,
             storage=self.storage,
-            plane=self.plane,
+            backend=self.backend,
             shares_disk=self.shares_disk,
             settled_below=self.claim.job.manifest.settled_below,
             increment=self._increment(planned),

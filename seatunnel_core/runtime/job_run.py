@@ -35,7 +35,7 @@ from seatunnel_core.reporting.series import POINTS, JobSeries
 from seatunnel_core.runtime.control_requests import answers
 from seatunnel_core.runtime.job_threads import JobThreads
 from seatunnel_core.runtime.slots import SLOTS, Reservation
-from seatunnel_core.spark.plane import SparkPlane
+from seatunnel_core.spark.backend import SparkBackend
 from seatunnel_core.spark.starting.log_folder import log_folder
 from seatunnel_storage_api.discovery import open_storage
 from seatunnel_storage_api.secret import resolved
@@ -66,7 +66,7 @@ class JobRun:
         jvm_options: Sequence[str] = (),
         log_file: Path | None = None,
         on_begun: Callable[[], None] | None = None,
-        plane: SparkPlane | None = None,
+        backend: SparkBackend | None = None,
     ) -> None:
         """Prepare the run; ``start`` begins it.
 
@@ -83,8 +83,8 @@ class JobRun:
             log_file: Takes Spark's and Java's output; by default a file of the job's id in the log folder.
             on_begun: Called, from the runtime's thread, when the first restore point is durable: from then on the job
                 can be resumed by its id.
-            plane: An open plane to run on, which stays open, so that several jobs may share it at once and one after
-                the other. The job's own ``spark.*`` options have no effect then. ``None`` starts Spark for this job.
+            backend: An open backend to run on. It stays open, so several jobs may share it. The job's own ``spark.*``
+                options have no effect then. ``None`` starts Spark for this job.
         """
         self.job_id = job_id
         self.job: PlannedJob | None = None
@@ -98,7 +98,7 @@ class JobRun:
         self._jvm_options = jvm_options
         self._log_file = log_file or log_folder(os.environ) / f"{job_id}.log"
         self._on_begun = on_begun
-        self._plane = plane
+        self._backend = backend
         self._report: JobReport | None = None
         self._done = threading.Event()
         self._storage: CheckpointStorage | None = None
@@ -121,10 +121,10 @@ class JobRun:
         Raises:
             ConfigError, JobError, UsageError: What was asked for is not possible; nothing has started.
             CheckpointStorageError: The checkpoint storage cannot be used.
-            PlatformError: The plane that was given is not open.
+            PlatformError: The backend that was given is not open.
         """
-        if self._plane is not None:
-            self._plane.require_open()
+        if self._backend is not None:
+            self._backend.require_open()
         config = override_storage(self._engine, self._raw.storage, Problems())
         is_new = self._restore is None and self._begin_with is None
         plan = self._plan(None) if is_new else None
@@ -158,8 +158,8 @@ class JobRun:
             claim=claim,
             engine=self._engine,
             storage=storage,
-            plane=self._plane or SparkPlane(settings),
-            owns_plane=self._plane is None,
+            backend=self._backend or SparkBackend(settings),
+            owns_backend=self._backend is None,
             on_begun=self._on_begun,
             on_end=self._end,
             restored=self._restore is not None,

@@ -26,10 +26,10 @@ from seatunnel_core.runtime.savepoints import JobSavepoints, ManifestWriter
 from seatunnel_core.runtime.shared import SharedResources
 from seatunnel_core.runtime.slots import Reservation
 from seatunnel_core.runtime.thread_pool import ThreadPool
+from seatunnel_core.spark.backend import SparkBackend
 from seatunnel_core.spark.dispatch import UnitDispatcher
 from seatunnel_core.spark.failure import failure_of
-from seatunnel_core.spark.packing import ShareMode, longest_packet_ms
-from seatunnel_core.spark.plane import SparkPlane
+from seatunnel_core.spark.packing import ShareMode, longest_batch_ms
 from seatunnel_core.spark.starting.settings import runs_on_this_machine
 from seatunnel_core.work.failure import Failure, FailureKind
 from seatunnel_storage_api.storage import CheckpointStorage
@@ -52,12 +52,12 @@ class JobThreads:
         claim: Claim,
         engine: EngineConfig,
         storage: CheckpointStorage,
-        plane: SparkPlane,
+        backend: SparkBackend,
         on_begun: Callable[[], None] | None,
         on_end: Callable[[JobReport], None],
         restored: bool,
         slots: Reservation | None = None,
-        owns_plane: bool = True,
+        owns_backend: bool = True,
     ) -> None:
         """Prepare the threads; ``start`` sets them to work.
 
@@ -66,25 +66,25 @@ class JobThreads:
             claim: The job as this process claimed it, and what each pipeline restores.
             engine: The engine's options.
             storage: The checkpoint storage of the job.
-            plane: Runs the work units.
+            backend: Runs the work units.
             on_begun: Called, from the loop's thread, when the first pipeline can be resumed.
             on_end: Called with the report when the job has ended, from any thread, perhaps more than once.
             restored: Whether the job goes on with what earlier processes began.
             slots: Bounds the work units that run at once, and the job begins when it has some; without it Spark's own
                 slots do.
-            owns_plane: Whether the job starts the plane and stops it. One that it does not own has been started, and
-                stays as it is.
+            owns_backend: True if the job starts and stops the backend. Otherwise the backend is already started, and
+                stays so.
         """
         self._job_id = job_id
         self._claim = claim
         self._engine = engine
         self._storage = storage
-        self._plane = plane
+        self._backend = backend
         self._on_begun = on_begun
         self._on_end = on_end
         self._restored = restored
         self._slots = slots
-        self._owns_plane = owns_plane
+        self._owns_backend = owns_backend
         self._started_at = wall_clock()
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._run_loop, name="seatunnel-loop", daemon=True)
@@ -97,8 +97,8 @@ class JobThreads:
             claim=claim,
             engine=engine,
             storage=storage,
-            plane=plane,
-            shares_disk=runs_on_this_machine(plane.settings),
+            backend=backend,
+            shares_disk=runs_on_this_machine(backend.settings),
             restored=restored,
         )
         self._manifest = ManifestWriter(storage, job_id, claim)
@@ -144,17 +144,17 @@ class JobThreads:
 
     def _start_spark(self) -> None:
         try:
-            if self._owns_plane:
-                self._plane.start()
+            if self._owns_backend:
+                self._backend.start()
             mode = ShareMode(self._engine.options[THREAD_SHARE_MODE])
             slots = None if self._slots is None else self._slots.slots
             dispatcher = UnitDispatcher(
-                self._plane, mode, slots, longest_packet_ms(self._pipelines.checkpoints.interval_ms)
+                self._backend, mode, slots, longest_batch_ms(self._pipelines.checkpoints.interval_ms)
             )
         except Exception as error:
             self._call(self._spark.set_exception, error)
         else:
-            logger.debug("Spark runs %d tasks at a time", self._plane.slots, extra={"job": self._job_id})
+            logger.debug("Spark runs %d tasks at a time", self._backend.slots, extra={"job": self._job_id})
             self._call(self._spark.set_result, dispatcher)
 
     def _make_pipelines(self) -> None:
@@ -165,7 +165,7 @@ class JobThreads:
         self._recorder.start(self._loop, self._engine.options[PRINT_EXECUTION_INFO])
 
     def _log_now(self) -> None:
-        slots = self._plane.slots if self._spark.done() and self._spark.exception() is None else None
+        slots = self._backend.slots if self._spark.done() and self._spark.exception() is None else None
         logger.info("%s", execution_info(self.metrics(), slots), extra={"job": self._job_id})
 
     # -- what pipelines report --------------------------------------------------------------------------------------
@@ -259,7 +259,7 @@ class JobThreads:
             outcome = JobOutcome.FAILED
         else:
             outcome = JobOutcome.STOPPED if Outcome.STOPPED in outcomes else JobOutcome.FINISHED
-        log_file = self._plane.log_file
+        log_file = self._backend.log_file
         return JobReport(
             job_id=self._job_id,
             name=self._claim.job.name,
@@ -328,19 +328,19 @@ class JobThreads:
         self._kill_and_wait()
         self._connector_pool.close()
         self._storage_pool.close()
-        if self._owns_plane:
-            self._plane.give_up()
+        if self._owns_backend:
+            self._backend.give_up()
         if self._spark_starter.ident is not None:
             self._spark_starter.join()  # a Spark that is half started cannot be stopped
         started = self._spark.done() and self._spark.exception() is None
         if started:
             self._spark.result().close()
-        late = self._recorded and started and self._spark.result().lost_packets
+        late = self._recorded and started and self._spark.result().lost_batches
         done = self._recorded and not late and all(run.outcome is Outcome.FINISHED for run in self._runs)
-        if self._owns_plane and last and done:
-            self._plane.leave()
-        elif self._owns_plane:
-            self._plane.stop()
+        if self._owns_backend and last and done:
+            self._backend.leave()
+        elif self._owns_backend:
+            self._backend.stop()
         if late or self._ended_elsewhere():
             self._clear_late_staging()
         with self._asking:
@@ -384,7 +384,7 @@ class JobThreads:
     def _clear_late_staging(self) -> None:
         """Remove what tasks staged after the last sweep (R9).
 
-        A task of a lost packet is asked to stop, and may go on to stage for seconds. Now that Spark is gone, nothing
+        A task of a lost batch is asked to stop, and may go on to stage for seconds. Now that Spark is gone, nothing
         stages any more.
         """
         for run in self._runs:

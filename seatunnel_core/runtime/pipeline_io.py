@@ -18,14 +18,14 @@ from seatunnel_core.claiming.claim import EPOCHS_PER_VERSION, claim_epoch
 from seatunnel_core.connectors.sink import FrameSink, Sink, SinkContext
 from seatunnel_core.connectors.source import Enumeration
 from seatunnel_core.errors import UsageError
+from seatunnel_core.planning.operator_chains import chain_of, chains_of, emitted_splits
 from seatunnel_core.planning.plan import PlannedPipeline, PlannedSink
-from seatunnel_core.planning.programs import emitted_splits, program_of, programs_of
 from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.runtime.acknowledging import Acknowledgements
 from seatunnel_core.runtime.save_modes import SaveModes
 from seatunnel_core.runtime.source_io import SourceIO
-from seatunnel_core.spark.plane import SparkPlane
-from seatunnel_core.spark.program import Program
+from seatunnel_core.spark.backend import SparkBackend
+from seatunnel_core.spark.operator_chain import OperatorChain
 from seatunnel_core.work.committable import Committable, with_tables
 from seatunnel_core.work.retraction import Retraction
 from seatunnel_core.work.split import Split
@@ -49,7 +49,7 @@ class PipelineIO:
     job_id: str
     planned: PlannedPipeline
     storage: CheckpointStorage = field(repr=False)
-    plane: SparkPlane = field(repr=False)
+    backend: SparkBackend = field(repr=False)
     shares_disk: bool
     """Whether tasks run on this machine, so that there is nothing to prove about what they see."""
 
@@ -84,7 +84,7 @@ class PipelineIO:
     def __attrs_post_init__(self) -> None:
         self.upstream = Acknowledgements(self.planned)
         self.sources = SourceIO(
-            job_id=self.job_id, planned=self.planned, storage=self.storage, plane=self.plane, upstream=self.upstream
+            job_id=self.job_id, planned=self.planned, storage=self.storage, backend=self.backend, upstream=self.upstream
         )
 
     # -- checkpoint storage ---------------------------------------------------------------------------------------
@@ -175,7 +175,7 @@ class PipelineIO:
     def _prove(self, epoch: int) -> None:
         token = uuid.uuid4().hex
         contexts = [(sink.sink, self._context(sink, epoch)) for sink in self.planned.sinks]
-        self.plane.probe(contexts, token)
+        self.backend.probe(contexts, token)
         for sink, context in contexts:
             sink.prove(context, token)
 
@@ -188,7 +188,7 @@ class PipelineIO:
         planned = self.planned.sink(sink_name)
         sink, context = planned.sink, self._context(planned, epoch)
         if isinstance(sink, FrameSink):
-            self.plane.publish(sink, committables, context, again=again)
+            self.backend.publish(sink, committables, context, again=again)
         else:
             sink.commit(committables, context, again=again)
         self._published_to[sink_name] = with_tables(context.published_to, committables)
@@ -260,7 +260,7 @@ class PipelineIO:
         for sink in self.planned.sinks:
             sink.sink.clear(self._context(sink, epoch))
 
-    # -- programs -------------------------------------------------------------------------------------------------
+    # -- chains -------------------------------------------------------------------------------------------------
 
     @property
     def on_frames(self) -> bool:
@@ -269,19 +269,19 @@ class PipelineIO:
 
     @property
     def plans_together(self) -> bool:
-        """Whether programs are made when all sources are enumerated: ``programs`` in place of ``program``."""
+        """Whether chains are made when all sources are enumerated: ``chains`` in place of ``chain``."""
         return self.planned.has_frame_transforms
 
-    def program(self, source_name: str, schemas: Sequence[TableSchema], epoch: int) -> Program:
+    def chain(self, source_name: str, schemas: Sequence[TableSchema], epoch: int) -> OperatorChain:
         """Return what the tasks of one source run, given its schemas, and create the tables of its sinks."""
-        program = program_of(self.planned, source_name, schemas, job_id=self.job_id)
-        self._create_tables(program, epoch)
-        return program
+        chain = chain_of(self.planned, source_name, schemas, job_id=self.job_id)
+        self._create_tables(chain, epoch)
+        return chain
 
-    def programs(
+    def chains(
         self, enumerations: Mapping[str, Enumeration], frozen: Mapping[str, int], epoch: int
-    ) -> tuple[dict[str, Program], dict[str, tuple[Split, ...]]]:
-        """Return the programs of all sources of a pipeline, and the splits that each source emits, by source.
+    ) -> tuple[dict[str, OperatorChain], dict[str, tuple[Split, ...]]]:
+        """Return the chains of all sources of a pipeline, and the splits that each source emits, by source.
 
         Where a query looks across rows, its first source emits all splits as one. The tables of the sinks are created.
 
@@ -290,30 +290,30 @@ class PipelineIO:
             frozen: How many splits each of the sources emits that an earlier start enumerated.
             epoch: The epoch that starts.
         """
-        programs = programs_of(
+        chains = chains_of(
             self.planned,
             enumerations,
             job_id=self.job_id,
-            frame_plan=lambda transform, arriving: self.plane.frame_plan(transform, arriving),
+            frame_plan=lambda transform, arriving: self.backend.frame_plan(transform, arriving),
         )
-        emitted = emitted_splits(programs, enumerations)
-        for program in programs:
-            if program.splits is not None:
-                self.upstream.read_together(program.source_name, program.splits)
-                _refuse_new(program, frozenset(frozen))
+        emitted = emitted_splits(chains, enumerations)
+        for chain in chains:
+            if chain.splits is not None:
+                self.upstream.read_together(chain.source_name, chain.splits)
+                _refuse_new(chain, frozenset(frozen))
         for name, splits in emitted.items():
             require_same_splits(name, frozen.get(name), splits)
-        for program in programs:
-            self._create_tables(program, epoch)
-        return {program.source_name: program for program in programs}, emitted
+        for chain in chains:
+            self._create_tables(chain, epoch)
+        return {chain.source_name: chain for chain in chains}, emitted
 
-    def _create_tables(self, program: Program, epoch: int) -> None:
+    def _create_tables(self, chain: OperatorChain, epoch: int) -> None:
         if self._saves_later:
             self.require_own(epoch)
-        for target in program.targets:
+        for target in chain.targets:
             context = self._context(self.planned.sink(target.name), epoch)
             if isinstance(target.sink, FrameSink):
-                self.plane.begin(target.sink, target.schemas, context)
+                self.backend.begin(target.sink, target.schemas, context)
             else:
                 target.sink.create_tables(target.schemas, context)
 
@@ -334,7 +334,7 @@ def _forgets(sink: Sink) -> bool:
     return sink.forgets and type(sink).sweep is not Sink.sweep
 
 
-def _refuse_new(query: Program, restored: frozenset[str]) -> None:
+def _refuse_new(query: OperatorChain, restored: frozenset[str]) -> None:
     """Refuse a source that the query of an earlier start did not have.
 
     Its rows would be left out.

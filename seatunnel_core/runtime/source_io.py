@@ -13,8 +13,8 @@ from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.runtime.acknowledging import Acknowledgements
 from seatunnel_core.runtime.enumeration import freeze, thaw
 from seatunnel_core.runtime.kept_parts import KeptParts
+from seatunnel_core.spark.backend import SparkBackend
 from seatunnel_core.spark.failure import retried
-from seatunnel_core.spark.plane import SparkPlane
 from seatunnel_core.work.split import Split
 from seatunnel_storage_api.storage import CheckpointStorage
 
@@ -28,7 +28,7 @@ class SourceIO:
     storage: CheckpointStorage = field(repr=False)
     """Keeps frozen enumerations, as attachments."""
 
-    plane: SparkPlane = field(repr=False)
+    backend: SparkBackend = field(repr=False)
     upstream: Acknowledgements = field(repr=False)
     """Receives what is enumerated."""
 
@@ -63,9 +63,9 @@ class SourceIO:
             self.upstream.enumerated(source_name, enumeration.splits)
             return enumeration, attachment
         planning = _planning(source)
-        inspected = self.plane.inspect(source.source, items, planning) if items else ()
+        inspected = self.backend.inspect(source.source, items, planning) if items else ()
         if isinstance(source.source, FrameSource):
-            enumeration = _one_split(self.plane.source_schema(source.source))
+            enumeration = _one_split(self.backend.source_schema(source.source))
         else:
             enumeration = retried(lambda: source.source.enumerate(inspected, planning))
         self.upstream.enumerated(source_name, enumeration.splits)
@@ -100,7 +100,7 @@ class SourceIO:
             return ()
         source = self._source(source_name)
         planning = _planning(source)
-        items = self.plane.inspect(source.source, news.items, planning) if news.inspect else news.items
+        items = self.backend.inspect(source.source, news.items, planning) if news.inspect else news.items
         found = source.source.enumerate(items, planning).splits
         return tuple(evolve(split, index=next_index + split.index) for split in found)
 

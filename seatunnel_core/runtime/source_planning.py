@@ -12,7 +12,7 @@ from seatunnel_core.reporting.connector_warnings import heard
 from seatunnel_core.runtime.pipeline_io import PipelineIO, require_same_splits
 from seatunnel_core.runtime.shared import SharedResources
 from seatunnel_core.spark.failure import failure_of
-from seatunnel_core.spark.program import Program
+from seatunnel_core.spark.operator_chain import OperatorChain
 from seatunnel_core.work.split import Split
 
 Then = Callable[[], None]
@@ -34,10 +34,10 @@ class _Enumerated:
 
 
 class Planner:
-    """The enumerations of the sources of one pipeline, and the programs of their tasks.
+    """The enumerations of the sources of one pipeline, and the chains of their tasks.
 
     It lists in a thread of the pool. Where tasks have to look into what was found, it goes on when Spark runs. A source
-    is planned by itself, and its event delivered at once. Only where Spark plans a transform the program depends on all
+    is planned by itself, and its event delivered at once. Only where Spark plans a transform the chain depends on all
     sources of the pipeline: a query may look at the rows of several, and reads all their splits as one.
     """
 
@@ -46,7 +46,7 @@ class Planner:
         work: PipelineIO,
         shared: SharedResources,
         epoch: Callable[[], int],
-        take_programs: Callable[[Mapping[str, Program]], None],
+        take_chains: Callable[[Mapping[str, OperatorChain]], None],
         deliver: Callable[[Callable[[int], Event]], None],
         when_spark_runs: Callable[[Then], None],
         warned: Callable[[str], None],
@@ -57,7 +57,7 @@ class Planner:
             work: Does the blocking work of the pipeline.
             shared: Has the pools and Spark.
             epoch: Returns the epoch, once it is claimed.
-            take_programs: Takes programs, on the loop, by the source whose work units run them.
+            take_chains: Takes chains, on the loop, by the source whose work units run them.
             deliver: Takes an answer, on the loop, as a function of the time; drops those that come too late.
             when_spark_runs: Calls its argument, on the loop, when Spark runs or could not be started.
             warned: Takes a warning of a connector, in a thread of the pool.
@@ -66,7 +66,7 @@ class Planner:
         self._work = work
         self._shared = shared
         self._epoch = epoch
-        self._take_programs = take_programs
+        self._take_chains = take_chains
         self._deliver = deliver
         self._when_spark_runs = when_spark_runs
         self._waiting: dict[str, _Enumerated] = {}
@@ -93,8 +93,8 @@ class Planner:
         if self._work.on_frames and self._work.plans_together:
             return partial(self._wait_for_others, done)
         require_same_splits(source, command.total, enumeration.splits)
-        program = self._work.program(source, enumeration.schemas, self._epoch())
-        return partial(self._deliver_all, {source: program}, [(done, enumeration.splits)])
+        chain = self._work.chain(source, enumeration.schemas, self._epoch())
+        return partial(self._deliver_all, {source: chain}, [(done, enumeration.splits)])
 
     def _wait_for_others(self, done: _Enumerated) -> None:
         self._waiting[done.command.source] = done
@@ -105,11 +105,13 @@ class Planner:
     def _plan_together(self, every: dict[str, _Enumerated]) -> Then:
         enumerations = {name: done.enumeration for name, done in every.items()}
         frozen = {name: done.command.total for name, done in every.items() if done.command.total is not None}
-        programs, splits = self._work.programs(enumerations, frozen, self._epoch())
-        return partial(self._deliver_all, programs, [(done, splits[name]) for name, done in every.items()])
+        chains, splits = self._work.chains(enumerations, frozen, self._epoch())
+        return partial(self._deliver_all, chains, [(done, splits[name]) for name, done in every.items()])
 
-    def _deliver_all(self, programs: dict[str, Program], every: Sequence[tuple[_Enumerated, Sequence[Split]]]) -> None:
-        self._take_programs(programs)
+    def _deliver_all(
+        self, chains: dict[str, OperatorChain], every: Sequence[tuple[_Enumerated, Sequence[Split]]]
+    ) -> None:
+        self._take_chains(chains)
         for done, splits in every:
             self._deliver(partial(done.event, splits))
 

@@ -3,14 +3,14 @@
 from seatunnel_core.checkpoint import commands, events
 from seatunnel_core.checkpoint.events import Event
 from seatunnel_core.spark.failure import reading
-from seatunnel_core.spark.program import Program
+from seatunnel_core.spark.operator_chain import OperatorChain
 from seatunnel_core.spark.work import UnitResult
 
 
-def unit_event(order: commands.RunUnit, program: Program, result: UnitResult, now: int) -> Event:
+def unit_event(order: commands.RunUnit, chain: OperatorChain, result: UnitResult, now: int) -> Event:
     """Return the event for the result of a work unit.
 
-    ``program`` is what the unit ran; it names what a failed unit was reading.
+    ``chain`` is what the unit ran; it names what a failed unit was reading.
     """
     if result.failure is not None:
         return events.UnitFailed(
@@ -18,7 +18,7 @@ def unit_event(order: commands.RunUnit, program: Program, result: UnitResult, no
             task=order.task,
             attempt=result.attempt,
             failure=result.failure,
-            reading=_reading(program, order),
+            reading=_reading(chain, order),
         )
     return events.UnitFinished(
         now_ms=now,
@@ -31,7 +31,7 @@ def unit_event(order: commands.RunUnit, program: Program, result: UnitResult, no
     )
 
 
-def _reading(program: Program, order: commands.RunUnit) -> str:
-    if program.splits is None:
-        return reading(program.source, order.attempt.unit.splits)
-    return "; ".join(reading(reader.source, program.splits[reader.name]) for reader in program.readers)
+def _reading(chain: OperatorChain, order: commands.RunUnit) -> str:
+    if chain.splits is None:
+        return reading(chain.source, order.attempt.unit.splits)
+    return "; ".join(reading(reader.source, chain.splits[reader.name]) for reader in chain.readers)

@@ -14,7 +14,7 @@ from seatunnel_core.runtime.pipeline_io import PipelineIO
 from seatunnel_core.runtime.shared import SharedResources
 from seatunnel_core.runtime.unit_event import unit_event
 from seatunnel_core.spark.failure import failure_of
-from seatunnel_core.spark.program import Program
+from seatunnel_core.spark.operator_chain import OperatorChain
 from seatunnel_core.spark.work import UnitResult
 from seatunnel_core.work.unit import AttemptId
 from seatunnel_core.work.vertex_work import VertexWork
@@ -50,7 +50,7 @@ class UnitRuns:
         self._figures = figures
         self._deliver = deliver
         self._when_spark_runs = when_spark_runs
-        self._programs: dict[str, Program] = {}
+        self._chains: dict[str, OperatorChain] = {}
         self._orders: list[commands.RunUnit] = []
         """Units that wait for Spark."""
 
@@ -60,9 +60,9 @@ class UnitRuns:
         self._counted: dict[tuple[str, AttemptId], Mapping[str, VertexWork]] = {}
         """Work of units that still run, as far as it is counted, by task and attempt."""
 
-    def take(self, programs: Mapping[str, Program]) -> None:
-        """Take the programs of tasks, by task, whose units will come."""
-        self._programs |= programs
+    def take(self, chains: Mapping[str, OperatorChain]) -> None:
+        """Take the chains of tasks, by task, whose units will come."""
+        self._chains |= chains
 
     def run(self, command: commands.RunUnit) -> None:
         """Have Spark run one attempt at a unit."""
@@ -94,7 +94,7 @@ class UnitRuns:
             return
         self._on_spark[order.task, order.attempt.id] = now_ms()
         dispatcher.submit(
-            self._programs[order.task],
+            self._chains[order.task],
             order.attempt,
             partial(self._on_result, order),
             restored=order.restored,
@@ -123,9 +123,9 @@ class UnitRuns:
 
     def _note_under_way(self) -> None:
         """Record the rows that units which still run have read and written."""
-        works = [(self._programs[task], work) for (task, _), work in self._counted.items() if task in self._programs]
-        read = [work.get(program.source_name, VertexWork()).rows_out for program, work in works]
-        written = [work.get(each.name, VertexWork()).rows_in for program, work in works for each in program.targets]
+        works = [(self._chains[task], work) for (task, _), work in self._counted.items() if task in self._chains]
+        read = [work.get(chain.source_name, VertexWork()).rows_out for chain, work in works]
+        written = [work.get(each.name, VertexWork()).rows_in for chain, work in works for each in chain.targets]
         self._figures.under_way(rows_read=sum(read), rows_written=sum(written))
 
     def _on_result(self, order: commands.RunUnit, result: UnitResult) -> None:
@@ -144,10 +144,10 @@ class UnitRuns:
         for note in result.notes:
             self._figures.warned(note)
             _log.warning("pipeline %d, %s", result.pipeline_id, note)
-        self._deliver(partial(unit_event, order, self._programs[order.task], result))
+        self._deliver(partial(unit_event, order, self._chains[order.task], result))
 
     def _begins_again(self, order: commands.RunUnit) -> None:
         """Report a unit that runs again after its rows went to a target at once: they may be there twice."""
-        program = self._programs[order.task]
+        chain = self._chains[order.task]
         self._figures.begun_again()
-        self._notices.begun_again(order, program.doubling)
+        self._notices.begun_again(order, chain.doubling)

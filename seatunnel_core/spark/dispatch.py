@@ -1,4 +1,4 @@
-"""The dispatcher: it takes work units from all pipelines, has Spark run them in packets, and hands results on."""
+"""The dispatcher: it takes work units from all pipelines, has Spark run them in batches, and hands results on."""
 
 import itertools
 import logging
@@ -11,13 +11,13 @@ from functools import partial
 from attrs import evolve
 
 from seatunnel_core.errors import PacketLostError, PlatformError
-from seatunnel_core.spark.choosing import Paces, PacketChoice
-from seatunnel_core.spark.line import Numbered
-from seatunnel_core.spark.packet import packet_of
+from seatunnel_core.spark.backend import SparkBackend
+from seatunnel_core.spark.choosing import BatchChoice, Paces
+from seatunnel_core.spark.operator_chain import OperatorChain
 from seatunnel_core.spark.packing import MOST_UNITS, TARGET_MS, Candidate, ShareMode, overdue_ms
-from seatunnel_core.spark.plane import SparkPlane
-from seatunnel_core.spark.program import Program
-from seatunnel_core.spark.running import Ledger, OnProgress, OnResult, Order, RunningPacket, speculating, waits
+from seatunnel_core.spark.report_channel import Numbered
+from seatunnel_core.spark.running import Ledger, OnProgress, OnResult, Order, RunningBatch, speculating, waits
+from seatunnel_core.spark.task_batch import batch_of
 from seatunnel_core.spark.watch import Watch
 from seatunnel_core.spark.work import UnitResult, UnitWork
 from seatunnel_core.work.failure import Failure, FailureKind
@@ -26,15 +26,15 @@ from seatunnel_core.work.unit import UnitAttempt
 logger = logging.getLogger("seatunnel.spark")
 
 GATHERING_S = 0.01
-"""How long the dispatcher waits for the next unit of a source that waits, so that both come into one packet."""
+"""How long the dispatcher waits for the next unit of a source that waits, so that both come into one batch."""
 
 
 class UnitDispatcher:
-    """A dispatcher of submitted work units to the plane's slots. Thread-safe; only ``close`` waits for Spark."""
+    """A dispatcher of submitted work units to the backend's slots. Thread-safe; only ``close`` waits for Spark."""
 
     def __init__(
         self,
-        plane: SparkPlane,
+        backend: SparkBackend,
         share_mode: ShareMode = ShareMode.PART,
         slots: int | None = None,
         longest_ms: float = TARGET_MS,
@@ -45,18 +45,18 @@ class UnitDispatcher:
         busy.
 
         Args:
-            plane: runs the packets.
-            share_mode: whose units may share a packet.
+            backend: runs the batches.
+            share_mode: whose units may share a batch.
             slots: bounds the units that run at once; without it Spark's own slots do.
-            longest_ms: no packet should take longer.
+            longest_ms: no batch should take longer.
         """
-        self._plane = plane
+        self._backend = backend
         self._most_units = slots
-        self._choice = PacketChoice(plane, share_mode, slots, longest_ms)
+        self._choice = BatchChoice(backend, share_mode, slots, longest_ms)
         self._changed = threading.Condition()
         self._waiting: list[Candidate[Order]] = []
-        self._running: dict[RunningPacket, None] = {}
-        """The packets that Spark has, in the order in which they began, so that a simulation can be repeated."""
+        self._running: dict[RunningBatch, None] = {}
+        """The batches that Spark has, in the order in which they began, so that a simulation can be repeated."""
 
         self._ledger = Ledger()
         self._is_reached = False
@@ -65,17 +65,17 @@ class UnitDispatcher:
         self._paces = Paces()
         self._threads: list[threading.Thread] = []
         self._closed = False
-        self.lost_packets = 0
-        """How many packets were lost; their tasks may have run on for a while, and staged rows."""
+        self.lost_batches = 0
+        """How many batches were lost; their tasks may have run on for a while, and staged rows."""
 
     @property
     def _most_jobs(self) -> int:
         """How many Spark jobs there are at once at most."""
-        return min(self._most_units or 2 * self._plane.slots, 2 * self._plane.slots)
+        return min(self._most_units or 2 * self._backend.slots, 2 * self._backend.slots)
 
     def submit(
         self,
-        program: Program,
+        chain: OperatorChain,
         attempt: UnitAttempt,
         on_result: OnResult,
         *,
@@ -86,27 +86,27 @@ class UnitDispatcher:
         """Queue one attempt at a work unit. Its result, failures included, goes to ``on_result``.
 
         Args:
-            program: the chain that the unit's rows pass.
+            chain: the chain that the unit's rows pass.
             attempt: the attempt to run.
             on_result: called once with the result, unless the pipeline is cancelled.
             restored: whether the unit may have begun in an earlier process.
             on_again: called when the unit begins once more, so that a sink may have its rows twice.
             on_progress: called with what the unit has done so far, while it runs for long.
         """
-        order = Order(program, attempt, on_result, restored, on_again, on_progress)
-        if program.writes_at_once and self._plane.speculates:
-            on_result(order.failed(speculating(program)))
+        order = Order(chain, attempt, on_result, restored, on_again, on_progress)
+        if chain.writes_at_once and self._backend.speculates:
+            on_result(order.failed(speculating(chain)))
             return
         with self._changed:
-            pace = self._paces.of(program)
+            pace = self._paces.of(chain)
             self._waiting.append(
                 Candidate(
                     load=order,
                     pipeline=order.pipeline,
                     predicted_ms=pace.predict_ms(attempt.unit),
                     measured=pace.measured > 0,
-                    alone=program.on_frames,
-                    waits=waits(program, pace, attempt.unit),
+                    alone=chain.on_frames,
+                    waits=waits(chain, pace, attempt.unit),
                 )
             )
             self._add_thread()
@@ -121,24 +121,24 @@ class UnitDispatcher:
         with self._changed:
             self._waiting = [unit for unit in self._waiting if unit.pipeline != pipeline]
             stopped = []
-            for packet in self._running:
-                packet.dropped.add(pipeline)
-                if all(unit.pipeline in packet.dropped for unit in packet.units):
-                    stopped.append(packet.tag)
+            for batch in self._running:
+                batch.dropped.add(pipeline)
+                if all(unit.pipeline in batch.dropped for unit in batch.units):
+                    stopped.append(batch.tag)
         for tag in stopped:
-            self._plane.cancel(tag)
+            self._backend.cancel(tag)
 
     def close(self) -> None:
         """Stop everything, and wait up to 30 seconds for each thread; no result is handed on any more."""
         with self._changed:
             self._closed = True
             self._waiting.clear()
-            tags = [packet.tag for packet in self._running if packet.left()]
-            for packet in self._running:
-                packet.dropped.update(unit.pipeline for unit in packet.units)
+            tags = [batch.tag for batch in self._running if batch.left()]
+            for batch in self._running:
+                batch.dropped.update(unit.pipeline for unit in batch.units)
             self._changed.notify_all()
         for tag in tags:
-            self._plane.cancel(tag)
+            self._backend.cancel(tag)
         for thread in self._threads:
             if thread is not threading.current_thread():
                 thread.join(timeout=30)
@@ -156,232 +156,234 @@ class UnitDispatcher:
         while True:
             with self._changed:
                 self._gather()
-                while not self._closed and (packet := self._take()) is None:
+                while not self._closed and (batch := self._take()) is None:
                     self._changed.wait()
                     self._gather()
-                if self._closed or packet is None:
+                if self._closed or batch is None:
                     return
                 if self._waiting:
                     self._changed.notify()
             try:
-                self._run(packet)
+                self._run(batch)
             finally:
                 with self._changed:
-                    self._running.pop(packet, None)
+                    self._running.pop(batch, None)
                     if self._waiting:  # for the end of a task of their source, perhaps
                         self._changed.notify()
 
     def _gather(self) -> None:
         """Wait for further units of a source that waits, as long as they keep coming.
 
-        They are submitted one by one, and a packet for the first of them alone would keep a task from all others.
+        They are submitted one by one, and a batch for the first of them alone would keep a task from all others.
         """
         seen = -1
         while not self._closed and len(self._waiting) != seen and self._waiting and self._waiting[0].waits:
             seen = len(self._waiting)
             self._changed.wait(GATHERING_S)
 
-    def _take(self) -> RunningPacket | None:
-        """Take the next packet from the waiting units; return ``None`` when none of them may be read yet."""
+    def _take(self) -> RunningBatch | None:
+        """Take the next batch from the waiting units; return ``None`` when none of them may be read yet."""
         self._waiting[:MOST_UNITS] = map(self._paces.predicted, self._waiting[:MOST_UNITS])
-        units, lanes = self._choice.choose(self._waiting, tuple(self._running))
+        units, reader_threads = self._choice.choose(self._waiting, tuple(self._running))
         if not units:
             return None
         taken = set(map(id, units))
         self._waiting = [unit for unit in self._waiting if id(unit) not in taken]
-        packet = RunningPacket(number=next(self._numbers), tag=self._plane.new_tag(), units=units, lanes=lanes)
-        self._running[packet] = None
-        return packet
+        batch = RunningBatch(
+            number=next(self._numbers), tag=self._backend.new_tag(), units=units, reader_threads=reader_threads
+        )
+        self._running[batch] = None
+        return batch
 
-    def _run(self, packet: RunningPacket) -> None:
-        watch, packet.began_ms = self._watch(packet), time.perf_counter() * 1000
+    def _run(self, batch: RunningBatch) -> None:
+        watch, batch.began_ms = self._watch(batch), time.perf_counter() * 1000
         try:
-            unreported = self._on_spark(packet)
+            unreported = self._on_spark(batch)
         except PacketLostError as lost:
-            self._note_unasked(packet)
-            self._again(packet, lost)
+            self._note_unasked(batch)
+            self._again(batch, lost)
         except PlatformError as error:
-            self._fail(packet, Failure(kind=FailureKind.USAGE, message=str(error), code=error.code))
+            self._fail(batch, Failure(kind=FailureKind.USAGE, message=str(error), code=error.code))
         except Exception as error:
-            logger.exception("a packet of work units could not be run")
+            logger.exception("a batch of work units could not be run")
             detail = traceback.format_exc()
-            self._fail(packet, Failure(kind=FailureKind.BUG, message=f"{type(error).__name__}: {error}", detail=detail))
+            self._fail(batch, Failure(kind=FailureKind.BUG, message=f"{type(error).__name__}: {error}", detail=detail))
         else:
-            self._note_unasked(packet)
-            self._reported(packet, unreported)
-            if packet.left():
-                self._again(packet, PacketLostError("its worker died, or its executor was lost"))
+            self._note_unasked(batch)
+            self._reported(batch, unreported)
+            if batch.left():
+                self._again(batch, PacketLostError("its worker died, or its executor was lost"))
         finally:
             if watch is not None:
                 watch.cancel()
 
-    def _on_spark(self, packet: RunningPacket) -> list[tuple[int, UnitResult]]:
-        first = packet.units[0].load
-        if first.program.on_frames:
-            if not self._begins(packet, 0):
+    def _on_spark(self, batch: RunningBatch) -> list[tuple[int, UnitResult]]:
+        first = batch.units[0].load
+        if first.chain.on_frames:
+            if not self._begins(batch, 0):
                 return []
-            return [(0, self._plane.run_on_frames(first.program, first.attempt, packet.tag))]
-        works, lanes = [], {}
-        for order in (unit.load for unit in packet.units):
-            packed = self._plane.pack_program(order.program)
-            work = UnitWork(program=packed.key, attempt=order.attempt)
+            return [(0, self._backend.run_on_frames(first.chain, first.attempt, batch.tag))]
+        works, reader_threads = [], {}
+        for order in (unit.load for unit in batch.units):
+            packed = self._backend.pack_chain(order.chain)
+            work = UnitWork(chain=packed.key, attempt=order.attempt)
             works.append((work, packed))
-            if packet.lanes:
-                lanes[packed.key] = packet.lanes[order.program]
-        task = evolve(packet_of(works), lanes=lanes, writes_at_once=packet.writes_at_once)
-        return self._plane.run_units(task, packet.tag, _PacketListener(self, packet))
+            if batch.reader_threads:
+                reader_threads[packed.key] = batch.reader_threads[order.chain]
+        task = evolve(batch_of(works), reader_threads=reader_threads, writes_at_once=batch.writes_at_once)
+        return self._backend.run_units(task, batch.tag, _BatchListener(self, batch))
 
     # -- while its task runs ---------------------------------------------------------------------------------------
 
-    def _reached(self, packet: RunningPacket) -> None:
+    def _reached(self, batch: RunningBatch) -> None:
         with self._changed:
-            packet.reached = self._is_reached = True
-            packet.began_ms = time.perf_counter() * 1000
+            batch.reached = self._is_reached = True
+            batch.began_ms = time.perf_counter() * 1000
 
-    def _begins(self, packet: RunningPacket, number: int) -> bool:
+    def _begins(self, batch: RunningBatch, number: int) -> bool:
         """Return whether a unit may begin; if so, it counts as begun.
 
         Another attempt of its task begins it again only if nothing is written at once (rule R15). Spark makes such an
         attempt when the one before has ended, or its executor was lost.
         """
-        candidate = packet.units[number]
+        candidate = batch.units[number]
         order = candidate.load
         with self._changed:
-            if number in packet.over or self._closed:
+            if number in batch.over or self._closed:
                 return False
-            if candidate.pipeline in packet.dropped:
-                packet.over.add(number)
+            if candidate.pipeline in batch.dropped:
+                batch.over.add(number)
                 return False
-            if number in packet.begun and order.program.writes_at_once:
+            if number in batch.begun and order.chain.writes_at_once:
                 return False
-            packet.begun.add(number)
+            batch.begun.add(number)
         self._note_begun(order)
         return True
 
-    def _note_unasked(self, packet: RunningPacket) -> None:
+    def _note_unasked(self, batch: RunningBatch) -> None:
         """Note the units of a task that never connected to the driver as begun: each of them may have.
 
-        If other tasks do connect, a packet with cancelled pipelines that never did had no task yet, and nothing is
+        If other tasks do connect, a batch with cancelled pipelines that never did had no task yet, and nothing is
         noted.
         """
-        if not packet.reached and not (packet.dropped and self._is_reached):
-            for unit in packet.units:
+        if not batch.reached and not (batch.dropped and self._is_reached):
+            for unit in batch.units:
                 self._note_begun(unit.load)
 
     def _note_begun(self, order: Order) -> None:
-        if not order.program.doubling:
+        if not order.chain.doubling:
             return
         with self._changed:
             again = self._ledger.begins_again(order)
         if again and order.on_again is not None:
             order.on_again()
 
-    def _reported(self, packet: RunningPacket, results: Sequence[Numbered]) -> None:
+    def _reported(self, batch: RunningBatch, results: Sequence[Numbered]) -> None:
         """Take results that came together.
 
-        Units of a packet overlap while they wait for the disk: what each of them cost is its share of the time since
+        Units of a batch overlap while they wait for the disk: what each of them cost is its share of the time since
         the results before.
         """
         now_ms = time.perf_counter() * 1000
         with self._changed:
-            took_ms, packet.began_ms = now_ms - packet.began_ms, now_ms
+            took_ms, batch.began_ms = now_ms - batch.began_ms, now_ms
         walls_ms = sum(result.wall_ms for _, result in results)
-        share = 1.0 if packet.lanes else min(1.0, took_ms / max(walls_ms, 0.001))
+        share = 1.0 if batch.reader_threads else min(1.0, took_ms / max(walls_ms, 0.001))
         for number, result in results:
-            self._ended(packet, number, result, result.wall_ms * share)
+            self._ended(batch, number, result, result.wall_ms * share)
 
-    def _ended(self, packet: RunningPacket, number: int, result: UnitResult, cost_ms: float) -> None:
+    def _ended(self, batch: RunningBatch, number: int, result: UnitResult, cost_ms: float) -> None:
         with self._changed:
-            if number in packet.over:
+            if number in batch.over:
                 return
-            packet.over.add(number)
+            batch.over.add(number)
             if self._waiting:  # for a reader of its source, perhaps
                 self._changed.notify()
         if result.failure is None:
             with self._changed:
-                self._paces.learn(packet, packet.units[number].load, result, cost_ms)
-        self._hand_on(packet, packet.units[number], result)
+                self._paces.learn(batch, batch.units[number].load, result, cost_ms)
+        self._hand_on(batch, batch.units[number], result)
 
-    # -- what went wrong with a packet as a whole ------------------------------------------------------------------
+    # -- what went wrong with a batch as a whole ------------------------------------------------------------------
 
-    def _watch(self, packet: RunningPacket) -> Watch | None:
-        """Start a watch that has an overdue packet give away what it has not begun (rule R15).
+    def _watch(self, batch: RunningBatch) -> Watch | None:
+        """Start a watch that has an overdue batch give away what it has not begun (rule R15).
 
-        A packet is overdue when it far outlives its prediction; time in which it may wait in Spark for others does not
-        count. Return ``None`` for a packet of one unit.
+        A batch is overdue when it far outlives its prediction; time in which it may wait in Spark for others does not
+        count. Return ``None`` for a batch of one unit.
         """
-        limit_ms = overdue_ms(packet.units)
+        limit_ms = overdue_ms(batch.units)
         if limit_ms is None:
             return None
         watch = Watch(limit_ms / 1000)
 
         def look() -> None:
-            if self._may_wait(packet) or not self._give_away(packet):
+            if self._may_wait(batch) or not self._give_away(batch):
                 watch.start(look)
 
         watch.start(look)
         return watch
 
-    def _may_wait(self, packet: RunningPacket) -> bool:
-        """Return whether as many other packets as Spark runs at once may be before this one.
+    def _may_wait(self, batch: RunningBatch) -> bool:
+        """Return whether as many other batches as Spark runs at once may be before this one.
 
-        Those are the packets that were given to Spark earlier, or about at the same time.
+        Those are the batches that were given to Spark earlier, or about at the same time.
         """
         with self._changed:
-            others = (other.number - packet.number for other in self._running if other is not packet)
-            return sum(later < self._plane.slots for later in others) >= self._plane.slots
+            others = (other.number - batch.number for other in self._running if other is not batch)
+            return sum(later < self._backend.slots for later in others) >= self._backend.slots
 
-    def _give_away(self, packet: RunningPacket) -> bool:
-        """Requeue what an overdue packet has not begun; return false when it is not known what that is.
+    def _give_away(self, batch: RunningBatch) -> bool:
+        """Requeue what an overdue batch has not begun; return false when it is not known what that is.
 
         What has begun goes on: a second run beside it would read it, and perhaps write it, twice.
         """
         with self._changed:
-            if packet.reached:
-                self._requeue(packet, packet.left_unbegun(), "takes far longer than predicted")
-            return packet.reached
+            if batch.reached:
+                self._requeue(batch, batch.left_unbegun(), "takes far longer than predicted")
+            return batch.reached
 
-    def _requeue(self, packet: RunningPacket, numbers: list[int], reason: str) -> None:
+    def _requeue(self, batch: RunningBatch, numbers: list[int], reason: str) -> None:
         """Queue units again: each pipeline in a job of its own, and after that each unit in a job of its own.
 
         The caller holds the lock; otherwise a pipeline that is cancelled in between would run on.
         """
-        packet.over.update(numbers)
+        batch.over.update(numbers)
         if numbers:
-            logger.info("a Spark task with %d work units %s; %d run apart", len(packet.units), reason, len(numbers))
-        shared = len({unit.pipeline for unit in packet.units}) > 1
-        units = [unit for unit in (packet.units[number] for number in numbers) if unit.pipeline not in packet.dropped]
+            logger.info("a Spark task with %d work units %s; %d run apart", len(batch.units), reason, len(numbers))
+        shared = len({unit.pipeline for unit in batch.units}) > 1
+        units = [unit for unit in (batch.units[number] for number in numbers) if unit.pipeline not in batch.dropped]
         if not units or self._closed:
             return
         self._waiting[:0] = [evolve(unit, apart=True, alone=not shared) for unit in units]
         self._changed.notify(len(units))
 
-    def _again(self, packet: RunningPacket, lost: PacketLostError) -> None:
-        """Queue the units without a result again; a unit that was alone in its packet has failed.
+    def _again(self, batch: RunningBatch, lost: PacketLostError) -> None:
+        """Queue the units without a result again; a unit that was alone in its batch has failed.
 
-        Nothing is lost with a packet whose units are all over: only the end of its task was not waited for.
+        Nothing is lost with a batch whose units are all over: only the end of its task was not waited for.
         """
         with self._changed:
-            if not packet.left():
+            if not batch.left():
                 return
-            self.lost_packets += 1
-            if len(packet.units) > 1:
-                self._requeue(packet, packet.left(), f"was lost: {lost}")
+            self.lost_batches += 1
+            if len(batch.units) > 1:
+                self._requeue(batch, batch.left(), f"was lost: {lost}")
                 return
-        self._fail(packet, packet.units[0].load.lost(lost))
+        self._fail(batch, batch.units[0].load.lost(lost))
 
-    def _fail(self, packet: RunningPacket, failure: Failure) -> None:
+    def _fail(self, batch: RunningBatch, failure: Failure) -> None:
         with self._changed:
-            left = packet.left()
-            packet.over.update(left)
+            left = batch.left()
+            batch.over.update(left)
         for number in left:
-            self._hand_on(packet, packet.units[number], packet.units[number].load.failed(failure))
+            self._hand_on(batch, batch.units[number], batch.units[number].load.failed(failure))
 
     # -- results --------------------------------------------------------------------------------------------------
 
-    def _hand_on(self, packet: RunningPacket, candidate: Candidate[Order], result: UnitResult) -> None:
+    def _hand_on(self, batch: RunningBatch, candidate: Candidate[Order], result: UnitResult) -> None:
         with self._changed:
-            if candidate.pipeline in packet.dropped:
+            if candidate.pipeline in batch.dropped:
                 return
         try:
             candidate.load.on_result(result)
@@ -389,11 +391,11 @@ class UnitDispatcher:
             logger.exception("the result of work unit %d could not be handed on", result.attempt.unit)
 
 
-class _PacketListener:
-    """The dispatcher's side of the line to the task of one packet: a ``TaskListener``."""
+class _BatchListener:
+    """The dispatcher's side of the line to the task of one batch: a ``TaskListener``."""
 
-    def __init__(self, dispatcher: UnitDispatcher, packet: RunningPacket) -> None:
-        self.reached = partial(dispatcher._reached, packet)
-        self.begins = partial(dispatcher._begins, packet)
-        self.ended = partial(dispatcher._reported, packet)
-        self.progress = packet.progress
+    def __init__(self, dispatcher: UnitDispatcher, batch: RunningBatch) -> None:
+        self.reached = partial(dispatcher._reached, batch)
+        self.begins = partial(dispatcher._begins, batch)
+        self.ended = partial(dispatcher._reported, batch)
+        self.progress = batch.progress

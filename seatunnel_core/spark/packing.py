@@ -1,10 +1,10 @@
-"""The policy of which work units share a Spark job: no Spark, no clock (R15, `docs/design/decisions/packets.md`).
+"""The policy of which work units share a Spark job: no Spark, no clock (R15, `docs/design/decisions/task-batches.md`).
 
 A Spark job costs some 15 ms, a small unit less than one; and between two tasks a slot waits for the disk and for the
-JVM, 50 to 90 ms. So units are put together into packets of about a second, each of which is one task that runs them one
-after the other. The waiting units are spread over the slots, so packets get smaller towards the end, and the slots end
+JVM, 50 to 90 ms. So units are put together into batches of about a second, each of which is one task that runs them one
+after the other. The waiting units are spread over the slots, so batches get smaller towards the end, and the slots end
 together (C. D. Polychronopoulos and D. J. Kuck, "Guided Self-Scheduling", 1987). How long a unit will take is predicted
-from its size and from how long earlier units of its program took.
+from its size and from how long earlier units of its chain took.
 """
 
 import enum
@@ -38,20 +38,20 @@ SHORT_MS = 300.0
 """In ``PART``, a unit that is predicted to take longer shares with its own pipeline only."""
 
 TARGET_MS = 1000.0
-"""How long a packet should take."""
+"""How long a batch should take."""
 
 SMALLEST_MS = 50.0
-"""The shortest packet that is aimed at: a shorter one is not worth a Spark job."""
+"""The shortest batch that is aimed at: a shorter one is not worth a Spark job."""
 
 TINY_MS = 10.0
-"""A packet has at most one unit of each pipeline that is guessed, not measured, to take longer: its source may be far
+"""A batch has at most one unit of each pipeline that is guessed, not measured, to take longer: its source may be far
 slower."""
 
 MOST_UNITS = 128
-"""How many units a packet has at most, whatever the prediction. With 256 a thousand small tables took a tenth longer;
+"""How many units a batch has at most, whatever the prediction. With 256 a thousand small tables took a tenth longer;
 with 64 they took no less."""
 
-MOST_LANES = 64
+MOST_READER_THREADS = 64
 """How many units of sources that wait are read at once in one task at most: each costs a thread, and memory for its
 rows."""
 
@@ -71,7 +71,7 @@ _NEW_WEIGHT = 0.5
 
 @frozen(kw_only=True)
 class Pace:
-    """The measured speed of the units of one program, compared with the first guess."""
+    """The measured speed of the units of one chain, compared with the first guess."""
 
     factor: float = 1.0
     """The time of a unit, divided by the first guess."""
@@ -113,13 +113,13 @@ class Candidate(Generic[T]):
     pipeline: Hashable
     predicted_ms: float
     measured: bool = True
-    """Whether the prediction comes from measured units of the same program."""
+    """Whether the prediction comes from measured units of the same chain."""
 
     apart: bool = False
-    """Whether it shares with its own pipeline only, because it was in a packet that was lost or overdue."""
+    """Whether it shares with its own pipeline only, because it was in a batch that was lost or overdue."""
 
     alone: bool = False
-    """Whether it shares with nobody: such a packet had units of its own pipeline only, or it takes the DataFrame
+    """Whether it shares with nobody: such a batch had units of its own pipeline only, or it takes the DataFrame
     path."""
 
     waits: bool = False
@@ -131,16 +131,16 @@ class Candidate(Generic[T]):
         return not self.measured and self.predicted_ms > TINY_MS
 
 
-def longest_packet_ms(interval_ms: int | None) -> float:
-    """Return how long a packet may take in a job with a checkpoint every ``interval_ms``; ``None``: no interval.
+def longest_batch_ms(interval_ms: int | None) -> float:
+    """Return how long a batch may take in a job with a checkpoint every ``interval_ms``; ``None``: no interval.
 
-    Tasks that cannot reach the driver deliver their results when the packet ends, and a checkpoint commits only results
+    Tasks that cannot reach the driver deliver their results when the batch ends, and a checkpoint commits only results
     that have arrived.
     """
     return TARGET_MS if interval_ms is None else min(TARGET_MS, max(SMALLEST_MS, float(interval_ms)))
 
 
-def choose_packet(
+def choose_batch(
     waiting: Sequence[Candidate[T]],
     mode: ShareMode,
     idle_slots: int,
@@ -152,34 +152,34 @@ def choose_packet(
     Args:
         waiting: the waiting units that may run now, in their order.
         mode: whose units may share.
-        idle_slots: how many slots without work these units may have, that of this packet included. Without one, the
-            packet waits in Spark for the next slot.
+        idle_slots: how many slots without work these units may have, that of this batch included. Without one, the
+            batch waits in Spark for the next slot.
         slots: how many slots these units may have in all.
-        longest_ms: no packet should take longer.
+        longest_ms: no batch should take longer.
     """
     if not waiting:
         return []
     first = waiting[0]
     waiting_ms = sum(unit.predicted_ms for unit in waiting if not unit.waits)
-    budget_ms = packet_ms(waiting_ms, idle_slots if idle_slots > 0 else slots, longest_ms)
+    budget_ms = batch_ms(waiting_ms, idle_slots if idle_slots > 0 else slots, longest_ms)
     if idle_slots > 0 and not first.measured and first.predicted_ms > SMALLEST_MS:
         budget_ms = SMALLEST_MS  # something is committed soon, and from then on it is known how long they take
-    packet, filled_ms = [first], first.predicted_ms
+    batch, filled_ms = [first], first.predicted_ms
     guessed = {first.pipeline} if first.is_guess else set()
     for unit in (unit for unit in waiting[1:] if not unit.waits):
-        if filled_ms >= budget_ms or len(packet) >= MOST_UNITS:
+        if filled_ms >= budget_ms or len(batch) >= MOST_UNITS:
             break
         if unit.is_guess and unit.pipeline in guessed:
             continue
         if may_share(first, unit, mode) and filled_ms + unit.predicted_ms / 2 <= max(budget_ms, SMALLEST_MS):
-            packet.append(unit)
+            batch.append(unit)
             filled_ms += unit.predicted_ms
             if unit.is_guess:
                 guessed.add(unit.pipeline)
-    return packet
+    return batch
 
 
-def choose_lanes(
+def choose_reader_threads(
     waiting: Sequence[Candidate[T]],
     mode: ShareMode,
     free: Mapping[S, int],
@@ -196,28 +196,28 @@ def choose_lanes(
         waiting: the waiting units that may run now, in their order.
         mode: whose units may share.
         free: how many more units of each source may be read at once.
-        all_readers: how many units of each source may be read at once in all. For each of its lanes a task takes as
-            many units as if all readers shared them evenly; the rest is for others, as soon as they are free.
+        all_readers: maximum concurrent units of each source. For each of its reader threads a task takes an even share
+            of the units; the rest is left for readers that become free.
         most: how many more units may be read at once of all sources.
         tasks: over how many tasks the waiting units are spread.
         reader: returns the source of a unit.
     """
     first = waiting[0]
     mine = [unit for unit in waiting if unit is first or (unit.waits and may_wait_beside(first, unit, mode))]
-    lanes: dict[S, int] = {}
+    reader_threads: dict[S, int] = {}
     shares: dict[S, int] = {}
     for source, count in Counter(map(reader, mine)).items():
-        left = min(most, MOST_LANES) - sum(lanes.values())
-        lanes[source] = max(0, min(-(-free[source] // tasks), -(-count // tasks), left))
+        left = min(most, MOST_READER_THREADS) - sum(reader_threads.values())
+        reader_threads[source] = max(0, min(-(-free[source] // tasks), -(-count // tasks), left))
         rounds = -(-count // all_readers[source])
-        shares[source] = lanes[source] * rounds
-    packet: list[Candidate[T]] = []
+        shares[source] = reader_threads[source] * rounds
+    batch: list[Candidate[T]] = []
     taken: Counter[S] = Counter()
     for unit in mine:
-        if lanes[reader(unit)] and taken[reader(unit)] < shares[reader(unit)] and len(packet) < MOST_UNITS:
-            packet.append(unit)
+        if reader_threads[reader(unit)] and taken[reader(unit)] < shares[reader(unit)] and len(batch) < MOST_UNITS:
+            batch.append(unit)
             taken[reader(unit)] += 1
-    return packet, {source: lanes[source] for source in taken}
+    return batch, {source: reader_threads[source] for source in taken}
 
 
 def may_wait_beside(one: Candidate[T], other: Candidate[T], mode: ShareMode) -> bool:
@@ -231,13 +231,13 @@ def may_wait_beside(one: Candidate[T], other: Candidate[T], mode: ShareMode) -> 
     return one.apart == other.apart if same else not (one.apart or other.apart or mode is ShareMode.OFF)
 
 
-def packet_ms(waiting_ms: float, slots: int, longest_ms: float = TARGET_MS) -> float:
-    """Return how long the next packet should take, so that the waiting units are spread over the slots."""
+def batch_ms(waiting_ms: float, slots: int, longest_ms: float = TARGET_MS) -> float:
+    """Return how long the next batch should take, so that the waiting units are spread over the slots."""
     return min(longest_ms, max(SMALLEST_MS, waiting_ms / slots))
 
 
 def may_share(one: Candidate[T], other: Candidate[T], mode: ShareMode) -> bool:
-    """Return whether two units may share a packet that runs them one after the other."""
+    """Return whether two units may share a batch that runs them one after the other."""
     if one.alone or other.alone:
         return False
     if one.pipeline == other.pipeline:
@@ -247,9 +247,9 @@ def may_share(one: Candidate[T], other: Candidate[T], mode: ShareMode) -> bool:
     return mode is ShareMode.ALL or max(one.predicted_ms, other.predicted_ms) <= SHORT_MS
 
 
-def overdue_ms(packet: Iterable[Candidate[T]]) -> float | None:
-    """Return after how long a packet gives away what it has not begun; ``None`` for a unit by itself."""
-    units = list(packet)
+def overdue_ms(batch: Iterable[Candidate[T]]) -> float | None:
+    """Return after how long a batch gives away what it has not begun; ``None`` for a unit by itself."""
+    units = list(batch)
     if len(units) < 2:
         return None
     if units[0].waits:

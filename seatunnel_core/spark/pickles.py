@@ -1,4 +1,4 @@
-"""The pickled programs, sources and sinks that travel to tasks."""
+"""The pickled chains, sources and sinks that travel to tasks."""
 
 import threading
 from collections.abc import Callable
@@ -8,16 +8,16 @@ from weakref import WeakKeyDictionary
 from seatunnel_core.connectors.sink import Sink
 from seatunnel_core.connectors.source import Source
 from seatunnel_core.connectors.task_modules import needed
-from seatunnel_core.spark.packet import PackedObject
-from seatunnel_core.spark.program import Program
+from seatunnel_core.spark.operator_chain import OperatorChain
 from seatunnel_core.spark.shipping import OWN_PACKAGE, TASK_MODULES, Shipment, modules_in, shipment
 from seatunnel_core.spark.starting.settings import SparkSettings
+from seatunnel_core.spark.task_batch import PackedObject
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
 
 BROADCAST_BYTES = 65_536
-"""A larger pickle goes to each worker once, as a Spark broadcast, instead of with every packet."""
+"""A larger pickle goes to each worker once, as a Spark broadcast, instead of with every batch."""
 
 
 class Pickles:
@@ -32,7 +32,7 @@ class Pickles:
         """
         self._new_name = new_name
         self._context = context
-        self._packed: WeakKeyDictionary[Program, PackedObject] = WeakKeyDictionary()
+        self._packed: WeakKeyDictionary[OperatorChain, PackedObject] = WeakKeyDictionary()
         self._lock = threading.Lock()
         self._shipment: Shipment | None = None
         """Brings modules to the executors of a cluster; ``None`` where tasks run beside the driver."""
@@ -66,11 +66,11 @@ class Pickles:
         self._packed.clear()
         self._shipment = None
 
-    def pack(self, thing: Program | Source | Sink, whole: Program | None = None) -> PackedObject:
-        """Pickle a program, source or sink for the tasks.
+    def pack(self, thing: OperatorChain | Source | Sink, whole: OperatorChain | None = None) -> PackedObject:
+        """Pickle a chain, source or sink for the tasks.
 
         On a cluster, make sure that the tasks can import its code and what its plugins declare. If ``thing`` is a
-        program from which plugins were left out, ``whole`` is the program with all of them.
+        chain from which plugins were left out, ``whole`` is the chain with all of them.
 
         Raises:
             PlatformError: An executor lacks a module; the message names node, module and pip line.
@@ -83,17 +83,17 @@ class Pickles:
             self._shipment.cover(self._context(), self._given_up, modules_in(body), declared)
         return PackedObject(self._new_name(), body if len(body) <= BROADCAST_BYTES else self._context().broadcast(body))
 
-    def pack_program(self, program: Program) -> PackedObject:
-        """Return the program, pickled for the tasks; it is packed once, and later calls return the same object."""
+    def pack_chain(self, chain: OperatorChain) -> PackedObject:
+        """Return the chain, pickled for the tasks; it is packed once, and later calls return the same object."""
         with self._lock:
-            packed = self._packed.get(program)
+            packed = self._packed.get(chain)
             if packed is None:
-                packed = self._packed[program] = self.pack(program.for_tasks(), program)
+                packed = self._packed[chain] = self.pack(chain.for_tasks(), chain)
             return packed
 
 
-def _plugins_of(thing: Program | Source | Sink) -> list[Any]:
-    if not isinstance(thing, Program):
+def _plugins_of(thing: OperatorChain | Source | Sink) -> list[Any]:
+    if not isinstance(thing, OperatorChain):
         return [thing]
     steps = (step.transform for step in thing.steps if step.transform is not None)
     sources = (reader.source for reader in thing.readers)

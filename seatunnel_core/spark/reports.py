@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
-from seatunnel_core.spark.line import Line, Numbered
+from seatunnel_core.spark.report_channel import Numbered, ReportChannel
 from seatunnel_core.spark.work import UnitResult
 from seatunnel_core.work.vertex_work import VertexWork
 
@@ -17,7 +17,7 @@ PROGRESS_S = 2.0
 
 
 class Reports:
-    """What one task reports over its line. Several threads may use it.
+    """What one task reports over its channel. Several threads may use it.
 
     ``at_once``, for units that write into a target themselves or are read side by side, a unit begins when the driver
     allows it, and its result is reported when it ends.
@@ -28,10 +28,10 @@ class Reports:
     begins in vain began within one pause.
     """
 
-    def __init__(self, line: Line, *, at_once: bool, again: bool = False) -> None:
-        """Report over ``line``; ``again`` says that the task was attempted before, so that some units may be over."""
-        self._line = line
-        self._asks = at_once or again or not line.is_wanted
+    def __init__(self, channel: ReportChannel, *, at_once: bool, again: bool = False) -> None:
+        """Report over ``channel``; ``again``: an earlier attempt of the task may have finished some units."""
+        self._channel = channel
+        self._asks = at_once or again or not channel.is_wanted
         self._at_once = at_once
         self._changing = threading.Lock()
         self._begun: int | None = None
@@ -74,7 +74,7 @@ class Reports:
     def may_begin(self, number: int) -> bool:
         """Return whether a unit may begin, as far as is known; it counts as begun when this returns true."""
         if self._asks:
-            return self._line.may_begin(number)
+            return self._channel.may_begin(number)
         with self._changing:
             self._begun = number
         return True
@@ -102,7 +102,7 @@ class Reports:
         with self._changing:
             running = dict(self._running)
         if running:
-            self._line.progress({number: work() for number, work in running.items()})
+            self._channel.progress({number: work() for number, work in running.items()})
 
     def _report(self) -> None:
         with self._changing:
@@ -110,9 +110,9 @@ class Reports:
             self._begun, self._ended = None, []
         if ended:
             self._send(ended)
-        if begun is not None and begun not in {number for number, _ in ended} and not self._line.may_begin(begun):
+        if begun is not None and begun not in {number for number, _ in ended} and not self._channel.may_begin(begun):
             self._asks = True
 
     def _send(self, results: list[Numbered]) -> None:
-        if not self._line.report(results):
+        if not self._channel.report(results):
             self._unreceived.extend(results)

@@ -1,4 +1,4 @@
-"""What the driver knows of the packets that Spark has: which units have begun, are over, or began again."""
+"""What the driver knows of the batches that Spark has: which units have begun, are over, or began again."""
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping
@@ -7,8 +7,8 @@ from typing import Any
 from attrs import define, field, frozen
 
 from seatunnel_core.errors import PacketLostError, TransformError
+from seatunnel_core.spark.operator_chain import OperatorChain
 from seatunnel_core.spark.packing import LIGHT_BYTES, LIGHT_ROWS, Candidate, Pace
-from seatunnel_core.spark.program import Program
 from seatunnel_core.spark.work import UnitResult
 from seatunnel_core.work.failure import Failure, FailureKind
 from seatunnel_core.work.unit import UnitAttempt, WorkUnit
@@ -28,7 +28,7 @@ OnProgress = Callable[[Mapping[str, VertexWork]], object]
 class Order:
     """One submitted work unit."""
 
-    program: Program
+    chain: OperatorChain
     attempt: UnitAttempt
     on_result: OnResult = field(repr=False)
     restored: bool = False
@@ -43,22 +43,22 @@ class Order:
     @property
     def pipeline(self) -> PipelineKey:
         """The pipeline of the unit."""
-        return self.program.job_id, self.program.pipeline_id
+        return self.chain.job_id, self.chain.pipeline_id
 
     def failed(self, failure: Failure) -> UnitResult:
         """Return a result of the unit without rows, for a failure."""
         return UnitResult(
-            job_id=self.program.job_id,
-            pipeline_id=self.program.pipeline_id,
-            source=self.program.source_name,
+            job_id=self.chain.job_id,
+            pipeline_id=self.chain.pipeline_id,
+            source=self.chain.source_name,
             attempt=self.attempt.id,
             failure=failure,
         )
 
     def lost(self, lost: PacketLostError) -> Failure:
         """Return the failure of a unit whose Spark task was lost."""
-        unit = f"source {self.program.source_name!r}, work unit {self.attempt.unit.number}"
-        where = f"pipeline {self.program.pipeline_id}, {unit}"
+        unit = f"source {self.chain.source_name!r}, work unit {self.attempt.unit.number}"
+        where = f"pipeline {self.chain.pipeline_id}, {unit}"
         if not lost.retryable:
             return Failure(kind=FailureKind.DATA, message=f"{where}: {lost}", code=TransformError.code)
         message = f"{where}: the Spark task that ran it was lost: {lost}"
@@ -66,16 +66,16 @@ class Order:
 
 
 @define(eq=False)
-class RunningPacket:
-    """A packet that Spark has. Hold the dispatcher's lock to read or change it."""
+class RunningBatch:
+    """A batch that Spark has. Hold the dispatcher's lock to read or change it."""
 
     number: int
-    """From 1. Spark runs packets about in this order."""
+    """From 1. Spark runs batches about in this order."""
 
     tag: str
     units: list[Candidate[Order]]
-    lanes: Mapping[Program, int] = field(factory=dict)
-    """How many units of a program are read at once. Empty: one after the other."""
+    reader_threads: Mapping[OperatorChain, int] = field(factory=dict)
+    """How many units of a chain are read at once. Empty: one after the other."""
 
     dropped: set[Hashable] = field(factory=set)
     """The pipelines that were cancelled since; their results are discarded."""
@@ -95,8 +95,8 @@ class RunningPacket:
 
     @property
     def writes_at_once(self) -> bool:
-        """Whether a unit's program writes into a target itself (``Program.writes_at_once``)."""
-        return any(unit.load.program.writes_at_once for unit in self.units)
+        """Whether a unit's chain writes into a target itself (``OperatorChain.writes_at_once``)."""
+        return any(unit.load.chain.writes_at_once for unit in self.units)
 
     def left(self) -> list[int]:
         """Return the indices of the units that are not over."""
@@ -106,10 +106,10 @@ class RunningPacket:
         """Return the indices of the units that are neither over nor begun."""
         return [number for number in self.left() if number not in self.begun]
 
-    def readers(self) -> Counter[Program]:
-        """Return how many units of each program are read at once, or will be."""
-        counts = Counter(self.units[number].load.program for number in self.left())
-        return Counter({program: min(count, self.lanes.get(program, 1)) for program, count in counts.items()})
+    def readers(self) -> Counter[OperatorChain]:
+        """Return how many units of each chain are read at once, or will be."""
+        counts = Counter(self.units[number].load.chain for number in self.left())
+        return Counter({chain: min(count, self.reader_threads.get(chain, 1)) for chain, count in counts.items()})
 
     def progress(self, number: int, work: Mapping[str, VertexWork]) -> None:
         """Pass on what a unit has done so far. Needs no lock."""
@@ -122,7 +122,7 @@ class RunningPacket:
         if pipeline not in self.dropped:
             return False
         running = (self.units[number] for number in self.left() if number in self.begun or not self.reached)
-        return any(unit.pipeline == pipeline and unit.load.program.writes_at_once for unit in running)
+        return any(unit.pipeline == pipeline and unit.load.chain.writes_at_once for unit in running)
 
 
 @define
@@ -144,7 +144,7 @@ class _Begun:
 
 
 class Ledger:
-    """The units that have begun in this process, of programs whose repeated units have rows twice. Not thread-safe."""
+    """The units that have begun in this process, of chains whose repeated units have rows twice. Not thread-safe."""
 
     def __init__(self) -> None:
         self._begun: dict[tuple[Any, ...], _Begun] = {}
@@ -154,29 +154,29 @@ class Ledger:
 
     def begins_again(self, order: Order) -> bool:
         """Record that a unit begins, and return whether it may have begun before."""
-        source = (*order.pipeline, order.program.source_name)
+        source = (*order.pipeline, order.chain.source_name)
         first = self._epochs.setdefault(source, order.attempt.epoch)
         fresh = self._begun.setdefault(source, _Begun()).add(order.attempt.unit.number)
         return not fresh or (order.restored and order.attempt.epoch == first)
 
 
-def waits(program: Program, pace: Pace, unit: WorkUnit) -> bool:
+def waits(chain: OperatorChain, pace: Pace, unit: WorkUnit) -> bool:
     """Return whether a unit is read in a thread beside others.
 
     If its source does not declare whether it waits, its measured units decide; before any is measured, light units are
-    taken for waiting ones. Programs that take the DataFrame path never are.
+    taken for waiting ones. Chains that take the DataFrame path never are.
     """
-    if program.on_frames or program.source.waits is not None:
-        return bool(program.source.waits) and not program.on_frames
+    if chain.on_frames or chain.source.waits is not None:
+        return bool(chain.source.waits) and not chain.on_frames
     if pace.measured:
         return pace.waits
     return unit.weight_bytes <= LIGHT_BYTES and unit.rows <= LIGHT_ROWS
 
 
-def speculating(program: Program) -> Failure:
-    """Return the failure of a program that writes at once where Spark may run two attempts of a task side by side."""
+def speculating(chain: OperatorChain) -> Failure:
+    """Return the failure of a chain that writes at once where Spark may run two attempts of a task side by side."""
     message = (
-        f"pipeline {program.pipeline_id}, source {program.source_name!r}: a sink writes its rows at once, and with "
+        f"pipeline {chain.pipeline_id}, source {chain.source_name!r}: a sink writes its rows at once, and with "
         "spark.speculation and spark.speculation.task.duration.threshold Spark would write them twice without any "
         "failure; leave the threshold out, or choose a sink that is exactly-once"
     )

@@ -1,8 +1,8 @@
-"""What runs on an executor: a packet of works, one after the other or side by side, each with a result of its own.
+"""What runs on an executor: a batch of works, one after the other or side by side, each with a result of its own.
 
 Importing this module does not import Spark, so a test can call these functions as a task does. An error in a work is
-caught and becomes that work's result, so that the other works of the packet go on (protocol rule R15). What cannot be
-caught, such as a killed process, fails the packet; the driver knows what had begun, and runs it again apart.
+caught and becomes that work's result, so that the other works of the batch go on (protocol rule R15). What cannot be
+caught, such as a killed process, fails the batch; the driver knows what had begun, and runs it again apart.
 """
 
 import pickle
@@ -19,64 +19,64 @@ from seatunnel_core.connectors.sink import Sink, SinkContext
 from seatunnel_core.connectors.source import Item, Planning, Source
 from seatunnel_core.errors import SourceError
 from seatunnel_core.spark.failure import retried, task_failure
-from seatunnel_core.spark.line import Line
-from seatunnel_core.spark.program import Program
+from seatunnel_core.spark.operator_chain import OperatorChain
+from seatunnel_core.spark.report_channel import ReportChannel
 from seatunnel_core.spark.reports import Reports
 from seatunnel_core.spark.unit_run import UnitRun
 from seatunnel_core.spark.work import (
     InspectResult,
     InspectWork,
-    Packet,
     ProbeResult,
     ProbeWork,
     Result,
+    TaskBatch,
     UnitResult,
     UnitWork,
 )
 from seatunnel_core.work.unit import UnitAttempt
 
 
-def run_packets(packets: Sequence[Packet], task: int, partition: Iterable[object]) -> Iterator[tuple[int, Result]]:
-    """Run the packet of one task, and yield the results that could not be reported, each with the index of its work.
+def run_batches(batches: Sequence[TaskBatch], task: int, partition: Iterable[object]) -> Iterator[tuple[int, Result]]:
+    """Run the batch of one task, and yield the results that could not be reported, each with the index of its work.
 
-    Spark calls this in every task of a job: ``task`` is the index of the task and of its packet. The partition means
+    Spark calls this in every task of a job: ``task`` is the index of the task and of its batch. The partition means
     nothing.
     """
     for _ in partition:  # read to its end: Spark throws away a worker that leaves some of its input unread
         pass
-    packet, (attempt, again) = packets[task], task_attempt()
-    with closing(Line(packet.line, once=packet.writes_at_once, again=again)) as line:
-        yield from run_packet(packet, attempt, line, again=again)
+    batch, (attempt, again) = batches[task], task_attempt()
+    with closing(ReportChannel(batch.channel, once=batch.writes_at_once, again=again)) as channel:
+        yield from run_batch(batch, attempt, channel, again=again)
 
 
-def run_packet(
-    packet: Packet, task_attempt: int, line: Line | None = None, *, again: bool = False
+def run_batch(
+    batch: TaskBatch, task_attempt: int, channel: ReportChannel | None = None, *, again: bool = False
 ) -> Iterator[tuple[int, Result]]:
-    """Run the works, and yield the results that ``line`` could not report, each with the index of its work.
+    """Run the works, and yield the results that ``channel`` could not report, each with the index of its work.
 
-    Without lanes the works are done one after the other. Making staged rows durable is mostly waiting for the disk, so
-    it goes on in threads while the next unit is read: only ``SinkWriter.finish`` of one unit overlaps with another
+    Without reader threads the works run one after the other. Making staged rows durable mostly waits for the disk, so
+    it continues in threads while the next unit is read: only ``SinkWriter.finish`` of one unit overlaps with another
     unit, never two reads or two transforms.
     """
-    at_once = packet.writes_at_once or bool(packet.lanes)
-    reports = Reports(line or Line(None), at_once=at_once, again=again)
+    at_once = batch.writes_at_once or bool(batch.reader_threads)
+    reports = Reports(channel or ReportChannel(None), at_once=at_once, again=again)
     with reports.periodic():
-        if packet.lanes:
-            _side_by_side(packet, task_attempt, reports)
+        if batch.reader_threads:
+            _side_by_side(batch, task_attempt, reports)
         else:
-            yield from _in_turn(packet, task_attempt, reports)
+            yield from _in_turn(batch, task_attempt, reports)
     yield from reports.unreceived()
 
 
-def _in_turn(packet: Packet, task_attempt: int, reports: Reports) -> Iterator[tuple[int, Result]]:
+def _in_turn(batch: TaskBatch, task_attempt: int, reports: Reports) -> Iterator[tuple[int, Result]]:
     """Run one work after the other, and yield the results of those that are no units."""
     with ThreadPoolExecutor(_FINISHING) as pool:
         ending: deque[Future[None]] = deque()
-        for number, work in enumerate(packet.works):
+        for number, work in enumerate(batch.works):
             if not isinstance(work, UnitWork):
-                yield number, _answer(work, packet.carriers)
+                yield number, _answer(work, batch.carriers)
             elif reports.may_begin(number):
-                run = UnitRun(unwrapped(work.program, packet.carriers), work.attempt, task_attempt, work.reads)
+                run = UnitRun(unwrapped(work.chain, batch.carriers), work.attempt, task_attempt, work.reads)
                 reports.runs(number, run.work)
                 own = Context()
                 own.run(run.stage)
@@ -87,24 +87,27 @@ def _in_turn(packet: Packet, task_attempt: int, reports: Reports) -> Iterator[tu
             each.result()
 
 
-def _side_by_side(packet: Packet, task_attempt: int, reports: Reports) -> None:
-    """Run as many units of each program at once as it has lanes, each in a thread of its own.
+def _side_by_side(batch: TaskBatch, task_attempt: int, reports: Reports) -> None:
+    """Run as many units of each chain at once as it has reader threads, each in a thread of its own.
 
-    Each thread has a program of its own, so that sources need not be thread-safe. Transforms take turns.
+    Each thread has a chain of its own, so that sources need not be thread-safe. Transforms take turns.
     """
-    carriers = {key: _body(carrier) for key, carrier in packet.carriers.items()}
+    carriers = {key: _body(carrier) for key, carrier in batch.carriers.items()}
 
     def whole(number: int, work: UnitWork) -> None:
         if reports.may_begin(number):
-            run = UnitRun(unwrapped(work.program, carriers), work.attempt, task_attempt, work.reads)
+            run = UnitRun(unwrapped(work.chain, carriers), work.attempt, task_attempt, work.reads)
             reports.runs(number, run.work)
             run.stage()
             _end(number, run, reports)
 
     with ExitStack() as stack:
-        pools = {key: stack.enter_context(ThreadPoolExecutor(lanes)) for key, lanes in packet.lanes.items()}
-        units = [(number, work) for number, work in enumerate(packet.works) if isinstance(work, UnitWork)]
-        for each in [pools[work.program].submit(Context().run, whole, number, work) for number, work in units]:
+        pools = {
+            key: stack.enter_context(ThreadPoolExecutor(reader_threads))
+            for key, reader_threads in batch.reader_threads.items()
+        }
+        units = [(number, work) for number, work in enumerate(batch.works) if isinstance(work, UnitWork)]
+        for each in [pools[work.chain].submit(Context().run, whole, number, work) for number, work in units]:
             each.result()
 
 
@@ -118,9 +121,9 @@ def _end(number: int, run: UnitRun, reports: Reports) -> None:
     reports.ended(number, run.result())
 
 
-def run_unit(program: Program, attempt: UnitAttempt, task_attempt: int) -> UnitResult:
+def run_unit(chain: OperatorChain, attempt: UnitAttempt, task_attempt: int) -> UnitResult:
     """Read, transform and stage one work unit; an ``Exception`` is not raised but becomes the result's failure."""
-    run = UnitRun(program, attempt, task_attempt)
+    run = UnitRun(chain, attempt, task_attempt)
     run.stage()
     return run.result()
 
@@ -143,7 +146,7 @@ def probe_sink(sink: Sink, context: SinkContext, token: str) -> ProbeResult:
 
 
 _FINISHING = 8
-"""How many units of a packet may be waiting for the disk while the next one is read."""
+"""How many units of a batch may be waiting for the disk while the next one is read."""
 
 _KEPT_THINGS = 64
 
@@ -151,7 +154,7 @@ _KEPT_THINGS = 64
 class _Things(threading.local):
     """The unpickled objects of one thread of this worker process, the latest used last.
 
-    So a long pipeline unpickles its program once. Each thread has its own, so that no plugin has to be thread-safe.
+    So a long pipeline unpickles its chain once. Each thread has its own, so that no plugin has to be thread-safe.
     """
 
     def __init__(self) -> None:
@@ -192,5 +195,5 @@ def task_attempt() -> tuple[int, bool]:
 
     context = TaskContext.get()
     if context is None:
-        raise SourceError("a packet runs in a Spark task, and this is none")
+        raise SourceError("a batch runs in a Spark task, and this is none")
     return int(context.taskAttemptId()), context.attemptNumber() > 0

@@ -12,7 +12,7 @@ from typing import Any
 from attrs import frozen
 
 from seatunnel_core.errors import SeaTunnelError
-from seatunnel_core.spark.packet import PackedObject
+from seatunnel_core.spark.task_batch import PackedObject
 from seatunnel_core.spark.work import Result, Work
 from seatunnel_core.work.failure import Failure, FailureKind
 

@@ -15,7 +15,7 @@ from seatunnel_core.errors import RowError
 from seatunnel_core.rows.batch import Batch
 from seatunnel_core.spark.bad_rows import OnBadRow, Refused, write_around
 from seatunnel_core.spark.failure import reading, task_failure
-from seatunnel_core.spark.program import Program, Step, Target
+from seatunnel_core.spark.operator_chain import OperatorChain, Step, Target
 from seatunnel_core.spark.work import UnitResult
 from seatunnel_core.transforms.transform import Transform
 from seatunnel_core.work.committable import Committable
@@ -29,13 +29,13 @@ _turn = threading.Lock()
 """Held while a transform runs: a user's function needs no locks, however many units are read at once."""
 
 
-def committable(program: Program, unit: WorkUnit, epoch: int, staged: Staged) -> Committable:
+def committable(chain: OperatorChain, unit: WorkUnit, epoch: int, staged: Staged) -> Committable:
     """Return the committable of what one unit staged for one sink."""
     return Committable(
-        id=f"{program.source_ordinal}-{epoch}-{unit.number}",
+        id=f"{chain.source_ordinal}-{epoch}-{unit.number}",
         epoch=epoch,
         unit=unit.number,
-        source=program.source_name,
+        source=chain.source_name,
         rows=staged.rows,
         bytes=staged.bytes,
         body=staged.body,
@@ -52,11 +52,11 @@ def shown(staged: Mapping[str, Staged]) -> dict[str, tuple[str, ...]]:
 class UnitRun(ReadContext):
     """The state of one attempt: the consumers of each node, the open writers, and what was counted."""
 
-    def __init__(self, program: Program, attempt: UnitAttempt, task_attempt: int, reads: str | None = None) -> None:
+    def __init__(self, chain: OperatorChain, attempt: UnitAttempt, task_attempt: int, reads: str | None = None) -> None:
         self.rows_read = 0
         self.rows_skipped = 0
         self.bytes_read = 0
-        self.reader = next(each for each in program.readers if each.name == (reads or program.source_name))
+        self.reader = next(each for each in chain.readers if each.name == (reads or chain.source_name))
         self.at = f"source {self.reader.name!r}"
         """The node where the rows are just now; a failure names it."""
 
@@ -70,11 +70,11 @@ class UnitRun(ReadContext):
         self._notes: dict[tuple[str, str], list[Any]] = {}
         """By node and kind of note: how many rows, and where the first one is."""
 
-        self._of_query = reads is None and program.splits is not None
+        self._of_query = reads is None and chain.splits is not None
         """Whether the rows come out of a query, and so may come from anywhere in its sources."""
 
         self.unit = attempt.unit
-        self._program = program
+        self._chain = chain
         self._attempt = attempt
         self._task_attempt = task_attempt
         self._started = time.perf_counter()
@@ -84,7 +84,7 @@ class UnitRun(ReadContext):
         self._writers: dict[str, SinkWriter] = {}
         self._table_rows: dict[str, Counter[str]] = {}  # by sink, where there are several tables
         self._consumers: dict[str, list[Step | Target]] = {}
-        nodes: tuple[Step | Target, ...] = (*program.steps, *program.targets)
+        nodes: tuple[Step | Target, ...] = (*chain.steps, *chain.targets)
         for node in nodes:
             for name in node.inputs:
                 self._consumers.setdefault(name, []).append(node)
@@ -136,7 +136,7 @@ class UnitRun(ReadContext):
         """
         for consumer in self._consumers.get(node, ()):
             if isinstance(consumer, Target):
-                self.write(consumer, batch, as_read=node == self._program.source_name)
+                self.write(consumer, batch, as_read=node == self._chain.source_name)
             elif isinstance(consumer.transform, Transform):
                 for changed in self._applied(consumer, consumer.transform, batch):
                     self.push(consumer.name, changed)
@@ -222,9 +222,9 @@ class UnitRun(ReadContext):
             except Exception as error:
                 self._fail(error)
         return UnitResult(
-            job_id=self._program.job_id,
-            pipeline_id=self._program.pipeline_id,
-            source=self._program.source_name,
+            job_id=self._chain.job_id,
+            pipeline_id=self._chain.pipeline_id,
+            source=self._chain.source_name,
             attempt=self._attempt.id,
             failure=self._failure,
             rows_read=self.rows_read,
@@ -233,7 +233,7 @@ class UnitRun(ReadContext):
             wall_ms=(time.perf_counter() - self._started) * 1000,
             busy_ms=self._busy_ms,
             committables={
-                name: committable(self._program, self.unit, self._attempt.epoch, one)
+                name: committable(self._chain, self.unit, self._attempt.epoch, one)
                 for name, one in staged.items()
                 if self._failure is None
             },
@@ -244,7 +244,7 @@ class UnitRun(ReadContext):
 
     def work(self) -> dict[str, VertexWork]:
         """Return rows and time of each vertex so far. Any thread may call it."""
-        return self._meter.work(self._program.behind)
+        return self._meter.work(self._chain.behind)
 
     def _fail(self, error: Exception) -> None:
         self.abort()
@@ -256,7 +256,7 @@ class UnitRun(ReadContext):
         If a transform or a sink cannot take a row, the message also names where that row was read. Sources name it
         themselves, and failures that no row caused could happen anywhere.
         """
-        failure = task_failure(error, f"pipeline {self._program.pipeline_id}, {self.at}")
+        failure = task_failure(error, f"pipeline {self._chain.pipeline_id}, {self.at}")
         if failure.kind not in (FailureKind.DATA, FailureKind.BUG) or self.at.startswith("source "):
             return failure
         try:
@@ -266,7 +266,7 @@ class UnitRun(ReadContext):
 
     def _origin(self) -> str:
         if self._of_query:
-            return f"all of {', '.join(each.name for each in self._program.readers)}"
+            return f"all of {', '.join(each.name for each in self._chain.readers)}"
         first, last = self._rows
         rows = f"its row {last:,}" if first + 1 == last else f"among its rows {first + 1:,} to {last:,}"
         among = f", {rows}" if last and not self.reader.skip_bad_rows else ""
@@ -291,10 +291,10 @@ class UnitRun(ReadContext):
 
     def _context(self, target: Target) -> WriterContext:
         return WriterContext(
-            job_id=self._program.job_id,
-            pipeline_id=self._program.pipeline_id,
+            job_id=self._chain.job_id,
+            pipeline_id=self._chain.pipeline_id,
             sink_ordinal=target.ordinal,
-            source_ordinal=self._program.source_ordinal,
+            source_ordinal=self._chain.source_ordinal,
             epoch=self._attempt.epoch,
             unit=self.unit.number,
             attempt=f"{self._attempt.number}-{self._task_attempt}",

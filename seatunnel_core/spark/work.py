@@ -17,12 +17,12 @@ from seatunnel_core.work.vertex_work import VertexWork
 class UnitWork:
     """One attempt at one work unit, as it is sent to a task."""
 
-    program: str
-    """The key of its program in ``Packet.carriers``."""
+    chain: str
+    """The key of its chain in ``TaskBatch.carriers``."""
 
     attempt: UnitAttempt
     reads: str | None = None
-    """The name of the program's source that the splits belong to; ``None`` for the program's first source."""
+    """The name of the chain's source that the splits belong to; ``None`` for the chain's first source."""
 
 
 @frozen(kw_only=True)
@@ -30,7 +30,7 @@ class InspectWork:
     """Items that a source discovered, to be inspected in a task."""
 
     source: str
-    """The key of the source in ``Packet.carriers``."""
+    """The key of the source in ``TaskBatch.carriers``."""
 
     items: tuple[Item, ...] = field(repr=False)
     planning: Planning
@@ -41,7 +41,7 @@ class ProbeWork:
     """A token to be left in a sink's target, where ``Sink.prove`` must find it in the driver."""
 
     sink: str
-    """The key of the sink in ``Packet.carriers``."""
+    """The key of the sink in ``TaskBatch.carriers``."""
 
     context: SinkContext
     token: str
@@ -52,7 +52,7 @@ Work = UnitWork | InspectWork | ProbeWork
 
 @frozen
 class Address:
-    """The address at which the driver listens to the task of one packet (``line``)."""
+    """The address at which the driver listens to the task of one batch (``report_channel``)."""
 
     host: str
     port: int
@@ -60,18 +60,18 @@ class Address:
 
 
 @frozen(kw_only=True)
-class Packet:
+class TaskBatch:
     """The works of one Spark task."""
 
     works: tuple[Work, ...]
     carriers: Mapping[str, Any] = field(repr=False)
     """The pickled objects that the works need, by key; a big one is a Spark broadcast of its pickle."""
 
-    lanes: Mapping[str, int] = field(factory=dict)
-    """How many units of a program are read at once, in threads, by the program's key. Empty: the works are done one
+    reader_threads: Mapping[str, int] = field(factory=dict)
+    """How many units of a chain are read at once, in threads, by the chain's key. Empty: the works are done one
     after the other."""
 
-    line: Address | None = None
+    channel: Address | None = None
     """Where the task asks the driver before it begins a unit; ``None``: it does not ask."""
 
     writes_at_once: bool = False

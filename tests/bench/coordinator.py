@@ -31,7 +31,7 @@ from seatunnel_core.errors import PlatformError
 from seatunnel_core.planning.planner import plan_job
 from seatunnel_core.registry import lookup
 from seatunnel_core.runtime.job_threads import JobThreads
-from seatunnel_core.spark.plane import SparkPlane
+from seatunnel_core.spark.backend import SparkBackend
 from seatunnel_core.spark.starting.settings import SparkSettings
 from seatunnel_core.work.split import Split
 from seatunnel_core.work.unit import AttemptId
@@ -198,7 +198,7 @@ class Held:
     """How much of one processor all of them took."""
 
 
-class Starting(SparkPlane):
+class Starting(SparkBackend):
     """A Spark that goes on starting."""
 
     def __init__(self) -> None:
@@ -215,13 +215,13 @@ def hold(pipelines: int, storage: CheckpointStorage, folder: Path, seconds: floa
     engine = load_engine(jobs.write_engine(folder))
     raw = load_job(jobs.write_waiting(folder, pipelines))
     claim = claim_new(storage, "held", lambda manifest: plan_job(raw, lookup, engine, manifest=manifest))
-    plane = Starting()
+    backend = Starting()
     threads = JobThreads(
         job_id="held",
         claim=claim,
         engine=engine,
         storage=storage,
-        plane=plane,
+        backend=backend,
         on_begun=None,
         on_end=lambda _report: None,
         restored=False,
@@ -239,7 +239,7 @@ def hold(pipelines: int, storage: CheckpointStorage, folder: Path, seconds: floa
         )
     finally:
         threads.kill()
-        plane.enough.set()
+        backend.enough.set()
         threads.close()
     return Held(
         cpu_ms=cpu_s * 1000 / wall_s / pipelines, checkpoints=completed / wall_s / pipelines, processors=cpu_s / wall_s

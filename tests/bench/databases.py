@@ -120,18 +120,18 @@ CONTENDERS: dict[str, Callable[[Path, Path, int], Figures]] = {
 
 def _job(folder: Path, text: str) -> Figures:
     """The engine starts Spark when the job is planned."""
-    from seatunnel_core.spark.plane import SparkPlane
+    from seatunnel_core.spark.backend import SparkBackend
 
     conf = folder / "job.conf"
     conf.write_text(text)
     ready: list[float] = []
-    start = SparkPlane.start
+    start = SparkBackend.start
 
-    def noted(plane: SparkPlane) -> None:
-        start(plane)
+    def noted(backend: SparkBackend) -> None:
+        start(backend)
         ready.append(time.monotonic())
 
-    SparkPlane.start = noted  # type: ignore[assignment, method-assign]
+    SparkBackend.start = noted  # type: ignore[assignment, method-assign]
     ended = run_job(conf, folder)
     return {"wall_s": ended - ready[0]}
 

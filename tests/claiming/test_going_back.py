@@ -212,7 +212,7 @@ def test_a_restart_in_the_same_process_misses_what_it_has_stored_itself(tmp_path
         job_id=OLD,
         planned=PlannedPipeline(id=1, sources=(), transforms=(), sinks=()),
         storage=MemoryStorage(),
-        plane=None,  # type: ignore[arg-type]
+        backend=None,  # type: ignore[arg-type]
         shares_disk=True,
     )
     assert work.claim_epoch(1) == 1

@@ -11,9 +11,9 @@ from seatunnel_core.config.problem import Problems
 from seatunnel_core.config.variables import Variables
 from seatunnel_core.errors import JobError, SinkError
 from seatunnel_core.planning.check import check_report
+from seatunnel_core.planning.operator_chains import chain_of
 from seatunnel_core.planning.plan import PlannedJob
 from seatunnel_core.planning.planner import plan_job
-from seatunnel_core.planning.programs import program_of
 from seatunnel_core.registry import lookup
 
 ENGINE = load_engine(environment={"HOME": "/home/me"}, folder=Path("/nowhere"))
@@ -59,7 +59,7 @@ def test_check_and_run_name_the_sink_the_option_and_the_columns(options: str, me
     schemas = source.source.planned_schemas()
     assert schemas is not None
     with pytest.raises(SinkError) as in_run:
-        program_of(job.pipelines[0], source.name, schemas, job_id="job-1")
+        chain_of(job.pipelines[0], source.name, schemas, job_id="job-1")
     assert str(in_run.value) == f"sink {sink.name!r}: {message}"
 
 

@@ -13,7 +13,7 @@ from seatunnel_core.job.manifest import Manifest
 from seatunnel_core.reporting.execution_info import execution_info
 from seatunnel_core.reporting.metrics import PipelineMetrics
 from seatunnel_core.runtime.job_threads import JobThreads
-from seatunnel_core.spark.plane import SparkPlane
+from seatunnel_core.spark.backend import SparkBackend
 from seatunnel_core.spark.starting.settings import SparkSettings
 
 RUNNING = PipelineMetrics(
@@ -64,7 +64,7 @@ def test_it_is_said_again_and_again(caplog: pytest.LogCaptureFixture) -> None:
         claim=Claim(version=1, job=PlannedNothing()),  # type: ignore[arg-type]
         engine=evolve(load_engine(environment={"HOME": "/"}), options={PRINT_EXECUTION_INFO: 0.01}),  # type: ignore[arg-type]
         storage=None,  # type: ignore[arg-type]
-        plane=SparkPlane(SparkSettings()),
+        backend=SparkBackend(SparkSettings()),
         on_begun=None,
         on_end=print,
         restored=False,

@@ -21,7 +21,7 @@ from seatunnel_core.runtime.job_run import JobRun
 from seatunnel_storage_api import lineage
 from seatunnel_storage_api.discovery import open_storage
 from tests.runtime.command import Command, column, fake_source, job, parquet_sink
-from tests.runtime.in_process import InProcessPlane
+from tests.runtime.in_process import InProcessBackend
 
 ROWS = 600
 ALL = list(range(1, ROWS + 1))
@@ -134,7 +134,7 @@ def kill(run: JobRun) -> JobReport:
 def ground_in(folder: Path) -> Iterator[Ground]:
     """Jobs that are started within the block run their tasks in this process."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(job_run, "SparkPlane", InProcessPlane)
+        patch.setattr(job_run, "SparkBackend", InProcessBackend)
         patch.setenv("HOME", str(folder))
         patch.delenv("XDG_STATE_HOME", raising=False)
         yield Ground(folder=folder, kept=folder / "kept")

@@ -1,4 +1,4 @@
-"""Tasks without Spark: the same packets, run by a thread of this process. For tests of what the runtime does around
+"""Tasks without Spark: the same batches, run by a thread of this process. For tests of what the runtime does around
 them, with real sources, sinks and storages."""
 
 import itertools
@@ -8,20 +8,20 @@ from typing import Any
 
 from pyspark import cloudpickle
 
-from seatunnel_core.spark.line import Line, Numbered, TaskListener
-from seatunnel_core.spark.packet import PackedObject
+from seatunnel_core.spark.backend import SparkBackend
 from seatunnel_core.spark.pickles import Pickles
-from seatunnel_core.spark.plane import SparkPlane
+from seatunnel_core.spark.report_channel import Numbered, ReportChannel, TaskListener
 from seatunnel_core.spark.starting.settings import SparkSettings
-from seatunnel_core.spark.task import run_packet
-from seatunnel_core.spark.work import Packet, Result, UnitResult
+from seatunnel_core.spark.task import run_batch
+from seatunnel_core.spark.task_batch import PackedObject
+from seatunnel_core.spark.work import Result, TaskBatch, UnitResult
 
 _ATTEMPTS = itertools.count(1)
 _PATIENCE_S = 60
 
 
-class _DirectLine(Line):
-    """A line without a wire."""
+class _DirectChannel(ReportChannel):
+    """A channel without a wire."""
 
     def __init__(self, listener: TaskListener) -> None:
         super().__init__(None)
@@ -42,7 +42,7 @@ class _WholePickles(Pickles):
         return PackedObject(self._new_name(), cloudpickle.dumps(thing))
 
 
-class InProcessPlane(SparkPlane):
+class InProcessBackend(SparkBackend):
     """Runs what a Spark task would run."""
 
     def __init__(self, settings: SparkSettings) -> None:
@@ -63,19 +63,19 @@ class InProcessPlane(SparkPlane):
     def shares_disk(self) -> bool:
         return True
 
-    def run_units(self, packet: Packet, tag: str, listener: TaskListener) -> list[tuple[int, UnitResult]]:
+    def run_units(self, batch: TaskBatch, tag: str, listener: TaskListener) -> list[tuple[int, UnitResult]]:
         listener.reached()
-        found = self._here([packet], _DirectLine(listener))
+        found = self._here([batch], _DirectChannel(listener))
         return [(number, result) for number, result in found if isinstance(result, UnitResult)]
 
-    def run(self, packets: Sequence[Packet], tag: str) -> list[Result]:
-        return [result for _, result in self._here(packets)]
+    def run(self, batches: Sequence[TaskBatch], tag: str) -> list[Result]:
+        return [result for _, result in self._here(batches)]
 
-    def _here(self, packets: Sequence[Packet], line: Line | None = None) -> list[tuple[int, Result]]:
+    def _here(self, batches: Sequence[TaskBatch], channel: ReportChannel | None = None) -> list[tuple[int, Result]]:
         with self._job_ended:
             self._jobs += 1
         try:
-            return [each for packet in packets for each in run_packet(packet, next(_ATTEMPTS), line)]
+            return [each for batch in batches for each in run_batch(batch, next(_ATTEMPTS), channel)]
         finally:
             with self._job_ended:
                 self._jobs -= 1

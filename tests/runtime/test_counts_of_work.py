@@ -17,7 +17,7 @@ from seatunnel_core.reporting.report import JobOutcome
 from tests.figures import Figure
 from tests.runtime.command import job
 from tests.runtime.ground import ground_in, run_through
-from tests.runtime.in_process import InProcessPlane
+from tests.runtime.in_process import InProcessBackend
 
 MORE = 7
 CALLS = ("fsync", "link", "unlink", "scandir", "mkdir", "rmdir")
@@ -56,22 +56,22 @@ def counts(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 
     for name in CALLS:
         counted(name)
-    original = InProcessPlane.run
+    original = InProcessBackend.run
 
-    def run(self: InProcessPlane, packets: Any, tag: str) -> Any:
+    def run(self: InProcessBackend, batches: Any, tag: str) -> Any:
         seen["Spark jobs"] += 1
-        seen["tasks"] += len(packets)
-        return original(self, packets, tag)
+        seen["tasks"] += len(batches)
+        return original(self, batches, tag)
 
-    of_units = InProcessPlane.run_units
+    of_units = InProcessBackend.run_units
 
-    def run_units(self: InProcessPlane, packet: Any, tag: str, listener: Any) -> Any:
+    def run_units(self: InProcessBackend, batch: Any, tag: str, listener: Any) -> Any:
         seen["Spark jobs"] += 1
         seen["tasks"] += 1
-        return of_units(self, packet, tag, listener)
+        return of_units(self, batch, tag, listener)
 
-    monkeypatch.setattr(InProcessPlane, "run", run)
-    monkeypatch.setattr(InProcessPlane, "run_units", run_units)
+    monkeypatch.setattr(InProcessBackend, "run", run)
+    monkeypatch.setattr(InProcessBackend, "run_units", run_units)
     return seen
 
 

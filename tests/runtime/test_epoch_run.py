@@ -95,7 +95,7 @@ class WorkWithASource:
     def open(self, source_name: str, *, restored: bool) -> None:
         """It holds nothing."""
 
-    def program(self, source_name: str, schemas: Any, epoch: int) -> None:
+    def chain(self, source_name: str, schemas: Any, epoch: int) -> None:
         return None
 
     def is_limited(self, source_name: str) -> bool:
@@ -131,7 +131,7 @@ class Dispatcher:
     submitted: list[Any] = field(factory=list)
     cancelled: list[tuple[str, int]] = field(factory=list)
 
-    def submit(self, _program: Any, _attempt: Any, on_result: Any, **_more: Any) -> None:
+    def submit(self, _chain: Any, _attempt: Any, on_result: Any, **_more: Any) -> None:
         self.submitted.append(on_result)
 
     def cancel(self, job_id: str, pipeline_id: int) -> None:
@@ -156,7 +156,7 @@ def test_only_units_that_spark_still_has_are_cancelled_in_the_end(
         owner=None,  # type: ignore[arg-type]
         log=PipelineLog("1", 1),
     )
-    run._units._programs["in"] = SimpleNamespace(source=None)  # type: ignore[assignment]
+    run._units._chains["in"] = SimpleNamespace(source=None)  # type: ignore[assignment]
     run.start()
     loop.run_until_complete(asyncio.sleep(0))
     (on_result,) = dispatcher.submitted

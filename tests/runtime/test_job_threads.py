@@ -15,7 +15,7 @@ from seatunnel_core.job.manifest import Manifest
 from seatunnel_core.reporting.report import JobOutcome, JobReport, PipelineView
 from seatunnel_core.reporting.series import Point
 from seatunnel_core.runtime.job_threads import JobThreads
-from seatunnel_core.spark.plane import SparkPlane
+from seatunnel_core.spark.backend import SparkBackend
 from seatunnel_core.spark.starting.settings import SparkSettings
 from seatunnel_core.work.failure import Failure, FailureKind
 from seatunnel_storage_api.errors import StorageUnavailableError
@@ -56,14 +56,14 @@ class Pipeline:
         self.threads.pipeline_ended(self)  # type: ignore[arg-type]
 
     def clear(self) -> None:
-        assert self.threads._plane.stopped, "tasks may still stage"  # type: ignore[attr-defined]
+        assert self.threads._backend.stopped, "tasks may still stage"  # type: ignore[attr-defined]
         self.cleared += 1
 
     def view(self) -> PipelineView:
         return PipelineView(id=1, name="in -> out", phase="stopped")
 
 
-class Plane(SparkPlane):
+class Backend(SparkBackend):
     """One that only knows whether it was stopped."""
 
     stopped = False
@@ -74,9 +74,9 @@ class Plane(SparkPlane):
 
 @define
 class Dispatcher:
-    """One that has given up so many packets."""
+    """One that has given up so many batches."""
 
-    lost_packets: int
+    lost_batches: int
 
     def close(self) -> None: ...
 
@@ -93,16 +93,16 @@ def threads_that(
         claim=Claim(version=1, job=job or PlannedNothing()),  # type: ignore[arg-type]
         engine=None,  # type: ignore[arg-type]
         storage=storage,  # type: ignore[arg-type]
-        plane=Plane(SparkSettings()),
+        backend=Backend(SparkSettings()),
         on_begun=None,
         on_end=hears,
         restored=False,
     )
 
 
-def running(threads: JobThreads, *, lost_packets: int = 0) -> JobThreads:
+def running(threads: JobThreads, *, lost_batches: int = 0) -> JobThreads:
     """Its loop runs, and so does what stands for Spark."""
-    threads._spark.set_result(Dispatcher(lost_packets))  # type: ignore[arg-type]
+    threads._spark.set_result(Dispatcher(lost_batches))  # type: ignore[arg-type]
     threads._spark_starter = Thread(target=lambda: None)
     threads._thread.start()
     threads._spark_starter.start()
@@ -144,13 +144,13 @@ def test_a_failure_that_ends_the_job_stops_the_other_pipelines(kind: FailureKind
     assert other.outcome is None
 
 
-@pytest.mark.parametrize(("lost_packets", "recorded", "cleared"), [(1, True, 1), (0, True, 0), (1, False, 0)])
-def test_what_the_task_of_a_lost_packet_stages_late_is_cleared_when_spark_is_gone(
-    lost_packets: int, recorded: bool, cleared: int
+@pytest.mark.parametrize(("lost_batches", "recorded", "cleared"), [(1, True, 1), (0, True, 0), (1, False, 0)])
+def test_what_the_task_of_a_lost_batch_stages_late_is_cleared_when_spark_is_gone(
+    lost_batches: int, recorded: bool, cleared: int
 ) -> None:
-    """On a slow machine a packet was overdue, its unit ran again and was committed, and the first task, told to stop,
+    """On a slow machine a batch was overdue, its unit ran again and was committed, and the first task, told to stop,
     staged its files half a second after the last sweep: they stayed for ever. A job that goes on is swept later."""
-    threads = running(threads_that(), lost_packets=lost_packets)
+    threads = running(threads_that(), lost_batches=lost_batches)
     pipeline = Pipeline(threads, Outcome.FINISHED)
     threads._runs.append(pipeline)  # type: ignore[arg-type]
     threads._recorded = recorded

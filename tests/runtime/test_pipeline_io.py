@@ -25,7 +25,7 @@ def test_what_can_be_gone_back_to_where_checkpoints_are_damaged(
         job_id=JOB,
         planned=PlannedPipeline(id=1, sources=(), transforms=(), sinks=()),
         storage=storage,
-        plane=None,  # type: ignore[arg-type]
+        backend=None,  # type: ignore[arg-type]
         shares_disk=True,
     )
     assert work.newest_intact() == intact

@@ -10,9 +10,9 @@ import pytest
 pytest.importorskip("pyspark")
 from pyspark import cloudpickle
 
+from seatunnel_core.spark.backend import SparkBackend
 from seatunnel_core.spark.dispatch import UnitDispatcher
 from seatunnel_core.spark.packing import ShareMode
-from seatunnel_core.spark.plane import SparkPlane
 from seatunnel_core.spark.starting.settings import SparkSettings
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -25,18 +25,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Whatever uses Spark here shares one process, and so one JVM, when the tests run in several."""
     here = Path(__file__).parent
     for item in items:
-        if here in item.path.parents and "plane" in getattr(item, "fixturenames", ()):
+        if here in item.path.parents and "backend" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.spark)
             item.add_marker(pytest.mark.xdist_group("spark"))
 
 
 @pytest.fixture(scope="session")
-def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkPlane]:
+def backend(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkBackend]:
     folder = tmp_path_factory.mktemp("spark")
-    plane = SparkPlane(SparkSettings(parallelism=2, log_file=folder / "spark.log", cache=folder))
-    plane.start()
-    yield plane
-    plane.stop()
+    backend = SparkBackend(SparkSettings(parallelism=2, log_file=folder / "spark.log", cache=folder))
+    backend.start()
+    yield backend
+    backend.stop()
 
 
 @pytest.fixture
@@ -45,11 +45,11 @@ def ticket() -> str:
 
 
 @pytest.fixture
-def dispatcher_of(plane: SparkPlane) -> Iterator[Callable[..., UnitDispatcher]]:
+def dispatcher_of(backend: SparkBackend) -> Iterator[Callable[..., UnitDispatcher]]:
     made: list[UnitDispatcher] = []
 
     def make(mode: ShareMode = ShareMode.PART, slots: int | None = None) -> UnitDispatcher:
-        made.append(UnitDispatcher(plane, mode, slots))
+        made.append(UnitDispatcher(backend, mode, slots))
         return made[-1]
 
     yield make

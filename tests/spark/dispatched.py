@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable
 
 from seatunnel_core.spark.dispatch import UnitDispatcher
-from seatunnel_core.spark.program import Program
+from seatunnel_core.spark.operator_chain import OperatorChain
 from seatunnel_core.spark.work import UnitResult
 from seatunnel_core.work.unit import UnitAttempt, WorkUnit
 
@@ -36,10 +36,12 @@ def first_attempt(unit: WorkUnit, epoch: int = 100_000) -> UnitAttempt:
     return UnitAttempt(unit=unit, epoch=epoch, number=1)
 
 
-def run_all(dispatcher: UnitDispatcher, works: list[tuple[Program, WorkUnit]]) -> dict[tuple[int, int], UnitResult]:
-    """All wait when the first packet is chosen: a slow machine would choose from what has come so far."""
+def run_all(
+    dispatcher: UnitDispatcher, works: list[tuple[OperatorChain, WorkUnit]]
+) -> dict[tuple[int, int], UnitResult]:
+    """All wait when the first batch is chosen: a slow machine would choose from what has come so far."""
     inbox = Inbox()
     with dispatcher._changed:
-        for program, unit in works:
-            dispatcher.submit(program, first_attempt(unit), inbox)
+        for chain, unit in works:
+            dispatcher.submit(chain, first_attempt(unit), inbox)
     return inbox.wait(len(works))

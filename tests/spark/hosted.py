@@ -1,4 +1,4 @@
-"""Small jobs for an open plane."""
+"""Small jobs for an open backend."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ from seatunnel_core.config.engine import load_engine
 from seatunnel_core.config.job_file import job_from_code
 from seatunnel_core.registry import lookup
 from seatunnel_core.runtime.job_run import JobRun
-from seatunnel_core.spark.plane import SparkPlane
+from seatunnel_core.spark.backend import SparkBackend
 from tests.runtime.command import engine_file
 
 
@@ -25,7 +25,7 @@ def csv_to_parquet(folder: Path, target: str) -> st.Job:
     return job
 
 
-def run_of(job: st.Job, folder: Path, plane: SparkPlane, job_id: str) -> JobRun:
-    """Prepare a run of the job on the plane; its checkpoints lie in ``folder``."""
+def run_of(job: st.Job, folder: Path, backend: SparkBackend, job_id: str) -> JobRun:
+    """Prepare a run of the job on the backend; its checkpoints lie in ``folder``."""
     raw, engine = job_from_code(job._env, job._nodes), load_engine(engine_file(folder))
-    return JobRun(raw, engine, registry=lookup, job_id=job_id, log_file=folder / "spark.log", plane=plane)
+    return JobRun(raw, engine, registry=lookup, job_id=job_id, log_file=folder / "spark.log", backend=backend)

@@ -12,7 +12,7 @@ from seatunnel_core.connectors.testing import plan
 from seatunnel_core.connectors.testing.drive import begin, finished, place, sink_place
 from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.spark.bad_rows import OnBadRow, write_around
-from seatunnel_core.spark.program import Target, build_program
+from seatunnel_core.spark.operator_chain import Target, build_chain
 from seatunnel_core.spark.task import run_unit
 from seatunnel_core.spark.work import UnitResult
 from seatunnel_core.work.unit import UnitAttempt, WorkUnit
@@ -30,12 +30,12 @@ def run(folder: Path, way: str, columns: Any = COLUMNS, **options: Any) -> tuple
     writes = sink(folder / "out", **{"file_format_type": "xml", **options})
     found = plan(reads)
     target = Target(name="xml", ordinal=0, sink=writes, inputs=("in",), on_bad_row=OnBadRow(way))
-    program = build_program(
+    chain = build_chain(
         job_id=place().job_id, pipeline_id=1, source_name="in", source_ordinal=0, source=reads, schemas=found.schemas,
         steps=(), targets=[target],
     )  # fmt: skip
     attempt = UnitAttempt(unit=WorkUnit(number=1, splits=found.splits), epoch=place().epoch, number=1)
-    return run_unit(program, attempt, 1), writes
+    return run_unit(chain, attempt, 1), writes
 
 
 def written(result: UnitResult, made: LocalFileSink, folder: Path) -> str:

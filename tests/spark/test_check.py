@@ -40,7 +40,7 @@ def checked(folder: Path, capsys: pytest.CaptureFixture[str], old: str, new: str
     return code, said.out, said.err
 
 
-@pytest.mark.usefixtures("plane")
+@pytest.mark.usefixtures("backend")
 def test_the_columns_that_spark_reports_are_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = checked(tmp_path, capsys, "", "")
     assert (code, err) == (0, "")
@@ -53,7 +53,7 @@ def test_the_columns_that_spark_reports_are_shown(tmp_path: Path, capsys: pytest
     assert "known when the data is read" not in out
 
 
-@pytest.mark.usefixtures("plane")
+@pytest.mark.usefixtures("backend")
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [

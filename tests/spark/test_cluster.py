@@ -16,14 +16,14 @@ from pathlib import Path
 import pyspark
 import pytest
 from attrs import evolve
-from watched import Numbers, numbers_program, numbers_unit, staged_numbers
+from watched import Numbers, numbers_chain, numbers_unit, staged_numbers
 
 from seatunnel_core.connectors.source import Planning
 from seatunnel_core.errors import PlatformError
 from seatunnel_core.reporting.report import JobOutcome
 from seatunnel_core.spark import shipping
+from seatunnel_core.spark.backend import SparkBackend
 from seatunnel_core.spark.dispatch import UnitDispatcher
-from seatunnel_core.spark.plane import SparkPlane
 from seatunnel_core.spark.shipping import WAIT_OPTION
 from seatunnel_core.spark.starting.settings import SparkSettings
 from seatunnel_core.spark.work import UnitResult
@@ -73,79 +73,79 @@ def wait_until(condition: Callable[[], object]) -> None:
         time.sleep(0.05)
 
 
-def wait_for_both_workers(plane: SparkPlane) -> None:
-    """A plane starts with the first executor; on a busy machine that one can have done everything before the second
+def wait_for_both_workers(backend: SparkBackend) -> None:
+    """A backend starts with the first executor; on a busy machine that one can have done everything before the second
     has started."""
-    wait_until(lambda: plane.context._jsc.sc().getExecutorMemoryStatus().size() == 3)  # the driver is one of them
+    wait_until(lambda: backend.context._jsc.sc().getExecutorMemoryStatus().size() == 3)  # the driver is one of them
 
 
 def test_executors_that_know_nothing_of_us_run_our_units(master: str, tmp_path: Path) -> None:
-    plane = SparkPlane(settings(master, bare_python(tmp_path / "bare", "pyarrow", "numpy", "numpy.libs"), tmp_path))
-    plane.start()
+    backend = SparkBackend(settings(master, bare_python(tmp_path / "bare", "pyarrow", "numpy", "numpy.libs"), tmp_path))
+    backend.start()
     try:
-        assert not plane.shares_disk
-        assert plane.slots == 2
-        wait_for_both_workers(plane)
+        assert not backend.shares_disk
+        assert backend.slots == 2
+        wait_for_both_workers(backend)
         planning = Planning(parallelism=2)
-        inspected = plane.inspect(Numbers(), [{"name": str(number)} for number in range(8)], planning)
+        inspected = backend.inspect(Numbers(), [{"name": str(number)} for number in range(8)], planning)
         assert len({item["pid"] for item in inspected}) >= 2, "one executor did everything"
         assert os.getpid() not in {item["pid"] for item in inspected}
-        dispatcher, results = UnitDispatcher(plane), list[UnitResult]()
-        program = numbers_program(tmp_path)
+        dispatcher, results = UnitDispatcher(backend), list[UnitResult]()
+        chain = numbers_chain(tmp_path)
         for number in range(1, 7):
             unit = numbers_unit(number, number * 10, number * 10 + 10)
-            dispatcher.submit(program, UnitAttempt(unit=unit, epoch=100_000, number=1), results.append)
+            dispatcher.submit(chain, UnitAttempt(unit=unit, epoch=100_000, number=1), results.append)
         wait_until(lambda: len(results) == 6)
         dispatcher.close()
         assert [result.failure for result in results] == [None] * 6
         committables = [result.committables["folder"] for result in results]
         assert staged_numbers(tmp_path, committables) == list(range(10, 70))
     finally:
-        plane.stop()
+        backend.stop()
 
 
 def test_jobs_of_one_process_share_what_is_shipped(master: str, tmp_path: Path) -> None:
-    """Each plane shipped an archive of its own under the same name, which the executors refused: a second job of a
+    """Each backend shipped an archive of its own under the same name, which the executors refused: a second job of a
     process failed, beside the first and after it. The session here is the application's, which outlives both."""
     wanted = settings(master, bare_python(tmp_path / "bare", "pyarrow", "numpy", "numpy.libs"), tmp_path)
-    application = SparkPlane(wanted)
+    application = SparkBackend(wanted)
     application.start()
     try:
         for folder in ("first", "second"):
             (tmp_path / folder).mkdir()
-            plane = SparkPlane(wanted)
-            plane.start()
-            dispatcher, results = UnitDispatcher(plane), list[UnitResult]()
+            backend = SparkBackend(wanted)
+            backend.start()
+            dispatcher, results = UnitDispatcher(backend), list[UnitResult]()
             dispatcher.submit(
-                numbers_program(tmp_path / folder),
+                numbers_chain(tmp_path / folder),
                 UnitAttempt(unit=numbers_unit(1, 0, 10), epoch=1000, number=1),
                 results.append,
             )
             wait_until(lambda results=results: results)  # type: ignore[misc]
             dispatcher.close()
-            plane.stop()
+            backend.stop()
             assert [result.failure for result in results] == [None]
             assert staged_numbers(tmp_path / folder, [results[0].committables["folder"]]) == list(range(10))
     finally:
         application.stop()
 
 
-def test_a_cluster_is_asked_once_for_all_jobs_on_a_plane(
+def test_a_cluster_is_asked_once_for_all_jobs_on_a_backend(
     master: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The list of imports, the shipment and the probe cost 2.6 s, and each job paid for them."""
     from tests.spark.hosted import csv_to_parquet, run_of  # not for the tasks, which import this module
 
-    plane = SparkPlane(settings(master, bare_python(tmp_path / "bare", "pyarrow", "numpy", "numpy.libs"), tmp_path))
-    plane.start()
+    backend = SparkBackend(settings(master, bare_python(tmp_path / "bare", "pyarrow", "numpy", "numpy.libs"), tmp_path))
+    backend.start()
     try:
-        with run_of(csv_to_parquet(tmp_path, "first"), tmp_path, plane, "first") as run:
+        with run_of(csv_to_parquet(tmp_path, "first"), tmp_path, backend, "first") as run:
             run.start()
             assert run.wait(120) is not None
         for name in ("imports_of", "wait_for_executors", "probe_executors", "write_archive"):
             monkeypatch.setattr(shipping, name, None)
         names = ["second", "third", "fourth"]
-        runs = [run_of(csv_to_parquet(tmp_path, name), tmp_path, plane, name) for name in names]
+        runs = [run_of(csv_to_parquet(tmp_path, name), tmp_path, backend, name) for name in names]
         for run in runs:
             run.start()
         reports = [run.wait(120) for run in runs]
@@ -155,14 +155,14 @@ def test_a_cluster_is_asked_once_for_all_jobs_on_a_plane(
         for name in ["first", *names]:
             assert column(tmp_path / name, "id") == list(range(100))
     finally:
-        plane.stop()
+        backend.stop()
 
 
 def test_an_executor_without_pyarrow_is_named_with_the_pip_line(master: str, tmp_path: Path) -> None:
     python = bare_python(tmp_path / "bare")
-    plane = SparkPlane(settings(master, python, tmp_path))
+    backend = SparkBackend(settings(master, python, tmp_path))
     with pytest.raises(PlatformError) as caught:
-        plane.start()
+        backend.start()
     said = str(caught.value)
     assert f"node {socket.gethostname()}: its Python {python} cannot import pyarrow" in said
     assert f"{python} -m pip install pyarrow" in said
@@ -178,13 +178,13 @@ class NumbersByPandas(Numbers):
 @pytest.mark.twin
 def test_an_executor_without_what_a_plugin_declares_is_named_with_the_plugin(master: str, tmp_path: Path) -> None:
     python = bare_python(tmp_path / "bare", "pyarrow", "numpy", "numpy.libs")
-    plane = SparkPlane(settings(master, python, tmp_path))
-    plane.start()
+    backend = SparkBackend(settings(master, python, tmp_path))
+    backend.start()
     try:
         with pytest.raises(PlatformError) as caught:
-            plane.inspect(NumbersByPandas(), [{"name": "0"}], Planning(parallelism=2))
+            backend.inspect(NumbersByPandas(), [{"name": "0"}], Planning(parallelism=2))
     finally:
-        plane.stop()
+        backend.stop()
     assert "cannot import pandas, which the source Numbers needs" in str(caught.value)
     assert f"{python} -m pip install pandas" in str(caught.value)
 
@@ -241,10 +241,10 @@ def test_a_whole_job_whose_driver_is_killed_in_the_middle_goes_on(master: str, t
     figure(f"killed after {before:,} rows; executors were gone {given_back_s:.1f} s after the driver")
 
 
-def end_the_application(plane: SparkPlane) -> None:
+def end_the_application(backend: SparkBackend) -> None:
     """What happens when the master is lost, or somebody ends the application on its page."""
-    wait_until(lambda: plane._pickles._shipment is not None)
-    plane.context._jsc.sc().stop()
+    wait_until(lambda: backend._pickles._shipment is not None)
+    backend.context._jsc.sc().stop()
 
 
 @pytest.mark.twin
@@ -255,25 +255,25 @@ def test_a_cluster_that_gives_no_executor_is_waited_for_as_long_as_the_option_sa
     """A resumed job gave up after a minute, while the executors of a busy cluster were starting."""
     wanted = settings(master, bare_python(tmp_path / "bare"), tmp_path)
     too_much = {"spark.executor.memory": "64g", WAIT_OPTION: "12s"}
-    plane = SparkPlane(evolve(wanted, options={**wanted.options, **too_much}))
+    backend = SparkBackend(evolve(wanted, options={**wanted.options, **too_much}))
     with pytest.raises(
         PlatformError, match=rf"gave no executor within 12 s\. .*spark\.executor\.memory.*{WAIT_OPTION}"
     ):
-        plane.start()
+        backend.start()
     assert f"no executor yet from the cluster at {master}; waiting up to 12 s" in caplog.text
 
-    plane = SparkPlane(evolve(wanted, options={**wanted.options, **too_much, WAIT_OPTION: "10min"}))
-    thread = threading.Thread(target=end_the_application, args=[plane])
+    backend = SparkBackend(evolve(wanted, options={**wanted.options, **too_much, WAIT_OPTION: "10min"}))
+    thread = threading.Thread(target=end_the_application, args=[backend])
     thread.start()
     with pytest.raises(PlatformError, match=f"the cluster at {master} ended the application"):
-        plane.start()
+        backend.start()
     thread.join()
 
-    plane = SparkPlane(evolve(wanted, options={**wanted.options, **too_much, WAIT_OPTION: "10min"}))
-    timer = threading.Timer(1, plane.give_up)
+    backend = SparkBackend(evolve(wanted, options={**wanted.options, **too_much, WAIT_OPTION: "10min"}))
+    timer = threading.Timer(1, backend.give_up)
     timer.start()
     begun = time.monotonic()
     with pytest.raises(PlatformError, match="gave no executor before the job was stopped"):
-        plane.start()
+        backend.start()
     assert time.monotonic() - begun < 300
     timer.join()

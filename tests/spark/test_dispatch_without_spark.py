@@ -1,25 +1,25 @@
-"""What a dispatcher does with planes on which no Spark runs: they lose jobs, count who runs at once, or linger."""
+"""What a dispatcher does with backends on which no Spark runs: they lose jobs, count who runs at once, or linger."""
 
 import threading
 import time
 from pathlib import Path
 
 import pytest
-from watched import numbers_program, numbers_unit
+from watched import numbers_chain, numbers_unit
 
 from seatunnel_core.errors import PacketLostError
 from seatunnel_core.spark import dispatch
+from seatunnel_core.spark.backend import SparkBackend
 from seatunnel_core.spark.dispatch import UnitDispatcher
-from seatunnel_core.spark.line import TaskListener
-from seatunnel_core.spark.plane import SparkPlane
-from seatunnel_core.spark.program import Program
+from seatunnel_core.spark.operator_chain import OperatorChain
+from seatunnel_core.spark.report_channel import TaskListener
 from seatunnel_core.spark.starting.settings import SparkSettings
-from seatunnel_core.spark.work import Packet, UnitResult, UnitWork
+from seatunnel_core.spark.work import TaskBatch, UnitResult, UnitWork
 from seatunnel_core.work.unit import WorkUnit
 from tests.spark.dispatched import Inbox, first_attempt
 
 
-class Losing(SparkPlane):
+class Losing(SparkBackend):
     """One on which every job is lost."""
 
     def __init__(self) -> None:
@@ -28,50 +28,50 @@ class Losing(SparkPlane):
         self.jobs: list[int] = []
         """The number of works of each."""
 
-    def run_units(self, packet: Packet, tag: str, listener: TaskListener) -> list[tuple[int, UnitResult]]:
+    def run_units(self, batch: TaskBatch, tag: str, listener: TaskListener) -> list[tuple[int, UnitResult]]:
         listener.reached()
-        self.jobs.append(sum(listener.begins(number) for number, _ in enumerate(packet.works)))
+        self.jobs.append(sum(listener.begins(number) for number, _ in enumerate(batch.works)))
         raise PacketLostError("a worker died")
 
 
-def test_a_pipeline_that_is_cancelled_while_its_packet_is_lost_does_not_run_again(
+def test_a_pipeline_that_is_cancelled_while_its_batch_is_lost_does_not_run_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its units would stage for an epoch that is over, and keep a slot."""
-    plane, inbox, program = Losing(), Inbox(), numbers_program(tmp_path)
-    dispatcher = UnitDispatcher(plane)
+    backend, inbox, chain = Losing(), Inbox(), numbers_chain(tmp_path)
+    dispatcher = UnitDispatcher(backend)
     monkeypatch.setattr(dispatch.logger, "info", lambda *_: dispatcher.cancel("job", 1))
     with dispatcher._changed:
         for number in (1, 2):
-            dispatcher.submit(program, first_attempt(numbers_unit(number)), inbox)
-    while not plane.jobs or dispatcher._running or dispatcher._waiting:
+            dispatcher.submit(chain, first_attempt(numbers_unit(number)), inbox)
+    while not backend.jobs or dispatcher._running or dispatcher._waiting:
         time.sleep(0.01)
     dispatcher.close()
-    assert (plane.jobs, inbox.results) == ([2], [])
+    assert (backend.jobs, inbox.results) == ([2], [])
 
 
-def test_units_of_a_source_that_waits_come_one_by_one_and_share_a_packet(tmp_path: Path) -> None:
-    """The first had a packet of its own, which held a task while the others waited."""
-    plane, inbox = Losing(), Inbox()
-    dispatcher, program = UnitDispatcher(plane), numbers_program(tmp_path, parallelism=8, waits=True)
+def test_units_of_a_source_that_waits_come_one_by_one_and_share_a_batch(tmp_path: Path) -> None:
+    """The first had a batch of its own, which held a task while the others waited."""
+    backend, inbox = Losing(), Inbox()
+    dispatcher, chain = UnitDispatcher(backend), numbers_chain(tmp_path, parallelism=8, waits=True)
     for number in range(1, 9):
-        dispatcher.submit(program, first_attempt(numbers_unit(number)), inbox)
+        dispatcher.submit(chain, first_attempt(numbers_unit(number)), inbox)
     inbox.wait(8)
     dispatcher.close()
-    assert plane.jobs[0] == 8
+    assert backend.jobs[0] == 8
 
 
 def test_what_waits_is_not_chosen_before_there_is_a_task_for_it(tmp_path: Path) -> None:
     """It was, with the few readers that were free then, and had no more when its turn came."""
-    dispatcher, program = UnitDispatcher(Losing()), numbers_program(tmp_path, parallelism=4, waits=True)
+    dispatcher, chain = UnitDispatcher(Losing()), numbers_chain(tmp_path, parallelism=4, waits=True)
     with dispatcher._changed:
         for number in range(1, 9):
-            dispatcher.submit(program, first_attempt(numbers_unit(number)), Inbox())
+            dispatcher.submit(chain, first_attempt(numbers_unit(number)), Inbox())
         first = dispatcher._take()
         assert first is not None
-        assert first.lanes == {program: 4}
+        assert first.reader_threads == {chain: 4}
         first.over.update(range(2, len(first.units)))  # two are left: two readers are free
-        dispatcher.submit(program, first_attempt(numbers_unit(9)), Inbox())
+        dispatcher.submit(chain, first_attempt(numbers_unit(9)), Inbox())
         assert dispatcher._take() is None
         del dispatcher._running[first]
         second = dispatcher._take()
@@ -79,7 +79,7 @@ def test_what_waits_is_not_chosen_before_there_is_a_task_for_it(tmp_path: Path) 
     dispatcher.close()
 
 
-class Counting(SparkPlane):
+class Counting(SparkBackend):
     """One whose tasks only sleep, in the order in which they come, and which counts who runs."""
 
     def __init__(self, cores: int, slots: int) -> None:
@@ -87,15 +87,15 @@ class Counting(SparkPlane):
         self._slots = slots
         self.holds_back = cores == slots
         self.units: list[int] = []
-        """The number of units of each packet."""
+        """The number of units of each batch."""
         self.most_at_once = 0
         self._at_once = 0
         self._counting = threading.Lock()
         self._cores = threading.Semaphore(cores)
         self._cancelled: set[str] = set()
 
-    def run_units(self, packet: Packet, tag: str, listener: TaskListener) -> list[tuple[int, UnitResult]]:
-        works = packet.works
+    def run_units(self, batch: TaskBatch, tag: str, listener: TaskListener) -> list[tuple[int, UnitResult]]:
+        works = batch.works
         self.units.append(len(works))
         with self._cores:
             with self._counting:
@@ -114,11 +114,11 @@ class Counting(SparkPlane):
         self._cancelled.add(tag)
 
     def _result(self, work: UnitWork) -> UnitResult:
-        program = next(program for program, packed in self._pickles._packed.items() if packed.key == work.program)
+        chain = next(chain for chain, packed in self._pickles._packed.items() if packed.key == work.chain)
         return UnitResult(
-            job_id=program.job_id,
-            pipeline_id=program.pipeline_id,
-            source=program.source_name,
+            job_id=chain.job_id,
+            pipeline_id=chain.pipeline_id,
+            source=chain.source_name,
             attempt=work.attempt.id,
             failure=None,
             wall_ms=work.attempt.unit.splits[0].body["sleep_s"] * 1000,
@@ -132,9 +132,9 @@ class Lingering(Counting):
         super().__init__(cores=1, slots=1)
         self._over = threading.Event()
 
-    def run_units(self, packet: Packet, tag: str, listener: TaskListener) -> list[tuple[int, UnitResult]]:
+    def run_units(self, batch: TaskBatch, tag: str, listener: TaskListener) -> list[tuple[int, UnitResult]]:
         listener.reached()
-        for number, work in enumerate(packet.works):
+        for number, work in enumerate(batch.works):
             assert isinstance(work, UnitWork)
             listener.begins(number)
             listener.ended([(number, self._result(work))])
@@ -150,21 +150,21 @@ class Lingering(Counting):
 
 def test_a_task_whose_units_all_have_results_is_not_lost_at_the_end(tmp_path: Path) -> None:
     """It was cancelled and counted as lost, so that each job waited a second for the end of Spark."""
-    plane, inbox = Lingering(), Inbox()
-    dispatcher = UnitDispatcher(plane)
-    dispatcher.submit(numbers_program(tmp_path), first_attempt(numbers_unit(1, sleep_s=0)), inbox)
+    backend, inbox = Lingering(), Inbox()
+    dispatcher = UnitDispatcher(backend)
+    dispatcher.submit(numbers_chain(tmp_path), first_attempt(numbers_unit(1, sleep_s=0)), inbox)
     (result,) = inbox.wait(1).values()
     dispatcher.close()
     assert result.failure is None
-    assert (dispatcher.lost_packets, plane._cancelled) == (0, set())
+    assert (dispatcher.lost_batches, backend._cancelled) == (0, set())
 
 
-def counted(plane: Counting, works: list[tuple[Program, WorkUnit]]) -> float:
+def counted(backend: Counting, works: list[tuple[OperatorChain, WorkUnit]]) -> float:
     """Run them, and say how many seconds it took."""
-    dispatcher, inbox, began = UnitDispatcher(plane), Inbox(), time.monotonic()
+    dispatcher, inbox, began = UnitDispatcher(backend), Inbox(), time.monotonic()
     with dispatcher._changed:
-        for program, unit in works:
-            dispatcher.submit(program, first_attempt(unit), inbox)
+        for chain, unit in works:
+            dispatcher.submit(chain, first_attempt(unit), inbox)
     inbox.wait(len(works))
     took = time.monotonic() - began
     dispatcher.close()
@@ -176,36 +176,36 @@ def test_a_source_is_not_read_more_often_at_once_than_its_parallelism_where_spar
     tmp_path: Path,
 ) -> None:
     """With ``spark.default.parallelism``, or where executors come later."""
-    program = numbers_program(tmp_path, parallelism=2)
-    works = [(program, numbers_unit(number, sleep_s=0.1, weight_bytes=90_000_000)) for number in range(1, 9)]
-    plane = Counting(cores=4, slots=2)
-    counted(plane, works)
-    assert plane.most_at_once == 2
+    chain = numbers_chain(tmp_path, parallelism=2)
+    works = [(chain, numbers_unit(number, sleep_s=0.1, weight_bytes=90_000_000)) for number in range(1, 9)]
+    backend = Counting(cores=4, slots=2)
+    counted(backend, works)
+    assert backend.most_at_once == 2
 
 
-def test_what_has_waited_for_a_packet_of_many_sources_begins_as_soon_as_it_ends(tmp_path: Path) -> None:
+def test_what_has_waited_for_a_batch_of_many_sources_begins_as_soon_as_it_ends(tmp_path: Path) -> None:
     """All of them were full until then, and only one thread was told."""
-    programs = [numbers_program(tmp_path, pipeline, parallelism=1) for pipeline in range(1, 9)]
-    short = [(program, numbers_unit(1, sleep_s=0.01)) for program in programs]
-    long = [(program, numbers_unit(2, sleep_s=0.5, weight_bytes=90_000_000)) for program in programs]
+    chains = [numbers_chain(tmp_path, pipeline, parallelism=1) for pipeline in range(1, 9)]
+    short = [(chain, numbers_unit(1, sleep_s=0.01)) for chain in chains]
+    long = [(chain, numbers_unit(2, sleep_s=0.5, weight_bytes=90_000_000)) for chain in chains]
     took = counted(Counting(cores=8, slots=8), short + long)
-    assert took < 1.5, "half a second for the packet with a long one in it, and another when all run beside each other"
+    assert took < 1.5, "half a second for the batch with a long one in it, and another when all run beside each other"
 
 
 def test_units_share_a_task_where_their_source_may_have_fewer_tasks_than_there_are_slots(tmp_path: Path) -> None:
-    program = numbers_program(tmp_path, parallelism=1)
-    works = [(program, numbers_unit(number, sleep_s=0.02, weight_bytes=32_000_000)) for number in range(1, 25)]
-    plane = Counting(cores=8, slots=8)
-    counted(plane, works)
-    assert plane.units[0] == 1
-    assert len(plane.units) < 8, plane.units
+    chain = numbers_chain(tmp_path, parallelism=1)
+    works = [(chain, numbers_unit(number, sleep_s=0.02, weight_bytes=32_000_000)) for number in range(1, 25)]
+    backend = Counting(cores=8, slots=8)
+    counted(backend, works)
+    assert backend.units[0] == 1
+    assert len(backend.units) < 8, backend.units
 
 
-def test_the_time_that_a_packet_waits_in_spark_is_not_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dispatch, "overdue_ms", lambda packet: 300.0 if len(packet) > 1 else None)
-    long, short = numbers_program(tmp_path, 1, parallelism=2), numbers_program(tmp_path, 2)
+def test_the_time_that_a_batch_waits_in_spark_is_not_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dispatch, "overdue_ms", lambda batch: 300.0 if len(batch) > 1 else None)
+    long, short = numbers_chain(tmp_path, 1, parallelism=2), numbers_chain(tmp_path, 2)
     works = [(long, numbers_unit(number, sleep_s=0.8, weight_bytes=90_000_000)) for number in (1, 2)]
     works += [(short, numbers_unit(number, sleep_s=0.01)) for number in (1, 2, 3)]
-    plane = Counting(cores=2, slots=2)
-    counted(plane, works)
-    assert sorted(plane.units) == [1, 1, 3], "none ran again"
+    backend = Counting(cores=2, slots=2)
+    counted(backend, works)
+    assert sorted(backend.units) == [1, 1, 3], "none ran again"

@@ -3,14 +3,14 @@
 import os
 
 from seatunnel_core.server.metrics.java import OF_JAVA
+from seatunnel_core.spark.backend import SparkBackend
 from seatunnel_core.spark.java_figures import JavaFigures, figures_of
-from seatunnel_core.spark.plane import SparkPlane
 
 SUFFIXES = {"counter": {"_total"}, "summary": {"_sum", "_count"}, "gauge": {""}}
 
 
-def test_a_jvm_tells_of_itself_all_that_is_declared(plane: SparkPlane) -> None:
-    figures = JavaFigures(plane.context)
+def test_a_jvm_tells_of_itself_all_that_is_declared(backend: SparkBackend) -> None:
+    figures = JavaFigures(backend.context)
     pid, found = figures.read()
     assert os.readlink(f"/proc/{pid}/exe").endswith("/java")
     families = {family.name: family for family in OF_JAVA}

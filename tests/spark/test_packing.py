@@ -10,10 +10,10 @@ from seatunnel_core.spark.packing import (
     Candidate,
     Pace,
     ShareMode,
-    choose_lanes,
-    choose_packet,
+    choose_batch,
+    choose_reader_threads,
     first_guess_ms,
-    longest_packet_ms,
+    longest_batch_ms,
     overdue_ms,
 )
 from seatunnel_core.work.split import Split
@@ -38,7 +38,7 @@ def waiting(text: str) -> list[Candidate[str]]:
 
 
 @pytest.mark.parametrize(
-    ("mode", "idle", "given", "packet"),
+    ("mode", "idle", "given", "batch"),
     [
         # Whose units share.
         (PART, 1, "a5 b5 c5", "a5 b5 c5"),
@@ -47,7 +47,7 @@ def waiting(text: str) -> list[Candidate[str]]:
         (PART, 1, "a5 b900 c5", "a5 c5"),
         (PART, 1, "b900 a5 c5", "b900"),
         (PART, 1, "b400 b400 a5", "b400 b400"),
-        # How much goes into one packet.
+        # How much goes into one batch.
         (PART, 1, "a250 b250 c250 d250 e250", "a250 b250 c250 d250"),
         (ALL, 1, "a5000 b5", "a5000"),
         # Idle slots: what waits is spread over them, but not into crumbs.
@@ -63,7 +63,7 @@ def waiting(text: str) -> list[Candidate[str]]:
         (PART, 1, "a45? a45? b45? b45? a5?", "a45? b45? a5?"),
         (PART, 1, "a400 a400?", "a400 a400?"),
         (PART, 1, "a5? a5? a5? b400?", "a5? a5? a5?"),
-        # After a packet was lost: each pipeline by itself, then each unit.
+        # After a batch was lost: each pipeline by itself, then each unit.
         (ALL, 1, "a5! b5! a5! c5", "a5! a5!"),
         (ALL, 1, "c5 a5! d5", "c5 d5"),
         (ALL, 1, "a5* a5* b5", "a5*"),
@@ -72,29 +72,29 @@ def waiting(text: str) -> list[Candidate[str]]:
         (PART, 2, "", ""),
     ],
 )
-def test_packets(mode: ShareMode, idle: int, given: str, packet: str) -> None:
-    assert " ".join(unit.load for unit in choose_packet(waiting(given), mode, idle)) == packet
+def test_batches(mode: ShareMode, idle: int, given: str, batch: str) -> None:
+    assert " ".join(unit.load for unit in choose_batch(waiting(given), mode, idle)) == batch
 
 
-def test_packets_that_wait_in_spark_get_smaller_towards_the_end() -> None:
+def test_batches_that_wait_in_spark_get_smaller_towards_the_end() -> None:
     """Two slots that both have work: one takes half of what waits, and what is left is shared again."""
     left, sizes = waiting("a100 " * 16), list[int]()
     while left:
-        packet = choose_packet(left, PART, 0, slots=2)
-        left = left[len(packet) :]
-        sizes.append(len(packet))
+        batch = choose_batch(left, PART, 0, slots=2)
+        left = left[len(batch) :]
+        sizes.append(len(batch))
     assert sizes == [8, 4, 2, 1, 1]
 
 
-def test_a_packet_ends_when_the_next_checkpoint_is_due() -> None:
+def test_a_batch_ends_when_the_next_checkpoint_is_due() -> None:
     """What shares it is told of when it ends."""
     given = waiting("a30 " * 100)
-    sizes = [len(choose_packet(given, PART, 1, 1, longest_packet_ms(every))) for every in (None, 60_000, 300, 1)]
+    sizes = [len(choose_batch(given, PART, 1, 1, longest_batch_ms(every))) for every in (None, 60_000, 300, 1)]
     assert sizes == [33, 33, 10, 2]
 
 
-def test_a_packet_has_a_bound_in_units_too() -> None:
-    assert len(choose_packet(waiting("a0.1 " * 1000), ALL, 1)) == MOST_UNITS
+def test_a_batch_has_a_bound_in_units_too() -> None:
+    assert len(choose_batch(waiting("a0.1 " * 1000), ALL, 1)) == MOST_UNITS
 
 
 def unit(weight_bytes: int = 0, rows: int = 1) -> WorkUnit:
@@ -121,40 +121,42 @@ def test_the_pace_follows_what_was_measured() -> None:
 
 @pytest.mark.parametrize("units", ["a5 b5", "a5 a5"])
 def test_only_what_couples_units_can_be_overdue(units: str) -> None:
-    """Two sources of one pipeline shared a packet; while a split of one slept, the other's units held their slots."""
+    """Two sources of one pipeline shared a batch; while a split of one slept, the other's units held their slots."""
     assert overdue_ms(waiting("a5")) is None
     limit = overdue_ms(waiting(units))
     assert limit is not None
     assert 1000 < limit < 30_000
 
 
-def lanes_of(given: str, *, readers: int, busy: int = 0, most: int = 100, tasks: int = 2) -> tuple[str, dict[str, int]]:
+def reader_threads_of(
+    given: str, *, readers: int, busy: int = 0, most: int = 100, tasks: int = 2
+) -> tuple[str, dict[str, int]]:
     """The units, and how many of each source (its pipeline here) are read at once."""
     units = [evolve(unit, waits=True) for unit in waiting(given)]
     names = {unit.pipeline for unit in units}
     free, whole = dict.fromkeys(names, readers - busy), dict.fromkeys(names, readers)
-    packet, lanes = choose_lanes(units, PART, free, whole, most, tasks, lambda unit: unit.pipeline)
-    return " ".join(unit.load for unit in packet), lanes  # type: ignore[return-value]
+    batch, reader_threads = choose_reader_threads(units, PART, free, whole, most, tasks, lambda unit: unit.pipeline)
+    return " ".join(unit.load for unit in batch), reader_threads  # type: ignore[return-value]
 
 
 def test_what_waits_is_spread_over_the_tasks_and_read_at_once() -> None:
-    assert lanes_of("a1 a2 a3 a4 a5 a6 a7 a8", readers=6) == ("a1 a2 a3 a4 a5 a6", {"a": 3})
-    assert lanes_of("a1 a2 a3 a4 a5 a6 a7 a8", readers=6, tasks=1) == ("a1 a2 a3 a4 a5 a6 a7 a8", {"a": 6})
-    assert lanes_of("a1 b1 c1 d1", readers=2, tasks=1) == ("a1 b1 c1 d1", {"a": 1, "b": 1, "c": 1, "d": 1})
+    assert reader_threads_of("a1 a2 a3 a4 a5 a6 a7 a8", readers=6) == ("a1 a2 a3 a4 a5 a6", {"a": 3})
+    assert reader_threads_of("a1 a2 a3 a4 a5 a6 a7 a8", readers=6, tasks=1) == ("a1 a2 a3 a4 a5 a6 a7 a8", {"a": 6})
+    assert reader_threads_of("a1 b1 c1 d1", readers=2, tasks=1) == ("a1 b1 c1 d1", {"a": 1, "b": 1, "c": 1, "d": 1})
 
 
 def test_who_gets_a_part_of_the_readers_leaves_the_rest_of_the_units() -> None:
-    """A packet took all units, and was read by as many threads as readers were free at that moment."""
-    assert lanes_of("a1 a2 a3 a4 a5 a6", readers=6, busy=4, tasks=1) == ("a1 a2", {"a": 2})
+    """A batch took all units, and was read by as many threads as readers were free at that moment."""
+    assert reader_threads_of("a1 a2 a3 a4 a5 a6", readers=6, busy=4, tasks=1) == ("a1 a2", {"a": 2})
 
 
 def test_a_job_has_no_more_readers_than_slots() -> None:
-    assert lanes_of("a1 a2 b1 b2", readers=2, most=3, tasks=1) == ("a1 a2 b1", {"a": 2, "b": 1})
+    assert reader_threads_of("a1 a2 b1 b2", readers=2, most=3, tasks=1) == ("a1 a2 b1", {"a": 2, "b": 1})
 
 
 def test_a_unit_that_failed_with_others_waits_with_its_own_pipeline_or_alone() -> None:
-    assert lanes_of("a1! b1 a2! a3", readers=4, tasks=1) == ("a1! a2!", {"a": 2})
-    assert lanes_of("a1* a2 b1", readers=4, tasks=1) == ("a1*", {"a": 1})
+    assert reader_threads_of("a1! b1 a2! a3", readers=4, tasks=1) == ("a1! a2!", {"a": 2})
+    assert reader_threads_of("a1* a2 b1", readers=4, tasks=1) == ("a1*", {"a": 1})
 
 
 def test_a_source_is_seen_to_wait() -> None:

@@ -16,7 +16,7 @@ from seatunnel_core.config.job_file import Kind
 from seatunnel_core.errors import JobFailedError
 from tests.runtime.command import engine_file, published
 
-pytestmark = pytest.mark.usefixtures("plane")
+pytestmark = pytest.mark.usefixtures("backend")
 
 ORDERS = {"table": "orders", "fields": {"id": "bigint", "k": "string", "v": "int"}}
 NAMES = {"fields": {"k": "string", "title": "string"}}

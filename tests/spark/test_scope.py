@@ -10,8 +10,8 @@ from attrs import evolve
 from seatunnel_core.connectors.testing import options_of
 from seatunnel_core.errors import TransformError
 from seatunnel_core.rows.batch import TableSchema
-from seatunnel_core.spark.plane import SparkPlane
-from seatunnel_core.spark.program import FramePlan
+from seatunnel_core.spark.backend import SparkBackend
+from seatunnel_core.spark.operator_chain import FramePlan
 from seatunnel_core.transforms.dataframe import DataFrameFunction
 from seatunnel_core.transforms.spark_sql import SparkSql
 
@@ -121,25 +121,25 @@ def lines(text: str) -> list[str]:
     return text.strip().splitlines()
 
 
-def sql(plane: SparkPlane, query: str, **views: TableSchema) -> FramePlan:
-    return plane.frame_plan(SparkSql(options_of(SparkSql, {"query": query})), views or {"t": T})
+def sql(backend: SparkBackend, query: str, **views: TableSchema) -> FramePlan:
+    return backend.frame_plan(SparkSql(options_of(SparkSql, {"query": query})), views or {"t": T})
 
 
-def frame(plane: SparkPlane, function: Callable[..., Any], scope: str = "auto", **views: TableSchema) -> FramePlan:
+def frame(backend: SparkBackend, function: Callable[..., Any], scope: str = "auto", **views: TableSchema) -> FramePlan:
     options = options_of(DataFrameFunction, {"function": function, "scope": scope})
-    return plane.frame_plan(DataFrameFunction(options), views or {"t": T})
+    return backend.frame_plan(DataFrameFunction(options), views or {"t": T})
 
 
-def test_queries_that_work_row_by_row(plane: SparkPlane) -> None:
-    judged = {query: sql(plane, query).across for query in lines(ROW_BY_ROW)}
+def test_queries_that_work_row_by_row(backend: SparkBackend) -> None:
+    judged = {query: sql(backend, query).across for query in lines(ROW_BY_ROW)}
     assert {query: clause for query, clause in judged.items() if clause} == {}
 
 
-def test_queries_that_look_across_rows_are_recognised_by_their_clause(plane: SparkPlane) -> None:
+def test_queries_that_look_across_rows_are_recognised_by_their_clause(backend: SparkBackend) -> None:
     wrong = []
     for line in lines(ACROSS):
         clause, _, query = line.partition(": ")
-        across = sql(plane, query).across
+        across = sql(backend, query).across
         wrong += [f"{query}: {across!r}"] if clause not in across.split(" and ") else []
     assert wrong == []
 
@@ -193,10 +193,10 @@ def functions_over_frames() -> dict[str, tuple[Callable[[Any], Any], str]]:
     }
 
 
-def test_functions_over_frames(plane: SparkPlane) -> None:
+def test_functions_over_frames(backend: SparkBackend) -> None:
     wrong = {}
     for name, (function, clause) in functions_over_frames().items():
-        across = frame(plane, function).across
+        across = frame(backend, function).across
         if (clause not in across) if clause else across:
             wrong[name] = across
     assert wrong == {}
@@ -211,33 +211,33 @@ def test_functions_over_frames(plane: SparkPlane) -> None:
         lambda t: t.localCheckpoint(),
     ],
 )
-def test_a_function_that_asks_for_rows_says_its_scope(plane: SparkPlane, function: Any) -> None:
+def test_a_function_that_asks_for_rows_says_its_scope(backend: SparkBackend, function: Any) -> None:
     with pytest.raises(TransformError, match=r"asks its frame for rows .* scope = all, .* or scope = unit"):
-        frame(plane, function)
+        frame(backend, function)
 
 
-def test_the_scope_that_a_job_says_is_believed(plane: SparkPlane) -> None:
+def test_the_scope_that_a_job_says_is_believed(backend: SparkBackend) -> None:
     def above_average(t: Any) -> Any:
         return t.where(t.v > (t.agg({"v": "avg"}).collect()[0][0] or 0))
 
-    assert frame(plane, above_average, "all").across == "scope = all"
-    assert frame(plane, above_average, "unit").across == ""
-    assert frame(plane, lambda t: t.distinct(), "unit").across == ""
-    assert frame(plane, lambda t: t, "all").across == "scope = all"
-    assert frame(plane, lambda t: t.distinct(), "all").across == "dropDuplicates"
+    assert frame(backend, above_average, "all").across == "scope = all"
+    assert frame(backend, above_average, "unit").across == ""
+    assert frame(backend, lambda t: t.distinct(), "unit").across == ""
+    assert frame(backend, lambda t: t, "all").across == "scope = all"
+    assert frame(backend, lambda t: t.distinct(), "all").across == "dropDuplicates"
 
 
-def test_several_inputs_have_views_of_their_names(plane: SparkPlane) -> None:
+def test_several_inputs_have_views_of_their_names(backend: SparkBackend) -> None:
     other = TableSchema(table="t", columns=pa.schema([("k", pa.string()), ("title", pa.string())]))
-    joined = sql(plane, "SELECT t.id, u.title FROM t JOIN u ON t.k = u.k", t=T, u=other)
+    joined = sql(backend, "SELECT t.id, u.title FROM t JOIN u ON t.k = u.k", t=T, u=other)
     assert (joined.across, joined.schema.columns.names) == ("JOIN", ["id", "title"])
     with pytest.raises(TransformError, match="does not read its input 'u': leave it out"):
-        sql(plane, "SELECT k FROM t", t=T, u=other)
-    assert frame(plane, lambda t, u: t.join(u, "k"), t=T, u=other).across == "JOIN"
+        sql(backend, "SELECT k FROM t", t=T, u=other)
+    assert frame(backend, lambda t, u: t.join(u, "k"), t=T, u=other).across == "JOIN"
 
 
-def test_a_view_does_not_outlive_its_query(plane: SparkPlane) -> None:
+def test_a_view_does_not_outlive_its_query(backend: SparkBackend) -> None:
     """A query that mistook a name found the rows of another transform's work unit under it."""
-    sql(plane, "SELECT id FROM left_over", left_over=evolve(T, table="left_over"))
+    sql(backend, "SELECT id FROM left_over", left_over=evolve(T, table="left_over"))
     with pytest.raises(TransformError, match="TABLE_OR_VIEW_NOT_FOUND"):
-        sql(plane, "SELECT t.id FROM t JOIN left_over USING (id)")
+        sql(backend, "SELECT t.id FROM t JOIN left_over USING (id)")

@@ -8,7 +8,7 @@ import pytest
 from watched import note
 
 import seatunnel_core as st
-from seatunnel_core.spark.plane import SparkPlane
+from seatunnel_core.spark.backend import SparkBackend
 
 PIPELINES = 100
 
@@ -50,7 +50,7 @@ def job_of(name: str, notes: Path, *, pipelines: int = 1, pause_ms: int = 1) -> 
 
 
 def test_a_hundred_pipelines_finish_with_one_slot(
-    plane: SparkPlane, tmp_path: Path, engine: Callable[..., Path]
+    backend: SparkBackend, tmp_path: Path, engine: Callable[..., Path]
 ) -> None:
     notes = tmp_path / "notes"
     report = job_of("hundred", notes, pipelines=PIPELINES).run(engine_config=engine(slots=1))
@@ -59,7 +59,7 @@ def test_a_hundred_pipelines_finish_with_one_slot(
 
 
 def test_a_job_that_finds_no_free_slot_is_refused_or_waits(
-    plane: SparkPlane, tmp_path: Path, engine: Callable[..., Path]
+    backend: SparkBackend, tmp_path: Path, engine: Callable[..., Path]
 ) -> None:
     """Refused, it leaves nothing behind; waiting, it can be stopped, and begins when a job before it has ended."""
     notes = tmp_path / "notes"
@@ -82,7 +82,7 @@ def test_a_job_that_finds_no_free_slot_is_refused_or_waits(
 
 
 def test_jobs_that_find_a_slot_each_run_at_the_same_time(
-    plane: SparkPlane, tmp_path: Path, engine: Callable[..., Path]
+    backend: SparkBackend, tmp_path: Path, engine: Callable[..., Path]
 ) -> None:
     notes = tmp_path / "notes"
     with (

@@ -28,7 +28,7 @@ from seatunnel_core.connectors.testing.drive import commit, place, shipped, sink
 from seatunnel_core.connectors.testing.kill_suite import SCHEMA, _Life, numbered
 from seatunnel_core.errors import CommitError, RowError, SinkError, UsageError
 from seatunnel_core.rows.batch import Batch, TableSchema
-from seatunnel_core.spark.plane import SparkPlane
+from seatunnel_core.spark.backend import SparkBackend
 from seatunnel_core.work.committable import Committable
 from tests.runtime.command import ids, staged
 
@@ -74,30 +74,30 @@ class JsonFolder(DataSource):
         return JsonWriter(Path(self.options["folder"]), overwrite)
 
 
-class OnPlane(SparkSink):
-    """The sink as the runtime calls it, so that the kit can: what needs Spark goes through the plane of the tests."""
+class OnBackend(SparkSink):
+    """The sink as the runtime calls it, so that the kit can: what needs Spark goes through the backend of the tests."""
 
-    plane: ClassVar[SparkPlane]
+    backend: ClassVar[SparkBackend]
 
     def create_tables(self, schemas: Sequence[TableSchema], context: SinkContext) -> None:
-        self.plane.begin(self, schemas, context)
+        self.backend.begin(self, schemas, context)
 
     def commit(self, committables: Sequence[Committable], context: SinkContext, *, again: bool) -> None:
-        self.plane.publish(self, committables, context, again=again)
+        self.backend.publish(self, committables, context, again=again)
 
 
 @pytest.fixture(autouse=True)
-def on_plane(request: pytest.FixtureRequest) -> None:
-    if "plane" in request.fixturenames:
-        OnPlane.plane = request.getfixturevalue("plane")
+def on_backend(request: pytest.FixtureRequest) -> None:
+    if "backend" in request.fixturenames:
+        OnBackend.backend = request.getfixturevalue("backend")
 
 
-def sink(folder: Path, **values: Any) -> OnPlane:
+def sink(folder: Path, **values: Any) -> OnBackend:
     made = {"format": "parquet", "path": f"{folder}/out", "staging_path": f"{folder}/staging", **values}
-    return OnPlane(options_of(SparkSink, {key: value for key, value in made.items() if value is not None}))
+    return OnBackend(options_of(SparkSink, {key: value for key, value in made.items() if value is not None}))
 
 
-def started(made: OnPlane, **where: Any) -> OnPlane:
+def started(made: OnBackend, **where: Any) -> OnBackend:
     """At the first start of a job."""
     made.prepare(sink_place(place(**where)))
     made.apply_save_mode(sink_place(place(**where)))
@@ -105,11 +105,11 @@ def started(made: OnPlane, **where: Any) -> OnPlane:
 
 
 @pytest.mark.torture
-@pytest.mark.usefixtures("plane")
+@pytest.mark.usefixtures("backend")
 class TestByTheKit(SinkConformance):
     """But for the kills: a commit that is broken off may write again, and the kit wants every row once."""
 
-    sink_class = OnPlane
+    sink_class = OnBackend
     test_killed_between_any_two_lines_it_has_every_row_once = None  # type: ignore[assignment]
 
     @pytest.fixture(autouse=True)
@@ -147,7 +147,7 @@ class TestByTheKit(SinkConformance):
             assert count == found[number // 10 * 10], "all rows of a unit come as often as the others"
 
 
-def test_what_is_written_and_not_noted_is_written_again(plane: SparkPlane, tmp_path: Path) -> None:
+def test_what_is_written_and_not_noted_is_written_again(backend: SparkBackend, tmp_path: Path) -> None:
     """As the documentation says: a kill between the write and the removal of what was staged."""
     made = started(sink(tmp_path))
     first = stage(made, SCHEMA, [numbered(0, 2)], place())
@@ -181,7 +181,7 @@ COLUMNS = {
 }
 
 
-def test_every_type_arrives_as_it_was(plane: SparkPlane, tmp_path: Path) -> None:
+def test_every_type_arrives_as_it_was(backend: SparkBackend, tmp_path: Path) -> None:
     """Moments as microseconds, because a reader of Spark's older form has no year 1500."""
     columns = pa.schema([(name, kind) for name, (kind, _) in COLUMNS.items()])
     rows = [{name: value for name, (_, value) in COLUMNS.items()}, dict.fromkeys(COLUMNS)]
@@ -196,14 +196,14 @@ def test_every_type_arrives_as_it_was(plane: SparkPlane, tmp_path: Path) -> None
 
 @pytest.mark.parametrize(("name", "kind"), [("n", pa.decimal256(50, 2)), ("u", pa.uint32())])
 def test_a_type_that_spark_lacks_is_reported_before_data_moves(
-    plane: SparkPlane, tmp_path: Path, name: str, kind: pa.DataType
+    backend: SparkBackend, tmp_path: Path, name: str, kind: pa.DataType
 ) -> None:
     columns = TableSchema(table="t", columns=pa.schema([(name, kind)]))
     with pytest.raises(SinkError, match=f"pipeline 1, sink Spark: column '{name}' of table 't' has the type"):
         started(sink(tmp_path)).create_tables((columns,), sink_place(place()))
 
 
-def test_a_data_source_in_python_is_written(plane: SparkPlane, tmp_path: Path) -> None:
+def test_a_data_source_in_python_is_written(backend: SparkBackend, tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     options = {"folder": f"{tmp_path}/out"}
     made = started(sink(tmp_path, format=None, path=None, data_source=JsonFolder, mode="overwrite", options=options))
@@ -219,13 +219,13 @@ def test_a_data_source_in_python_is_written(plane: SparkPlane, tmp_path: Path) -
     assert len(staged(tmp_path / "staging")) == 1, "what was not written waits"
 
 
-def begun(made: OnPlane, job: str) -> OnPlane:
+def begun(made: OnBackend, job: str) -> OnBackend:
     """Whose target is made, at the first start of a job."""
     started(made, job_id=job).create_tables((SCHEMA,), sink_place(place(job_id=job)))
     return made
 
 
-def test_a_table_of_sparks_catalog_is_written(plane: SparkPlane, tmp_path: Path) -> None:
+def test_a_table_of_sparks_catalog_is_written(backend: SparkBackend, tmp_path: Path) -> None:
     values = {"path": None, "table": "people_of_spark_sink", "options": {"path": f"{tmp_path}/out"}}
     made = begun(sink(tmp_path, **values), "job")
     commit(made, [stage(made, SCHEMA, [numbered(0, 3)], place())], place())
@@ -257,7 +257,7 @@ def test_nanoseconds_that_spark_cannot_hold_are_refused(tmp_path: Path) -> None:
             stager.write(batch)
 
 
-def test_the_mode_counts_once_and_partitions_are_made(plane: SparkPlane, tmp_path: Path) -> None:
+def test_the_mode_counts_once_and_partitions_are_made(backend: SparkBackend, tmp_path: Path) -> None:
     """What another program wrote goes when the job first starts, and no row of ours ever."""
     commit(first := started(sink(tmp_path)), [stage(first, SCHEMA, [numbered(0, 3)], place())], place())
     again = {"mode": "overwrite", "partition_by": "name"}
@@ -275,7 +275,7 @@ def test_the_mode_counts_once_and_partitions_are_made(plane: SparkPlane, tmp_pat
     assert additions(later, 4, {}) == ("4 rows added to 4 files that were there",)
 
 
-def test_files_of_other_columns_are_written_apart(plane: SparkPlane, tmp_path: Path) -> None:
+def test_files_of_other_columns_are_written_apart(backend: SparkBackend, tmp_path: Path) -> None:
     """A job that was changed may publish what it staged before and after together."""
     made = started(sink(tmp_path))
     before = stage(made, SCHEMA, [numbered(0, 2)], place())
@@ -297,7 +297,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("case", WRONG)
-def test_what_is_wrong_is_reported_before_data_moves(plane: SparkPlane, tmp_path: Path, case: str) -> None:
+def test_what_is_wrong_is_reported_before_data_moves(backend: SparkBackend, tmp_path: Path, case: str) -> None:
     values, message = WRONG[case]
     (tmp_path / "file").touch()
     (tmp_path / "full").mkdir()
@@ -307,14 +307,14 @@ def test_what_is_wrong_is_reported_before_data_moves(plane: SparkPlane, tmp_path
     assert not staged(tmp_path / "staging")
 
 
-def test_a_target_that_this_job_made_is_no_mistake(plane: SparkPlane, tmp_path: Path) -> None:
+def test_a_target_that_this_job_made_is_no_mistake(backend: SparkBackend, tmp_path: Path) -> None:
     """Of a pipeline that starts again before its first checkpoint."""
     made = started(sink(tmp_path, mode="errorifexists"))
     made.create_tables((SCHEMA,), sink_place(place()))
     started(made, epoch=2).create_tables((SCHEMA,), sink_place(place(epoch=2)))
 
 
-def test_tables_with_other_columns_are_refused(plane: SparkPlane, tmp_path: Path) -> None:
+def test_tables_with_other_columns_are_refused(backend: SparkBackend, tmp_path: Path) -> None:
     other = TableSchema(table="other", columns=pa.schema([("id", pa.int32())]))
     with pytest.raises(SinkError, match="the table other has other columns than a table before it"):
         sink(tmp_path).check_schemas((SCHEMA, other))

@@ -16,7 +16,7 @@ from seatunnel_core.planning.planner import plan_job
 from seatunnel_core.registry import lookup
 from seatunnel_core.reporting.report import JobOutcome
 from seatunnel_core.runtime.job_run import JobRun
-from seatunnel_core.spark.plane import SparkPlane
+from seatunnel_core.spark.backend import SparkBackend
 from tests.runtime.command import engine_file, fake_source, ids
 from tests.runtime.command import job as job_text
 from tests.runtime.ground import ALL, ROWS, WAIT_S, committed, kill, until
@@ -71,7 +71,7 @@ def job_of(folder: Path, **env: Any) -> tuple[st.Job, Path]:
     return job, engine_file(folder)
 
 
-def test_a_killed_job_is_restored(plane: SparkPlane, tmp_path: Path) -> None:
+def test_a_killed_job_is_restored(backend: SparkBackend, tmp_path: Path) -> None:
     """This kill lets a commit come to its end that nobody records: what is not staged any more is not written again."""
     job, engine = job_of(tmp_path, **{"read_limit.rows_per_second": 20})
     with job.submit(engine_config=engine) as first:
@@ -86,7 +86,7 @@ def test_a_killed_job_is_restored(plane: SparkPlane, tmp_path: Path) -> None:
     assert list((tmp_path / "staging").iterdir()) == []
 
 
-def test_the_jobs_of_its_page_run(plane: SparkPlane, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_jobs_of_its_page_run(backend: SparkBackend, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """One writes with Spark what the other reads with Spark."""
     page = (Path(__file__).parents[2] / "docs" / "reference" / "connectors" / "Spark.md").read_text("utf-8")
     blocks = re.findall(r"^```hocon\n(.*?)^```", page, re.MULTILINE | re.DOTALL)

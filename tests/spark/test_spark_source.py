@@ -25,8 +25,8 @@ from seatunnel_core.planning.planner import plan_job
 from seatunnel_core.registry import lookup
 from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.runtime.pipeline_io import PipelineIO
-from seatunnel_core.spark.plane import SparkPlane
-from seatunnel_core.spark.program import Program, Step, Target, build_program
+from seatunnel_core.spark.backend import SparkBackend
+from seatunnel_core.spark.operator_chain import OperatorChain, Step, Target, build_chain
 from seatunnel_core.transforms.transform import DataFrameTransform
 from seatunnel_core.work.unit import UnitAttempt
 from seatunnel_storage_api.discovery import open_storage
@@ -76,30 +76,30 @@ def source(**values: Any) -> SparkSource:
     return SparkSource(options_of(SparkSource, values))
 
 
-def program_of(plane: SparkPlane, made: FrameSource, targets: dict[str, Path], *steps: Step) -> Program:
+def chain_of(backend: SparkBackend, made: FrameSource, targets: dict[str, Path], *steps: Step) -> OperatorChain:
     """Each target stands behind the node of its name."""
-    return build_program(
+    return build_chain(
         job_id="job",
         pipeline_id=1,
         source_name="in",
         source_ordinal=0,
         source=made,
-        schemas=(plane.source_schema(made),),
+        schemas=(backend.source_schema(made),),
         steps=steps,
         targets=[
             Target(name=f"behind {node}", ordinal=number, sink=Folder(folder), inputs=(node,))
             for number, (node, folder) in enumerate(targets.items())
         ],
-        frame_plan=plane.frame_plan,
+        frame_plan=backend.frame_plan,
     )
 
 
-def run(plane: SparkPlane, program: Program) -> Any:
+def run(backend: SparkBackend, chain: OperatorChain) -> Any:
     unit = evolve(numbers_unit(1), splits=numbers_unit(1).splits[:1])
-    return plane.run_on_frames(program, UnitAttempt(unit=unit, epoch=100_000, number=1), plane.new_tag())
+    return backend.run_on_frames(chain, UnitAttempt(unit=unit, epoch=100_000, number=1), backend.new_tag())
 
 
-def test_a_python_data_source_is_read_by_every_way_behind_it(plane: SparkPlane, tmp_path: Path) -> None:
+def test_a_python_data_source_is_read_by_every_way_behind_it(backend: SparkBackend, tmp_path: Path) -> None:
     """A sink at once, one behind an Arrow transform, and one behind DataFrames."""
     targets = {name: tmp_path / name for name in ("in", "double", "few")}
     for folder in targets.values():
@@ -109,7 +109,7 @@ def test_a_python_data_source_is_read_by_every_way_behind_it(plane: SparkPlane, 
         Step(name="few", transform=Few(), inputs=("double",)),
     )
     made = source(data_source=CountingSource, options={"upTo": "10"})
-    result = run(plane, program_of(plane, made, targets, *steps))
+    result = run(backend, chain_of(backend, made, targets, *steps))
     assert result.failure is None
     assert result.rows_read == 10
     doubled = sorted(2 * list(range(10)))
@@ -118,17 +118,17 @@ def test_a_python_data_source_is_read_by_every_way_behind_it(plane: SparkPlane, 
         assert staged_numbers(targets[name], [result.committables[f"behind {name}"]]) == numbers
 
 
-def test_a_reader_of_spark_gives_its_columns(plane: SparkPlane, tmp_path: Path) -> None:
+def test_a_reader_of_spark_gives_its_columns(backend: SparkBackend, tmp_path: Path) -> None:
     (tmp_path / "people.json").write_text('{"name": "Ada", "born": 1815}\n')
-    found = plane.source_schema(source(format="json", path=str(tmp_path / "people.json"), table="people"))
+    found = backend.source_schema(source(format="json", path=str(tmp_path / "people.json"), table="people"))
     assert (found.table, found.columns) == ("people", pa.schema([("born", pa.int64()), ("name", pa.string())]))
-    typed = plane.source_schema(source(format="json", path=str(tmp_path), schema="name STRING"))
+    typed = backend.source_schema(source(format="json", path=str(tmp_path), schema="name STRING"))
     assert typed.columns == pa.schema([("name", pa.string())])
 
 
-def test_what_spark_refuses_is_the_sources_error(plane: SparkPlane) -> None:
+def test_what_spark_refuses_is_the_sources_error(backend: SparkBackend) -> None:
     with pytest.raises(SourceError, match=r"Spark: .*no-such-format"):
-        plane.source_schema(source(format="no-such-format"))
+        backend.source_schema(source(format="no-such-format"))
 
 
 @pytest.mark.parametrize(
@@ -136,24 +136,24 @@ def test_what_spark_refuses_is_the_sources_error(plane: SparkPlane) -> None:
     [("many", r"ValueError: invalid literal for int\(\) .* 'many'"), ("-1", "ValueError: cannot count backwards")],
 )
 def test_an_error_in_a_python_data_source_is_reported(
-    plane: SparkPlane, tmp_path: Path, up_to: str, message: str
+    backend: SparkBackend, tmp_path: Path, up_to: str, message: str
 ) -> None:
     (tmp_path / "in").mkdir()
     made = source(data_source=CountingSource, options={"upTo": up_to})
     with pytest.raises(PacketLostError, match=message):
-        run(plane, program_of(plane, made, {"in": tmp_path / "in"}))
+        run(backend, chain_of(backend, made, {"in": tmp_path / "in"}))
 
 
-def test_columns_that_changed_since_the_job_began_are_refused(plane: SparkPlane, tmp_path: Path) -> None:
+def test_columns_that_changed_since_the_job_began_are_refused(backend: SparkBackend, tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
-    program = program_of(plane, source(data_source=CountingSource, options={"upTo": "3"}), {"in": tmp_path / "in"})
+    chain = chain_of(backend, source(data_source=CountingSource, options={"upTo": "3"}), {"in": tmp_path / "in"})
     (tmp_path / "people.json").write_text('{"n": "one"}\n')
-    changed = evolve(program, source=source(format="json", path=str(tmp_path / "people.json")))
-    result = run(plane, changed)
+    changed = evolve(chain, source=source(format="json", path=str(tmp_path / "people.json")))
+    result = run(backend, changed)
     assert "default has other columns than when the job began" in result.failure.message
 
 
-def test_a_pipeline_reads_it_as_one_split_of_columns_that_are_kept(plane: SparkPlane, tmp_path: Path) -> None:
+def test_a_pipeline_reads_it_as_one_split_of_columns_that_are_kept(backend: SparkBackend, tmp_path: Path) -> None:
     made = source(data_source=CountingSource, options={"upTo": "3"}, table="numbers")
     planned = PlannedPipeline(
         id=1,
@@ -162,7 +162,7 @@ def test_a_pipeline_reads_it_as_one_split_of_columns_that_are_kept(plane: SparkP
         sinks=(PlannedSink(name="out", ordinal=0, sink=Folder(tmp_path), inputs=("in",)),),
     )
     with open_storage("hdfs", {"namespace": f"{tmp_path}/state/"}) as storage:
-        work = PipelineIO(job_id="job", planned=planned, storage=storage, plane=plane, shares_disk=True)
+        work = PipelineIO(job_id="job", planned=planned, storage=storage, backend=backend, shares_disk=True)
         found, attachment = work.sources.enumerate("in", None, ())
         again, _ = work.sources.enumerate("in", attachment, ())
     assert work.on_frames

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from watched import NUMBERS, Doubled, Folder, FolderWriter, numbers_program, numbers_unit, staged_numbers
+from watched import NUMBERS, Doubled, Folder, FolderWriter, numbers_chain, numbers_unit, staged_numbers
 
 from seatunnel_core.connectors.sink import SinkWriter, Staged, WriterContext
 from seatunnel_core.connectors.testing import options_of
@@ -31,10 +31,10 @@ from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.spark.failure import kind_of, task_failure
 from seatunnel_core.spark.frames import task as frame_task
 from seatunnel_core.spark.frames.task import staged_parts
-from seatunnel_core.spark.program import Program, Step, Target
-from seatunnel_core.spark.task import run_packet, run_unit
+from seatunnel_core.spark.operator_chain import OperatorChain, Step, Target
+from seatunnel_core.spark.task import run_batch, run_unit
 from seatunnel_core.spark.unit_run import UnitRun
-from seatunnel_core.spark.work import Packet, UnitResult, UnitWork
+from seatunnel_core.spark.work import TaskBatch, UnitResult, UnitWork
 from seatunnel_core.transforms.data_validator import DataValidator
 from seatunnel_core.work.failure import FailureKind
 from seatunnel_core.work.unit import UnitAttempt, WorkUnit
@@ -75,7 +75,7 @@ def test_one_read_feeds_every_sink(tmp_path: Path) -> None:
     plain, doubled = tmp_path / "plain", tmp_path / "doubled"
     plain.mkdir()
     doubled.mkdir()
-    program = numbers_program(
+    chain = numbers_chain(
         tmp_path,
         steps=[Step(name="double", transform=Doubled(), inputs=("numbers",))],
         targets=[
@@ -84,8 +84,8 @@ def test_one_read_feeds_every_sink(tmp_path: Path) -> None:
             Target(name="elsewhere", ordinal=2, sink=Folder(doubled), inputs=("another source",)),
         ],
     )
-    assert [target.name for target in program.targets] == ["plain", "doubled"]
-    result = run_unit(program, first_attempt(numbers_unit(3), epoch=100_000), 7)
+    assert [target.name for target in chain.targets] == ["plain", "doubled"]
+    result = run_unit(chain, first_attempt(numbers_unit(3), epoch=100_000), 7)
     assert (result.failure, result.rows_read, result.bytes_read) == (None, 20, 100)
     assert staged_numbers(plain, [result.committables["plain"]]) == list(range(20))
     assert staged_numbers(doubled, [result.committables["doubled"]]) == sorted([*range(20), *range(20)])
@@ -93,23 +93,23 @@ def test_one_read_feeds_every_sink(tmp_path: Path) -> None:
 
 
 def test_a_unit_without_rows_stages_nothing(tmp_path: Path) -> None:
-    result = run_unit(numbers_program(tmp_path), first_attempt(numbers_unit(1, 5, 5)), 1)
+    result = run_unit(numbers_chain(tmp_path), first_attempt(numbers_unit(1, 5, 5)), 1)
     assert (result.failure, result.committables) == (None, {})
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_bad_row_fails_or_is_counted(tmp_path: Path) -> None:
     unit = numbers_unit(1, 0, 30, bad=10)
-    failed = run_unit(numbers_program(tmp_path), first_attempt(unit), 1)
+    failed = run_unit(numbers_chain(tmp_path), first_attempt(unit), 1)
     assert failed.failure is not None
     assert failed.failure.message == "pipeline 1, source 'numbers': numbers.csv, line 10, column n: not a number"
     assert failed.committables == {}
-    skipped = run_unit(numbers_program(tmp_path, skip_bad_rows=True), first_attempt(unit), 2)
+    skipped = run_unit(numbers_chain(tmp_path, skip_bad_rows=True), first_attempt(unit), 2)
     assert (skipped.failure, skipped.rows_read, skipped.rows_skipped) == (None, 20, 1)
 
 
-def origin_of(program: Program, unit: WorkUnit) -> str:
-    failure = run_unit(program, first_attempt(unit), 1).failure
+def origin_of(chain: OperatorChain, unit: WorkUnit) -> str:
+    failure = run_unit(chain, first_attempt(unit), 1).failure
     assert failure is not None
     assert failure.kind is FailureKind.DATA
     return failure.message
@@ -121,17 +121,17 @@ def test_a_row_that_a_transform_or_a_sink_cannot_take_is_reported_with_where_it_
     check = Step(
         name="check", transform=DataValidator(options_of(DataValidator, {"field_rules": rules})), inputs=("numbers",)
     )
-    said = origin_of(numbers_program(tmp_path, steps=[check]), numbers_unit(1, 0, 30))
+    said = origin_of(numbers_chain(tmp_path, steps=[check]), numbers_unit(1, 0, 30))
     assert said.startswith("pipeline 1, transform 'check': ")
     assert said.endswith(". Read from split 1, among its rows 11 to 20")
-    skipping = numbers_program(tmp_path, steps=[check], skip_bad_rows=True)
+    skipping = numbers_chain(tmp_path, steps=[check], skip_bad_rows=True)
     assert origin_of(skipping, numbers_unit(1, 0, 30)).endswith(". Read from split 1"), "rows left out are not counted"
     strict = Target(name="strict", ordinal=0, sink=Picky(tmp_path, 12), inputs=("numbers",))
-    said = origin_of(numbers_program(tmp_path, targets=[strict]), numbers_unit(1, 0, 30))
+    said = origin_of(numbers_chain(tmp_path, targets=[strict]), numbers_unit(1, 0, 30))
     assert said == "pipeline 1, sink 'strict': 12 is not taken. Read from split 1, among its rows 11 to 20"
     late = Target(name="late", ordinal=0, sink=Picky(tmp_path, 12, late=True), inputs=("numbers",))
     unit = WorkUnit(number=1, splits=(*numbers_unit(1, 0, 30).splits, *numbers_unit(2, 30, 40).splits))
-    said = origin_of(numbers_program(tmp_path, targets=[late]), unit)
+    said = origin_of(numbers_chain(tmp_path, targets=[late]), unit)
     assert said == "pipeline 1, sink 'late': 12 is not taken. Read from split 1; split 2"
 
 
@@ -144,8 +144,8 @@ def test_rows_that_a_transform_leaves_out_as_bad_are_counted_once(tmp_path: Path
         Step(name="check", transform=made, inputs=("numbers",)),
         Step(name="double", transform=Doubled(), inputs=("check",)),
     )
-    program = numbers_program(tmp_path, steps=steps)
-    run = UnitRun(program, first_attempt(numbers_unit(1, 0, 30)), 1)
+    chain = numbers_chain(tmp_path, steps=steps)
+    run = UnitRun(chain, first_attempt(numbers_unit(1, 0, 30)), 1)
     if way == "fused":
         run.stage()
         assert run.result().committables["folder"].rows == 30
@@ -162,13 +162,13 @@ def test_rows_and_time_of_each_vertex_are_measured(tmp_path: Path) -> None:
         Step(name="check", transform=made, inputs=("numbers",)),
         Step(name="double", transform=Doubled(), inputs=("check",)),
     )
-    program = numbers_program(tmp_path, steps=steps)
-    assert program.behind == {
+    chain = numbers_chain(tmp_path, steps=steps)
+    assert chain.behind == {
         "numbers": {"check", "double", "folder"},
         "check": {"double", "folder"},
         "double": {"folder"},
     }
-    run = UnitRun(program, first_attempt(numbers_unit(1, 0, 30)), 1)
+    run = UnitRun(chain, first_attempt(numbers_unit(1, 0, 30)), 1)
     run.stage()
     work = run.result().vertices
     rows = {name: (each.rows_in, each.rows_out) for name, each in work.items()}
@@ -239,32 +239,32 @@ class WaitingWriter(FolderWriter):
 
     def finish(self) -> Staged:
         if self.unit == 1:
-            assert second_has_ended.wait(30), "the units of a packet wait for the disk one after the other"
+            assert second_has_ended.wait(30), "the units of a batch wait for the disk one after the other"
         staged = super().finish()
         if self.unit == 2:
             second_has_ended.set()
         return staged
 
 
-def test_units_of_a_packet_wait_for_the_disk_together(tmp_path: Path) -> None:
+def test_units_of_a_batch_wait_for_the_disk_together(tmp_path: Path) -> None:
     """Results come in the order of the units all the same."""
     target = Target(name="folder", ordinal=0, sink=WaitingFolder(tmp_path), inputs=("numbers",))
-    program = numbers_program(tmp_path, targets=[target])
-    works = tuple(UnitWork(program="p", attempt=first_attempt(numbers_unit(number))) for number in range(1, 40))
+    chain = numbers_chain(tmp_path, targets=[target])
+    works = tuple(UnitWork(chain="p", attempt=first_attempt(numbers_unit(number))) for number in range(1, 40))
     second_has_ended.clear()
     before = threading.active_count()
-    results = run_all(program, works)
+    results = run_all(chain, works)
     assert [(result.attempt.unit, result.failure) for result in results] == [(number, None) for number in range(1, 40)]
     assert threading.active_count() == before
 
 
-def run_all(program: Program, works: tuple[UnitWork, ...]) -> list[UnitResult]:
-    packet = Packet(works=works, carriers=carriers(program))
-    return [result for _, result in run_packet(packet, 1) if isinstance(result, UnitResult)]
+def run_all(chain: OperatorChain, works: tuple[UnitWork, ...]) -> list[UnitResult]:
+    batch = TaskBatch(works=works, carriers=carriers(chain))
+    return [result for _, result in run_batch(batch, 1) if isinstance(result, UnitResult)]
 
 
-def carriers(program: Program) -> dict[str, bytes]:
-    carriers = {"p": pickle.dumps(program)}
+def carriers(chain: OperatorChain) -> dict[str, bytes]:
+    carriers = {"p": pickle.dumps(chain)}
     from seatunnel_core.spark import task
 
     task._things.kept.clear()
@@ -283,15 +283,15 @@ def test_however_splits_and_units_are_cut_the_rows_are_the_same(
         taken = data.draw(st.integers(1, len(pieces)))
         units.append(WorkUnit(number=len(units) + 1, splits=tuple(pieces[:taken])))
         pieces = pieces[taken:]
-    program = numbers_program(folder)
-    works = tuple(UnitWork(program="p", attempt=first_attempt(unit)) for unit in units)
-    committables = [one for result in run_all(program, works) for one in result.committables.values()]
+    chain = numbers_chain(folder)
+    works = tuple(UnitWork(chain="p", attempt=first_attempt(unit)) for unit in units)
+    committables = [one for result in run_all(chain, works) for one in result.committables.values()]
     assert staged_numbers(folder, committables) == list(range(rows))
     assert sum(committable.rows for committable in committables) == rows
 
 
 def test_a_result_travels_as_json_bodies(tmp_path: Path) -> None:
-    result = run_unit(numbers_program(tmp_path), first_attempt(numbers_unit(1)), 1)
+    result = run_unit(numbers_chain(tmp_path), first_attempt(numbers_unit(1)), 1)
     assert pickle.loads(pickle.dumps(result)) == result
     body = result.committables["folder"].body
     assert json.loads(json.dumps(body)) == body
@@ -303,7 +303,7 @@ def test_a_table_from_two_inputs_must_have_one_shape(tmp_path: Path) -> None:
             return TableSchema(table=schema.table, columns=schema.columns.remove(0))
 
     with pytest.raises(TransformError, match=r"'folder' gets table 'numbers' .* \(n int64, word string\) and \(word"):
-        numbers_program(
+        numbers_chain(
             tmp_path,
             steps=[Step(name="renamed", transform=Renamed(), inputs=("numbers",))],
             targets=[Target(name="folder", ordinal=0, sink=Folder(tmp_path), inputs=("numbers", "renamed"))],

@@ -20,7 +20,7 @@ from seatunnel_core.connectors.sink import Guarantee, Sink, SinkContext, SinkWri
 from seatunnel_core.connectors.source import Enumeration, Item, Planning, ReadContext, Source
 from seatunnel_core.errors import RowError
 from seatunnel_core.rows.batch import Batch, TableSchema
-from seatunnel_core.spark.program import Program, Step, Target, build_program
+from seatunnel_core.spark.operator_chain import OperatorChain, Step, Target, build_chain
 from seatunnel_core.transforms.transform import Transform
 from seatunnel_core.work.committable import Committable
 from seatunnel_core.work.split import Split
@@ -179,11 +179,11 @@ class FolderWriter(SinkWriter):
         self.path.unlink(missing_ok=True)
 
 
-def numbers_program(folder: Path, pipeline_id: int = 1, *, steps: Sequence[Step] = (), **more: Any) -> Program:
+def numbers_chain(folder: Path, pipeline_id: int = 1, *, steps: Sequence[Step] = (), **more: Any) -> OperatorChain:
     """The whole chain of one pipeline: numbers into a folder."""
     last = steps[-1].name if steps else "numbers"
     sink = (AtOnce if more.pop("at_once", False) else Folder)(folder, full=more.pop("full", False))
-    return build_program(
+    return build_chain(
         job_id="job",
         pipeline_id=pipeline_id,
         source_name="numbers",

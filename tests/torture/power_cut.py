@@ -170,13 +170,13 @@ sink {{ LocalFile {{ plugin_input = [s], path = "{self.disk}/out", file_format_t
         from seatunnel_core.config.variables import Variables
         from seatunnel_core.registry import lookup
         from seatunnel_core.runtime import job_run
-        from tests.runtime.in_process import InProcessPlane
+        from tests.runtime.in_process import InProcessBackend
 
         if cut.storage == "drafts":
             from seatunnel_storage_hdfs import local
 
             local._NAMELESS_ON = frozenset()
-        job_run.SparkPlane = InProcessPlane  # type: ignore[attr-defined]
+        job_run.SparkBackend = InProcessBackend  # type: ignore[attr-defined]
         (self.folder / "job.conf").write_text(self.job(cut, slowly=slowly))
         raw = load_job(self.folder / "job.conf", Variables({}, {}))
         engine = load_engine(self.folder / "seatunnel.yaml")

@@ -186,7 +186,7 @@ class SinkConformance(SinkTargets, SinkKills):
         assert self._ids() == Counter([10, 110])
 
     def test_clearing_removes_what_was_staged_after_the_last_sweep(self) -> None:
-        """Clear after a task of a lost packet has staged rows; those of another job stay."""
+        """Clear after a task of a lost batch has staged rows; those of another job stay."""
         first, later, other = place(), place(epoch=2), place(job_id="job2")
         committable = stage(self.started(first), SCHEMA, [numbered(0, 1)], first)
         sink = self.started(later)

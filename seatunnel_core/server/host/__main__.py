@@ -33,8 +33,8 @@ from seatunnel_core.server.host.protocol import host_socket
 from seatunnel_core.server.host.warm_spark import WarmSpark, host_settings
 from seatunnel_core.server.state.records import DesiredState, JobRecord
 from seatunnel_core.server.submitted_job import SubmittedJob
+from seatunnel_core.spark.backend import SparkBackend
 from seatunnel_core.spark.java_figures import JavaFigures
-from seatunnel_core.spark.plane import SparkPlane
 from seatunnel_core.spark.starting.settings import SparkSettings
 
 LONGEST_ORDER = 512 * LONGEST_REQUEST
@@ -92,12 +92,12 @@ def main() -> int:
     _log_to(logs)
     send_spans(os.environ)
     engine = _with_dynamic_slots(load_engine(values.engine_config))
-    plane = SparkPlane(_spark_settings(values))
-    spark = WarmSpark(plane, values.slots)
-    java = cache(lambda: JavaFigures(plane.context))
+    backend = SparkBackend(_spark_settings(values))
+    spark = WarmSpark(backend, values.slots)
+    java = cache(lambda: JavaFigures(backend.context))
     watch = JavaWatch(lambda: java().read(), {"address": values.address, "host": values.name or "shared"})
     host = Host(
-        lambda record: JobThread(record, engine, plane),
+        lambda record: JobThread(record, engine, backend),
         pid=os.getpid(),
         name=values.name,
         boot=values.boot,
@@ -118,7 +118,7 @@ def main() -> int:
         logger.info("the host %d ends", os.getpid())
         logs.close()
         sys.stderr.flush()
-        plane.leave()
+        backend.leave()
     return 0
 
 

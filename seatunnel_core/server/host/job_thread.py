@@ -22,7 +22,7 @@ from seatunnel_core.runtime.job_run import JobRun
 from seatunnel_core.server.host.protocol import HostedJob
 from seatunnel_core.server.state.records import DesiredState, JobRecord, JobState
 from seatunnel_core.server.submitted_job import SubmittedJob
-from seatunnel_core.spark.plane import SparkPlane
+from seatunnel_core.spark.backend import SparkBackend
 from seatunnel_storage_api.discovery import open_storage
 from seatunnel_storage_api.errors import (
     CheckpointStorageError,
@@ -52,11 +52,11 @@ MOST_FAILURES = 20
 
 
 class JobThread:
-    """Runs one attempt of a job on the host's plane. ``status`` and ``stop`` never block."""
+    """Runs one attempt of a job on the host's backend. ``status`` and ``stop`` never block."""
 
-    def __init__(self, record: JobRecord, engine: EngineConfig, plane: SparkPlane) -> None:
+    def __init__(self, record: JobRecord, engine: EngineConfig, backend: SparkBackend) -> None:
         self.record = record
-        self._plane = plane
+        self._backend = backend
         self._engine = engine
         self._run: JobRun | None = None
         self._wanted = DesiredState.RUN
@@ -241,7 +241,7 @@ class JobThread:
             job_id=self.record.job_id,
             restore=restore,
             name=self.record.name or None,
-            plane=self._plane,
+            backend=self._backend,
         )
         try:
             run.start()
@@ -274,7 +274,7 @@ class JobThread:
         return JobState.FINISHED if report.outcome is JobOutcome.FINISHED else JobState.FAILED
 
     def _finish(self, state: JobState, error: str) -> None:
-        if state is JobState.FAILED and not self._plane.is_alive():
+        if state is JobState.FAILED and not self._backend.is_alive():
             logger.error("Spark is gone, and the job goes on elsewhere: %s", error, extra={"job": self.record.job_id})
             return  # no end: the host ends, and another one goes on with the job
         with self._changing:

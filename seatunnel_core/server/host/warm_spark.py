@@ -13,7 +13,7 @@ from attrs import frozen
 
 from seatunnel_core.errors import PlatformError, SeaTunnelError
 from seatunnel_core.server.spark_children.spark_workers import DAEMON, PYTHON, resource_of
-from seatunnel_core.spark.plane import SparkPlane
+from seatunnel_core.spark.backend import SparkBackend
 from seatunnel_core.spark.shipping import TASK_MODULES, WAIT_OPTION
 from seatunnel_core.spark.starting.settings import SparkSettings, java_options
 
@@ -111,16 +111,16 @@ START_S = 300.0
 
 
 class WarmSpark:
-    """Starts the plane and looks after it. ``look`` never blocks for long.
+    """Starts the backend and looks after it. ``look`` never blocks for long.
 
     Args:
-        plane: not started.
+        backend: not started.
         slots: of Spark without a cluster.
         clock: Monotonic seconds.
     """
 
-    def __init__(self, plane: SparkPlane, slots: int, clock: Callable[[], float] = time.monotonic) -> None:
-        self._plane = plane
+    def __init__(self, backend: SparkBackend, slots: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self._backend = backend
         self._slots = slots
         self._warm: frozenset[str] = frozenset()
         """The executors whose Python processes have imported what tasks need."""
@@ -140,16 +140,16 @@ class WarmSpark:
 
     def _start(self) -> None:
         try:
-            self._plane.start()
-            self._warm = self._plane.executors()
-            self._plane.warm()
+            self._backend.start()
+            self._warm = self._backend.executors()
+            self._backend.warm()
             gc.collect()
             gc.freeze()  # all that is here lives as long as the process: do not look for garbage among it
             self._started = True
         except PlatformError as error:
             self.failure = str(error)
         except Exception as error:
-            if not self._plane.is_alive():
+            if not self._backend.is_alive():
                 self.failure = "the JVM of Spark ended while it started"
                 return
             logger.exception("a bug of ours: Spark did not start")
@@ -157,21 +157,21 @@ class WarmSpark:
 
     def is_gone(self) -> bool:
         """Return whether Spark has started and is there no more."""
-        return self._started and not self._plane.is_alive()
+        return self._started and not self._backend.is_alive()
 
     def look(self) -> SparkStanding:
         """Return how Spark stands now."""
-        application = self._plane.application
+        application = self._backend.application
         if not self._started:
-            if self._clock() - self._began > START_S and not self._plane.is_alive():
+            if self._clock() - self._began > START_S and not self._backend.is_alive():
                 self.failure = f"the JVM of Spark did not start within {START_S:.0f} s"
             return SparkStanding(application=application)
         if not application:
             return SparkStanding(slots=self._slots)
-        executors = self._plane.executors()
+        executors = self._backend.executors()
         if executors - self._warm:
             self._follow(executors)
-        slots = self._plane.count_slots() if executors else 0
+        slots = self._backend.count_slots() if executors else 0
         return SparkStanding(slots=slots, executors=len(executors), application=application)
 
     def _follow(self, executors: frozenset[str]) -> None:
@@ -181,7 +181,7 @@ class WarmSpark:
 
         def warm() -> None:
             try:
-                self._plane.warm()
+                self._backend.warm()
                 self._warm = executors
             except SeaTunnelError as error:
                 logger.error("new executors cannot run what jobs need: %s", error)
@@ -192,4 +192,4 @@ class WarmSpark:
 
     def give_up(self) -> None:
         """End a start that still waits for executors."""
-        self._plane.give_up()
+        self._backend.give_up()

@@ -1,4 +1,4 @@
-"""The DataFrame path: work units of programs in which Spark itself reads or transforms rows.
+"""The DataFrame path: work units of chains in which Spark itself reads or transforms rows.
 
 A work unit is some splits of a source or, where a transform looks across rows, all splits of its sources: a query.
 
@@ -31,7 +31,7 @@ from seatunnel_core.spark.frames.schema import arrow_columns, spark_schema
 from seatunnel_core.spark.frames.scope import asked_for_rows, judge_plan, judging, plan_only
 from seatunnel_core.spark.frames.task import FrameWork, Note, Noted, staged_parts
 from seatunnel_core.spark.frames.unit import UnitFrames, applied, frame_of
-from seatunnel_core.spark.program import FramePlan, Program
+from seatunnel_core.spark.operator_chain import FramePlan, OperatorChain
 from seatunnel_core.spark.starting.session import activate
 from seatunnel_core.spark.unit_run import committable, shown
 from seatunnel_core.spark.work import UnitResult
@@ -145,7 +145,7 @@ class SparkFrames:
         activate(self._spark)
         sink.publish(self._spark, committables, context, again=again)
 
-    def run_unit(self, program: Program, work: FrameWork, tag: str, pool: str) -> UnitResult:
+    def run_unit(self, chain: OperatorChain, work: FrameWork, tag: str, pool: str) -> UnitResult:
         """Run the part of a work unit that passes through DataFrames; an error of the data becomes its failure.
 
         Whatever Spark raises when the job fails as a whole is not wrapped.
@@ -157,17 +157,17 @@ class SparkFrames:
         staged: dict[str, Staged] = {}
         skipped = 0
         try:
-            staged, skipped, failure = self._stage(program, work, tag)
+            staged, skipped, failure = self._stage(chain, work, tag)
         except SeaTunnelError as error:
-            failure = task_failure(error, f"pipeline {program.pipeline_id}")
+            failure = task_failure(error, f"pipeline {chain.pipeline_id}")
         finally:
             noted = self._noted_for(tag, forget=True)
             counts = _counts(noted)
             self._spark.sparkContext.setLocalProperty("spark.scheduler.pool", None)
         return UnitResult(
-            job_id=program.job_id,
-            pipeline_id=program.pipeline_id,
-            source=program.source_name,
+            job_id=chain.job_id,
+            pipeline_id=chain.pipeline_id,
+            source=chain.source_name,
             attempt=work.attempt.id,
             failure=failure,
             rows_read=counts["rows"],
@@ -175,15 +175,15 @@ class SparkFrames:
             bytes_read=counts["bytes"],
             wall_ms=(time.perf_counter() - started) * 1000,
             committables={
-                name: committable(program, work.attempt.unit, work.attempt.epoch, one) for name, one in staged.items()
+                name: committable(chain, work.attempt.unit, work.attempt.epoch, one) for name, one in staged.items()
             },
             shown=shown(staged),
             notes=tuple(dict.fromkeys(note for one in noted.values() for note in one.notes)),
         )
 
-    def _stage(self, program: Program, work: FrameWork, tag: str) -> tuple[dict[str, Staged], int, Failure | None]:
+    def _stage(self, chain: OperatorChain, work: FrameWork, tag: str) -> tuple[dict[str, Staged], int, Failure | None]:
         """Run the frames of a unit; return what is staged by sink, how many rows were skipped, the first failure."""
-        build = UnitFrames(self._spark, program, work, self._slots, self._note_for(tag))
+        build = UnitFrames(self._spark, chain, work, self._slots, self._note_for(tag))
         reports: list[str] = []
         with build.keeping():
             for node in build.staging_nodes():
@@ -195,7 +195,7 @@ class SparkFrames:
         failure = next((one.failure for one in noted.values() if one.failure is not None), failure)
         if failure is not None:
             return {}, skipped, failure
-        sinks = {target.name: target.sink for target in program.targets}
+        sinks = {target.name: target.sink for target in chain.targets}
         return {name: sinks[name].merge(some) for name, some in parts.items()}, skipped, None
 
     def _note_for(self, tag: str) -> Callable[[str, str], Note]:
@@ -242,13 +242,13 @@ def _partition_number() -> int:
     return int(context.partitionId()) if context is not None else 0
 
 
-def both_parts(program: Program, unit: WorkUnit, framed: UnitResult, direct: Sequence[UnitResult]) -> UnitResult:
+def both_parts(chain: OperatorChain, unit: WorkUnit, framed: UnitResult, direct: Sequence[UnitResult]) -> UnitResult:
     """Return one result for a unit whose sinks stand partly behind DataFrame transforms and partly not.
 
     What a sink staged in both ways is merged. Rows that are read in both ways are counted once.
 
     Args:
-        program: the program of the unit.
+        chain: the chain of the unit.
         unit: the work unit.
         framed: the result of the DataFrame path.
         direct: the results of the fused path: of each source one or several, each for some of its splits.
@@ -262,9 +262,9 @@ def both_parts(program: Program, unit: WorkUnit, framed: UnitResult, direct: Seq
     merged: dict[str, Committable] = {}
     if failure is None:
         try:
-            merged = {name: _merged(program, unit, framed.attempt.epoch, name, some) for name, some in parts.items()}
+            merged = {name: _merged(chain, unit, framed.attempt.epoch, name, some) for name, some in parts.items()}
         except SeaTunnelError as error:
-            failure = task_failure(error, f"pipeline {program.pipeline_id}")
+            failure = task_failure(error, f"pipeline {chain.pipeline_id}")
     return evolve(
         framed,
         failure=failure,
@@ -286,13 +286,13 @@ def _all_shown(results: Iterable[UnitResult]) -> dict[str, tuple[str, ...]]:
     return every
 
 
-def _merged(program: Program, unit: WorkUnit, epoch: int, sink: str, parts: Iterable[Committable]) -> Committable:
+def _merged(chain: OperatorChain, unit: WorkUnit, epoch: int, sink: str, parts: Iterable[Committable]) -> Committable:
     staged = [
         Staged(body=part.body, rows=part.rows, bytes=part.bytes, table_rows=part.table_rows, tables=part.tables)
         for part in parts
     ]
-    target = next(target for target in program.targets if target.name == sink)
-    return committable(program, unit, epoch, target.sink.merge(staged) if len(staged) > 1 else staged[0])
+    target = next(target for target in chain.targets if target.name == sink)
+    return committable(chain, unit, epoch, target.sink.merge(staged) if len(staged) > 1 else staged[0])
 
 
 def _new_notes(spark: "SparkSession") -> "Accumulator[dict[Any, Any]]":

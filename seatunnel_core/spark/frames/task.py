@@ -15,7 +15,7 @@ from attrs import asdict, evolve, frozen
 from seatunnel_core.connectors.sink import Staged
 from seatunnel_core.errors import TransformError
 from seatunnel_core.rows.batch import Batch
-from seatunnel_core.spark.program import Program
+from seatunnel_core.spark.operator_chain import OperatorChain
 from seatunnel_core.spark.task import task_attempt_number, unwrapped
 from seatunnel_core.spark.unit_run import UnitRun
 from seatunnel_core.work.failure import Failure, FailureKind
@@ -49,8 +49,8 @@ Without a number the piece is the partition of the task."""
 class FrameWork:
     """The attempt that the functions work for."""
 
-    program: str
-    """The key of the program."""
+    chain: str
+    """The key of the chain."""
 
     carrier: Any
     """Its pickle, or a Spark broadcast of it."""
@@ -58,16 +58,16 @@ class FrameWork:
     attempt: UnitAttempt
 
     def run(self, reads: str | None = None) -> UnitRun:
-        """Return the run of the attempt, for one of the program's sources.
+        """Return the run of the attempt, for one of the chain's sources.
 
-        The splits of a query travel once, with the program.
+        The splits of a query travel once, with the chain.
         """
-        program: Program = unwrapped(self.program, {self.program: self.carrier})
+        chain: OperatorChain = unwrapped(self.chain, {self.chain: self.carrier})
         attempt = self.attempt
-        if program.splits is not None:
-            unit = evolve(attempt.unit, splits=program.splits[reads or program.source_name])
+        if chain.splits is not None:
+            unit = evolve(attempt.unit, splits=chain.splits[reads or chain.source_name])
             attempt = evolve(attempt, unit=unit)
-        return UnitRun(program, attempt, task_attempt_number(), reads)
+        return UnitRun(chain, attempt, task_attempt_number(), reads)
 
 
 def read_to(

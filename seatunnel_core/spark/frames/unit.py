@@ -11,7 +11,7 @@ from seatunnel_core.errors import SeaTunnelError, SourceChangedError, SourceErro
 from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.spark.frames.schema import arrow_columns, spark_schema
 from seatunnel_core.spark.frames.task import FrameWork, Note, counted, pass_on, read_to, stage_from
-from seatunnel_core.spark.program import Program, Reader, Step, Target
+from seatunnel_core.spark.operator_chain import OperatorChain, Reader, Step, Target
 from seatunnel_core.spark.spark_errors import spark_says
 from seatunnel_core.spark.starting.gateway import QUERY_LOGGERS
 from seatunnel_core.spark.work import UnitWork
@@ -28,7 +28,7 @@ class UnitFrames:
     """The frames of one work unit."""
 
     spark: "SparkSession"
-    program: Program
+    chain: OperatorChain
     work: FrameWork
     slots: int
     note_for: Callable[[str, str], Note]
@@ -44,9 +44,9 @@ class UnitFrames:
 
         Only Arrow transforms may stand between such a node and the sink.
         """
-        sources = [reader.name for reader in self.program.readers if isinstance(reader.source, FrameSource)]
-        frames = [step.name for step in self.program.steps if isinstance(step.transform, DataFrameTransform)]
-        return [name for name in (*sources, *frames) if reaches_sink(self.program, name)]
+        sources = [reader.name for reader in self.chain.readers if isinstance(reader.source, FrameSource)]
+        frames = [step.name for step in self.chain.steps if isinstance(step.transform, DataFrameTransform)]
+        return [name for name in (*sources, *frames) if reaches_sink(self.chain, name)]
 
     @contextmanager
     def keeping(self) -> Iterator[None]:
@@ -66,7 +66,7 @@ class UnitFrames:
         """Return what a DataFrame transform, or a source that Spark reads, gives for this unit."""
         from pyspark import StorageLevel
 
-        reader = self.program.reader(node)
+        reader = self.chain.reader(node)
         if reader is not None:
             return self._source_frame(reader)
         if node in self.kept:
@@ -74,7 +74,7 @@ class UnitFrames:
         step = self._step(node)
         assert isinstance(step.transform, DataFrameTransform)
         frame = applied(step.transform, self._before(step), self._gives(step.inputs[0]))
-        if self.program.splits is not None and self._takers(node) > 1:
+        if self.chain.splits is not None and self._takers(node) > 1:
             self.kept[node] = frame.persist(StorageLevel.DISK_ONLY)
         return frame
 
@@ -83,9 +83,9 @@ class UnitFrames:
 
         It is one for each input of a DataFrame transform, and one for all sinks together.
         """
-        frames = [step for step in self.program.steps if isinstance(step.transform, DataFrameTransform)]
+        frames = [step for step in self.chain.steps if isinstance(step.transform, DataFrameTransform)]
         inputs = [origin for step in frames for name in step.inputs for origin in self._origins(name)]
-        return inputs.count(node) + reaches_sink(self.program, node)
+        return inputs.count(node) + reaches_sink(self.chain, node)
 
     def _source_frame(self, reader: Reader) -> "DataFrame":
         """Return the rows of a source that Spark reads; they are counted on their way.
@@ -112,7 +112,7 @@ class UnitFrames:
         columns = arrow_columns(schema)
         frames = []
         for origin in self._origins(name):
-            reader = self.program.reader(origin)
+            reader = self.chain.reader(origin)
             if reader is not None and not isinstance(reader.source, FrameSource):
                 note = self.note_for(origin, f"{step.name} through {name}")
                 read = read_to(self.work, origin, step.name, name, columns, note)
@@ -133,10 +133,10 @@ class UnitFrames:
         A work unit has few splits. A query has all of them, and no more tasks than may read the source at the same
         time.
         """
-        if self.program.splits is None:
+        if self.chain.splits is None:
             splits, tasks = len(self.work.attempt.unit.splits), 2 * self.slots
         else:
-            splits, tasks = len(self.program.splits[reader.name]), reader.parallelism or 2 * self.slots
+            splits, tasks = len(self.chain.splits[reader.name]), reader.parallelism or 2 * self.slots
         return self.spark.range(0, splits, 1, max(1, min(splits, tasks)))
 
     def _origins(self, name: str) -> list[str]:
@@ -144,7 +144,7 @@ class UnitFrames:
 
         A node that is one of them is its own origin.
         """
-        if self.program.reader(name) is not None or isinstance(self._step(name).transform, DataFrameTransform):
+        if self.chain.reader(name) is not None or isinstance(self._step(name).transform, DataFrameTransform):
             return [name]
         origins: dict[str, None] = {}
         for before in self._step(name).inputs:
@@ -152,41 +152,41 @@ class UnitFrames:
         return list(origins)
 
     def _gives(self, node: str) -> TableSchema:
-        reader = self.program.reader(node)
+        reader = self.chain.reader(node)
         return (reader or self._step(node)).schemas[0]
 
     def _step(self, name: str) -> Step:
-        return next(step for step in self.program.steps if step.name == name)
+        return next(step for step in self.chain.steps if step.name == name)
 
 
-def direct_works(program: Program, key: str, attempt: UnitAttempt, slots: int) -> Iterator[UnitWork]:
+def direct_works(chain: OperatorChain, key: str, attempt: UnitAttempt, slots: int) -> Iterator[UnitWork]:
     """Yield the fused part of a work unit: what reaches sinks past all DataFrame transforms.
 
     It is one task for each source; of a query, as many as may read the source at the same time.
 
     Args:
-        program: The program of the unit.
-        key: The key of the program in a packet.
+        chain: The chain of the unit.
+        key: The key of the chain in a batch.
         attempt: The attempt at the unit.
         slots: How many tasks Spark runs at the same time.
     """
-    for reader in program.readers:
-        if isinstance(reader.source, FrameSource) or not reaches_sink(program, reader.name):
+    for reader in chain.readers:
+        if isinstance(reader.source, FrameSource) or not reaches_sink(chain, reader.name):
             continue
-        splits = attempt.unit.splits if program.splits is None else program.splits[reader.name]
-        tasks = 1 if program.splits is None else min(len(splits), reader.parallelism or 2 * slots)
+        splits = attempt.unit.splits if chain.splits is None else chain.splits[reader.name]
+        tasks = 1 if chain.splits is None else min(len(splits), reader.parallelism or 2 * slots)
         for first in range(tasks):
             share = evolve(attempt, unit=evolve(attempt.unit, splits=splits[first::tasks]))
-            yield UnitWork(program=key, attempt=share, reads=reader.name)
+            yield UnitWork(chain=key, attempt=share, reads=reader.name)
 
 
-def reaches_sink(program: Program, node: str) -> bool:
+def reaches_sink(chain: OperatorChain, node: str) -> bool:
     """Return whether rows of a node reach a sink through Arrow transforms only."""
-    nodes: tuple[Step | Target, ...] = (*program.steps, *program.targets)
+    nodes: tuple[Step | Target, ...] = (*chain.steps, *chain.targets)
     for consumer in (one for one in nodes if node in one.inputs):
         if isinstance(consumer, Target):
             return True
-        if isinstance(consumer.transform, Transform) and reaches_sink(program, consumer.name):
+        if isinstance(consumer.transform, Transform) and reaches_sink(chain, consumer.name):
             return True
     return False
 

@@ -64,7 +64,7 @@ class Runs:
         self.closed += 1
 
 
-class Plane:
+class Backend:
     def is_alive(self) -> bool:
         return True
 
@@ -78,7 +78,7 @@ def begun(monkeypatch: pytest.MonkeyPatch) -> Any:
         monkeypatch.setattr(job_thread, "JobRun", runs)
         monkeypatch.setattr(job_thread, "totals", lambda _: {})
         monkeypatch.setattr(JobThread, "_exists", lambda _self, _raw, *, repeated: repeated)
-        thread = JobThread(RECORD, cast(EngineConfig, None), cast(Any, Plane()))
+        thread = JobThread(RECORD, cast(EngineConfig, None), cast(Any, Backend()))
         thread.start()
         return thread, runs
 
@@ -137,7 +137,7 @@ def restored(folder: Path, stored: bytes, *, fresh: bool) -> tuple[JobThread, Ra
         storage.put_manifest("1", 1, stored)
         storage.close()
     record = evolve(RECORD, restore=True, fresh=fresh)
-    return JobThread(record, engine, cast(Any, Plane())), SubmittedJob.of(record).read()
+    return JobThread(record, engine, cast(Any, Backend())), SubmittedJob.of(record).read()
 
 
 def test_a_job_fails_of_a_storage_that_refuses_it(begun: Any) -> None:

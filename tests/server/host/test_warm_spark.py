@@ -9,7 +9,7 @@ from seatunnel_core.server.host.warm_spark import START_S, WarmSpark
 from tests.server.nodes import until
 
 
-class Plane:
+class Backend:
     """Starts, and fails when it is to become warm."""
 
     application = ""
@@ -36,7 +36,7 @@ class Plane:
 )
 def test_a_jvm_that_ends_while_it_starts_is_no_bug(lives: bool, failure: str, caplog: pytest.LogCaptureFixture) -> None:
     """One that was killed then was logged with a traceback, as a bug of ours."""
-    spark = WarmSpark(cast(Any, Plane(lives=lives)), 2)
+    spark = WarmSpark(cast(Any, Backend(lives=lives)), 2)
     with caplog.at_level(logging.ERROR, "seatunnel.cluster"):
         spark.start()
         until("it has failed", lambda: spark.failure, wait_s=60)
@@ -47,8 +47,8 @@ def test_a_jvm_that_ends_while_it_starts_is_no_bug(lives: bool, failure: str, ca
 def test_a_jvm_that_hangs_while_it_starts_is_a_failure_after_a_while() -> None:
     """The host waited for it forever, and its node had no slots."""
     now = [0.0]
-    hanging = WarmSpark(cast(Any, Plane(lives=False)), 2, clock=lambda: now[0])
-    waiting = WarmSpark(cast(Any, Plane(lives=True)), 2, clock=lambda: now[0])  # for an executor
+    hanging = WarmSpark(cast(Any, Backend(lives=False)), 2, clock=lambda: now[0])
+    waiting = WarmSpark(cast(Any, Backend(lives=True)), 2, clock=lambda: now[0])  # for an executor
     for after_s, failure in ((START_S, ""), (START_S + 1, "the JVM of Spark did not start within 300 s")):
         now[0] = after_s
         assert hanging.look().slots == waiting.look().slots == 0

@@ -15,7 +15,7 @@ import pytest
 from py4j import java_gateway
 
 from seatunnel_core.errors import PlatformError
-from seatunnel_core.spark.plane import SparkPlane
+from seatunnel_core.spark.backend import SparkBackend
 from seatunnel_core.spark.starting import gateway, session
 from seatunnel_core.spark.starting.session import refuse_connect
 from seatunnel_core.spark.starting.settings import SparkSettings, java_options, jvm_flags, with_task_failures
@@ -101,19 +101,19 @@ def test_spark_connect_is_refused_with_the_alternative(monkeypatch: pytest.Monke
         refuse_connect(SparkSettings())
 
 
-def test_the_applications_session_is_used_and_left_open(plane: SparkPlane) -> None:
-    guest = SparkPlane(SparkSettings())
+def test_the_applications_session_is_used_and_left_open(backend: SparkBackend) -> None:
+    guest = SparkBackend(SparkSettings())
     guest.start()
-    assert guest.context is plane.context
+    assert guest.context is backend.context
     guest.stop()
-    assert plane.context.parallelize([1], 1).count() == 1
+    assert backend.context.parallelize([1], 1).count() == 1
     with pytest.raises(PlatformError, match="not started, or is stopped"):
         _ = guest.context
 
 
-def test_a_second_session_of_its_own_is_refused(plane: SparkPlane) -> None:
+def test_a_second_session_of_its_own_is_refused(backend: SparkBackend) -> None:
     with pytest.raises(PlatformError, match="already has a Spark session"):
-        SparkPlane(SparkSettings(adopt=False)).start()
+        SparkBackend(SparkSettings(adopt=False)).start()
 
 
 def test_a_lost_connection_is_not_logged_by_the_root_logger(caplog: pytest.LogCaptureFixture) -> None:
@@ -145,35 +145,35 @@ import watched
 from watched import Numbers
 from seatunnel_core.connectors.source import Planning
 from seatunnel_core.errors import PlatformError
-from seatunnel_core.spark.plane import SparkPlane
+from seatunnel_core.spark.backend import SparkBackend
 from seatunnel_core.spark.starting.settings import SparkSettings
 
 cloudpickle.register_pickle_by_value(watched)
 settings = SparkSettings(parallelism=1, cache=Path({cache!r}))
 
-def run(plane):
-    return len(plane.inspect(Numbers(), [{{"name": "a"}}], Planning(parallelism=1)))
+def run(backend):
+    return len(backend.inspect(Numbers(), [{{"name": "a"}}], Planning(parallelism=1)))
 
-plane = SparkPlane(settings)
-plane.start()
-print("ran", run(plane))
-other = SparkPlane(settings)
+backend = SparkBackend(settings)
+backend.start()
+print("ran", run(backend))
+other = SparkBackend(settings)
 other.start()
-plane.stop()
+backend.stop()
 print("ran", run(other))  # a job that ends takes no other one's Spark away
 other.stop()
-plane.start()
-print("ran", run(plane))
+backend.start()
+print("ran", run(backend))
 os.kill(SparkContext._gateway.proc.pid, signal.SIGKILL)
 SparkContext._gateway.proc.wait()
 try:
-    run(plane)
+    run(backend)
 except PlatformError as error:
     print(error)
-plane.stop()
-plane.start()
-print("ran", run(plane))
-plane.stop()
+backend.stop()
+backend.start()
+print("ran", run(backend))
+backend.stop()
 """
 
 
@@ -203,15 +203,15 @@ def test_spark_starts_without_pandas_and_values_of_numpy_still_reach_java() -> N
     """PySpark imports pandas to find out whether what it hands to Java is numpy's."""
     code = """
         import sys
-        from seatunnel_core.spark.plane import SparkPlane
+        from seatunnel_core.spark.backend import SparkBackend
         from seatunnel_core.spark.starting.settings import SparkSettings
-        plane = SparkPlane(SparkSettings(parallelism=1))
-        plane.start()
+        backend = SparkBackend(SparkSettings(parallelism=1))
+        backend.start()
         print("pandas" in sys.modules)
         import numpy
-        java = plane.context._jvm.java
+        java = backend.context._jvm.java
         print(java.lang.Math.abs(numpy.int64(-3)), java.util.Arrays.toString(numpy.array([0.5, 2.0])))
-        plane.stop()
+        backend.stop()
     """
     command = [sys.executable, "-c", dedent(code)]
     answer = subprocess.run(command, capture_output=True, text=True, timeout=220, check=False)

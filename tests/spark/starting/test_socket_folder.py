@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from seatunnel_core.spark.plane import SparkPlane
+from seatunnel_core.spark.backend import SparkBackend
 from seatunnel_core.spark.starting.socket_folder import socket_folder
 
 
 def test_a_removed_folder_is_created_again_for_its_owner_alone(
-    plane: SparkPlane, caplog: pytest.LogCaptureFixture
+    backend: SparkBackend, caplog: pytest.LogCaptureFixture
 ) -> None:
     """A streaming job whose folder was removed left one open file of the JVM behind with each work unit."""
     folder, away = Path(socket_folder()), Path(f"{socket_folder()}-away")
@@ -18,8 +18,8 @@ def test_a_removed_folder_is_created_again_for_its_owner_alone(
     try:
         with caplog.at_level(logging.WARNING):
             for _ in range(2):
-                with plane._tagged("t"):
-                    assert plane.context.parallelize([1], 1).collect() == [1]
+                with backend._tagged("t"):
+                    assert backend.context.parallelize([1], 1).collect() == [1]
         assert folder.stat().st_mode & 0o777 == 0o700
         assert [str(folder) in record.getMessage() for record in caplog.records] == [True]
     finally:

@@ -21,10 +21,10 @@ from seatunnel_core.runtime.job_threads import JobThreads
 from seatunnel_core.runtime.save_modes import SaveModes
 from seatunnel_core.runtime.savepoints import JobSavepoints, ManifestWriter
 from seatunnel_core.runtime.unit_runs import UnitRuns
-from seatunnel_core.spark.choosing import PacketChoice
+from seatunnel_core.spark.choosing import BatchChoice
 from seatunnel_core.spark.dispatch import UnitDispatcher
 from seatunnel_core.spark.packing import ShareMode
-from seatunnel_core.spark.running import RunningPacket
+from seatunnel_core.spark.running import RunningBatch
 from seatunnel_storage_api import retention
 
 
@@ -87,28 +87,28 @@ def _forget_tables(original: Any) -> Any:
     return lambda self, checkpoint_id: evolve(original(self, checkpoint_id), published_to={})
 
 
-def _stop_shared_packets(_original: Any) -> Any:
+def _stop_shared_batches(_original: Any) -> Any:
     def cancel(self: Any, job_id: str, pipeline_id: int) -> None:
         pipeline = (job_id, pipeline_id)
         self._waiting = [unit for unit in self._waiting if unit.pipeline != pipeline]
-        for packet in list(self._running):
-            packet.dropped.add(pipeline)
-            if any(unit.pipeline == pipeline for unit in packet.units):
-                self._plane.cancel(packet.tag)
+        for batch in list(self._running):
+            batch.dropped.add(pipeline)
+            if any(unit.pipeline == pipeline for unit in batch.units):
+                self._backend.cancel(batch.tag)
 
     return cancel
 
 
 def _share_always(original: Any) -> Any:
-    def begin(self: Any, plane: Any, _mode: ShareMode, slots: int | None = None, *more: float) -> None:
-        original(self, plane, ShareMode.ALL, slots, *more)
+    def begin(self: Any, backend: Any, _mode: ShareMode, slots: int | None = None, *more: float) -> None:
+        original(self, backend, ShareMode.ALL, slots, *more)
 
     return begin
 
 
 def _all_slots(original: Any) -> Any:
-    def begin(self: Any, plane: Any, mode: ShareMode, _slots: int | None = None, *more: float) -> None:
-        original(self, plane, mode, None, *more)
+    def begin(self: Any, backend: Any, mode: ShareMode, _slots: int | None = None, *more: float) -> None:
+        original(self, backend, mode, None, *more)
 
     return begin
 
@@ -146,12 +146,12 @@ def _without_lock(original: Any) -> Any:
 
 
 def _cancel_what_is_overdue(_original: Any) -> Any:
-    """As it was: all of the packet runs again, beside what has begun."""
+    """As it was: all of the batch runs again, beside what has begun."""
 
-    def give_away(self: Any, packet: Any) -> bool:
+    def give_away(self: Any, batch: Any) -> bool:
         with self._changed:
-            self._requeue(packet, packet.left(), "took far longer than predicted")
-        self._plane.cancel(packet.tag)
+            self._requeue(batch, batch.left(), "took far longer than predicted")
+        self._backend.cancel(batch.tag)
         return True
 
     return give_away
@@ -185,18 +185,18 @@ JOB_MUTATIONS: tuple[JobMutation, ...] = (
     JobMutation("slots", "Spark's slots are the bound", _replace(UnitDispatcher, "__init__", _all_slots)),
     JobMutation("slots", "they are not given back", _replace(
         JobRun, "_give_slots_back", lambda _original: lambda self: None)),
-    JobMutation("R15", "a packet is stopped with the first of its pipelines", _replace(
-        UnitDispatcher, "cancel", _stop_shared_packets)),
+    JobMutation("R15", "a batch is stopped with the first of its pipelines", _replace(
+        UnitDispatcher, "cancel", _stop_shared_batches)),
     JobMutation("R15", "units share Spark jobs whatever the mode", _replace(
         UnitDispatcher, "__init__", _share_always)),
-    JobMutation("R15", "the units of a lost packet are forgotten", _replace(
-        UnitDispatcher, "_again", lambda _original: lambda self, packet, lost: None)),
-    JobMutation("R15", "an overdue packet runs again beside itself", _replace(
+    JobMutation("R15", "the units of a lost batch are forgotten", _replace(
+        UnitDispatcher, "_again", lambda _original: lambda self, batch, lost: None)),
+    JobMutation("R15", "an overdue batch runs again beside itself", _replace(
         UnitDispatcher, "_give_away", _cancel_what_is_overdue)),
-    JobMutation("R15", "what an overdue packet has begun is given away, too", _replace(
-        RunningPacket, "left_unbegun", lambda _original: lambda self: self.left())),
+    JobMutation("R15", "what an overdue batch has begun is given away, too", _replace(
+        RunningBatch, "left_unbegun", lambda _original: lambda self: self.left())),
     JobMutation("R15", "a new start does not wait for what was cancelled", _replace(
-        PacketChoice, "_must_wait", lambda _original: lambda self, unit, running: False)),
+        BatchChoice, "_must_wait", lambda _original: lambda self, unit, running: False)),
     JobMutation("R15", "a unit that begins again is not counted", _replace(
         UnitDispatcher, "_note_begun", lambda _original: lambda self, order: None)),
     JobMutation("threads", "units that wait for Spark are forgotten", _replace(

@@ -20,8 +20,8 @@ from seatunnel_core.spark import dispatch, watch
 from seatunnel_storage_api import retry
 from seatunnel_storage_api.errors import CheckpointStorageError
 from tests.checkpoint.simulation.jobs import threads
+from tests.checkpoint.simulation.jobs.backend import SimulatedBackend
 from tests.checkpoint.simulation.jobs.blobs import SimulatedStorage
-from tests.checkpoint.simulation.jobs.plane import SimulatedPlane
 from tests.checkpoint.simulation.jobs.sight import Start, WatchedProtocol
 from tests.checkpoint.simulation.jobs.stage import Actor, Stage
 
@@ -153,7 +153,7 @@ def _replacements(world: "JobWorld") -> list[tuple[Any, str, Any]]:
         (slots, "threading", threading),
         (job_run, "threading", threading),
         (job_run, "ControlServer", NoControl),
-        (job_run, "SparkPlane", lambda settings: SimulatedPlane(process(), settings)),
+        (job_run, "SparkBackend", lambda settings: SimulatedBackend(process(), settings)),
         (job_run, "open_storage", lambda _kind, _configuration: SimulatedStorage(process())),
         (job_run, "SLOTS", SimpleNamespace(reserve=lambda *how: process().slots.reserve(*how))),
         (pipeline_run, "random", world.rng),

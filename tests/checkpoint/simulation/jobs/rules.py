@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING
 from seatunnel_core.claiming.claim import EPOCHS_PER_VERSION
 from seatunnel_core.job.manifest import Manifest, Seat
 from seatunnel_core.reporting.report import JobOutcome
-from seatunnel_core.spark.program import Program
+from seatunnel_core.spark.operator_chain import OperatorChain
 from seatunnel_core.spark.work import UnitWork
 from seatunnel_core.work.failure import FailureKind
 from seatunnel_storage_api.state import CheckpointRef, CheckpointType
 from tests.checkpoint.simulation.invariants.invariant import ViolationError
 
 if TYPE_CHECKING:
-    from tests.checkpoint.simulation.jobs.plane import SimulatedPlane, Task
+    from tests.checkpoint.simulation.jobs.backend import SimulatedBackend, Task
     from tests.checkpoint.simulation.jobs.process import Process
     from tests.checkpoint.simulation.jobs.world import JobWorld
 
-Works = Sequence[tuple[UnitWork, Program]]
+Works = Sequence[tuple[UnitWork, OperatorChain]]
 
 
 class JobInvariant:
@@ -33,13 +33,13 @@ class JobInvariant:
 
     def claimed(self, process: "Process", pipeline_id: int, epoch: int) -> None: ...
 
-    def runs(self, plane: "SimulatedPlane", works: Works) -> None: ...
+    def runs(self, backend: "SimulatedBackend", works: Works) -> None: ...
 
     def cancelled(self, task: "Task", early: bool) -> None: ...
 
-    def unit_begins(self, process: "Process", task: "Task", work: UnitWork, program: Program) -> None: ...
+    def unit_begins(self, process: "Process", task: "Task", work: UnitWork, chain: OperatorChain) -> None: ...
 
-    def unit_ends(self, process: "Process", work: UnitWork, program: Program) -> None: ...
+    def unit_ends(self, process: "Process", work: UnitWork, chain: OperatorChain) -> None: ...
 
     def over(self, process: "Process") -> None: ...
 
@@ -207,14 +207,14 @@ class SlotsBound(JobInvariant):
 
     rule = "slots"
 
-    def runs(self, plane: "SimulatedPlane", works: Works) -> None:
+    def runs(self, backend: "SimulatedBackend", works: Works) -> None:
         engine = self.world.engine.options
         if engine["slot-service.dynamic-slot"]:
             return
         most = engine["slot-service.slot-num"]
-        self.require(plane.wanted <= most, f"{plane.wanted} packets run, and the job has {most} slots at most")
+        self.require(backend.wanted <= most, f"{backend.wanted} batches run, and the job has {most} slots at most")
 
-    def unit_begins(self, process: "Process", task: "Task", work: UnitWork, program: Program) -> None:
+    def unit_begins(self, process: "Process", task: "Task", work: UnitWork, chain: OperatorChain) -> None:
         engine = self.world.engine.options
         if not engine["slot-service.dynamic-slot"] and not task.is_unwanted:
             most = engine["slot-service.slot-num"]
@@ -224,14 +224,14 @@ class SlotsBound(JobInvariant):
         self.require(not process.slots._holding, f"{process.name} has ended and still has slots")
 
 
-class PacketsKeepApart(JobInvariant):
-    """R15: a packet holds units of one pipeline where the mode says so, and is not cancelled while one of its
+class BatchesKeepApart(JobInvariant):
+    """R15: a batch holds units of one pipeline where the mode says so, and is not cancelled while one of its
     pipelines wants its results, unless it is overdue."""
 
-    rule = "R15 packets"
+    rule = "R15 batches"
 
-    def runs(self, plane: "SimulatedPlane", works: Works) -> None:
-        pipelines = {program.pipeline_id for _, program in works}
+    def runs(self, backend: "SimulatedBackend", works: Works) -> None:
+        pipelines = {chain.pipeline_id for _, chain in works}
         off = self.world.engine.options["task_execution_thread_share_mode"] == "OFF"
         self.require(not off or len(pipelines) == 1, f"units of the pipelines {pipelines} share a Spark job")
 
@@ -239,10 +239,10 @@ class PacketsKeepApart(JobInvariant):
         process = self.world.stage.process
         if not early or process is None or process.dead:
             return
-        for work, program in task.works:
+        for work, chain in task.works:
             self.require(
-                not process.wants(program.pipeline_id, work.attempt.epoch),
-                f"a job with unit {work.attempt.unit.number} of pipeline {program.pipeline_id} is cancelled",
+                not process.wants(chain.pipeline_id, work.attempt.epoch),
+                f"a job with unit {work.attempt.unit.number} of pipeline {chain.pipeline_id} is cancelled",
             )
 
 
@@ -258,10 +258,10 @@ class BegunRunsAlone(JobInvariant):
         self._begun: Counter[tuple[object, ...]] = Counter()
         self._unheard: set[str] = set()
 
-    def unit_begins(self, process: "Process", task: "Task", work: UnitWork, program: Program) -> None:
-        if not program.writes_at_once:
+    def unit_begins(self, process: "Process", task: "Task", work: UnitWork, chain: OperatorChain) -> None:
+        if not chain.writes_at_once:
             return
-        unit = _unit(process, work, program)
+        unit = _unit(process, work, chain)
         self.require(unit not in self._running, f"{unit} runs, and begins again beside itself")
         self._running.add(unit)
         self._begun[unit] += 1
@@ -270,8 +270,8 @@ class BegunRunsAlone(JobInvariant):
         if task.unheard:
             self._unheard.add(process.name)
 
-    def unit_ends(self, process: "Process", work: UnitWork, program: Program) -> None:
-        self._running.discard(_unit(process, work, program))
+    def unit_ends(self, process: "Process", work: UnitWork, chain: OperatorChain) -> None:
+        self._running.discard(_unit(process, work, chain))
 
     def over(self, process: "Process") -> None:
         report = process.report
@@ -285,8 +285,8 @@ class BegunRunsAlone(JobInvariant):
             self.require(true, f"{again} units of pipeline {view.id} began again, and the report says {said}")
 
 
-def _unit(process: "Process", work: UnitWork, program: Program) -> tuple[object, ...]:
-    return process.name, program.pipeline_id, program.source_name, work.attempt.unit.number
+def _unit(process: "Process", work: UnitWork, chain: OperatorChain) -> tuple[object, ...]:
+    return process.name, chain.pipeline_id, chain.source_name, work.attempt.unit.number
 
 
 class NoThreadStays(JobInvariant):
@@ -312,7 +312,7 @@ def job_invariants(world: "JobWorld") -> tuple[JobInvariant, ...]:
             ReportsAreTrue,
             NothingIsABug,
             SlotsBound,
-            PacketsKeepApart,
+            BatchesKeepApart,
             BegunRunsAlone,
             NoThreadStays,
         )

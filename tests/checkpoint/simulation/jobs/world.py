@@ -17,16 +17,16 @@ from seatunnel_core.config.option import Options
 from seatunnel_core.connectors.sink import SinkContext
 from seatunnel_core.job.manifest import Manifest
 from seatunnel_core.job.restoring import Restore
-from seatunnel_core.spark.program import Program
+from seatunnel_core.spark.operator_chain import OperatorChain
 from seatunnel_core.spark.work import UnitWork
 from seatunnel_storage_api import layout
 from seatunnel_storage_api.state import PipelineState
 from tests.checkpoint.simulation.invariants.invariant import ViolationError
+from tests.checkpoint.simulation.jobs.backend import SimulatedBackend, Task
 from tests.checkpoint.simulation.jobs.blobs import manifest_of
 from tests.checkpoint.simulation.jobs.connectors import Plugins, numbers
 from tests.checkpoint.simulation.jobs.job_file import JobFile
 from tests.checkpoint.simulation.jobs.people import People
-from tests.checkpoint.simulation.jobs.plane import SimulatedPlane, Task
 from tests.checkpoint.simulation.jobs.process import Process, staged
 from tests.checkpoint.simulation.jobs.rules import JobInvariant, job_invariants
 from tests.checkpoint.simulation.jobs.scenario import JobScenario, draw_job
@@ -250,14 +250,14 @@ class JobWorld:
     def require_unwanted(self, task: Task, early: bool) -> None:
         self._watch(lambda rule: rule.cancelled(task, early))
 
-    def require_slots(self, plane: SimulatedPlane, works: Any) -> None:
-        self._watch(lambda rule: rule.runs(plane, works))
+    def require_slots(self, backend: SimulatedBackend, works: Any) -> None:
+        self._watch(lambda rule: rule.runs(backend, works))
 
-    def unit_begins(self, process: Process, task: Task, work: UnitWork, program: Program) -> None:
-        self._watch(lambda rule: rule.unit_begins(process, task, work, program))
+    def unit_begins(self, process: Process, task: Task, work: UnitWork, chain: OperatorChain) -> None:
+        self._watch(lambda rule: rule.unit_begins(process, task, work, chain))
 
-    def unit_ends(self, process: Process, work: UnitWork, program: Program) -> None:
-        self._watch(lambda rule: rule.unit_ends(process, work, program))
+    def unit_ends(self, process: Process, work: UnitWork, chain: OperatorChain) -> None:
+        self._watch(lambda rule: rule.unit_ends(process, work, chain))
 
     def thread_failed(self, process: Process, error: BaseException) -> None:
         if isinstance(error, ViolationError):

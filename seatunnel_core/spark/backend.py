@@ -1,4 +1,4 @@
-"""The data plane: one running Spark, and the few things that the engine asks of it.
+"""The Spark backend: one running Spark, and the few things that the engine asks of it.
 
 No rows pass through here: descriptions of work go to Spark, and descriptions of what tasks have staged come back. Every
 method may be called from any thread. One that runs a Spark job blocks until the job is done; another thread may cancel
@@ -23,19 +23,19 @@ from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.spark.frames.frames import SparkFrames, both_parts
 from seatunnel_core.spark.frames.task import FrameWork
 from seatunnel_core.spark.frames.unit import direct_works
-from seatunnel_core.spark.line import Exchange, TaskListener
-from seatunnel_core.spark.packet import PackedObject, packet_of
+from seatunnel_core.spark.operator_chain import FramePlan, OperatorChain
 from seatunnel_core.spark.pickles import Pickles
-from seatunnel_core.spark.program import FramePlan, Program
+from seatunnel_core.spark.report_channel import Exchange, TaskListener
 from seatunnel_core.spark.shipping import cores, executors
 from seatunnel_core.spark.spark_errors import is_rejected, lost_task, other_python, spark_says
 from seatunnel_core.spark.starting import session
 from seatunnel_core.spark.starting.session import LOOPBACK
 from seatunnel_core.spark.starting.settings import SparkSettings
 from seatunnel_core.spark.status import speculates, wait_for_tasks
-from seatunnel_core.spark.task import run_packets
+from seatunnel_core.spark.task import run_batches
+from seatunnel_core.spark.task_batch import PackedObject, batch_of
 from seatunnel_core.spark.task_requests import TaskRequests
-from seatunnel_core.spark.work import InspectWork, Packet, ProbeWork, Result, UnitResult, Work
+from seatunnel_core.spark.work import InspectWork, ProbeWork, Result, TaskBatch, UnitResult, Work
 from seatunnel_core.transforms.transform import DataFrameTransform
 from seatunnel_core.work.committable import Committable
 from seatunnel_core.work.unit import UnitAttempt
@@ -45,10 +45,10 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("seatunnel.spark")
 
-_NOT_OPEN = "Spark is not running: the data plane was not started, or is stopped"
+_NOT_OPEN = "Spark is not running: the Spark backend was not started, or is stopped"
 
 
-class SparkPlane:
+class SparkBackend:
     """One Spark, which ``start`` starts or adopts; ``stop`` leaves an adopted one running."""
 
     def __init__(self, settings: SparkSettings) -> None:
@@ -106,7 +106,7 @@ class SparkPlane:
         self._given_up.set()
 
     def stop(self) -> None:
-        """Stop Spark, unless the application or another job uses it; do nothing if the plane was not started."""
+        """Stop Spark, unless the application or another job uses it; do nothing if the backend was not started."""
         if (running := self._let_go()) is not None:
             session.stop(running)
 
@@ -130,7 +130,7 @@ class SparkPlane:
         return running
 
     def require_open(self) -> None:
-        """Raise ``PlatformError`` unless the plane was started and is not stopped."""
+        """Raise ``PlatformError`` unless the backend was started and is not stopped."""
         _ = self.context
 
     @property
@@ -138,7 +138,7 @@ class SparkPlane:
         """The context of the running Spark.
 
         Raises:
-            PlatformError: the plane was not started, or is stopped.
+            PlatformError: the backend was not started, or is stopped.
         """
         return self._open.context
 
@@ -191,22 +191,22 @@ class SparkPlane:
 
     # -- jobs -----------------------------------------------------------------------------------------------------
 
-    def pack_program(self, program: Program) -> PackedObject:
-        """Return the program, pickled for the tasks; it is packed once, and later calls return the same object."""
-        return self._pickles.pack_program(program)
+    def pack_chain(self, chain: OperatorChain) -> PackedObject:
+        """Return the chain, pickled for the tasks; it is packed once, and later calls return the same object."""
+        return self._pickles.pack_chain(chain)
 
-    def run(self, packets: Sequence[Packet], tag: str) -> list[Result]:
-        """Run one Spark job with one task per packet, and return the results of all works in their order.
+    def run(self, batches: Sequence[TaskBatch], tag: str) -> list[Result]:
+        """Run one Spark job with one task per batch, and return the results of all works in their order.
 
         Raises:
             PacketLostError: the job failed as a whole, or ``cancel(tag)`` stopped it.
             PlatformError: Spark itself is gone.
         """
         with self._tagged(tag):
-            found = self._run(packets)
+            found = self._run(batches)
         return [result for _, result in found]
 
-    def run_units(self, packet: Packet, tag: str, listener: TaskListener) -> list[tuple[int, UnitResult]]:
+    def run_units(self, batch: TaskBatch, tag: str, listener: TaskListener) -> list[tuple[int, UnitResult]]:
         """Run one Spark job with one task, which asks ``listener`` before each unit and reports each result to it.
 
         Returns:
@@ -215,7 +215,7 @@ class SparkPlane:
         Raises:
             PacketLostError: as in ``run``. By then a task that writes at once has ended, or its executor was declared
                 lost.
-            PlatformError: as in ``run``, or the plane was not started, or is stopped.
+            PlatformError: as in ``run``, or the backend was not started, or is stopped.
         """
         exchange = self._exchange
         if exchange is None:
@@ -223,36 +223,34 @@ class SparkPlane:
         with exchange.listening(listener) as address:
             try:
                 with self._tagged(tag):
-                    found = self._run([evolve(packet, line=address)])
+                    found = self._run([evolve(batch, channel=address)])
             except PacketLostError:
-                if packet.writes_at_once:
+                if batch.writes_at_once:
                     wait_for_tasks(self.context, tag, lambda: exchange.is_silent(address), self.is_alive)
                 raise
         return [(number, result) for number, result in found if isinstance(result, UnitResult)]
 
-    def _run(self, packets: Sequence[Packet]) -> list[tuple[int, Result]]:
-        base = self._base(len(packets))
-        found: list[tuple[int, Result]] = base.mapPartitionsWithIndex(partial(run_packets, tuple(packets))).collect()
+    def _run(self, batches: Sequence[TaskBatch]) -> list[tuple[int, Result]]:
+        base = self._base(len(batches))
+        found: list[tuple[int, Result]] = base.mapPartitionsWithIndex(partial(run_batches, tuple(batches))).collect()
         return found
 
-    def run_on_frames(self, program: Program, attempt: UnitAttempt, tag: str) -> UnitResult:
+    def run_on_frames(self, chain: OperatorChain, attempt: UnitAttempt, tag: str) -> UnitResult:
         """Run one work unit on the DataFrame path, and return a result like that of the fused path.
 
         Raises:
             PacketLostError: as in ``run``.
             PlatformError: as in ``run``.
         """
-        packed = self.pack_program(program)
-        work = FrameWork(program=packed.key, carrier=packed.carrier, attempt=attempt)
+        packed = self.pack_chain(chain)
+        work = FrameWork(chain=packed.key, carrier=packed.carrier, attempt=attempt)
         with self._tagged(tag):
-            framed = self._spark_frames().run_unit(program, work, tag, pool=f"{program.job_id}-{program.pipeline_id}")
-        works = [] if framed.failure is not None else list(direct_works(program, packed.key, attempt, self._slots))
+            framed = self._spark_frames().run_unit(chain, work, tag, pool=f"{chain.job_id}-{chain.pipeline_id}")
+        works = [] if framed.failure is not None else list(direct_works(chain, packed.key, attempt, self._slots))
         if not works:
             return framed
-        direct = self.run([packet_of([(work, packed)]) for work in works], tag)
-        return both_parts(
-            program, attempt.unit, framed, [result for result in direct if isinstance(result, UnitResult)]
-        )
+        direct = self.run([batch_of([(work, packed)]) for work in works], tag)
+        return both_parts(chain, attempt.unit, framed, [result for result in direct if isinstance(result, UnitResult)])
 
     def frame_plan(self, transform: DataFrameTransform, arriving: Mapping[str, TableSchema]) -> FramePlan:
         """Return what a DataFrame transform makes of its inputs, and whether it looks across rows.
@@ -393,8 +391,8 @@ class SparkPlane:
         self._requests.ask(list(zip(works, packed, strict=True)), SinkError)
 
     def _run_together(self, works: Sequence[tuple[Work, PackedObject]]) -> list[Result]:
-        """Run the works as one Spark job, with enough packets to keep all slots busy."""
+        """Run the works as one Spark job, with enough batches to keep all slots busy."""
         tasks = min(len(works), 2 * self._slots)
         cuts = [len(works) * task // tasks for task in range(tasks + 1)]
-        packets = [packet_of(works[start:end]) for start, end in itertools.pairwise(cuts)]
-        return self.run(packets, self.new_tag())
+        batches = [batch_of(works[start:end]) for start, end in itertools.pairwise(cuts)]
+        return self.run(batches, self.new_tag())

@@ -1,4 +1,4 @@
-"""Spark: packets that take their time, fail, hang, are lost, are run twice, and go on when nobody wants them."""
+"""Spark: batches that take their time, fail, hang, are lost, are run twice, and go on when nobody wants them."""
 
 from collections import deque
 from collections.abc import Mapping, Sequence
@@ -10,11 +10,11 @@ from attrs import define, field
 from seatunnel_core.checkpoint.transitions import Phase
 from seatunnel_core.connectors.source import Item, Planning, Source
 from seatunnel_core.errors import PacketLostError, PlatformError
-from seatunnel_core.spark.line import TaskListener
-from seatunnel_core.spark.packet import PackedObject
-from seatunnel_core.spark.program import Program
+from seatunnel_core.spark.operator_chain import OperatorChain
+from seatunnel_core.spark.report_channel import TaskListener
 from seatunnel_core.spark.starting.settings import SparkSettings
-from seatunnel_core.spark.work import Packet, UnitResult, UnitWork
+from seatunnel_core.spark.task_batch import PackedObject
+from seatunnel_core.spark.work import TaskBatch, UnitResult, UnitWork
 from seatunnel_core.work.committable import Committable
 from seatunnel_core.work.failure import Failure, FailureKind
 from tests.checkpoint.simulation.jobs.stage import Waiters
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tests.checkpoint.simulation.jobs.process import Process
 
 OVERDUE_MS = 5_000
-"""No packet is overdue before."""
+"""No batch is overdue before."""
 
 PAUSE_MS = 50
 """How often a task reports that asks for nothing."""
@@ -32,9 +32,9 @@ PAUSE_MS = 50
 
 @define(eq=False)
 class Task:
-    """A packet that runs, or waits for a slot."""
+    """A batch that runs, or waits for a slot."""
 
-    works: Sequence[tuple[UnitWork, Program]]
+    works: Sequence[tuple[UnitWork, OperatorChain]]
     writes_at_once: bool
     began_ms: int
     over: Waiters
@@ -48,7 +48,7 @@ class Task:
     unheard: bool = False
     """Whether it cannot reach the driver."""
 
-    asking: deque[tuple[int, "Lane"]] = field(factory=deque)
+    asking: deque[tuple[int, "ReaderThread"]] = field(factory=deque)
     """Units that want to begin."""
 
     asks: bool = True
@@ -71,15 +71,15 @@ class Task:
 
 
 @define(eq=False)
-class Lane:
+class ReaderThread:
     """A thread of a task's worker process."""
 
     queue: deque[int]
     attempt: int
 
 
-class SimulatedPlane:
-    """What ``SparkPlane`` is to the runtime."""
+class SimulatedBackend:
+    """What ``SparkBackend`` is to the runtime."""
 
     log_file = None
     shares_disk = True
@@ -115,8 +115,8 @@ class SimulatedPlane:
     def new_tag(self) -> str:
         return f"tag-{next(self._world.numbers)}"
 
-    def pack_program(self, program: Program) -> PackedObject:
-        return PackedObject(f"{id(program)}", program)
+    def pack_chain(self, chain: OperatorChain) -> PackedObject:
+        return PackedObject(f"{id(chain)}", chain)
 
     def inspect(self, source: Source, items: Sequence[Item], planning: Planning) -> tuple[Item, ...]:
         self._stage.act(lambda: None, most_ms=300)
@@ -133,10 +133,10 @@ class SimulatedPlane:
             self._after(self._world.rng.choice([0, 4_000, 8_000]), lambda: self._ends(task))
         task.over.wake()
 
-    def run_units(self, packet: Packet, tag: str, listener: TaskListener) -> list[tuple[int, UnitResult]]:
+    def run_units(self, batch: TaskBatch, tag: str, listener: TaskListener) -> list[tuple[int, UnitResult]]:
         """One Spark job. This thread is also the one that listens to its task."""
-        works = [(work, packet.carriers[work.program]) for work in packet.works if isinstance(work, UnitWork)]
-        task = Task(works, packet.writes_at_once, self._stage.clock.now_ms, Waiters(self._stage))
+        works = [(work, batch.carriers[work.chain]) for work in batch.works if isinstance(work, UnitWork)]
+        task = Task(works, batch.writes_at_once, self._stage.clock.now_ms, Waiters(self._stage))
         self._tasks[tag] = task
         while self.running >= self.slots and not task.cancelled and not self._gone:
             self._free.wait()
@@ -149,7 +149,7 @@ class SimulatedPlane:
         self._world.require_slots(self, works)
         if not task.unheard:
             listener.reached()
-        self._attempt(task, packet.lanes)
+        self._attempt(task, batch.reader_threads)
         self._listen(task, listener)
         del self._tasks[tag]
         if self._gone:
@@ -162,10 +162,10 @@ class SimulatedPlane:
         """Until the task has ended; who has cancelled one that writes nothing itself does not wait so long."""
         while not self._gone:
             while task.asking:
-                number, lane = task.asking.popleft()
+                number, thread = task.asking.popleft()
                 granted = listener.begins(number)
-                if lane.attempt == task.attempt and not task.ended:
-                    self._answered(task, number, lane, granted)
+                if thread.attempt == task.attempt and not task.ended:
+                    self._answered(task, number, thread, granted)
             if task.telling:
                 results, task.telling = task.telling, []
                 listener.ended(results)
@@ -177,60 +177,60 @@ class SimulatedPlane:
 
     @property
     def wanted(self) -> int:
-        """How many packets run that nobody has given up: a task that was told to stop keeps its slot for a while."""
+        """How many batches run that nobody has given up: a task that was told to stop keeps its slot for a while."""
         return sum(task.runs and not task.is_unwanted for task in self._tasks.values())
 
     def _lost(self, why: str) -> PacketLostError:
         return PacketLostError(f"the job {why}")
 
-    def _attempt(self, task: Task, lanes: Mapping[str, int]) -> None:
+    def _attempt(self, task: Task, reader_threads: Mapping[str, int]) -> None:
         """Spark makes another attempt when the worker of the one before has died."""
         world, faults = self._world, self._world.scenario.faults
         task.attempt += 1
-        task.asks = task.writes_at_once or bool(lanes) or task.unheard or task.attempt > 1
+        task.asks = task.writes_at_once or bool(reader_threads) or task.unheard or task.attempt > 1
         if not task.asks:
             self._after(PAUSE_MS, partial(self._reports, task, task.attempt))
         dies = world.chance(faults.task_runs_twice if task.attempt == 1 else faults.worker_dies)
         if dies:
             attempt = task.attempt
-            self._after(world.rng.randint(1, 400), lambda: self._dies(task, attempt, lanes))
+            self._after(world.rng.randint(1, 400), lambda: self._dies(task, attempt, reader_threads))
         queues: dict[str, deque[int]] = {}
         for number, (work, _) in enumerate(task.works):
-            queues.setdefault(work.program if lanes else "", deque()).append(number)
+            queues.setdefault(work.chain if reader_threads else "", deque()).append(number)
         for key, queue in queues.items():
-            for _ in range(min(len(queue), lanes.get(key, 1))):
-                self._after(1, partial(self._goes_on, task, Lane(queue, task.attempt)))
+            for _ in range(min(len(queue), reader_threads.get(key, 1))):
+                self._after(1, partial(self._goes_on, task, ReaderThread(queue, task.attempt)))
 
-    def _dies(self, task: Task, attempt: int, lanes: Mapping[str, int]) -> None:
+    def _dies(self, task: Task, attempt: int, reader_threads: Mapping[str, int]) -> None:
         if task.ended or task.attempt != attempt:
             return
         self._world.counts["dead workers"] += 1
         self._stopped(task)
         if task.attempt == 1 and not task.is_unwanted:
-            self._attempt(task, lanes)
+            self._attempt(task, reader_threads)
         else:
             task.lost = True
             self._ends(task)
 
-    def _goes_on(self, task: Task, lane: Lane) -> None:
-        """A lane takes its next unit: it asks whether it may begin."""
-        if task.ended or lane.attempt != task.attempt:
+    def _goes_on(self, task: Task, thread: ReaderThread) -> None:
+        """A thread takes its next unit: it asks whether it may begin."""
+        if task.ended or thread.attempt != task.attempt:
             return
-        if not lane.queue:
+        if not thread.queue:
             if not task.running and not task.asking:
                 self._brings(task)
                 self._ends(task)
             return
-        number = lane.queue.popleft()
+        number = thread.queue.popleft()
         if task.unheard:
-            self._answered(task, number, lane, not task.writes_at_once or task.attempt == 1)
+            self._answered(task, number, thread, not task.writes_at_once or task.attempt == 1)
         elif self._process.dead or self._gone:
-            self._answered(task, number, lane, not task.writes_at_once)
+            self._answered(task, number, thread, not task.writes_at_once)
         elif not task.asks:
             task.begun = number
-            self._answered(task, number, lane, True)
+            self._answered(task, number, thread, True)
         else:
-            task.asking.append((number, lane))
+            task.asking.append((number, thread))
             task.over.wake()
 
     def _reports(self, task: Task, attempt: int) -> None:
@@ -249,18 +249,18 @@ class SimulatedPlane:
         task.held = []
         task.over.wake()
 
-    def _answered(self, task: Task, number: int, lane: Lane, granted: bool) -> None:
+    def _answered(self, task: Task, number: int, thread: ReaderThread, granted: bool) -> None:
         if not granted:
-            self._after(0, lambda: self._goes_on(task, lane))
+            self._after(0, lambda: self._goes_on(task, thread))
             return
         world, faults = self._world, self._world.scenario.faults
-        work, program = task.works[number]
+        work, chain = task.works[number]
         task.running.add(number)
-        world.unit_begins(self._process, task, work, program)
+        world.unit_begins(self._process, task, work, chain)
         slow = world.chance(faults.unit_is_slow)
         lasts_ms = world.rng.choice([1_000, 4_000]) if slow else world.rng.randint(1, 120)
         lasts_ms += 60_000 if world.chance(faults.unit_hangs) else 0
-        self._after(lasts_ms, lambda: self._finish(task, number, lane))
+        self._after(lasts_ms, lambda: self._finish(task, number, thread))
 
     def _after(self, at_ms: int, action: Any) -> None:
         """The JVM and its workers need no driver; they outlive it for a while."""
@@ -284,22 +284,22 @@ class SimulatedPlane:
             self._free.wake()
             task.over.wake()
 
-    def _finish(self, task: Task, number: int, lane: Lane) -> None:
-        if task.ended or lane.attempt != task.attempt:
+    def _finish(self, task: Task, number: int, thread: ReaderThread) -> None:
+        if task.ended or thread.attempt != task.attempt:
             return
-        work, program = task.works[number]
-        result = self._result(work, program)
+        work, chain = task.works[number]
+        result = self._result(work, chain)
         task.running.discard(number)
-        self._world.unit_ends(self._process, work, program)
+        self._world.unit_ends(self._process, work, chain)
         if task.unheard:
             task.unreported[number] = result
         else:
             task.held.append((number, result))
             if task.asks:
                 self._brings(task)
-        self._goes_on(task, lane)
+        self._goes_on(task, thread)
 
-    def _result(self, work: UnitWork, program: Program) -> UnitResult:
+    def _result(self, work: UnitWork, chain: OperatorChain) -> UnitResult:
         faults = self._world.scenario.faults
         failure = None
         staged: dict[str, Committable] = {}
@@ -308,11 +308,11 @@ class SimulatedPlane:
         elif self._world.chance(faults.unit_fails):
             failure = Failure(kind=FailureKind.TRANSIENT, message="the simulation broke a unit")
         if failure is None or self._world.rng.random() < 0.5:
-            staged = self._stage_rows(work, program)
+            staged = self._stage_rows(work, chain)
         return UnitResult(
-            job_id=program.job_id,
-            pipeline_id=program.pipeline_id,
-            source=program.source_name,
+            job_id=chain.job_id,
+            pipeline_id=chain.pipeline_id,
+            source=chain.source_name,
             attempt=work.attempt.id,
             failure=failure,
             rows_read=len(work.attempt.unit.splits),
@@ -322,26 +322,26 @@ class SimulatedPlane:
             committables=staged if failure is None else {},
         )
 
-    def _stage_rows(self, work: UnitWork, program: Program) -> dict[str, Committable]:
-        sight = self._world.sights[program.pipeline_id]
+    def _stage_rows(self, work: UnitWork, chain: OperatorChain) -> dict[str, Committable]:
+        sight = self._world.sights[chain.pipeline_id]
         attempt = f"{work.attempt.number}-{next(self._world.numbers)}"
         staged: dict[str, Committable] = {}
-        for target in program.targets:
+        for target in chain.targets:
             rows = tuple(
-                sight.row_of(program.source_name, split)
+                sight.row_of(chain.source_name, split)
                 for split in work.attempt.unit.splits
                 if target.name not in split.body["filtered"]
             )
             if not rows:
                 continue
-            identity = f"{program.source_ordinal}-{work.attempt.epoch}-{work.attempt.unit.number}"
-            key = StagingKey(target.name, program.source_name, work.attempt.epoch, work.attempt.unit.number, attempt)
+            identity = f"{chain.source_ordinal}-{work.attempt.epoch}-{work.attempt.unit.number}"
+            key = StagingKey(target.name, chain.source_name, work.attempt.epoch, work.attempt.unit.number, attempt)
             sight.stage(key, StagedThing(identity, rows, self._stage.clock.now_ms, target.sink.told))  # type: ignore[attr-defined]
             staged[target.name] = Committable(
                 id=identity,
                 epoch=work.attempt.epoch,
                 unit=work.attempt.unit.number,
-                source=program.source_name,
+                source=chain.source_name,
                 rows=len(rows),
                 bytes=work.attempt.unit.weight_bytes,
                 body={"attempt": attempt},

@@ -1,11 +1,11 @@
 """The line between a task and the driver: the task asks before it begins a work unit, and reports results.
 
 Spark reports nothing of a task before it has ended. Without the line, a unit's result would wait for the other units of
-the packet, and nobody would know what a killed task had begun (protocol rule R15). When a task asks and reports is said
+the batch, and nobody would know what a killed task had begun (protocol rule R15). When a task asks and reports is said
 by ``reports.py``.
 
-The task sends ``{"packet": KEY}`` first, then ``{"begin": NUMBER}`` and ``{"ended": [{"number": NUMBER, "result": {…}},
-…]}``, each in a line that is answered by one byte. The driver hangs up on whoever does not send the key of a packet.
+The task sends ``{"batch": KEY}`` first, then ``{"begin": NUMBER}`` and ``{"ended": [{"number": NUMBER, "result": {…}},
+…]}``, each in a line that is answered by one byte. The driver hangs up on whoever does not send the key of a batch.
 """
 
 import io
@@ -33,7 +33,7 @@ from seatunnel_core.work.vertex_work import VertexWork
 logger = logging.getLogger("seatunnel.spark")
 
 Numbered = tuple[int, UnitResult]
-"""A result with the index of its work in the packet."""
+"""A result with the index of its work in the batch."""
 
 _YES, _NO = b"+", b"-"
 _KEY_BYTES = 200
@@ -53,10 +53,10 @@ _PATIENCE_S = 20.0
 
 
 class TaskListener(Protocol):
-    """The driver's side of one packet. Its methods are called from threads of their own."""
+    """The driver's side of one batch. Its methods are called from threads of their own."""
 
     def reached(self) -> None:
-        """Note that a task of the packet has connected."""
+        """Note that a task of the batch has connected."""
 
     def begins(self, number: int) -> bool:
         """Return whether a work may begin; it counts as begun when this returns true."""
@@ -70,7 +70,7 @@ class TaskListener(Protocol):
 
 @define(eq=False)
 class _Call:
-    """One packet whose tasks may connect."""
+    """One batch whose tasks may connect."""
 
     listener: TaskListener
     tasks: int = 0
@@ -88,7 +88,7 @@ class Exchange:
         self._closed = False
         self._server = _Server((bind, 0), _Handler)
         self._server.exchange = self
-        threading.Thread(target=self._accept, name="seatunnel-line", daemon=True).start()
+        threading.Thread(target=self._accept, name="seatunnel-reports", daemon=True).start()
 
     def _accept(self) -> None:
         """Serve who connects until ``close``. ``serve_forever`` looks only twice a second whether it is to end."""
@@ -111,7 +111,7 @@ class Exchange:
 
     @contextmanager
     def listening(self, listener: TaskListener) -> Iterator[Address]:
-        """Accept the tasks of one packet, and yield the address to which they connect."""
+        """Accept the tasks of one batch, and yield the address to which they connect."""
         key = secrets.token_hex(16)
         with self._changed:
             self._calls[key] = _Call(listener)
@@ -122,7 +122,7 @@ class Exchange:
                 del self._calls[key]
 
     def is_silent(self, address: Address) -> bool:
-        """Return whether no task of the packet is connected: the processes of those that were have ended."""
+        """Return whether no task of the batch is connected: the processes of those that were have ended."""
         with self._changed:
             return not self._calls[address.key].tasks
 
@@ -152,7 +152,7 @@ class Exchange:
 
     def _called(self, line: bytes) -> _Call | None:
         try:
-            key = stored.text(stored.parse(line), "packet")
+            key = stored.text(stored.parse(line), "batch")
         except Exception:
             return None
         with self._changed:
@@ -209,7 +209,7 @@ class _Handler(socketserver.BaseRequestHandler):
             logger.exception("what a task said could not be understood")
 
 
-class Line:
+class ReportChannel:
     """The task's end of a line. Several threads may use it."""
 
     def __init__(self, address: Address | None, *, once: bool = False, again: bool = False) -> None:
@@ -217,7 +217,7 @@ class Line:
 
         Works begin even if the driver cannot be reached. Where each may begin only ``once``, they do not if the task
         was attempted before (``again``) or the line broke: another task may have them. If the driver no longer knows
-        the packet, none begins.
+        the batch, none begins.
         """
         self._sending = threading.Lock()
         self._receiving = threading.Lock()
@@ -247,7 +247,7 @@ class Line:
 
     @property
     def is_wanted(self) -> bool:
-        """Whether the driver still knows the packet, or could not be asked."""
+        """Whether the driver still knows the batch, or could not be asked."""
         return self._is_wanted
 
     def report(self, results: Sequence[Numbered]) -> bool:
@@ -304,7 +304,7 @@ class Line:
 class _Reached:
     connection: socket.socket
     is_wanted: bool
-    """Whether the driver still knows the packet."""
+    """Whether the driver still knows the batch."""
 
 
 def _reached(address: Address) -> _Reached | None:
@@ -315,7 +315,7 @@ def _reached(address: Address) -> _Reached | None:
         return None
     try:
         made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        made.sendall(json.dumps({"packet": address.key}).encode() + b"\n")
+        made.sendall(json.dumps({"batch": address.key}).encode() + b"\n")
         answer = made.recv(1)
         made.settimeout(None)
     except OSError:

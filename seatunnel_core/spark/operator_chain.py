@@ -1,8 +1,8 @@
 """What a task needs to know to run any work unit of one source: the source, and every step that its rows pass.
 
-A program is built in the driver once the schemas are known, and travels to the tasks without its DataFrame transforms.
-It describes the chain of *one* source: a pipeline with two sources has two programs, and a sink that both feed is in
-both. Only where a query looks across rows does a program read all splits of its sources, of several if the query joins
+A chain is built in the driver once the schemas are known, and travels to the tasks without its DataFrame transforms.
+It describes the chain of *one* source: a pipeline with two sources has two chains, and a sink that both feed is in
+both. Only where a query looks across rows does a chain read all splits of its sources, of several if the query joins
 them, as one work unit.
 """
 
@@ -36,12 +36,12 @@ class FramePlan:
 
 FramePlanner = Callable[[DataFrameTransform, Mapping[str, TableSchema]], FramePlan]
 """Has Spark plan a DataFrame transform, given the schemas of its inputs by the names of their views;
-``SparkPlane.frame_plan`` is one."""
+``SparkBackend.frame_plan`` is one."""
 
 
 @frozen(kw_only=True)
 class Reader:
-    """One source that a program reads."""
+    """One source that a chain reads."""
 
     name: str
     source: Source = field(repr=False)
@@ -93,7 +93,7 @@ class Target:
 
 
 @frozen(kw_only=True, eq=False, slots=False)
-class Program:
+class OperatorChain:
     """The chain of one source in one pipeline. Picklable; equal only to itself."""
 
     job_id: str
@@ -140,7 +140,7 @@ class Program:
 
     @property
     def readers(self) -> tuple[Reader, ...]:
-        """All sources of the program, the first one first."""
+        """All sources of the chain, the first one first."""
         first = Reader(
             name=self.source_name,
             source=self.source,
@@ -151,7 +151,7 @@ class Program:
         return (first, *self.beside)
 
     def reader(self, name: str) -> Reader | None:
-        """Return the source of this name; ``None`` if the program does not read it."""
+        """Return the source of this name; ``None`` if the chain does not read it."""
         return next((reader for reader in self.readers if reader.name == name), None)
 
     @cached_property
@@ -171,8 +171,8 @@ class Program:
                 found[name] = found.get(name, frozenset()) | reached
         return found
 
-    def for_tasks(self) -> "Program":
-        """Return the program without its DataFrame transforms.
+    def for_tasks(self) -> "OperatorChain":
+        """Return the chain without its DataFrame transforms.
 
         Only the driver needs them, and they may not be picklable.
         """
@@ -183,7 +183,7 @@ class Program:
         return evolve(self, steps=steps)
 
 
-def build_program(
+def build_chain(
     *,
     job_id: str,
     pipeline_id: int,
@@ -197,8 +197,8 @@ def build_program(
     parallelism: int | None = None,
     beside: Sequence[Reader] = (),
     frame_plan: FramePlanner | None = None,
-) -> Program:
-    """Build the program of one source, or of several, out of a pipeline, and work out every schema in it.
+) -> OperatorChain:
+    """Build the chain of one source, or of several, out of a pipeline, and work out every schema in it.
 
     ``steps`` and ``targets`` are those of the whole pipeline, steps after their inputs; schemas in them are ignored.
 
@@ -218,7 +218,7 @@ def build_program(
                 kept.append(reached_step)
     reached = _reached_targets(targets, known, findings)
     findings.raise_all()
-    return Program(
+    return OperatorChain(
         job_id=job_id,
         pipeline_id=pipeline_id,
         source_name=source_name,

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from seatunnel_core.spark.line import Exchange
+from seatunnel_core.spark.report_channel import Exchange
 
 
 @pytest.fixture

@@ -14,14 +14,14 @@ from seatunnel_core.config.problem import Problems
 from seatunnel_core.config.variables import Variables
 from seatunnel_core.connectors.source import Enumeration
 from seatunnel_core.errors import TransformError, UsageError
+from seatunnel_core.planning.operator_chains import chains_of, emitted_splits
 from seatunnel_core.planning.plan import PlannedPipeline
 from seatunnel_core.planning.planner import plan_job
-from seatunnel_core.planning.programs import emitted_splits, programs_of
 from seatunnel_core.planning.settings import topology_of
 from seatunnel_core.registry import lookup
 from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.runtime.pipeline_io import _refuse_new, require_same_splits
-from seatunnel_core.spark.program import FramePlan, Program
+from seatunnel_core.spark.operator_chain import FramePlan, OperatorChain
 from seatunnel_core.work.split import Split
 
 ENGINE = load_engine(environment={"HOME": "/home/me"}, folder=Path("/nowhere"))
@@ -63,22 +63,22 @@ def frame_plan(transform: Any, arriving: Mapping[str, TableSchema]) -> FramePlan
     return FramePlan(schema=next(iter(arriving.values())), across="GROUP BY" if grouped else "")
 
 
-def made(planned: PlannedPipeline, **splits: int) -> tuple[tuple[Program, ...], dict[str, tuple[Split, ...]]]:
+def made(planned: PlannedPipeline, **splits: int) -> tuple[tuple[OperatorChain, ...], dict[str, tuple[Split, ...]]]:
     found = enumerations(**splits)
-    programs = programs_of(planned, found, job_id="job", frame_plan=frame_plan)
-    return programs, emitted_splits(programs, found)
+    chains = chains_of(planned, found, job_id="job", frame_plan=frame_plan)
+    return chains, emitted_splits(chains, found)
 
 
 def test_what_works_row_by_row_emits_its_splits() -> None:
-    (program,), emitted = made(pipeline(sql("x", "a"), {"s": "x"}, "a"), a=3)
-    assert program.splits is None
+    (chain,), emitted = made(pipeline(sql("x", "a"), {"s": "x"}, "a"), a=3)
+    assert chain.splits is None
     assert len(emitted["a"]) == 3
 
 
 def test_a_query_emits_one_split_for_all() -> None:
-    (program,), emitted = made(pipeline(sql("x", "a", "GROUP"), {"s": "x"}, "a"), a=3)
-    assert program.splits is not None
-    assert len(program.splits["a"]) == 3
+    (chain,), emitted = made(pipeline(sql("x", "a", "GROUP"), {"s": "x"}, "a"), a=3)
+    assert chain.splits is not None
+    assert len(chain.splits["a"]) == 3
     (split,) = emitted["a"]
     assert (split.index, split.weight_bytes, split.rows, split.body) == (0, 30, 6, {"query_over": {"a": 3}})
 
@@ -91,7 +91,7 @@ def test_a_query_runs_over_one_split_and_over_none(splits: int) -> None:
     assert split.body == ({"of": "a", "n": 0} if splits else {"query_over": {"a": 0}})
 
 
-def test_sources_that_are_joined_are_one_program_of_the_first() -> None:
+def test_sources_that_are_joined_are_one_chain_of_the_first() -> None:
     """Also where they come together before the query, or in the first of two; a third one goes its own way."""
     joined = pipeline(sql("x", "b, a"), {"s": "x", "t": "c, x"}, "a", "b", "c")
     together = pipeline(
@@ -102,8 +102,8 @@ def test_sources_that_are_joined_are_one_program_of_the_first() -> None:
         "c",
     )
     for planned in (joined, together):
-        programs, emitted = made(planned, a=2, b=3, c=4)
-        assert sorted((p.source_name, tuple(p.splits or ())) for p in programs) == [("a", ("a", "b")), ("c", ())]
+        chains, emitted = made(planned, a=2, b=3, c=4)
+        assert sorted((p.source_name, tuple(p.splits or ())) for p in chains) == [("a", ("a", "b")), ("c", ())]
         assert {name: len(splits) for name, splits in emitted.items()} == {"a": 1, "b": 0, "c": 4}
         assert emitted["a"][0].body == {"query_over": {"a": 2, "b": 3}}
 
@@ -115,8 +115,8 @@ def test_sources_that_come_together_row_by_row_stay_apart() -> None:
         "a",
         "b",
     )
-    programs, emitted = made(planned, a=2, b=3)
-    assert [program.splits for program in programs] == [None, None]
+    chains, emitted = made(planned, a=2, b=3)
+    assert [chain.splits for chain in chains] == [None, None]
     assert (len(emitted["a"]), len(emitted["b"])) == (2, 3)
 
 
@@ -154,8 +154,8 @@ def test_what_began_with_other_splits_is_refused() -> None:
 
 def test_a_source_does_not_join_a_query_that_has_begun() -> None:
     """The query's only split may have been read, and the new source would never be."""
-    (program,), _ = made(pipeline(sql("x", "a, b"), {"s": "x"}, "a", "b"), a=2, b=2)
-    _refuse_new(program, frozenset())
-    _refuse_new(program, frozenset({"a", "b"}))
+    (chain,), _ = made(pipeline(sql("x", "a, b"), {"s": "x"}, "a", "b"), a=2, b=2)
+    _refuse_new(chain, frozenset())
+    _refuse_new(chain, frozenset({"a", "b"}))
     with pytest.raises(UsageError, match="the query over a, b began without b"):
-        _refuse_new(program, frozenset({"a"}))
+        _refuse_new(chain, frozenset({"a"}))

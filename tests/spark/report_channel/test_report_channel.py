@@ -1,4 +1,4 @@
-"""The line between a task and the driver, without Spark."""
+"""The channel between a task and the driver, without Spark."""
 
 import contextlib
 import socket
@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from attrs import evolve
 
-from seatunnel_core.spark.line import Exchange, Line, Numbered
+from seatunnel_core.spark.report_channel import Exchange, Numbered, ReportChannel
 from seatunnel_core.spark.work import Address, UnitResult
 from seatunnel_core.work.committable import Committable
 from seatunnel_core.work.failure import Failure, FailureKind
@@ -61,22 +61,22 @@ def test_a_task_reports_how_far_its_works_are(exchange: Exchange) -> None:
     heard = Heard()
     work = {"in": VertexWork(0, 7, 1.5, 20.25)}
     with exchange.listening(heard) as address:
-        line = Line(address)
-        line.progress({3: work})
-        assert line.may_begin(4), "the answers stay in order"
-        line.close()
+        channel = ReportChannel(address)
+        channel.progress({3: work})
+        assert channel.may_begin(4), "the answers stay in order"
+        channel.close()
     assert heard.said == ["reached", (3, work), 4]
 
 
 def test_a_task_asks_before_it_begins_and_reports_what_became_of_it(exchange: Exchange) -> None:
     heard = Heard(1)
     with exchange.listening(heard) as address:
-        line = Line(address)
-        assert [line.may_begin(number) for number in (0, 1)] == [True, False]
-        assert line.report([(0, DONE)])
-        assert line.report([(2, FAILED), (3, DONE)])
+        channel = ReportChannel(address)
+        assert [channel.may_begin(number) for number in (0, 1)] == [True, False]
+        assert channel.report([(0, DONE)])
+        assert channel.report([(2, FAILED), (3, DONE)])
         assert not exchange.is_silent(address)
-        line.close()
+        channel.close()
         while not exchange.is_silent(address):
             threading.Event().wait(0.01)
     assert heard.said == ["reached", 0, 1, (0, DONE), (2, FAILED), (3, DONE)]
@@ -94,10 +94,10 @@ def test_it_closes_at_once() -> None:
 def test_threads_that_ask_at_once_get_their_own_answers(exchange: Exchange) -> None:
     """They do not wait for each other's answers before they send."""
     with exchange.listening(Heard(*range(1, 2000, 2))) as address:
-        line = Line(address)
+        channel = ReportChannel(address)
         with ThreadPoolExecutor(8) as pool:
-            answers = list(pool.map(line.may_begin, range(2000)))
-        line.close()
+            answers = list(pool.map(channel.may_begin, range(2000)))
+        channel.close()
     assert answers == [number % 2 == 0 for number in range(2000)]
 
 
@@ -106,22 +106,22 @@ def test_a_task_that_the_driver_has_forgotten_begins_nothing(exchange: Exchange,
     """It was cancelled, and its units may run elsewhere."""
     with exchange.listening(Heard()) as address:
         pass
-    line = Line(address, once=once)
-    assert not line.may_begin(0)
-    assert not line.is_wanted
-    assert not line.report([(0, DONE)])
+    channel = ReportChannel(address, once=once)
+    assert not channel.may_begin(0)
+    assert not channel.is_wanted
+    assert not channel.report([(0, DONE)])
 
 
 def test_a_task_that_cannot_reach_the_driver_works_without_it() -> None:
     """A firewall, perhaps. But where each unit may begin only once, another attempt of the task begins none."""
     with socket.create_server(("127.0.0.1", 0)) as closed:
         address = Address("127.0.0.1", closed.getsockname()[1], "key")
-    assert Line(address).may_begin(0)
-    assert Line(address).is_wanted
-    assert Line(address, again=True).may_begin(0)
-    assert Line(address, once=True).may_begin(0)
-    assert not Line(address, once=True, again=True).may_begin(0)
-    assert not Line(address).report([(0, DONE)]), "so Spark brings the result"
+    assert ReportChannel(address).may_begin(0)
+    assert ReportChannel(address).is_wanted
+    assert ReportChannel(address, again=True).may_begin(0)
+    assert ReportChannel(address, once=True).may_begin(0)
+    assert not ReportChannel(address, once=True, again=True).may_begin(0)
+    assert not ReportChannel(address).report([(0, DONE)]), "so Spark brings the result"
 
 
 @pytest.mark.parametrize("once", [True, False])
@@ -137,16 +137,16 @@ def test_behind_a_line_that_broke_nothing_begins_that_may_begin_only_once(once: 
 
         thread = threading.Thread(target=serve)
         thread.start()
-        line = Line(Address("127.0.0.1", server.getsockname()[1], "key"), once=once)
+        channel = ReportChannel(Address("127.0.0.1", server.getsockname()[1], "key"), once=once)
         thread.join()
-        assert line.may_begin(0) is not once
+        assert channel.may_begin(0) is not once
 
 
 def test_who_does_not_know_the_key_is_not_listened_to(exchange: Exchange) -> None:
     heard = Heard()
     with exchange.listening(heard) as address:
         for key in ("another", "x" * 100_000, ""):
-            assert not Line(evolve(address, key=key)).may_begin(0)
+            assert not ReportChannel(evolve(address, key=key)).may_begin(0)
         with socket.create_connection((address.host, address.port)) as connection:
             connection.sendall(b"\x00\xff\n")
             assert connection.recv(1) == b""
@@ -155,13 +155,13 @@ def test_who_does_not_know_the_key_is_not_listened_to(exchange: Exchange) -> Non
 
 def test_idle_connections_are_closed_and_keep_no_task_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever reaches the driver's port may connect, and only a task has a key."""
-    monkeypatch.setattr("seatunnel_core.spark.line.KEY_S", 0.3)
+    monkeypatch.setattr("seatunnel_core.spark.report_channel.KEY_S", 0.3)
     exchange, heard = Exchange("127.0.0.1", "127.0.0.1"), Heard()
     with contextlib.closing(exchange), exchange.listening(heard) as address, contextlib.ExitStack() as clients:
         idle = [
             clients.enter_context(socket.create_connection((address.host, address.port), timeout=20)) for _ in range(50)
         ]
-        task = clients.enter_context(contextlib.closing(Line(address)))
+        task = clients.enter_context(contextlib.closing(ReportChannel(address)))
         assert task.may_begin(0)
         for each in idle:
             assert each.recv(1) == b"", "it sent no key in time"

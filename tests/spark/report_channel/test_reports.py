@@ -8,11 +8,11 @@ from contextlib import suppress
 import pytest
 
 from seatunnel_core.spark import reports as reports_module
-from seatunnel_core.spark.line import Exchange, Line, Numbered
+from seatunnel_core.spark.report_channel import Exchange, Numbered, ReportChannel
 from seatunnel_core.spark.reports import PAUSE_S, Reports
 from seatunnel_core.spark.work import Address
 from seatunnel_core.work.vertex_work import VertexWork
-from tests.spark.line.test_line import DONE, FAILED, Heard
+from tests.spark.report_channel.test_report_channel import DONE, FAILED, Heard
 
 
 class Batches(Heard):
@@ -47,15 +47,15 @@ def test_small_units_are_reported_together(exchange: Exchange) -> None:
     """One message for each of a thousand small tables kept the driver from its work."""
     heard = Batches()
     with exchange.listening(heard) as address:
-        line = Line(address)
-        reports = Reports(line, at_once=False)
+        channel = ReportChannel(address)
+        reports = Reports(channel, at_once=False)
         began = time.monotonic()
         with reports.periodic():
             for number in range(500):
                 assert reports.may_begin(number)
                 reports.ended(number, DONE)
         most = (time.monotonic() - began) / PAUSE_S + 1
-        line.close()
+        channel.close()
     assert [number for batch in heard.batches for number, _ in batch] == list(range(500))
     assert len(heard.batches) <= most
     assert heard.said == ["reached"], "a unit that has ended needs no word of its beginning"
@@ -69,22 +69,22 @@ def test_a_long_unit_reports_how_far_it_is(exchange: Exchange, at_once: bool, mo
     work = {"out": VertexWork(5, 0, 90.0, 0.0)}
     heard = Batches()
     with exchange.listening(heard) as address:
-        line = Line(address)
-        reports = Reports(line, at_once=at_once)
+        channel = ReportChannel(address)
+        reports = Reports(channel, at_once=at_once)
         with reports.periodic():
             assert reports.may_begin(2)
             reports.runs(2, lambda: work)
             heard.wait_for((2, work))
             reports.ended(2, DONE)
         heard.said.clear()
-        line.close()
+        channel.close()
 
 
 def test_what_ended_is_reported_while_a_slow_unit_goes_on(exchange: Exchange) -> None:
     heard = Batches()
     with exchange.listening(heard) as address:
-        line = Line(address)
-        reports = Reports(line, at_once=False)
+        channel = ReportChannel(address)
+        reports = Reports(channel, at_once=False)
         with reports.periodic():
             assert reports.may_begin(0)
             reports.ended(0, FAILED)
@@ -92,7 +92,7 @@ def test_what_ended_is_reported_while_a_slow_unit_goes_on(exchange: Exchange) ->
             heard.wait_for([(0, FAILED)])
             heard.wait_for(1)
             reports.ended(1, DONE)
-        line.close()
+        channel.close()
     assert heard.batches == [[(0, FAILED)], [(1, DONE)]]
 
 
@@ -100,24 +100,24 @@ def test_behind_a_refusal_each_unit_asks(exchange: Exchange) -> None:
     """It was given away: so are those behind it, most likely."""
     heard = Batches(0, 1, 3)
     with exchange.listening(heard) as address:
-        line = Line(address)
-        reports = Reports(line, at_once=False)
+        channel = ReportChannel(address)
+        reports = Reports(channel, at_once=False)
         with reports.periodic():
             assert reports.may_begin(0), "in vain, and nobody knows yet"
             heard.wait_for(0)
             while reports.may_begin(1):
                 time.sleep(0.001)
             assert [reports.may_begin(number) for number in (2, 3, 4)] == [True, False, True]
-        line.close()
+        channel.close()
 
 
 def test_another_attempt_of_a_task_asks(exchange: Exchange) -> None:
     """What the first one reported is over."""
     with exchange.listening(Batches(0)) as address:
-        line = Line(address)
-        reports = Reports(line, at_once=False, again=True)
+        channel = ReportChannel(address)
+        reports = Reports(channel, at_once=False, again=True)
         assert [reports.may_begin(number) for number in (0, 1)] == [False, True]
-        line.close()
+        channel.close()
 
 
 def test_a_busy_driver_holds_up_no_unit_that_may_begin_again(exchange: Exchange) -> None:
@@ -128,33 +128,33 @@ def test_a_busy_driver_holds_up_no_unit_that_may_begin_again(exchange: Exchange)
             return free.wait(60) and super().begins(number)
 
     with exchange.listening(Busy()) as address:
-        line = Line(address)
-        reports = Reports(line, at_once=False)
+        channel = ReportChannel(address)
+        reports = Reports(channel, at_once=False)
         with reports.periodic():
             for number in range(3):
                 assert reports.may_begin(number)
                 time.sleep(2 * PAUSE_S)
             free.set()
-        line.close()
+        channel.close()
 
 
 def test_what_writes_at_once_asks_and_reports_without_delay(exchange: Exchange) -> None:
     heard = Batches(1)
     with exchange.listening(heard) as address:
-        line = Line(address, once=True)
-        reports = Reports(line, at_once=True)
+        channel = ReportChannel(address, once=True)
+        reports = Reports(channel, at_once=True)
         with reports.periodic():
             assert reports.may_begin(0)
             assert heard.said == ["reached", 0]
             reports.ended(0, DONE)
             assert heard.batches == [[(0, DONE)]]
             assert not reports.may_begin(1)
-        line.close()
+        channel.close()
 
 
 @pytest.mark.parametrize("at_once", [False, True])
 def test_spark_brings_what_the_driver_did_not_receive(exchange: Exchange, at_once: bool) -> None:
-    reports = Reports(Line(None), at_once=at_once)
+    reports = Reports(ReportChannel(None), at_once=at_once)
     with reports.periodic():
         assert reports.may_begin(0)
         reports.ended(0, DONE)
@@ -164,17 +164,17 @@ def test_spark_brings_what_the_driver_did_not_receive(exchange: Exchange, at_onc
 def test_a_task_that_the_driver_has_forgotten_begins_nothing(exchange: Exchange) -> None:
     with exchange.listening(Heard()) as address:
         pass
-    assert not Reports(Line(address), at_once=False).may_begin(0)
-    assert not Reports(Line(Address(address.host, address.port, "another")), at_once=False).may_begin(0)
+    assert not Reports(ReportChannel(address), at_once=False).may_begin(0)
+    assert not Reports(ReportChannel(Address(address.host, address.port, "another")), at_once=False).may_begin(0)
 
 
 def test_a_body_that_fails_leaves_nothing_unreported(exchange: Exchange) -> None:
     heard = Batches()
     with exchange.listening(heard) as address:
-        line = Line(address)
-        reports = Reports(line, at_once=False)
+        channel = ReportChannel(address)
+        reports = Reports(channel, at_once=False)
         with suppress(ZeroDivisionError), reports.periodic():
             reports.ended(0, DONE)
             raise ZeroDivisionError
-        line.close()
+        channel.close()
     assert heard.batches == [[(0, DONE)]]

@@ -1,6 +1,6 @@
 """From a planned pipeline to what its Spark tasks run, once the schemas are known.
 
-There is one program for each source, or one for all sources whose rows a query looks at together.
+There is one chain for each source, or one for all sources whose rows a query looks at together.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,14 +11,14 @@ from seatunnel_core.connectors.source import Enumeration
 from seatunnel_core.errors import TransformError
 from seatunnel_core.planning.plan import PlannedPipeline, PlannedSink, PlannedTransform
 from seatunnel_core.rows.batch import TableSchema
-from seatunnel_core.spark.program import FramePlanner, Program, Reader, Step, Target, build_program
+from seatunnel_core.spark.operator_chain import FramePlanner, OperatorChain, Reader, Step, Target, build_chain
 from seatunnel_core.transforms.transform import UNIT, DataFrameTransform
 from seatunnel_core.work.split import Split
 
 SEVERAL_INPUTS = "several inputs"
 
 
-def program_of(
+def chain_of(
     pipeline: PlannedPipeline,
     source_name: str,
     schemas: Sequence[TableSchema],
@@ -26,15 +26,15 @@ def program_of(
     job_id: str,
     beside: Sequence[Reader] = (),
     frame_plan: FramePlanner | None = None,
-) -> Program:
-    """Return the program of one source, or of several: the first, and those ``beside`` it.
+) -> OperatorChain:
+    """Return the chain of one source, or of several: the first, and those ``beside`` it.
 
     Raises:
         TransformError: A transform cannot be applied to what reaches it.
         SinkError: A sink cannot write what reaches it.
     """
     source = pipeline.source(source_name)
-    return build_program(
+    return build_chain(
         job_id=job_id,
         pipeline_id=pipeline.id,
         source_name=source.name,
@@ -57,29 +57,29 @@ def _target(node: PlannedSink) -> Target:
     return Target(name=node.name, ordinal=node.ordinal, sink=node.sink, inputs=node.inputs, on_bad_row=node.on_bad_row)
 
 
-def programs_of(
+def chains_of(
     pipeline: PlannedPipeline,
     enumerations: Mapping[str, Enumeration],
     *,
     job_id: str,
     frame_plan: FramePlanner,
-) -> tuple[Program, ...]:
-    """Return the programs of all sources of a pipeline with DataFrame transforms.
+) -> tuple[OperatorChain, ...]:
+    """Return the chains of all sources of a pipeline with DataFrame transforms.
 
-    Sources whose rows a query looks at together share one: the program of the source with the smallest ordinal.
+    Sources whose rows a query looks at together share one: the chain of the source with the smallest ordinal.
 
     Raises:
-        TransformError, SinkError: As ``program_of``; or a query looks across rows that never end.
+        TransformError, SinkError: As ``chain_of``; or a query looks across rows that never end.
     """
     groups = _groups([{source.name} for source in pipeline.sources], _joined(pipeline))
     while True:
-        programs = [_program(pipeline, group, enumerations, job_id, frame_plan) for group in groups]
-        across = {step.name: step.across for program in programs for step in program.steps if step.across}
+        chains = [_chain(pipeline, group, enumerations, job_id, frame_plan) for group in groups]
+        across = {step.name: step.across for chain in chains for step in chain.steps if step.across}
         for name, clause in across.items():
             refuse_across(pipeline, name, clause)
         wider = _groups(groups, [roots(pipeline, name) for name in across])
         if len(wider) == len(groups):
-            return tuple(_as_query(each, enumerations) if _is_query(each) else each for each in programs)
+            return tuple(_as_query(each, enumerations) if _is_query(each) else each for each in chains)
         groups = wider
 
 
@@ -136,13 +136,13 @@ def _groups(groups: Iterable[set[str]], together: Iterable[set[str]]) -> list[se
     return found
 
 
-def _program(
+def _chain(
     pipeline: PlannedPipeline,
     group: set[str],
     enumerations: Mapping[str, Enumeration],
     job_id: str,
     frame_plan: FramePlanner,
-) -> Program:
+) -> OperatorChain:
     first, *others = sorted((pipeline.source(name) for name in group), key=lambda source: source.ordinal)
     beside = [
         Reader(
@@ -155,25 +155,25 @@ def _program(
         for each in others
     ]
     schemas = enumerations[first.name].schemas
-    program = program_of(pipeline, first.name, schemas, job_id=job_id, beside=beside, frame_plan=frame_plan)
+    chain = chain_of(pipeline, first.name, schemas, job_id=job_id, beside=beside, frame_plan=frame_plan)
     joining = {each.name for each in pipeline.transforms if joins(pipeline, each)}
     steps = (
         evolve(step, across=SEVERAL_INPUTS) if step.name in joining and not step.across else step
-        for step in program.steps
+        for step in chain.steps
     )
-    return evolve(program, steps=tuple(steps))
+    return evolve(chain, steps=tuple(steps))
 
 
-def _is_query(program: Program) -> bool:
-    return any(step.across for step in program.steps)
+def _is_query(chain: OperatorChain) -> bool:
+    return any(step.across for step in chain.steps)
 
 
-def _as_query(program: Program, enumerations: Mapping[str, Enumeration]) -> Program:
-    return evolve(program, splits={reader.name: enumerations[reader.name].splits for reader in program.readers})
+def _as_query(chain: OperatorChain, enumerations: Mapping[str, Enumeration]) -> OperatorChain:
+    return evolve(chain, splits={reader.name: enumerations[reader.name].splits for reader in chain.readers})
 
 
 def emitted_splits(
-    programs: Sequence[Program], enumerations: Mapping[str, Enumeration]
+    chains: Sequence[OperatorChain], enumerations: Mapping[str, Enumeration]
 ) -> dict[str, tuple[Split, ...]]:
     """Return the splits that each source emits, by source.
 
@@ -181,17 +181,17 @@ def emitted_splits(
     single split of a single source stands for itself, so that it is the same with a query and without.
     """
     emitted = {name: each.splits for name, each in enumerations.items()}
-    for program in programs:
-        if program.splits is None:
+    for chain in chains:
+        if chain.splits is None:
             continue
-        every = [split for splits in program.splits.values() for split in splits]
-        emitted |= dict.fromkeys(program.splits, ())
-        emitted[program.source_name] = (every[0],) if len(every) == 1 and not program.beside else (_all(program),)
+        every = [split for splits in chain.splits.values() for split in splits]
+        emitted |= dict.fromkeys(chain.splits, ())
+        emitted[chain.source_name] = (every[0],) if len(every) == 1 and not chain.beside else (_all(chain),)
     return emitted
 
 
-def _all(program: Program) -> Split:
-    splits = program.splits or {}
+def _all(chain: OperatorChain) -> Split:
+    splits = chain.splits or {}
     every = [split for each in splits.values() for split in each]
     return Split(
         index=0,

@@ -1,0 +1,23 @@
+"""Objects that are pickled for tasks, and the batch that carries them."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from attrs import field, frozen
+
+from seatunnel_core.spark.work import TaskBatch, Work
+
+
+@frozen
+class PackedObject:
+    """A chain, source or sink, pickled for the tasks under a key that no other object ever has."""
+
+    key: str
+    carrier: Any = field(repr=False)
+    """The pickle, or a Spark broadcast of it."""
+
+
+def batch_of(works: Sequence[tuple[Work, PackedObject]]) -> TaskBatch:
+    """Return the batch of these works, with each packed object once."""
+    carriers: Mapping[str, Any] = {packed.key: packed.carrier for _, packed in works}
+    return TaskBatch(works=tuple(work for work, _ in works), carriers=carriers)
