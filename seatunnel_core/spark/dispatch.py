@@ -1,4 +1,4 @@
-"""The dispatcher: it takes work units from all pipelines, has Spark run them in batches, and hands results on."""
+"""The dispatcher: it runs the work units of all pipelines in task batches on Spark, and forwards their results."""
 
 import itertools
 import logging
@@ -26,11 +26,11 @@ from seatunnel_core.work.unit import UnitAttempt
 logger = logging.getLogger("seatunnel.spark")
 
 GATHERING_S = 0.01
-"""How long the dispatcher waits for the next unit of a source that waits, so that both come into one batch."""
+"""Time that the dispatcher waits for the next unit of an I/O-bound source, so that both share a task batch."""
 
 
 class UnitDispatcher:
-    """A dispatcher of submitted work units to the backend's slots. Thread-safe; only ``close`` waits for Spark."""
+    """Dispatches submitted work units to the backend's slots. Thread-safe; only ``close`` waits for Spark."""
 
     def __init__(
         self,
@@ -41,14 +41,13 @@ class UnitDispatcher:
     ) -> None:
         """Create a dispatcher; it starts threads when units are submitted.
 
-        Spark is given up to twice as many jobs as it has slots: while it starts and ends some, others keep the slots
-        busy.
+        Spark gets up to twice as many jobs as it has slots: some keep the slots busy while others start and end.
 
         Args:
-            backend: runs the batches.
-            share_mode: whose units may share a batch.
-            slots: bounds the units that run at once; without it Spark's own slots do.
-            longest_ms: no batch should take longer.
+            backend: Runs the task batches.
+            share_mode: Which units may share a task batch.
+            slots: Maximum concurrent units; by default the number of Spark's slots.
+            longest_ms: Maximum predicted duration of a task batch.
         """
         self._backend = backend
         self._most_units = slots
@@ -56,21 +55,22 @@ class UnitDispatcher:
         self._changed = threading.Condition()
         self._waiting: list[Candidate[Order]] = []
         self._running: dict[RunningBatch, None] = {}
-        """The batches that Spark has, in the order in which they began, so that a simulation can be repeated."""
+        """The batches submitted to Spark, in that order, so that a simulation is repeatable."""
 
         self._ledger = Ledger()
         self._is_reached = False
-        """Whether any task has ever connected to the driver."""
+        """True once any task has connected to the driver."""
+
         self._numbers = itertools.count(1)
         self._paces = Paces()
         self._threads: list[threading.Thread] = []
         self._closed = False
         self.lost_batches = 0
-        """How many batches were lost; their tasks may have run on for a while, and staged rows."""
+        """Number of lost batches; their tasks may have continued for a while and staged rows."""
 
     @property
     def _most_jobs(self) -> int:
-        """How many Spark jobs there are at once at most."""
+        """Maximum concurrent Spark jobs."""
         return min(self._most_units or 2 * self._backend.slots, 2 * self._backend.slots)
 
     def submit(
@@ -86,12 +86,12 @@ class UnitDispatcher:
         """Queue one attempt at a work unit. Its result, failures included, goes to ``on_result``.
 
         Args:
-            chain: the chain that the unit's rows pass.
-            attempt: the attempt to run.
-            on_result: called once with the result, unless the pipeline is cancelled.
-            restored: whether the unit may have begun in an earlier process.
-            on_again: called when the unit begins once more, so that a sink may have its rows twice.
-            on_progress: called with what the unit has done so far, while it runs for long.
+            chain: The chain that the unit's rows pass.
+            attempt: The attempt to run.
+            on_result: Called once with the result, unless the pipeline is cancelled.
+            restored: True if the unit may have begun in an earlier process.
+            on_again: Called when the unit begins again, so that a sink may get its rows twice.
+            on_progress: Called repeatedly with the progress of a unit that runs for long.
         """
         order = Order(chain, attempt, on_result, restored, on_again, on_progress)
         if chain.writes_at_once and self._backend.speculates:
@@ -113,9 +113,9 @@ class UnitDispatcher:
             self._changed.notify()
 
     def cancel(self, job_id: str, pipeline_id: int) -> None:
-        """Forget the units of one pipeline: drop those that wait, stop those that run unless others share their job.
+        """Drop the waiting units of a pipeline, and stop its running ones unless other pipelines share their job.
 
-        After this returns, no result of a unit submitted before is handed on, unless its callback is already running.
+        After this returns, no result of an earlier unit is forwarded, unless its callback is already running.
         """
         pipeline = (job_id, pipeline_id)
         with self._changed:
@@ -129,7 +129,7 @@ class UnitDispatcher:
             self._backend.cancel(tag)
 
     def close(self) -> None:
-        """Stop everything, and wait up to 30 seconds for each thread; no result is handed on any more."""
+        """Stop everything and wait up to 30 seconds for each thread; no further results are forwarded."""
         with self._changed:
             self._closed = True
             self._waiting.clear()
@@ -146,7 +146,7 @@ class UnitDispatcher:
     # -- the threads ----------------------------------------------------------------------------------------------
 
     def _add_thread(self) -> None:
-        """Start one more thread if there may be work for it; each thread has one Spark job at a time."""
+        """Start another thread if there may be work for it; each thread runs one Spark job at a time."""
         if len(self._threads) < self._most_jobs and len(self._threads) < len(self._waiting) + len(self._running):
             thread = threading.Thread(target=self._serve, name=f"seatunnel-units-{len(self._threads)}", daemon=True)
             self._threads.append(thread)
@@ -168,13 +168,13 @@ class UnitDispatcher:
             finally:
                 with self._changed:
                     self._running.pop(batch, None)
-                    if self._waiting:  # for the end of a task of their source, perhaps
+                    if self._waiting:  # perhaps for this task's source
                         self._changed.notify()
 
     def _gather(self) -> None:
-        """Wait for further units of a source that waits, as long as they keep coming.
+        """Wait for further units of an I/O-bound source while they keep arriving.
 
-        They are submitted one by one, and a batch for the first of them alone would keep a task from all others.
+        They are submitted one by one, and a batch with only the first would occupy a task that the others need.
         """
         seen = -1
         while not self._closed and len(self._waiting) != seen and self._waiting and self._waiting[0].waits:
@@ -182,7 +182,7 @@ class UnitDispatcher:
             self._changed.wait(GATHERING_S)
 
     def _take(self) -> RunningBatch | None:
-        """Take the next batch from the waiting units; return ``None`` when none of them may be read yet."""
+        """Take the next batch from the waiting units; return ``None`` if none of them may be read yet."""
         self._waiting[:MOST_UNITS] = map(self._paces.predicted, self._waiting[:MOST_UNITS])
         units, reader_threads = self._choice.choose(self._waiting, tuple(self._running))
         if not units:
@@ -241,10 +241,10 @@ class UnitDispatcher:
             batch.began_ms = time.perf_counter() * 1000
 
     def _begins(self, batch: RunningBatch, number: int) -> bool:
-        """Return whether a unit may begin; if so, it counts as begun.
+        """Return True if a unit may begin, and record it as begun.
 
-        Another attempt of its task begins it again only if nothing is written at once (rule R15). Spark makes such an
-        attempt when the one before has ended, or its executor was lost.
+        A further attempt of the task begins the unit again only if nothing is written at once (rule R15). Spark starts
+        such an attempt when the previous one has ended or its executor was lost.
         """
         candidate = batch.units[number]
         order = candidate.load
@@ -261,10 +261,9 @@ class UnitDispatcher:
         return True
 
     def _note_unasked(self, batch: RunningBatch) -> None:
-        """Note the units of a task that never connected to the driver as begun: each of them may have.
+        """Record the units of a task that never connected to the driver as begun: each of them may have.
 
-        If other tasks do connect, a batch with cancelled pipelines that never did had no task yet, and nothing is
-        noted.
+        If other tasks do connect, a batch with cancelled pipelines that never connected had no task yet; skip it.
         """
         if not batch.reached and not (batch.dropped and self._is_reached):
             for unit in batch.units:
@@ -279,10 +278,10 @@ class UnitDispatcher:
             order.on_again()
 
     def _reported(self, batch: RunningBatch, results: Sequence[Numbered]) -> None:
-        """Take results that came together.
+        """Record results that arrived together.
 
-        Units of a batch overlap while they wait for the disk: what each of them cost is its share of the time since
-        the results before.
+        Units of a batch overlap while they wait for the disk: the cost of each is its share of the time since the
+        previous results.
         """
         now_ms = time.perf_counter() * 1000
         with self._changed:
@@ -297,46 +296,43 @@ class UnitDispatcher:
             if number in batch.over:
                 return
             batch.over.add(number)
-            if self._waiting:  # for a reader of its source, perhaps
+            if self._waiting:  # perhaps for a reader of its source
                 self._changed.notify()
         if result.failure is None:
             with self._changed:
                 self._paces.learn(batch, batch.units[number].load, result, cost_ms)
-        self._hand_on(batch, batch.units[number], result)
+        self._forward(batch, batch.units[number], result)
 
-    # -- what went wrong with a batch as a whole ------------------------------------------------------------------
+    # -- failures of a whole batch --------------------------------------------------------------------------------
 
     def _watch(self, batch: RunningBatch) -> Watch | None:
-        """Start a watch that has an overdue batch give away what it has not begun (rule R15).
+        """Start a timer that requeues the units that an overdue batch has not begun (rule R15).
 
-        A batch is overdue when it far outlives its prediction; time in which it may wait in Spark for others does not
-        count. Return ``None`` for a batch of one unit.
+        A batch is overdue when it takes far longer than predicted, not counting time in which it may wait in Spark.
+        Return ``None`` for a batch of one unit.
         """
         limit_ms = overdue_ms(batch.units)
         if limit_ms is None:
             return None
         watch = Watch(limit_ms / 1000)
 
-        def look() -> None:
+        def requeue_or_wait() -> None:
             if self._may_wait(batch) or not self._give_away(batch):
-                watch.start(look)
+                watch.start(requeue_or_wait)
 
-        watch.start(look)
+        watch.start(requeue_or_wait)
         return watch
 
     def _may_wait(self, batch: RunningBatch) -> bool:
-        """Return whether as many other batches as Spark runs at once may be before this one.
-
-        Those are the batches that were given to Spark earlier, or about at the same time.
-        """
+        """Return True if batches submitted earlier, or about at the same time, may occupy all of Spark's slots."""
         with self._changed:
             others = (other.number - batch.number for other in self._running if other is not batch)
             return sum(later < self._backend.slots for later in others) >= self._backend.slots
 
     def _give_away(self, batch: RunningBatch) -> bool:
-        """Requeue what an overdue batch has not begun; return false when it is not known what that is.
+        """Requeue the units that an overdue batch has not begun; return False if those are not known.
 
-        What has begun goes on: a second run beside it would read it, and perhaps write it, twice.
+        Units that have begun continue: running them again in parallel would read, and perhaps write, them twice.
         """
         with self._changed:
             if batch.reached:
@@ -344,9 +340,9 @@ class UnitDispatcher:
             return batch.reached
 
     def _requeue(self, batch: RunningBatch, numbers: list[int], reason: str) -> None:
-        """Queue units again: each pipeline in a job of its own, and after that each unit in a job of its own.
+        """Queue units again: first each pipeline in a separate job, after that each unit in a separate job.
 
-        The caller holds the lock; otherwise a pipeline that is cancelled in between would run on.
+        The caller holds the lock; otherwise a pipeline cancelled in between would continue.
         """
         batch.over.update(numbers)
         if numbers:
@@ -361,7 +357,7 @@ class UnitDispatcher:
     def _again(self, batch: RunningBatch, lost: PacketLostError) -> None:
         """Queue the units without a result again; a unit that was alone in its batch has failed.
 
-        Nothing is lost with a batch whose units are all over: only the end of its task was not waited for.
+        A batch whose units have all ended loses nothing: only the end of its task was not awaited.
         """
         with self._changed:
             if not batch.left():
@@ -377,22 +373,22 @@ class UnitDispatcher:
             left = batch.left()
             batch.over.update(left)
         for number in left:
-            self._hand_on(batch, batch.units[number], batch.units[number].load.failed(failure))
+            self._forward(batch, batch.units[number], batch.units[number].load.failed(failure))
 
     # -- results --------------------------------------------------------------------------------------------------
 
-    def _hand_on(self, batch: RunningBatch, candidate: Candidate[Order], result: UnitResult) -> None:
+    def _forward(self, batch: RunningBatch, candidate: Candidate[Order], result: UnitResult) -> None:
         with self._changed:
             if candidate.pipeline in batch.dropped:
                 return
         try:
             candidate.load.on_result(result)
         except Exception:
-            logger.exception("the result of work unit %d could not be handed on", result.attempt.unit)
+            logger.exception("the result of work unit %d could not be forwarded", result.attempt.unit)
 
 
 class _BatchListener:
-    """The dispatcher's side of the line to the task of one batch: a ``TaskListener``."""
+    """The dispatcher's side of the report channel of one batch: a ``TaskListener``."""
 
     def __init__(self, dispatcher: UnitDispatcher, batch: RunningBatch) -> None:
         self.reached = partial(dispatcher._reached, batch)
