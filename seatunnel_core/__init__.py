@@ -1,8 +1,8 @@
 """Exactly-once data integration on Spark.
 
-``import seatunnel_core as st`` offers what an application needs: ``st.Job`` builds and runs a job, ``st.JobHandle`` is
-one that runs, ``st.JobReport`` what became of it, ``st.SeaTunnelError`` the root of everything that it raises. Each is
-imported when it is first used, so that importing the package costs nothing; ``dir(st)`` has all names from the start.
+``import seatunnel_core as st`` has the names that an application needs: ``st.Job`` builds and runs a job,
+``st.JobHandle`` controls a running one, ``st.JobReport`` is its result, and ``st.SeaTunnelError`` is the base class of
+all errors. Each name is imported on first use, so importing the package is cheap; ``dir(st)`` lists all of them.
 """
 
 import logging
@@ -15,20 +15,32 @@ if TYPE_CHECKING:
     from seatunnel_core.application.job import Job
     from seatunnel_core.application.rows import Rows
     from seatunnel_core.connectors.source_function import source
-    from seatunnel_core.errors import ConfigError, JobFailedError, SeaTunnelError, UsageError
-    from seatunnel_core.reporting.report import JobOutcome, JobProgress, JobReport, PipelineView
+    from seatunnel_core.errors import ConfigError, JobError, JobFailedError, SavepointError, SeaTunnelError, UsageError
+    from seatunnel_core.job.restoring import Restore
+    from seatunnel_core.job.savepoint import JobSavepoint
+    from seatunnel_core.reporting.metrics import JobMetrics, PipelineMetrics
+    from seatunnel_core.reporting.report import JobOutcome, JobReport, PipelineView
     from seatunnel_core.transforms.row_function import transform
+    from seatunnel_storage_api.errors import CheckpointStorageError
+    from seatunnel_storage_api.state import CheckpointInfo
 
 __all__ = [
+    "CheckpointInfo",
+    "CheckpointStorageError",
     "ConfigError",
     "Job",
+    "JobError",
     "JobFailedError",
     "JobHandle",
+    "JobMetrics",
     "JobOutcome",
-    "JobProgress",
     "JobReport",
+    "JobSavepoint",
+    "PipelineMetrics",
     "PipelineView",
+    "Restore",
     "Rows",
+    "SavepointError",
     "SeaTunnelError",
     "UsageError",
     "source",
@@ -36,19 +48,26 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Job": "application.job",
-    "Rows": "application.rows",
-    "JobHandle": "application.handle",
-    "JobOutcome": "reporting.report",
-    "JobProgress": "reporting.report",
-    "JobReport": "reporting.report",
-    "PipelineView": "reporting.report",
-    "ConfigError": "errors",
-    "JobFailedError": "errors",
-    "SeaTunnelError": "errors",
-    "UsageError": "errors",
-    "source": "connectors.source_function",
-    "transform": "transforms.row_function",
+    "Job": "seatunnel_core.application.job",
+    "JobHandle": "seatunnel_core.application.handle",
+    "Rows": "seatunnel_core.application.rows",
+    "Restore": "seatunnel_core.job.restoring",
+    "JobSavepoint": "seatunnel_core.job.savepoint",
+    "source": "seatunnel_core.connectors.source_function",
+    "transform": "seatunnel_core.transforms.row_function",
+    "JobMetrics": "seatunnel_core.reporting.metrics",
+    "PipelineMetrics": "seatunnel_core.reporting.metrics",
+    "JobOutcome": "seatunnel_core.reporting.report",
+    "JobReport": "seatunnel_core.reporting.report",
+    "PipelineView": "seatunnel_core.reporting.report",
+    "ConfigError": "seatunnel_core.errors",
+    "JobError": "seatunnel_core.errors",
+    "JobFailedError": "seatunnel_core.errors",
+    "SavepointError": "seatunnel_core.errors",
+    "SeaTunnelError": "seatunnel_core.errors",
+    "UsageError": "seatunnel_core.errors",
+    "CheckpointInfo": "seatunnel_storage_api.state",
+    "CheckpointStorageError": "seatunnel_storage_api.errors",
 }
 
 logging.getLogger("seatunnel").addHandler(logging.NullHandler())
@@ -65,4 +84,4 @@ if not TYPE_CHECKING:  # a checker would take any name for one of ours
         if home is None:
             # With name and object, Python itself says which name was probably meant.
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name, obj=sys.modules[__name__])
-        return getattr(import_module(f"{__name__}.{home}"), name)
+        return getattr(import_module(home), name)

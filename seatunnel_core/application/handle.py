@@ -4,15 +4,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Self, TypeVar
 
 from seatunnel_core.application import notebook
-from seatunnel_core.claiming.handover import ForeignSavepoint
-from seatunnel_core.claiming.increments import job_to_go_on_with
-from seatunnel_core.claiming.job_id import new_job_id
-from seatunnel_core.config.engine import EngineConfig
-from seatunnel_core.config.job_file import RawJob
 from seatunnel_core.errors import JobFailedError, UsageError
-from seatunnel_core.job.restoring import Restore
 from seatunnel_core.job.savepoint import JobSavepoint
-from seatunnel_core.registry import lookup
 from seatunnel_core.reporting import html
 from seatunnel_core.reporting.metrics import JobMetrics
 from seatunnel_core.reporting.open_metrics import own_page
@@ -36,37 +29,6 @@ class JobHandle:
 
     def __init__(self, job_run: JobRun) -> None:
         self._run = job_run
-
-    @classmethod
-    def start(
-        cls,
-        raw: RawJob,
-        engine: EngineConfig,
-        *,
-        job_id: str | None,
-        restore: Restore | None,
-        begin_with: ForeignSavepoint | None,
-        master: str | None,
-    ) -> "JobHandle":
-        """Claim the job and start it; raise as ``Job.submit`` does."""
-        if job_id is None and begin_with is None:
-            job_id = job_to_go_on_with(raw, engine, None)
-            restore = None if job_id is None else Restore()
-        job_run = JobRun(
-            raw,
-            engine,
-            registry=lookup,
-            job_id=job_id or new_job_id(),
-            restore=restore,
-            begin_with=begin_with,
-            master=master,
-        )
-        try:
-            job_run.start()
-        except BaseException:
-            job_run.close()
-            raise
-        return cls(job_run)
 
     def __repr__(self) -> str:
         metrics = self.metrics()
@@ -140,7 +102,7 @@ class JobHandle:
         """
         return self._run.savepoint(name, stop=stop, drain=drain, timeout=timeout)
 
-    def collected(self, name: str = "", *, table: str = "") -> "pa.Table":
+    def collect(self, name: str = "", *, table: str = "") -> "pa.Table":
         """Return the rows that reached a sink ``Memory`` (``Rows.collect``), without an order.
 
         While the job runs these are the rows whose checkpoint is complete; after its end, all of them. The table has
@@ -154,6 +116,8 @@ class JobHandle:
             UsageError: No sink or table has this name, or some of its rows went to an earlier process and are lost.
         """
         return _one(_one(self._memory_sinks(), name, "sink Memory").collected(), table, "table")
+
+    collected = collect
 
     def _memory_sinks(self) -> "dict[str, MemorySink]":
         from seatunnel_core.connectors.memory.sink import MemorySink

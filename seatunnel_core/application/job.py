@@ -19,12 +19,16 @@ from seatunnel_core.application import outline
 from seatunnel_core.application.handle import JobHandle
 from seatunnel_core.application.rows import Options, Rows
 from seatunnel_core.claiming.handover import ForeignSavepoint
+from seatunnel_core.claiming.increments import job_to_go_on_with
+from seatunnel_core.claiming.job_id import new_job_id
 from seatunnel_core.config.engine import load_engine
 from seatunnel_core.config.job_file import Kind, job_from_code
 from seatunnel_core.connectors.source_function import SourceFunction
 from seatunnel_core.errors import RowError, UsageError
-from seatunnel_core.job.restoring import ChosenCheckpoint, Restore, SavepointName
+from seatunnel_core.job.restoring import Restore
+from seatunnel_core.registry import lookup
 from seatunnel_core.reporting.report import JobReport
+from seatunnel_core.runtime.job_run import JobRun
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -164,145 +168,78 @@ class Job:
         self,
         *,
         job_id: str | None = None,
-        restore: str | None = None,
-        checkpoint: str | Sequence[str] = (),
-        savepoint: str | None = None,
-        from_savepoint: str | None = None,
-        from_storage: str | None = None,
-        retract: bool = False,
-        accept_duplicates: bool = False,
-        allow_non_restored_state: bool = False,
-        take_over: bool = False,
+        restore: Restore | str | None = None,
         master: str | None = None,
         engine_config: Path | str | None = None,
         progress: bool = True,
     ) -> JobReport:
         """Run the job to its end and return its report.
 
-        An interrupt (Ctrl-C, or the stop button of a notebook) stops it after a last checkpoint.
+        An interrupt (Ctrl-C, or the stop button of a notebook) stops it after a last checkpoint. The arguments are
+        those of ``submit``, and so are the errors.
 
         Args:
-            job_id: This and what follows are the arguments of ``submit``, whose errors are raised too.
+            job_id: As in ``submit``.
             restore: As in ``submit``.
-            checkpoint: As in ``submit``.
-            savepoint: As in ``submit``.
-            from_savepoint: As in ``submit``.
-            from_storage: As in ``submit``.
-            retract: As in ``submit``.
-            accept_duplicates: As in ``submit``.
-            allow_non_restored_state: As in ``submit``.
-            take_over: As in ``submit``.
             master: As in ``submit``.
             engine_config: As in ``submit``.
-            progress: Whether a notebook shows how the job stands, in place. Elsewhere nothing is shown.
+            progress: True to show the progress in a notebook, in place. Elsewhere nothing is shown.
 
         Raises:
             JobFailedError: A pipeline failed; the others ran to their end.
             KeyboardInterrupt: After an interrupt, once the job has stopped.
         """
-        handle = self.submit(
-            job_id=job_id,
-            restore=restore,
-            checkpoint=checkpoint,
-            savepoint=savepoint,
-            from_savepoint=from_savepoint,
-            from_storage=from_storage,
-            retract=retract,
-            accept_duplicates=accept_duplicates,
-            allow_non_restored_state=allow_non_restored_state,
-            take_over=take_over,
-            master=master,
-            engine_config=engine_config,
-        )
-        with handle:
+        with self.submit(job_id=job_id, restore=restore, master=master, engine_config=engine_config) as handle:
             return handle.result(progress=progress)
 
     def submit(
         self,
         *,
         job_id: str | None = None,
-        restore: str | None = None,
-        checkpoint: str | Sequence[str] = (),
-        savepoint: str | None = None,
-        from_savepoint: str | None = None,
-        from_storage: str | None = None,
-        retract: bool = False,
-        accept_duplicates: bool = False,
-        allow_non_restored_state: bool = False,
-        take_over: bool = False,
+        restore: Restore | str | None = None,
         master: str | None = None,
         engine_config: Path | str | None = None,
     ) -> JobHandle:
         """Start the job and return its handle at once.
 
         Args:
-            job_id: The id of a new job; generated if it is ``None``.
-            restore: The id of a job that was stopped or killed, to resume it.
-            checkpoint: With ``restore``, the checkpoint to go back to, such as ``"100000-7"``. For a job with several
-                pipelines one or more of ``"PIPELINE:ID"``; the others resume from their latest.
-            savepoint: With ``restore``, the savepoint of the job to go back to.
-            from_savepoint: The savepoint of another job that a new job begins with, ``"JOB_ID/NAME"``.
-            from_storage: The storage of ``from_savepoint``: an engine file, a folder or an exported archive; by default
-                the one that this job uses.
-            retract: Whether to retract first what was published after the checkpoint or savepoint.
-            accept_duplicates: Whether to leave it in place, and publish its rows a second time.
-            allow_non_restored_state: Whether to discard the state of sources and sinks that the job no longer has.
-            take_over: With ``restore``, whether to resume the job although it still runs, here or in another process of
-                this machine, which then ends with an error.
-            master: Where Spark runs: ``local[2]`` or ``spark://HOST:PORT``. A Spark session that the application
-                already has is used as it is, and left open.
-            engine_config: A ``seatunnel.yaml``; by default the first one found in the usual places.
+            job_id: ID of a new job; generated if it is ``None``.
+            restore: ID of a stopped or killed job to resume, or ``st.Restore`` to choose a checkpoint or savepoint.
+            master: Spark master: ``local[2]`` or ``spark://HOST:PORT``. A Spark session that the application already
+                has is used as it is, and left open.
+            engine_config: Path of a ``seatunnel.yaml``; by default the first one found in the usual places.
 
         Raises:
             ConfigError: The options are wrong; the message lists every problem.
             JobError: The job is not valid; the message lists every problem.
-            UsageError: ``job_id`` exists, or ``restore`` does not; or what is to be restored does not exist, does not
-                fit, or would publish rows a second time.
+            UsageError: ``job_id`` exists, or the job to restore does not; or what is to be restored does not exist,
+                does not fit, or would publish rows a second time.
         """
-        if job_id is not None and restore is not None:
-            raise UsageError(f"job_id={job_id!r} names a new job and restore={restore!r} an old one: give one of them")
-        checkpoints = (checkpoint,) if isinstance(checkpoint, str) else tuple(checkpoint)
-        asked = Restore(
-            checkpoints=tuple(map(ChosenCheckpoint.parse, checkpoints)),
-            savepoint=savepoint,
-            retract=retract,
-            accept_duplicates=accept_duplicates,
-            allow_non_restored_state=allow_non_restored_state,
-            take_over=take_over,
-        )
-        begin_with = _begin_with(asked, restore=restore, from_savepoint=from_savepoint, from_storage=from_storage)
+        if isinstance(restore, str):
+            restore = Restore(restore)
+        begin_with = ForeignSavepoint.of(restore)
+        old = None if restore is None else restore.job_id
+        if restore is not None and old is None and begin_with is None:
+            raise UsageError('st.Restore needs the ID of a job to resume, or from_savepoint="JOB_ID/NAME"')
+        if job_id is not None and old is not None:
+            raise UsageError(f"job_id={job_id!r} names a new job and restore={old!r} an old one: give one of them")
         raw = job_from_code(self._env, self._nodes)
         engine = load_engine(Path(engine_config) if engine_config is not None else None)
-        return JobHandle.start(
+        job_id, restore = old or job_id, None if old is None else restore
+        if job_id is None and begin_with is None and (job_id := job_to_go_on_with(raw, engine, None)) is not None:
+            restore = Restore(job_id)
+        job_run = JobRun(
             raw,
             engine,
-            job_id=restore or job_id,
-            restore=None if restore is None else asked,
+            registry=lookup,
+            job_id=job_id or new_job_id(),
+            restore=restore,
             begin_with=begin_with,
             master=master,
         )
-
-
-def _begin_with(
-    asked: Restore, *, restore: str | None, from_savepoint: str | None, from_storage: str | None
-) -> ForeignSavepoint | None:
-    """Return the savepoint that a new job begins with, or ``None``; refuse restore options if nothing is restored."""
-    if from_savepoint is None:
-        if from_storage is not None:
-            raise UsageError('from_storage says where a savepoint lies: give from_savepoint="JOB_ID/NAME" too')
-        if restore is None and asked != Restore():
-            raise UsageError('what is restored, and how, needs restore=JOB_ID or from_savepoint="JOB_ID/NAME"')
-        return None
-    if restore is not None or asked.goes_back:
-        raise UsageError("from_savepoint begins a new job: give neither restore, checkpoint nor savepoint with it")
-    if asked.retract:
-        raise UsageError(
-            "a new job cannot take back what another one published; let that one do it: "
-            "submit(restore=JOB_ID, savepoint=NAME, retract=True)"
-        )
-    return ForeignSavepoint(
-        savepoint=SavepointName.parse(from_savepoint),
-        storage=from_storage,
-        accept_duplicates=asked.accept_duplicates,
-        allow_non_restored_state=asked.allow_non_restored_state,
-    )
+        try:
+            job_run.start()
+        except BaseException:
+            job_run.close()
+            raise
+        return JobHandle(job_run)

@@ -81,7 +81,7 @@ class Rows:
         return self.job._add(Kind.TRANSFORM, identifier, dict(options), name, (self, *others))
 
     def collect(self, *others: "Rows", name: str = "", **options: Any) -> None:
-        """Add a sink that keeps the rows in this process for ``JobHandle.collected``.
+        """Add a sink that keeps the rows in this process for ``JobHandle.collect``.
 
         It keeps 16 MB at most, unless the option ``limit`` has another value.
         """

@@ -12,6 +12,7 @@ from seatunnel_core.job.manifest import Manifest
 from seatunnel_core.job.restoring import Restore
 from seatunnel_core.planning.plan import PlannedJob
 from seatunnel_core.reporting.report import JobReport
+from seatunnel_core.reporting.report_record import report_from
 from seatunnel_storage_api.errors import ManifestConflictError
 from seatunnel_storage_api.storage import CheckpointStorage
 
@@ -99,7 +100,7 @@ def claim_again(
     restore = restore or Restore()
     if manifest.ended is not None and not restore.goes_back:
         require_same_job(plan(manifest), manifest, job_id)
-        return JobReport.from_record(job_id, manifest.ended)
+        return report_from(job_id, manifest.ended)
     version = stored.version + 1
     job = plan(manifest)
     found = restoration(storage, job_id, job, manifest, restore, since=version * EPOCHS_PER_VERSION)

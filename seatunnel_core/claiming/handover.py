@@ -23,7 +23,7 @@ from seatunnel_core.inspector.archive import ENDING
 from seatunnel_core.inspector.content import attachments_of
 from seatunnel_core.inspector.reference import StorageReference, title
 from seatunnel_core.job.manifest import Manifest
-from seatunnel_core.job.restoring import SavepointName
+from seatunnel_core.job.restoring import Restore, SavepointName
 from seatunnel_core.job.savepoint import JobSavepoint
 from seatunnel_core.planning.plan import PlannedJob, PlannedPipeline
 from seatunnel_core.planning.settings import topology_of
@@ -50,6 +50,18 @@ class ForeignSavepoint:
 
     accept_duplicates: bool = False
     allow_non_restored_state: bool = False
+
+    @classmethod
+    def of(cls, restore: Restore | None) -> "ForeignSavepoint | None":
+        """Return the savepoint of another job that a request names, or ``None``."""
+        if restore is None or restore.from_savepoint is None:
+            return None
+        return cls(
+            savepoint=restore.from_savepoint,
+            storage=restore.from_storage,
+            accept_duplicates=restore.accept_duplicates,
+            allow_non_restored_state=restore.allow_non_restored_state,
+        )
 
 
 def claim_with_savepoint(

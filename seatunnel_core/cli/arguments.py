@@ -17,10 +17,11 @@ from attrs import field, frozen
 from seatunnel_core.cli.cluster_arguments import asks_cluster, parse_cluster
 from seatunnel_core.cli.command import DONE, Command, Parser, Subcommand
 from seatunnel_core.cli.control_arguments import add_control, control_arguments, job_id
-from seatunnel_core.cli.restore_arguments import RestoreArguments, add_restore, restore_arguments
+from seatunnel_core.cli.restore_arguments import add_restore, restore_arguments
 from seatunnel_core.cli.subcommands import SUBCOMMANDS
 from seatunnel_core.config.env import no_master
 from seatunnel_core.errors import UsageError
+from seatunnel_core.job.restoring import Restore
 
 _OF_CLUSTERS = ("-cn", "--cluster")
 
@@ -41,7 +42,9 @@ class RunArguments(Command):
     name: str | None
     set_job_id: str | None
     restore: str | None
-    restoring: RestoreArguments
+    restoring: Restore
+    """Without the ID of the job."""
+
     master: str | None
     """``local[*]``, ``local[N]`` or ``spark://…``; ``None`` leaves it to ``spark.master`` in the job's ``env``."""
 
@@ -136,7 +139,7 @@ def _parse_subcommand(subcommand: Subcommand, argv: Sequence[str]) -> Command:
     return subcommand.parse(parser, argv)
 
 
-def _of_job_file(values: argparse.Namespace, restoring: RestoreArguments, typed: tuple[str, ...]) -> Command:
+def _of_job_file(values: argparse.Namespace, restoring: Restore, typed: tuple[str, ...]) -> Command:
     if values.config is None:
         raise UsageError("No job file: write --config FILE. See: seatunnel --help")
     _refuse_background_of_nothing(values)

@@ -2,32 +2,8 @@
 
 import argparse
 
-from attrs import frozen
-
 from seatunnel_core.errors import UsageError
-
-
-@frozen(kw_only=True)
-class RestoreArguments:
-    """As they were typed; what they name is looked at with the storage."""
-
-    checkpoints: tuple[str, ...] = ()
-    """``[PIPELINE:][EPOCH-]ID``, one for each pipeline that goes back."""
-
-    savepoint: str | None = None
-    """The name of one of the job's savepoints."""
-
-    from_savepoint: str | None = None
-    """``JOB_ID/NAME``: the new job begins with a savepoint of another one."""
-
-    from_storage: str | None = None
-    """Where that one lies; ``None``: where the new job's checkpoints go."""
-
-    retract: bool = False
-    accept_duplicates: bool = False
-    allow_non_restored_state: bool = False
-    take_over: bool = False
-
+from seatunnel_core.job.restoring import Restore
 
 _OPTIONS = ("retract", "accept_duplicates", "allow_non_restored_state", "take_over")
 """The options of a restore by their names in Python; the flags are made of the same words."""
@@ -73,7 +49,7 @@ def add_restore(parser: argparse.ArgumentParser) -> None:
     add("--take-over", action="store_true", help=take)
 
 
-def restore_arguments(values: argparse.Namespace) -> RestoreArguments:
+def restore_arguments(values: argparse.Namespace) -> Restore:
     """Return the options of a restore.
 
     Raises:
@@ -96,8 +72,8 @@ def restore_arguments(values: argparse.Namespace) -> RestoreArguments:
             )
     if values.check and (values.restore_with_checkpoint or values.restore_with_savepoint or values.from_savepoint):
         raise UsageError("--check looks at the job, not at what is stored: leave it out, or say nothing of a restore")
-    return RestoreArguments(
-        checkpoints=tuple(values.restore_with_checkpoint),
+    return Restore(
+        checkpoints=values.restore_with_checkpoint,
         savepoint=values.restore_with_savepoint,
         from_savepoint=values.from_savepoint,
         from_storage=values.from_storage,

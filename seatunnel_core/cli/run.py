@@ -14,7 +14,7 @@ from seatunnel_core.cli.screen import screen
 from seatunnel_core.cli.watch import Interrupts, counted_interrupts, watch
 from seatunnel_core.config.engine_options import PRINT_JOB_METRICS
 from seatunnel_core.config.env import JOB_NAME
-from seatunnel_core.job.restoring import ChosenCheckpoint, Restore, SavepointName
+from seatunnel_core.job.restoring import Restore
 from seatunnel_core.registry import lookup
 from seatunnel_core.reporting.report import JobOutcome, JobReport
 from seatunnel_core.runtime.job_run import JobRun
@@ -93,7 +93,7 @@ def _job_run(
         registry=lookup,
         job_id=job_id,
         restore=restore,
-        begin_with=_begin_with(arguments),
+        begin_with=ForeignSavepoint.of(arguments.restoring),
         master=arguments.master,
         name=arguments.name,
         jvm_options=(arguments.jvm_options,) if arguments.jvm_options else (),
@@ -125,29 +125,7 @@ def _notify_begun(descriptor: int) -> None:
 
 
 def _restore(arguments: "RunArguments") -> Restore | None:
-    if arguments.restore is None:
-        return None
-    asked = arguments.restoring
-    return Restore(
-        checkpoints=tuple(map(ChosenCheckpoint.parse, asked.checkpoints)),
-        savepoint=asked.savepoint,
-        retract=asked.retract,
-        accept_duplicates=asked.accept_duplicates,
-        allow_non_restored_state=asked.allow_non_restored_state,
-        take_over=asked.take_over,
-    )
-
-
-def _begin_with(arguments: "RunArguments") -> ForeignSavepoint | None:
-    asked = arguments.restoring
-    if asked.from_savepoint is None:
-        return None
-    return ForeignSavepoint(
-        savepoint=SavepointName.parse(asked.from_savepoint),
-        storage=asked.from_storage,
-        accept_duplicates=asked.accept_duplicates,
-        allow_non_restored_state=asked.allow_non_restored_state,
-    )
+    return arguments.restoring if arguments.restore is not None else None
 
 
 def _warnings(job_run: JobRun) -> tuple[str, ...]:

@@ -20,6 +20,7 @@ from seatunnel_core.cli.progress import Display, PlainDisplay, TerminalDisplay
 from seatunnel_core.quantity import count
 from seatunnel_core.reporting.notices import PIPELINE_LOG
 from seatunnel_core.reporting.report import JobOutcome, JobProgress, JobReport, PipelineView
+from seatunnel_core.reporting.report_record import report_record
 
 LOG = logging.getLogger("seatunnel.run")
 
@@ -105,7 +106,7 @@ class JsonDisplay(Display):
         """Write the closing table as one record, and one for each pipeline."""
         for view in report.pipelines:
             self._log("failed" if view.failure else "ended", report.job_id, view)
-        figures = {key: value for key, value in report.record().items() if key != "pipelines"}
+        figures = {key: value for key, value in report_record(report).items() if key != "pipelines"}
         figures |= {"warnings": list(report.warnings), "log_file": report.log_file, "resume": resume_command}
         level = logging.ERROR if report.outcome is JobOutcome.FAILED else logging.INFO
         LOG.log(level, "job %s", report.outcome.value, extra={"job": report.job_id, "figures": figures})

@@ -1,9 +1,10 @@
-"""What a user may ask of a restore, beside the job's id, and what of it a manifest keeps until it is done."""
+"""A request to restore a job, and the part of it that the manifest keeps until it is done."""
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
-from attrs import frozen
+from attrs import field, frozen
 
 from seatunnel_core import stored
 from seatunnel_core.errors import StoredValueError, UsageError
@@ -81,29 +82,68 @@ class SavepointName:
         return f"{self.job_id}/{self.name}"
 
 
-@frozen(kw_only=True)
+def _chosen(checkpoints: "str | Sequence[str | ChosenCheckpoint]") -> tuple[ChosenCheckpoint, ...]:
+    given = (checkpoints,) if isinstance(checkpoints, str) else checkpoints
+    return tuple(each if isinstance(each, ChosenCheckpoint) else ChosenCheckpoint.parse(each) for each in given)
+
+
+def _named(savepoint: str | SavepointName | None) -> SavepointName | None:
+    return SavepointName.parse(savepoint) if isinstance(savepoint, str) else savepoint
+
+
+@frozen
 class Restore:
-    """What is asked for, beside the job's id. By default each pipeline goes on from its latest checkpoint."""
+    """What a job is restored from. By default each pipeline resumes from its latest checkpoint."""
 
-    checkpoints: tuple[ChosenCheckpoint, ...] = ()
-    savepoint: str | None = None
-    """The name of one of the job's own savepoints."""
+    job_id: str | None = None
+    """ID of a stopped or killed job to resume; ``None`` with ``from_savepoint``, which starts a new job."""
 
-    retract: bool = False
-    accept_duplicates: bool = False
-    allow_non_restored_state: bool = False
-    take_over: bool = False
-    """Whether it goes on with the job although another process of this machine runs it."""
+    checkpoints: tuple[ChosenCheckpoint, ...] = field(default=(), kw_only=True, converter=_chosen)
+    """Checkpoints of the job to go back to: ``"100000-7"``, or for several pipelines ``["1:100000-7", "2:100000-9"]``.
+    Other pipelines resume from their latest checkpoint."""
+
+    savepoint: str | None = field(default=None, kw_only=True)
+    """Name of a savepoint of the job to go back to."""
+
+    from_savepoint: SavepointName | None = field(default=None, kw_only=True, converter=_named)
+    """Savepoint of another job that a new job starts from: ``"JOB_ID/NAME"``."""
+
+    from_storage: str | None = field(default=None, kw_only=True)
+    """Storage of ``from_savepoint``: an engine file, a folder or an exported archive; ``None`` for the job's own."""
+
+    retract: bool = field(default=False, kw_only=True)
+    """Roll back the output that was published after the checkpoint or savepoint."""
+
+    accept_duplicates: bool = field(default=False, kw_only=True)
+    """Keep the output that was published after the checkpoint or savepoint, and publish its rows a second time."""
+
+    allow_non_restored_state: bool = field(default=False, kw_only=True)
+    """Discard the state of sources and sinks that the job no longer has."""
+
+    take_over: bool = field(default=False, kw_only=True)
+    """Resume the job even if another process of this machine runs it; that process then ends with an error."""
 
     def __attrs_post_init__(self) -> None:
         if self.checkpoints and self.savepoint is not None:
             raise UsageError("checkpoints and a savepoint cannot be restored at once: name the one or the other")
         if self.retract and self.accept_duplicates:
-            raise UsageError("rows can be taken back or accepted twice, not both: leave one of the two out")
+            raise UsageError("published rows are either rolled back or accepted twice: leave one of the two out")
+        if self.from_savepoint is None:
+            if self.from_storage is not None:
+                raise UsageError('from_storage is the storage of a savepoint: give from_savepoint="JOB_ID/NAME" too')
+        elif self.job_id is not None or self.goes_back or self.take_over:
+            raise UsageError(
+                "from_savepoint begins a new job: give neither the ID of a job, checkpoints, savepoint nor take_over"
+            )
+        elif self.retract:
+            raise UsageError(
+                "a new job cannot roll back what another one published; let that one do it: "
+                "submit(restore=st.Restore(JOB_ID, savepoint=NAME, retract=True))"
+            )
 
     @property
     def goes_back(self) -> bool:
-        """Whether a certain checkpoint or savepoint is asked for."""
+        """True if a certain checkpoint or savepoint of the job is requested."""
         return bool(self.checkpoints) or self.savepoint is not None
 
     @property

@@ -1,14 +1,11 @@
 """What a running job shows and a finished one reports: plain values, for terminal, API and closing table."""
 
 import enum
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
-from attrs import NOTHING, asdict, field, fields, frozen
+from attrs import field, frozen
 
-from seatunnel_core import stored
-from seatunnel_core.errors import JobError, StoredValueError
 from seatunnel_core.quantity import count, duration, pick
 from seatunnel_core.reporting import html
 
@@ -150,37 +147,6 @@ class JobReport:
     def _repr_html_(self) -> str:
         return html.report_html(self)
 
-    def record(self) -> dict[str, Any]:
-        """Return the part that the job's manifest keeps; JSON values only."""
-        return {
-            "name": self.name,
-            "outcome": self.outcome.value,
-            "started_at": self.started_at,
-            "ended_at": self.ended_at,
-            "pipelines": [asdict(view) for view in self.pipelines],
-        }
-
-    @classmethod
-    def from_record(cls, job_id: str, record: Mapping[str, Any]) -> "JobReport":
-        """Read back what ``record`` gave.
-
-        Raises:
-            JobError: It is not a closing table.
-        """
-        try:
-            return cls(
-                job_id=job_id,
-                name=stored.text(record, "name"),
-                outcome=JobOutcome(stored.member(record, "outcome")),
-                started_at=stored.seconds(record, "started_at"),
-                ended_at=stored.seconds(record, "ended_at"),
-                pipelines=(pipelines := tuple(map(_view_from_record, stored.items(record, "pipelines")))),
-                warnings=warnings_of(pipelines),
-                ended_before=True,
-            )
-        except (StoredValueError, ValueError) as error:
-            raise JobError(f"what is stored as the closing table of job {job_id} is not one: {error}") from error
-
 
 def warnings_of(pipelines: Sequence[PipelineView]) -> tuple[str, ...]:
     """Return the warnings of pipelines, with the name of each where there are several."""
@@ -204,40 +170,3 @@ def _in_short(failure: str) -> str:
         return ""
     first = failure.splitlines()[0]
     return f"; failed: {first[:SHORT_FAILURE] + '…' if len(first) > SHORT_FAILURE else first!r}"
-
-
-def _number_or_none(record: Mapping[str, Any], key: str) -> int | None:
-    return None if stored.member(record, key) is None else stored.number(record, key)
-
-
-def _texts(record: Mapping[str, Any], key: str) -> tuple[str, ...]:
-    found = stored.items(record, key)
-    if not all(isinstance(each, str) for each in found):
-        raise StoredValueError(f"{key!r} is not a list of texts")
-    return tuple(found)
-
-
-def _numbers(record: Mapping[str, Any], key: str) -> dict[str, int]:
-    block = stored.below(record, key)
-    return {name: stored.number(block, name) for name in block}
-
-
-_READERS: Mapping[Any, Callable[[Mapping[str, Any], str], Any]] = {
-    bool: stored.flag,
-    int: stored.number,
-    str: stored.text,
-    int | None: _number_or_none,
-    tuple[str, ...]: _texts,
-    Mapping[str, int]: _numbers,
-}
-
-
-def _view_from_record(record: Any) -> PipelineView:
-    """Return a pipeline's view, each member as its type says.
-
-    Members that an older version did not write have their defaults.
-    """
-    if not isinstance(record, Mapping):
-        raise StoredValueError("the line of a pipeline is not a block")
-    wanted = [each for each in fields(PipelineView) if each.default is NOTHING or each.name in record]
-    return PipelineView(**{each.name: _READERS[each.type](record, each.name) for each in wanted})

@@ -19,6 +19,7 @@ from seatunnel_core.reporting.execution_info import execution_info
 from seatunnel_core.reporting.metrics import PipelineMetrics
 from seatunnel_core.reporting.recent_checkpoints import RecentCheckpoint
 from seatunnel_core.reporting.report import JobOutcome, JobReport, PipelineView, warnings_of
+from seatunnel_core.reporting.report_record import report_record
 from seatunnel_core.runtime.job_pipelines import JobPipelines
 from seatunnel_core.runtime.job_recorder import JobRecorder
 from seatunnel_core.runtime.pipeline_run import PipelineRun
@@ -200,7 +201,7 @@ class JobThreads:
             if report.outcome is not JobOutcome.FINISHED:
                 self._on_end(report)
                 return
-            self._manifest.write(lambda manifest: manifest.closed(report.record()))
+            self._manifest.write(lambda manifest: manifest.closed(report_record(report)))
             self._recorded = True
             if self._manifest.manifest.windows:
                 note_end(self._storage, self._job_id)

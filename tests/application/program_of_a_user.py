@@ -45,7 +45,7 @@ def program() -> None:
     assert_type(report, st.JobReport)
     assert_type(report.outcome, st.JobOutcome)
     assert_type(report.pipelines[0].rows_committed, int)
-    with job.submit(restore="first", checkpoint=["1:7"]) as handle:
+    with job.submit(restore=st.Restore("first", checkpoints=["1:7"])) as handle:
         assert_type(handle, st.JobHandle)
         assert_type(handle.wait(timeout=1.0), st.JobReport | None)
     sales(frist=2)  # type: ignore[call-arg]
@@ -53,5 +53,5 @@ def program() -> None:
     job.source(shout)  # type: ignore[arg-type]
     job.from_rows([1])  # type: ignore[list-item]
     job.run(mastr="local[2]")  # type: ignore[call-arg]  # mypy says so, or the comment is one too many
-    job.run(retract="yes")  # type: ignore[arg-type]
+    st.Restore("first", retract="yes")  # type: ignore[arg-type]
     st.Jobb("cities")  # type: ignore[attr-defined]

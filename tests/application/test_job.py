@@ -205,10 +205,24 @@ def test_a_function_is_a_transform_as_the_page_says(tmp_path: Path) -> None:
     assert json.loads(written.read_text()) == {"city": "Berne", "size": "small"}
 
 
+@pytest.mark.torture
+@pytest.mark.spark
+def test_the_example_with_all_names_runs(tmp_path: Path) -> None:
+    assert run_page("names", tmp_path).splitlines() == ["before-2.0 numbers -> out True", "True 200"]
+
+
+PAGE = Path(__file__).parents[2] / "docs" / "start" / "python-api.md"
+
+
+def test_each_public_name_has_an_example_that_runs() -> None:
+    examples = "".join(re.findall(r"<!-- run: \w+ -->\n```python\n(.*?)```", PAGE.read_text(), re.DOTALL))
+    assert set(re.findall(r"\bst\.(\w+)", examples)) == set(st.__all__)
+    assert len(st.__all__) <= 20
+
+
 def run_page(block: str, folder: Path) -> str:
     """What a block of the page prints."""
-    page = Path(__file__).parents[2] / "docs" / "start" / "python-api.md"
-    script = re.search(rf"<!-- run: {block} -->\n```python\n(.*?)```", page.read_text(), re.DOTALL)
+    script = re.search(rf"<!-- run: {block} -->\n```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
     assert script is not None
     (folder / "page.py").write_text(script[1])
     done = subprocess.run(

@@ -12,6 +12,7 @@ from seatunnel_core.errors import UsageError
 from seatunnel_core.job.manifest import Manifest
 from seatunnel_core.planning.plan import PlannedJob
 from seatunnel_core.reporting.report import JobOutcome, JobReport
+from seatunnel_core.reporting.report_record import report_record
 from seatunnel_storage_api.errors import StaleEpochError
 from seatunnel_storage_api.memory import MemoryStorage
 from seatunnel_storage_api.storage import CheckpointStorage
@@ -97,7 +98,7 @@ def test_unknown_id_is_refused(storage: CheckpointStorage) -> None:
 def test_ended_job_gives_its_closing_table(storage: CheckpointStorage) -> None:
     claim = claim_new(storage, "j", plan)
     report = JobReport(job_id="j", name="job", outcome=JobOutcome.FINISHED, pipelines=(), started_at=1.0, ended_at=2.0)
-    storage.put_manifest("j", 2, claim.job.manifest.closed(report.record()).to_bytes())
+    storage.put_manifest("j", 2, claim.job.manifest.closed(report_record(report)).to_bytes())
     again = claim_again(storage, "j", plan)
     assert isinstance(again, JobReport)
     assert again.ended_before

@@ -14,6 +14,7 @@ from seatunnel_core.errors import UsageError
 from seatunnel_core.job.restoring import Asked, Restore
 from seatunnel_core.job.savepoint import JobSavepoint
 from seatunnel_core.reporting.report import JobOutcome, JobReport
+from seatunnel_core.reporting.report_record import report_record
 from seatunnel_storage_api.memory import MemoryStorage
 from seatunnel_storage_api.state import CheckpointRef, CheckpointType
 from tests.claiming.tables import FIRST, JOB, Played, at
@@ -221,7 +222,7 @@ def test_what_is_asked_now_replaces_what_was_asked_before(one: Played) -> None:
 
 def test_a_job_that_has_ended_goes_back_and_needs_nothing_of_its_staging(one: Played) -> None:
     report = JobReport(job_id=JOB, name="j", outcome=JobOutcome.FINISHED, pipelines=(), started_at=1.0, ended_at=2.0)
-    one.write(ended=report.record())
+    one.write(ended=report_record(report))
     assert isinstance(claim_again(one.storage, JOB, one.planner(one.text("a"))), JobReport)
     assert "retract=True" in one.refusal(at("2"))
     assert one.manifest().ended is not None
@@ -245,7 +246,7 @@ def test_another_file_for_a_job_that_has_ended_is_refused(
 ) -> None:
     """It printed the closing table of the job that had ended, with the exit code 0: as if the new rows were there."""
     report = JobReport(job_id=JOB, name="j", outcome=JobOutcome.FINISHED, pipelines=(), started_at=1.0, ended_at=2.0)
-    one.write(ended=report.record())
+    one.write(ended=report_record(report))
     refusal = one.refusal(Restore(), *tables, **text)
     assert refusal.startswith("the job job-1 (tables) has ended, and this job file is not the one that it ended with: ")
     assert said.format(folder=one.folder) in refusal

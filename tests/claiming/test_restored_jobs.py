@@ -184,11 +184,12 @@ def test_python_asks_for_the_same(ground: Ground) -> None:
     ground.begin("finished")
     built, engine = tables(ground)
     with pytest.raises(st.UsageError, match="retract=True to take them back"):
-        built.submit(restore=OLD, savepoint="middle", engine_config=engine)
-    report = built.run(restore=OLD, savepoint="middle", retract=True, engine_config=engine)
+        built.submit(restore=st.Restore(OLD, savepoint="middle"), engine_config=engine)
+    report = built.run(restore=st.Restore(OLD, savepoint="middle", retract=True), engine_config=engine)
     assert report.outcome is st.JobOutcome.FINISHED
     assert ground.rows("a") == ground.rows("b") == ALL
-    built.run(restore=OLD, checkpoint=[ground.older().written], accept_duplicates=True, engine_config=engine)
+    back = st.Restore(OLD, checkpoints=[ground.older().written], accept_duplicates=True)
+    built.run(restore=back, engine_config=engine)
     assert sorted(set(ground.rows("a"))) == ALL
     assert ground.rows("b") == ALL
 
@@ -196,22 +197,22 @@ def test_python_asks_for_the_same(ground: Ground) -> None:
 def test_python_begins_a_new_job_with_a_savepoint(ground: Ground) -> None:
     ground.begin("savepoint-stop")
     built, engine = tables(ground)
-    built.run(job_id=NEW, from_savepoint=f"{OLD}/end", engine_config=engine)
+    built.run(job_id=NEW, restore=st.Restore(from_savepoint=f"{OLD}/end"), engine_config=engine)
     assert ground.rows("a") == ground.rows("b") == ALL
 
 
 @pytest.mark.parametrize(
     ("how", "says"),
     [
-        ({"retract": True}, "needs restore=JOB_ID or from_savepoint"),
+        ({"retract": True}, "needs the ID of a job to resume, or from_savepoint"),
         ({"from_storage": "x.zip"}, 'give from_savepoint="JOB_ID/NAME" too'),
-        ({"from_savepoint": "a/b", "restore": "c"}, "begins a new job"),
+        ({"from_savepoint": "a/b", "job_id": "c"}, "begins a new job"),
         ({"from_savepoint": "a/b", "savepoint": "c"}, "begins a new job"),
-        ({"from_savepoint": "a/b", "retract": True}, r"submit\(restore=JOB_ID, savepoint=NAME, retract=True\)"),
-        ({"restore": "a", "checkpoint": "latest"}, "such as 100000-7"),
+        ({"from_savepoint": "a/b", "retract": True}, r"restore=st.Restore\(JOB_ID, savepoint=NAME, retract=True\)"),
+        ({"job_id": "a", "checkpoints": "latest"}, "such as 100000-7"),
     ],
 )
 def test_in_python_it_is_said_what_does_not_go_together(ground: Ground, how: dict[str, object], says: str) -> None:
     built, engine = tables(ground)
     with pytest.raises(st.UsageError, match=says):
-        built.submit(**how, engine_config=engine)  # type: ignore[arg-type]
+        built.submit(restore=st.Restore(**how), engine_config=engine)  # type: ignore[arg-type]

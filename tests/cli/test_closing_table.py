@@ -6,6 +6,7 @@ from attrs import evolve
 
 from seatunnel_core.cli.closing_table import closing_table
 from seatunnel_core.reporting.report import JobOutcome, JobReport, PipelineView
+from seatunnel_core.reporting.report_record import report_from, report_record
 from seatunnel_core.reporting.shown_pipelines import MOST_LINES
 
 FLIGHTS = PipelineView(
@@ -64,7 +65,7 @@ def test_rows_that_were_added_and_rows_of_tables_are_told() -> None:
 def test_what_was_stored_is_read_back() -> None:
     added = evolve(FLIGHTS, added=("6 rows",), table_rows={"a": 1, "b": 5})
     report = evolve(REPORT, pipelines=(added,))
-    assert JobReport.from_record("42", report.record()).pipelines == (added,)
+    assert report_from("42", report_record(report)).pipelines == (added,)
 
 
 def test_forty_columns_keep_the_name_and_each_figure() -> None:

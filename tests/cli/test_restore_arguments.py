@@ -4,16 +4,16 @@ from typing import Any
 
 import pytest
 
+from seatunnel_core.claiming.handover import ForeignSavepoint
 from seatunnel_core.cli import run as cli_run
-from seatunnel_core.cli.restore_arguments import RestoreArguments, with_flags
+from seatunnel_core.cli.restore_arguments import with_flags
 from seatunnel_core.cli.resume import resume_command
-from seatunnel_core.errors import UsageError
 from seatunnel_core.job.restoring import Restore, SavepointName
 from tests.cli.typed import refusal, typed
 
 
 def test_a_plain_restore_asks_for_nothing_else() -> None:
-    assert typed("-c", "j", "-r", "1").restoring == RestoreArguments()
+    assert typed("-c", "j", "-r", "1").restoring == Restore()
     assert cli_run._restore(typed("-c", "j", "-r", "1")) == Restore()
     assert cli_run._restore(typed("-c", "j")) is None
     assert cli_run._restore(typed("-c", "j", "-r", "1", "--take-over")) == Restore(take_over=True)
@@ -34,11 +34,12 @@ def test_a_savepoint_of_the_job_and_one_of_another() -> None:
     flags = ("--accept-duplicates", "--allow-non-restored-state")
     asked = cli_run._restore(typed("-c", "j", "-r", "1", "--restore-with-savepoint", "mine", *flags))
     assert asked == Restore(savepoint="mine", accept_duplicates=True, allow_non_restored_state=True)
-    begun = cli_run._begin_with(typed("-c", "j", "--from-savepoint", "old/mine", "--from-storage", "b.zip", *flags))
+    arguments = typed("-c", "j", "--from-savepoint", "old/mine", "--from-storage", "b.zip", *flags)
+    begun = ForeignSavepoint.of(arguments.restoring)
     assert begun is not None
     assert (begun.savepoint, begun.storage) == (SavepointName(job_id="old", name="mine"), "b.zip")
     assert (begun.accept_duplicates, begun.allow_non_restored_state) == (True, True)
-    assert cli_run._begin_with(typed("-c", "j", "-r", "1")) is None
+    assert ForeignSavepoint.of(typed("-c", "j", "-r", "1").restoring) is None
 
 
 OF_A_RESTORE: list[list[str]] = [
@@ -80,11 +81,7 @@ def test_what_does_not_go_together(argv: list[str], says: str) -> None:
     ],
 )
 def test_a_wrong_name_is_answered_with_how_it_is_written(argv: list[str], says: str) -> None:
-    arguments = typed("-c", "j", *argv)
-    read = cli_run._restore if arguments.restore else cli_run._begin_with
-    with pytest.raises(UsageError) as raised:
-        read(arguments)
-    assert says in str(raised.value)
+    assert says in refusal("-c", "j", *argv)
 
 
 @pytest.mark.parametrize("flags", [*OF_A_RESTORE, ["--from-savepoint", "a/b"], ["--from-storage=x.zip"]], ids=str)

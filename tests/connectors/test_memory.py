@@ -283,10 +283,10 @@ def test_a_program_gets_its_rows_back(tmp_path: Path) -> None:
         for _ in range(2):  # what a stream gives once, several runs of the job have
             with job.submit() as handle:
                 handle.result()
-                found = pa.table(handle.collected())
-                assert found.equals(pa.table(handle.collected("ids", table="in")))
+                found = pa.table(handle.collect())
+                assert found.equals(pa.table(handle.collect("ids", table="in")))
                 with pytest.raises(UsageError, match="no sink Memory 'others'; it has 'ids'"):
-                    handle.collected("others")
+                    handle.collect("others")
             assert sorted(found["id"].to_pylist()) == list(range(300))
 
 
@@ -295,7 +295,7 @@ def test_a_job_goes_on_with_the_same_rows_and_with_no_others(tmp_path: Path) -> 
     with ground_in(tmp_path):
         with through(st.Job("numbers", slow), pa.Table.from_pylist(ROWS)).submit() as handle:
             until(lambda: committed(handle._run) > 0, handle._run)
-            assert 0 < handle.collected().num_rows < 300
+            assert 0 < handle.collect().num_rows < 300
             handle.cancel()
         fast = {**slow, "read_limit.rows_per_second": 10**6}
         others = through(st.Job("numbers", fast), pa.Table.from_pylist(ROWS[:-1]))
@@ -305,7 +305,7 @@ def test_a_job_goes_on_with_the_same_rows_and_with_no_others(tmp_path: Path) -> 
             (view,) = again.result().pipelines
             assert view.rows_committed == 300
             with pytest.raises(UsageError, match=r"has \d+ of the 300 rows"):
-                again.collected()
+                again.collect()
 
 
 NESTED = [

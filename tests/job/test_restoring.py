@@ -62,6 +62,31 @@ def test_what_is_asked_for() -> None:
     assert [each.rewind for each in ways] == ["refused", "retracted", "accepted"]
 
 
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        ({"from_storage": "x.zip"}, 'give from_savepoint="JOB_ID/NAME" too'),
+        ({"from_savepoint": "a/b", "job_id": "c"}, "begins a new job"),
+        ({"from_savepoint": "a/b", "checkpoints": "7"}, "begins a new job"),
+        ({"from_savepoint": "a/b", "savepoint": "c"}, "begins a new job"),
+        ({"from_savepoint": "a/b", "take_over": True}, "begins a new job"),
+        ({"from_savepoint": "a/b", "retract": True}, r"st.Restore\(JOB_ID, savepoint=NAME, retract=True\)"),
+    ],
+)
+def test_a_savepoint_of_another_job_begins_a_new_one(wrong: dict[str, Any], says: str) -> None:
+    with pytest.raises(UsageError, match=says):
+        Restore(**wrong)
+
+
+def test_checkpoints_and_savepoints_are_given_as_text() -> None:
+    one, several = Restore("42", checkpoints="100000-7"), Restore("42", checkpoints=["1:7", "2:8"])
+    assert one.checkpoints == (ChosenCheckpoint.parse("100000-7"),)
+    assert several.checkpoints == (ChosenCheckpoint.parse("1:7"), ChosenCheckpoint.parse("2:8"))
+    begun = Restore(from_savepoint="old/end", from_storage="x.zip")
+    assert begun.from_savepoint == SavepointName(job_id="old", name="end")
+    assert Restore(from_savepoint=begun.from_savepoint) == Restore(from_savepoint="old/end")
+
+
 ASKED = Asked(ref=CheckpointRef(100_000, 7), rewind="retracted", since=300_000)
 
 

@@ -191,13 +191,13 @@ def _ids_collected(played: Played) -> list[int]:
     checkpoint before it named."""
     *earlier, last = played.lives
     if not earlier:
-        return sorted(last.collected()["id"].to_pylist())
+        return sorted(last.collect()["id"].to_pylist())
     with pytest.raises(st.UsageError, match=f"of the {ROWS} rows"):
-        last.collected()
+        last.collect()
     kept = last._memory_sinks()["out"]._kept  # which rows it has, it does not say otherwise
     assert kept is not None
     of_last = [each for pairs in kept.committables.values() for _, rows in pairs for each in rows["id"].to_pylist()]
-    of_first = earlier[0].collected()["id"].to_pylist()
+    of_first = earlier[0].collect()["id"].to_pylist()
     assert all(len(ids) == len(set(ids)) for ids in (of_first, of_last))
     return sorted({*of_first, *of_last})
 

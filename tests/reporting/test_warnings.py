@@ -13,6 +13,7 @@ from seatunnel_core.reporting.counters import MOST_WARNINGS, Figures
 from seatunnel_core.reporting.notices import Notices, PipelineLog
 from seatunnel_core.reporting.pipeline_record import measured_record, pipeline_record, pipeline_view
 from seatunnel_core.reporting.report import JobOutcome, JobReport, PipelineView, warnings_of
+from seatunnel_core.reporting.report_record import report_from, report_record
 
 SAID = "source a: 3 rows have the key ID, and the column is id"
 
@@ -66,7 +67,7 @@ def test_reports_and_records_have_the_warnings() -> None:
     report = JobReport(
         job_id="1", name="j", outcome=JobOutcome.FINISHED, pipelines=(view(1, SAID),), started_at=1.0, ended_at=2.0
     )
-    read = JobReport.from_record("1", json.loads(json.dumps(report.record())))
+    read = report_from("1", json.loads(json.dumps(report_record(report))))
     assert read.warnings == (SAID,)
     assert pipeline_view(json.loads(json.dumps(pipeline_record(view(1, SAID))))).warnings == (SAID,)
     older = {key: value for key, value in pipeline_record(view(1)).items() if key != "warnings"}

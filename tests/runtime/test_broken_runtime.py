@@ -13,6 +13,7 @@ from seatunnel_core.connectors.filesystems.local import LocalOpenFile
 from seatunnel_core.connectors.jdbc.publishing import Publishing
 from seatunnel_core.connectors.staging import target
 from seatunnel_core.errors import SinkError
+from seatunnel_core.reporting.report_record import report_record
 from seatunnel_core.runtime.job_threads import JobThreads
 from seatunnel_core.runtime.pipeline_io import PipelineIO
 from seatunnel_storage_api.errors import CheckpointCorruptedError
@@ -102,7 +103,7 @@ def clears_before_the_end_is_recorded(patch: Patch) -> None:
             report = self._report()
             for run in self._runs:
                 run.clear()
-            self._manifest.write(lambda manifest: manifest.closed(report.record()))
+            self._manifest.write(lambda manifest: manifest.closed(report_record(report)))
             self._on_end(report)
         except Exception as error:
             self._break(error)

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from seatunnel_core.reporting.report import JobOutcome
+from seatunnel_core.reporting.report_record import report_from, report_record
 from tests.runtime.ground import ground_in, run_through
 
 
@@ -30,4 +31,4 @@ def test_a_report_has_the_warnings_about_files_and_rows(tmp_path: Path) -> None:
     assert "the key 'ID' and no 'id'" in first
     assert second.startswith(f"pipeline 2 b -> LocalFile-sink-b: {folder} has 1 file")
     assert "none of them is read" in second
-    assert report.from_record(report.job_id, report.record()).warnings == report.warnings
+    assert report_from(report.job_id, report_record(report)).warnings == report.warnings

@@ -156,7 +156,7 @@ def test_a_scope_that_the_job_says(files: Path, tmp_path: Path) -> None:
     orders.sql("SELECT count(*) AS n FROM orders", scope="unit").collect(name="units")
     with job.submit(engine_config=engine_file(tmp_path)) as handle:
         handle.result()
-        counts = handle.collected("units").column("n").to_pylist()
+        counts = handle.collect("units").column("n").to_pylist()
     assert sum(counts) == 3000
 
     def above(t: Any) -> Any:

@@ -27,6 +27,7 @@ from seatunnel_core.connectors.testing.drive import Skipped, place, sink_place
 from seatunnel_core.errors import SeaTunnelError
 from seatunnel_core.job.manifest import Manifest, Seat
 from seatunnel_core.reporting.report import JobOutcome, JobReport, PipelineView
+from seatunnel_core.reporting.report_record import report_from, report_record
 from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.runtime.enumeration import freeze, thaw
 from seatunnel_core.spark.failure import kind_of
@@ -97,7 +98,9 @@ class Victim:
             ended_at=2.5,
         )
         seats = {"in": Seat(1, Kind.SOURCE, 0), "out": Seat(1, Kind.SINK, 0, (str(self.root),))}
-        self.storage.put_manifest(JOB, 1, Manifest(job_name="flights", seats=seats).closed(report.record()).to_bytes())
+        self.storage.put_manifest(
+            JOB, 1, Manifest(job_name="flights", seats=seats).closed(report_record(report)).to_bytes()
+        )
         self.digest = self.storage.store_attachment(JOB, freeze(found))
         first, second = self._staged(1), self._staged(2)
         units = (
@@ -262,8 +265,8 @@ def look_into_manifest(body: bytes) -> None:
     manifest = Manifest.from_bytes(body)
     assert Manifest.from_bytes(manifest.to_bytes()) == manifest
     if manifest.ended is not None:
-        report = JobReport.from_record(JOB, manifest.ended)
-        assert JobReport.from_record(JOB, report.record()) == report
+        report = report_from(JOB, manifest.ended)
+        assert report_from(JOB, report_record(report)) == report
 
 
 def look_into_enumeration(body: bytes, source: LocalFileSource) -> None:

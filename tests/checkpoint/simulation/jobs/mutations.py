@@ -15,6 +15,7 @@ from seatunnel_core.claiming.bound import Bound
 from seatunnel_core.job.manifest import Manifest
 from seatunnel_core.planning import save_modes
 from seatunnel_core.reporting.report import JobOutcome
+from seatunnel_core.reporting.report_record import report_record
 from seatunnel_core.runtime import pipeline_io
 from seatunnel_core.runtime.job_run import JobRun
 from seatunnel_core.runtime.job_threads import JobThreads
@@ -57,7 +58,7 @@ def _ended_with_its_first_pipeline(original: Any) -> Any:
     def ended(self: Any, run: Any) -> None:
         original(self, run)
         if self._ended == 1 and len(self._runs) > 1 and run.outcome is Outcome.FINISHED:
-            table = self._report().record()
+            table = report_record(self._report())
             self._storage_pool.submit(self._manifest.write, lambda manifest: manifest.closed(table))
 
     return ended
