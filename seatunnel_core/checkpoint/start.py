@@ -2,8 +2,6 @@
 
 from collections.abc import Callable
 
-from attrs import evolve
-
 from seatunnel_core.checkpoint import events
 from seatunnel_core.checkpoint.commands import (
     ClaimEpoch,
@@ -17,15 +15,14 @@ from seatunnel_core.checkpoint.commands import (
     Sweep,
 )
 from seatunnel_core.checkpoint.context import PipelineContext
-from seatunnel_core.checkpoint.decisions.base import (
-    RestoreRequest,
-    Rewind,
-    choose_base,
-    damaged,
-    require_retracting,
+from seatunnel_core.checkpoint.decisions.base import RestoreRequest, damaged
+from seatunnel_core.checkpoint.decisions.restored import (
+    choose,
+    must_list_published,
+    require_known,
+    restored,
+    superseded,
 )
-from seatunnel_core.checkpoint.decisions.matching import compare, fitted, staged_elsewhere
-from seatunnel_core.checkpoint.decisions.published import require_known
 from seatunnel_core.checkpoint.decisions.retracting import retractions
 from seatunnel_core.checkpoint.errors import IllegalEventError, RestoreRefusedError, StateFormatError
 from seatunnel_core.checkpoint.state import codec
@@ -68,7 +65,7 @@ class Start:
         self._end = end
         self._running = running
         self._restored = VertexStates()
-        self._requires_known = restore.requires_known
+        self._remaining = restore
         self._unready: set[str] = set()
 
     def started(self, _event: events.Started) -> None:
@@ -92,33 +89,22 @@ class Start:
     def checkpoints_listed(self, event: events.CheckpointsListed) -> None:
         """Choose the base and load it; end as fenced if a newer engine has claimed the pipeline (R4b, R4c).
 
-        The base is the latest checkpoint, or the one that a user asked for (R10). A pipeline that never ran has none:
-        its restore point is the start state.
+        A pipeline that never ran has no base: its restore point is the start state.
         """
-        newest = max(event.newest_epoch or 0, max((info.epoch for info in event.checkpoints), default=0))
-        if newest > self._context.epoch:
-            message = (
-                f"epoch {newest} was claimed after epoch {self._context.epoch}: another engine runs this pipeline now"
-            )
+        context = self._context
+        if message := superseded(context.epoch, event.newest_epoch, event.checkpoints):
             self._end(Outcome.FENCED, Failure(kind=FailureKind.STORAGE, message=message, code=StaleEpochError.code))
             return
-        request = self._restore.as_of(event.checkpoints)
-        self._requires_known = request.requires_known
+        self._remaining = self._restore.as_of(event.checkpoints)
         try:
-            self._context.base = choose_base(event.checkpoints, request)
-            require_retracting(
-                self._context.base.rewind, asked=self._context.base.ref, unable=self._unable_to_retract()
-            )
-            if self._context.base.cut is not None:
-                self._context.enter(Phase.LOADING)
-                self._wiring.do(LoadCheckpoint(ref=self._context.base.cut.ref))
+            context.base = choose(event.checkpoints, self._remaining, context.topology)
+            if context.base.cut is not None:
+                context.enter(Phase.LOADING)
+                self._wiring.do(LoadCheckpoint(ref=context.base.cut.ref))
             else:
-                self._recognise(self._saved(VertexStates.at_start(self._context.topology)))
+                self._use(None)
         except RestoreRefusedError as error:
             self._fail(FailureKind.USAGE, str(error), error.code)
-
-    def _unable_to_retract(self) -> list[str]:
-        return [sink.name for sink in self._context.topology.sinks if not sink.retracts]
 
     def require_asked_for(self, event: events.CheckpointLoaded) -> None:
         """Raise ``IllegalEventError`` unless the loaded checkpoint is the one that was asked for."""
@@ -127,67 +113,18 @@ class Start:
             raise IllegalEventError(f"checkpoint {event.state.ref} was loaded, and {asked} was asked for")
 
     def checkpoint_loaded(self, event: events.CheckpointLoaded) -> None:
-        """Restore the vertices from the state of the base.
-
-        If the base is a savepoint, all that its cut names as staged is known to be published: only then is a savepoint
-        stored.
-        """
+        """Restore the vertices from the state of the base."""
         try:
-            states = codec.decode(event.state.states)
-            self._restore_states(states, is_published=self._context.base.cut is not self._context.base.info)
+            self._use(codec.decode(event.state.states))
         except (RestoreRefusedError, StateFormatError) as error:
             self._fail(FailureKind.USAGE, f"checkpoint {event.state.ref} cannot be restored: {error}", error.code)
 
-    def _restore_states(self, states: VertexStates, *, is_published: bool) -> None:
-        """Match stored states to vertices by name, and store the result as the restore point.
-
-        If the states already name a retraction target, keep it: it reaches further back than this base.
-        """
-        topology = self._context.topology
-        if self._restore.settled and is_published:
-            states = states.without_staged()
-        if not is_published:
-            self._require_meant(states)
-        fitting = fitted(
-            states, topology, allow_non_restored=self._restore.allow_non_restored, is_published=is_published
-        )
-        self._context.is_extended = bool(compare(states, topology).new)
-        if self._context.base.rewind is Rewind.RETRACTED and fitting.retracting is None:
-            fitting = evolve(fitting, retracting=self._context.base.ref)
-        self._recognise(self._saved(fitting))
-
-    def _require_meant(self, states: VertexStates) -> None:
-        """Refuse to publish staged units elsewhere than they were meant to go (R8).
-
-        An engine that ran until this epoch was claimed may have staged more since its state was looked at.
-
-        Raises:
-            RestoreRefusedError: A sink has such units, and its options have changed since.
-        """
-        for name in self._restore.changed_bindings:
-            for each in filter(lambda each: any(each.body.values()), states.committables_for(name)):
-                if changes := self._changes_since(name, each.epoch):
-                    raise RestoreRefusedError(staged_elsewhere(name, "units", changes))
-
-    def _saved(self, states: VertexStates) -> VertexStates:
-        """Return the states, with the save modes that the request names marked as done.
-
-        A sink whose options have changed may have a new target, which no epoch has prepared. The restore point passes
-        all that on to every later start.
-        """
-        sinks = dict(states.sinks)
-        for name in self._restore.saved & sinks.keys():
-            sinks[name] = evolve(sinks[name], save_mode_pending=False)
-        for name in self._restore.changed_bindings.keys() & sinks.keys():
-            if self._changes_since(name, sinks[name].prepared_in):
-                sinks[name] = evolve(sinks[name], prepared_in=0, published_to={})
-        return evolve(states, sinks=sinks)
-
-    def _changes_since(self, sink: str, epoch: int) -> str:
-        """Return how the options that bind a sink's output differed in an epoch from those of now; empty if equal."""
-        changes = self._restore.changed_bindings[sink]
-        words = [words for since, words in changes if since <= epoch < (self._restore.since or 0)]
-        return words[-1] if words else ""
+    def _use(self, states: VertexStates | None) -> None:
+        """Judge the content of the base, and keep what is restored from it."""
+        context = self._context
+        judged = restored(states, context.base, self._restore, context.topology)
+        self._restored, context.is_extended = judged.states, judged.is_extended
+        self._recognise()
 
     def checkpoint_damaged(self, event: events.CheckpointDamaged) -> None:
         """Fail the start: the base cannot be read, and going back to an older one is the user's decision (R10)."""
@@ -195,37 +132,37 @@ class Start:
         message = damaged(event.ref, latest=is_latest, intact=event.intact, reason=event.message)
         self._fail(FailureKind.USAGE, message, CheckpointCorruptedError.code)
 
-    def _recognise(self, states: VertexStates) -> None:
-        """List what the targets show as published, if the base has to know all of it; then store the restore point.
-
-        What a finished pipeline published is complete, and a retraction takes back what its base does not know.
-        """
-        self._restored = states
-        if not self._requires_known or states.retracting is not None or self._context.base_is_final:
-            self._store_restore_point(states)
+    def _recognise(self) -> None:
+        """List the output that the targets show as published, if the base has to know it; store the restore point."""
+        if not must_list_published(self._remaining, self._restored, is_final=self._context.base_is_final):
+            self._store_restore_point()
             return
         self._context.enter(Phase.RECOGNISING)
         self._wiring.do(ListPublished(epoch=self._context.epoch))
 
     def published_listed(self, event: events.PublishedListed) -> None:
-        """Store the restore point; fail the start if a target has output of which the base knows nothing (R10)."""
-        base = self._context.base.ref
-        epoch, base_epoch = self._context.epoch, 0 if base is None else base.epoch
-        known = retractions(self._restored, self._context.topology, epoch=epoch, base_epoch=base_epoch)
+        """Store the restore point; fail the start if a target has output that the base does not know (R10)."""
+        context = self._context
         try:
-            require_known(event.published, known, job_id=self._context.job_id, base=base)
+            require_known(
+                event.published,
+                self._restored,
+                context.topology,
+                job_id=context.job_id,
+                epoch=context.epoch,
+                base=context.base.ref,
+            )
         except RestoreRefusedError as error:
             self._fail(FailureKind.USAGE, str(error), error.code)
         else:
-            self._store_restore_point(self._restored)
+            self._store_restore_point()
 
-    def _store_restore_point(self, states: VertexStates) -> None:
+    def _store_restore_point(self) -> None:
         """Store the base's state as the first checkpoint of the epoch (R4d); a finished pipeline stays final (R7)."""
-        self._restored = states
         self._context.enter(Phase.RESTORING)
         self._wiring.set_timer("restore", self._wiring.now_ms + self._timeout_ms, self._restore_point_expired)
         kind = CheckpointType.COMPLETED_POINT if self._context.base_is_final else CheckpointType.RESTORE_POINT
-        self._context.store(self._context.base.restore_point_id, kind, states)
+        self._context.store(self._context.base.restore_point_id, kind, self._restored)
 
     def _restore_point_expired(self) -> None:
         message = f"the restore point was not stored within {self._timeout_ms} ms"

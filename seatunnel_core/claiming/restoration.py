@@ -242,7 +242,7 @@ class _Restoring:
     def _is_published(self, base: Base) -> bool:
         """Whether all that sinks hold in the base is known to be published: it is a savepoint, or the job had ended."""
         settled = base.cut is not None and base.cut.epoch < self._stored.settled_below
-        return settled or self._stored.ended is not None or base.cut is not base.info
+        return settled or self._stored.ended is not None or base.is_published
 
     def _fit(self, which: str, pipeline: PlannedPipeline, base: Base, states: VertexStates) -> None:
         compared = Comparison.of((*states.sources, *states.sinks), pipeline.vertices)

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 
-from attrs import evolve, field, frozen
+from attrs import field, frozen
 
-from seatunnel_core.checkpoint.decisions.base import RestoreRequest, Rewind
+from seatunnel_core.checkpoint.decisions.base import RestoreRequest
 from seatunnel_core.checkpoint.decisions.trigger import CheckpointPolicy
 from seatunnel_core.checkpoint.pipeline import PipelineProtocol
 from seatunnel_core.checkpoint.vertices.limits import Limits
@@ -95,11 +95,7 @@ class JobPipelines:
     def _protocols(self, planned: PlannedPipeline) -> Callable[[int], PipelineProtocol]:
         topology, limits = topology_of(planned), Limits().within(self.checkpoints.interval_ms)
         asked = self._request(planned)
-        restore = evolve(
-            asked,
-            since=self.claim.epoch_minimum(0),
-            requires_known=self.restored and asked.rewind is Rewind.REFUSED,
-        )
+        restore = asked.of_process(since=self.claim.epoch_minimum(0), is_restored=self.restored)
 
         def protocol(restarts: int) -> PipelineProtocol:
             return PipelineProtocol(

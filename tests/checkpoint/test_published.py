@@ -48,7 +48,7 @@ class TestWhatTargetsShow:
         failure = played.only(commands.EndPipeline).failure
         assert failure is not None
         assert "4 units (0-1-1, 0-1-2, 0-1-3, …) of which the job has no checkpoint at all" in failure.message
-        assert failure.message.endswith("or empty the target and begin again under a new id")
+        assert failure.message.endswith("or empty the target and start over under a new id")
 
     def test_a_target_that_cannot_be_read_fails_the_start(self) -> None:
         played = Played(restore=RestoreRequest(requires_known=True))

@@ -144,7 +144,7 @@ def test_checkpoints_that_somebody_removed_are_missed(
         report, _ = run_through(ground.run(text, restore=Restore()))
         assert report.outcome is JobOutcome.FAILED
         (view,) = report.pipelines
-        assert "somebody removed them. Their rows would be published a second time" in view.failure
+        assert "newer checkpoints existed and were removed. Their rows would be published a second time" in view.failure
     if not left:
         assert "has no checkpoint at all" in view.failure
         return
@@ -182,7 +182,7 @@ def test_they_are_missed_although_files_are_named_otherwise_since(
     for _ in range(2):
         report, _ = run_through(ground.run(text.replace("parquet", f"parquet{now}"), restore=Restore()))
         assert report.outcome is JobOutcome.FAILED, f"{len(ground.rows('a'))} rows of {ROWS}"
-        assert "somebody removed them" in report.pipelines[0].failure
+        assert "newer checkpoints existed and were removed" in report.pipelines[0].failure
 
 
 def test_they_are_missed_although_the_sink_does_not_stage_any_more(
@@ -204,7 +204,7 @@ def test_they_are_missed_although_the_sink_does_not_stage_any_more(
     at_once = text.replace("is_exactly_once = true", "is_exactly_once = false")
     report, _ = run_through(ground.run(at_once, restore=Restore()))
     assert report.outcome is JobOutcome.FAILED, f"{rows_of(ground).total()} rows of {ROWS}"
-    assert "somebody removed them" in report.pipelines[0].failure
+    assert "newer checkpoints existed and were removed" in report.pipelines[0].failure
 
 
 def test_a_restart_in_the_same_process_misses_what_it_has_stored_itself(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ The messages name options as Python does (``retract=True``); the command line sh
 import enum
 from collections.abc import Iterable, Mapping, Sequence
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from seatunnel_core.checkpoint.errors import RestoreRefusedError
 from seatunnel_storage_api import lineage
@@ -55,11 +55,26 @@ class RestoreRequest:
     empty words where they were the same. The former engine may have staged more since its state was looked at."""
 
     requires_known: bool = False
-    """True if the base has to know all that the targets show as published: the job is restored, and the user did not
-    decide what becomes of output that it does not know."""
+    """True if the base has to know all output that the targets show as published."""
 
     since: int | None = None
     """The first epoch that may carry it out: a checkpoint of that epoch or a later one shows that it was done."""
+
+    def of_process(self, *, since: int, is_restored: bool) -> "RestoreRequest":
+        """Return the request as one process carries it out.
+
+        The base of a restored job has to know all published output, unless the user decided what happens to the rest.
+
+        Args:
+            since: The first epoch that the process may claim.
+            is_restored: True if the process restores a job that has run before.
+        """
+        return evolve(self, since=since, requires_known=is_restored and self.rewind is Rewind.REFUSED)
+
+    def changes_since(self, sink: str, epoch: int) -> str:
+        """Return how the options that bind a sink's output differed in an epoch from those of now; empty if equal."""
+        words = [words for since, words in self.changed_bindings[sink] if since <= epoch < (self.since or 0)]
+        return words[-1] if words else ""
 
     def as_of(self, checkpoints: Sequence[CheckpointInfo]) -> "RestoreRequest":
         """Return what is left of the request, given the checkpoints that are stored.
@@ -92,6 +107,11 @@ class Base:
     def ref(self) -> CheckpointRef | None:
         """The epoch and id of the base; ``None`` for a pipeline that never ran."""
         return None if self.info is None else self.info.ref
+
+    @property
+    def is_published(self) -> bool:
+        """True if the base is a savepoint of ``cut``, which is stored only when all that the cut names is published."""
+        return self.cut is not self.info
 
 
 def choose_base(checkpoints: Sequence[CheckpointInfo], request: RestoreRequest) -> Base:

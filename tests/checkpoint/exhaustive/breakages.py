@@ -7,10 +7,10 @@ from unittest.mock import patch
 
 from attrs import frozen
 
-from seatunnel_core.checkpoint import start as start_module
 from seatunnel_core.checkpoint.commands import Sweep
 from seatunnel_core.checkpoint.context import PipelineContext
 from seatunnel_core.checkpoint.coordinator import Coordinator
+from seatunnel_core.checkpoint.decisions import restored as restored_module
 from seatunnel_core.checkpoint.decisions.base import Base
 from seatunnel_core.checkpoint.start import Start
 from seatunnel_core.checkpoint.transitions import Phase
@@ -101,8 +101,8 @@ def _latest_by_id(listed: Any, request: Any) -> Base:
     return Base(info=latest, cut=latest, restore_point_id=infos[-1].checkpoint_id + 1 if infos else 1)
 
 
-def _do_not_wait_for_the_restore_point(self: Any, states: Any) -> None:
-    STORE(self, states)
+def _do_not_wait_for_the_restore_point(self: Any) -> None:
+    STORE(self)
     self.restore_point_stored()
 
 
@@ -155,7 +155,7 @@ REWOUND = {
 
 BREAKAGES: tuple[Breakage, ...] = (
     Breakage("R4c", "the latest is the largest id of any epoch", THREE, broken=lambda: patch.object(
-        start_module, "choose_base", _latest_by_id)),
+        restored_module, "choose_base", _latest_by_id)),
     Breakage("R4d", "act before the restore point is stored", TWO, broken=lambda: patch.object(
         Start, "_store_restore_point", _do_not_wait_for_the_restore_point)),
     Breakage("R4e", "do not look after the restore point", THREE, NobodyLooksAfterTheRestorePoint),

@@ -13,6 +13,7 @@ from seatunnel_core.checkpoint import start as start_module
 from seatunnel_core.checkpoint.commands import Sweep
 from seatunnel_core.checkpoint.context import PipelineContext
 from seatunnel_core.checkpoint.coordinator import Coordinator
+from seatunnel_core.checkpoint.decisions import restored as restored_module
 from seatunnel_core.checkpoint.savepoint import Savepoints
 from seatunnel_core.checkpoint.start import Start
 from seatunnel_core.checkpoint.state.vertex_state import TaskState, VertexStates
@@ -77,8 +78,8 @@ def _complete_before_stored(original: Any) -> Any:
 
 
 def _do_not_wait_for_the_restore_point(original: Any) -> Any:
-    def store(self: Any, states: Any) -> None:
-        original(self, states)
+    def store(self: Any) -> None:
+        original(self)
         self.restore_point_stored()
 
     return store
@@ -258,13 +259,13 @@ def _stays_pending(original: Any) -> Any:
 
 
 def _the_one_before_the_latest() -> Any:
-    original = start_module.choose_base  # type: ignore[attr-defined]
+    original = restored_module.choose_base  # type: ignore[attr-defined]
 
     def choose(checkpoints: Any, *rest: Any, **named: Any) -> Any:
         listed = sorted(checkpoints, key=lambda info: info.ref)
         return original(listed[:-1] or listed, *rest, **named)
 
-    return patch.object(start_module, "choose_base", choose)
+    return patch.object(restored_module, "choose_base", choose)
 
 
 @contextmanager

@@ -5,8 +5,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from attrs import evolve
-
 from seatunnel_core.checkpoint.commands import (
     CheckpointTriggered,
     Command,
@@ -140,9 +138,7 @@ class World:
     def start_process(self, request: RestoreRequest | None = None) -> Engine:
         self._processes += 1
         first = self._processes * 1_000
-        asked = request or RestoreRequest()
-        restored = self._processes > 1 and asked.rewind is Rewind.REFUSED
-        asked = evolve(asked, since=first, requires_known=restored)
+        asked = (request or RestoreRequest()).of_process(since=first, is_restored=self._processes > 1)
         return self._start(first, f"process {self._processes}", asked)
 
     def _start(self, epoch_minimum: int, name: str, request: RestoreRequest) -> Engine:

@@ -1,0 +1,167 @@
+"""Judge whether a start may use stored state, and in which form: the only place that decides it (R4, R8, R10).
+
+A start asks four questions, in this order:
+
+1. ``superseded``: may this epoch act at all?
+2. ``choose``: from which checkpoint does it start?
+3. ``restored``: which state does each vertex get from it?
+4. ``must_list_published`` and ``require_known``: does that state know all output that the targets show as published?
+
+A process that claims a job asks 2 and 3 before, for all pipelines at once, with the functions of ``decisions.base`` and
+``decisions.matching`` that are used here.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from attrs import evolve, frozen
+
+from seatunnel_core.checkpoint.decisions.base import Base, RestoreRequest, Rewind, choose_base, require_retracting
+from seatunnel_core.checkpoint.decisions.matching import compare, fitted, staged_elsewhere
+from seatunnel_core.checkpoint.decisions.retracting import retractions
+from seatunnel_core.checkpoint.errors import RestoreRefusedError
+from seatunnel_core.checkpoint.state.topology import Topology
+from seatunnel_core.checkpoint.state.vertex_state import VertexStates
+from seatunnel_core.quantity import pick
+from seatunnel_storage_api.state import CheckpointInfo, CheckpointRef
+
+_NAMED = 3
+"""Maximum number of units that a message names."""
+
+
+@frozen(kw_only=True)
+class RestoredState:
+    """The state that a start stores as its restore point."""
+
+    states: VertexStates
+    """A state for every vertex of the job."""
+
+    is_extended: bool
+    """True if the job has vertices that the base lacks: they start, even if the base was the end of a run."""
+
+
+def superseded(epoch: int, newest_epoch: int | None, checkpoints: Sequence[CheckpointInfo]) -> str | None:
+    """Return the message for an epoch that a newer one has replaced; ``None`` if this epoch is the newest (R4b)."""
+    newest = max(newest_epoch or 0, max((info.epoch for info in checkpoints), default=0))
+    if newest <= epoch:
+        return None
+    return f"epoch {newest} was claimed after epoch {epoch}: another engine runs this pipeline now"
+
+
+def choose(checkpoints: Sequence[CheckpointInfo], request: RestoreRequest, topology: Topology) -> Base:
+    """Choose the checkpoint to start from (R4c): the latest one, or the requested one if going back is allowed (R10).
+
+    Raises:
+        RestoreRefusedError: The requested checkpoint cannot be restored, going back was not agreed, or a sink cannot
+            roll back published output.
+    """
+    base = choose_base(checkpoints, request)
+    unable = [sink.name for sink in topology.sinks if not sink.retracts]
+    require_retracting(base.rewind, asked=base.ref, unable=unable)
+    return base
+
+
+def restored(states: VertexStates | None, base: Base, request: RestoreRequest, topology: Topology) -> RestoredState:
+    """Return the state that each vertex of the job gets.
+
+    If the states already name a checkpoint to roll back to, keep it: it is older than this base.
+
+    Args:
+        states: The content of the base's cut; ``None`` for a pipeline that never ran.
+        base: The checkpoint to start from.
+        request: What is restored.
+        topology: The vertices of the job.
+
+    Raises:
+        RestoreRefusedError: The states do not fit the job, or staged output would be published to another target.
+    """
+    if states is None:
+        return RestoredState(states=_updated_sinks(VertexStates.at_start(topology), request), is_extended=False)
+    if base.is_published and request.settled:
+        states = states.without_staged()
+    if not base.is_published:
+        _require_same_targets(states, request)
+    fitting = fitted(states, topology, allow_non_restored=request.allow_non_restored, is_published=base.is_published)
+    if base.rewind is Rewind.RETRACTED and fitting.retracting is None:
+        fitting = evolve(fitting, retracting=base.ref)
+    return RestoredState(states=_updated_sinks(fitting, request), is_extended=bool(compare(states, topology).new))
+
+
+def must_list_published(request: RestoreRequest, states: VertexStates, *, is_final: bool) -> bool:
+    """Return True if the start has to compare the base with the output that the targets show as published.
+
+    The output of a finished pipeline is complete, and a rollback removes the output that its base does not know.
+    """
+    return request.requires_known and states.retracting is None and not is_final
+
+
+def require_known(
+    published: Mapping[str, Iterable[str]],
+    states: VertexStates,
+    topology: Topology,
+    *,
+    job_id: str,
+    epoch: int,
+    base: CheckpointRef | None,
+) -> None:
+    """Require that the restored state knows every published committable.
+
+    One that it does not know was in a newer checkpoint, which is gone: its rows would be published twice.
+
+    Args:
+        published: Ids of the committables that each sink's target shows as published, by sink.
+        states: The restored state.
+        topology: The vertices of the job.
+        job_id: The job, for the commands in the message.
+        epoch: The epoch that starts.
+        base: The checkpoint that is restored; ``None`` if there is none.
+
+    Raises:
+        RestoreRefusedError: A committable is unknown; the message names the units and the commands that continue.
+    """
+    known = retractions(states, topology, epoch=epoch, base_epoch=0 if base is None else base.epoch)
+    for sink, found in published.items():
+        missed = sorted({each for each in found if known[sink].misses(each)})
+        if missed:
+            raise RestoreRefusedError(_missed(job_id, sink, missed, base))
+
+
+def _missed(job_id: str, sink: str, committables: list[str], base: CheckpointRef | None) -> str:
+    units = ", ".join(committables[:_NAMED]) + (", …" if len(committables) > _NAMED else "")
+    found = (
+        f"the sink {sink!r} has published {pick(len(committables), 'unit')} ({units}) of which "
+        + ("the job has no checkpoint at all" if base is None else f"the latest checkpoint {base} knows nothing")
+        + ": newer checkpoints existed and were removed. Their rows would be published a second time. "
+    )
+    if base is None:
+        return f"{found}Put the checkpoints back from a copy, or empty the target and start over under a new id"
+    again = f"-r {job_id} --restore-with-checkpoint {base}"
+    return (
+        f"{found}Put them back from a copy; or write `{again} --retract`, which first removes those rows where the "
+        f"sink can do that, or `{again} --accept-duplicates`, which leaves them there"
+    )
+
+
+def _require_same_targets(states: VertexStates, request: RestoreRequest) -> None:
+    """Refuse to publish staged units to another target than they were staged for (R8).
+
+    An engine that ran until this epoch was claimed may have staged more since its state was inspected.
+    """
+    for name in request.changed_bindings:
+        for each in filter(lambda each: any(each.body.values()), states.committables_for(name)):
+            if changes := request.changes_since(name, each.epoch):
+                raise RestoreRefusedError(staged_elsewhere(name, "units", changes))
+
+
+def _updated_sinks(states: VertexStates, request: RestoreRequest) -> VertexStates:
+    """Return the states with the request's save modes marked as done, and changed targets marked as not prepared.
+
+    A sink whose options have changed may have a new target, which no epoch has prepared. The restore point passes
+    this on to every later start.
+    """
+    sinks = dict(states.sinks)
+    for name in request.saved & sinks.keys():
+        sinks[name] = evolve(sinks[name], save_mode_pending=False)
+    for name in request.changed_bindings.keys() & sinks.keys():
+        if request.changes_since(name, sinks[name].prepared_in):
+            sinks[name] = evolve(sinks[name], prepared_in=0, published_to={})
+    return evolve(states, sinks=sinks)
