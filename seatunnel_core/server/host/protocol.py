@@ -1,21 +1,43 @@
-"""What an agent and its host say to each other over the host's socket: one line of JSON each way.
+"""Messages between an agent and its worker process, over the process's socket: one line of JSON each way.
 
-::
+Each request is followed here by its response::
 
-    {"do": "hello"}                                             {"answer": {"name": "", "boot": "…", "term": 7}}
-    {"do": "status", "term": 7}                                 {"answer": {"number": 3, "pid": …, "jobs": […]}}
-    {"do": "status", "term": 7, "seen": 3}                      {"answer": {"unchanged": 3}}
-    {"do": "start", "term": 7, "attempt": 1, "job": {…}}        {"answer": {}}
-    {"do": "stop", "term": 7, "job_id": "1", "how": "cancel"}   {"answer": {}}
-    {"do": "forget", "term": 7, "job_id": "1"}                  {"answer": {}}
-    {"do": "leave", "term": 7}                                  {"answer": {}}
-    {"do": "figures"}                                           {"answer": {"host": "", "processes": {"host": …},
-                                                                            "samples": [["SinkWriteCount", …], …]}}
-    {"do": "log-level", "name": "seatunnel", "level": "DEBUG"}  {"answer": {"before": "INFO"}}
-    {"do": "threads"}                                           {"answer": {"pid": …, "threads": [{…}, …]}}
+    {"do": "hello"}
+    {"answer": {"pid": 42, "name": "", "boot": "b", "term": 7}}
 
-All but the first and the last three carry the leader's term. One that is lower than one which the host has seen is
-refused.
+    {"do": "status", "term": 7}
+    {"answer": {"pid": 42, "term": 7, "ready": true, "slots": 4, "offered": 0, "jobs": [], "application": "",
+                "executors": 0, "number": 1}}
+
+    {"do": "status", "term": 7, "seen": 1}
+    {"answer": {"unchanged": 1}}
+
+    {"do": "start", "term": 7, "job": "{…}"}
+    {"answer": {}}
+
+    {"do": "stop", "term": 7, "job_id": "1", "how": "cancel"}
+    {"answer": {}}
+
+    {"do": "forget", "term": 7, "job_id": "1"}
+    {"answer": {}}
+
+    {"do": "leave", "term": 7}
+    {"answer": {}}
+
+    {"do": "figures"}
+    {"answer": {"host": "", "processes": {"host": 42, "java": 43}, "samples": []}}
+
+    {"do": "log-level", "name": "seatunnel", "level": "DEBUG"}
+    {"answer": {"before": "INFO"}}
+
+    {"do": "threads"}
+    {"answer": {"pid": 42, "threads": []}}
+
+    {"do": "stop", "term": 6, "job_id": "1", "how": "cancel"}
+    {"error": "an order of term 6 is refused: a leader of term 7 has given orders"}
+
+``job`` is the text of a ``JobRecord``, which contains the attempt and the process that runs it. ``jobs`` contains
+``HostedJob`` records. Requests that carry ``term``, the leader's, are refused if the process has seen a higher one.
 """
 
 import hashlib
