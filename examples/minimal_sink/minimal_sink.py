@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from seatunnel_core.config.option import STRING, Option
-from seatunnel_core.connectors.sink import Sink, SinkWriter, Staged
-from seatunnel_core.errors import CommitError, SinkError
+from seatunnel_core.connector_api.errors import CommitError, SinkError
+from seatunnel_core.connector_api.option import STRING, Option
+from seatunnel_core.connector_api.sink import Sink, SinkWriter, Staged
 
 PATH = Option("path", STRING, required=True, doc="A folder that driver and tasks share; the files appear in it.")
 

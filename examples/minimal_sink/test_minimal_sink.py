@@ -4,7 +4,7 @@ import shutil
 import pytest
 from minimal_sink import JsonLines
 
-from seatunnel_core.connectors.testing import SinkConformance
+from seatunnel_core.connector_api.testing import SinkConformance
 
 
 class TestJsonLines(SinkConformance):

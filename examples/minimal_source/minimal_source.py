@@ -2,11 +2,11 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from seatunnel_core.config.option import STRING, Option
-from seatunnel_core.connectors.source import Enumeration, Source
-from seatunnel_core.errors import SourceChangedError, SourceError
-from seatunnel_core.rows.batch import Batch, TableSchema
-from seatunnel_core.work.split import Split
+from seatunnel_core.connector_api.batch import Batch, TableSchema
+from seatunnel_core.connector_api.errors import SourceChangedError, SourceError
+from seatunnel_core.connector_api.option import STRING, Option
+from seatunnel_core.connector_api.source import Enumeration, Source
+from seatunnel_core.connector_api.values import Split
 
 PATH = Option("path", STRING, required=True, doc="A folder that driver and tasks share; its *.log files are read.")
 COLUMNS = pa.schema([("file", pa.string()), ("line", pa.int64()), ("text", pa.string())])

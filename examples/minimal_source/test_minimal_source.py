@@ -1,7 +1,7 @@
 import pytest
 from minimal_source import LogLines
 
-from seatunnel_core.connectors.testing import SourceConformance
+from seatunnel_core.connector_api.testing import SourceConformance
 
 
 class TestLogLines(SourceConformance):

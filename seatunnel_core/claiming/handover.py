@@ -17,7 +17,7 @@ from seatunnel_core.checkpoint.state import codec
 from seatunnel_core.checkpoint.state.vertex_state import VertexStates
 from seatunnel_core.claiming.changed_job import other_columns, other_inputs
 from seatunnel_core.claiming.claim import EPOCHS_PER_VERSION, Claim, put_first
-from seatunnel_core.connectors.sink import FrameSink
+from seatunnel_core.connector_api.sink import FrameSink
 from seatunnel_core.errors import UsageError
 from seatunnel_core.inspector.archive import ENDING
 from seatunnel_core.inspector.content import attachments_of

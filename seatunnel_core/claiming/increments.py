@@ -18,7 +18,7 @@ from seatunnel_core.config.engine import EngineConfig, override_storage
 from seatunnel_core.config.env import JOB_NAME, STATE_NAME
 from seatunnel_core.config.job_file import Kind, RawJob
 from seatunnel_core.config.problem import Problems
-from seatunnel_core.connectors.increments import INCREMENTAL, Incremental, reads_in_increments
+from seatunnel_core.connector_api.increments import INCREMENTAL, Incremental, reads_in_increments
 from seatunnel_core.errors import SeaTunnelError, UsageError
 from seatunnel_core.job.binding import differences
 from seatunnel_core.job.increment_state import PREFIX, IncrementState, record_id

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from seatunnel_core.connectors.sink import Sink
+from seatunnel_core.connector_api.sink import Sink
 from seatunnel_core.quantity import count, pick
 
 MOST_TABLES = 5

@@ -5,7 +5,7 @@ from typing import Any
 
 from attrs import frozen
 
-from seatunnel_core.work.window import Cursor, Window
+from seatunnel_core.connector_api.values import Cursor, Window
 
 
 @frozen(kw_only=True)

@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 
 from seatunnel_core.config.problem import nearest
-from seatunnel_core.errors import SinkError
-from seatunnel_core.rows.batch import TableSchema
+from seatunnel_core.connector_api.batch import TableSchema
+from seatunnel_core.connector_api.errors import SinkError
 
 
 def require_columns(key: str, names: Iterable[str], schema: TableSchema) -> None:

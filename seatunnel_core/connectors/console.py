@@ -14,14 +14,13 @@ from typing import Any, ClassVar
 
 import pyarrow as pa
 
-from seatunnel_core.config.option import BOOLEAN, DURATION_MS, Option, Options, within
-from seatunnel_core.connectors.sink import Guarantee, Sink, SinkContext, SinkWriter, Staged, WriterContext
-from seatunnel_core.errors import RowError
-from seatunnel_core.rows.batch import Batch, TableSchema
-from seatunnel_core.rows.kind import RowKind
+from seatunnel_core.connector_api.batch import Batch, RowKind, TableSchema
+from seatunnel_core.connector_api.errors import RowError
+from seatunnel_core.connector_api.option import BOOLEAN, DURATION_MS, Option, Options, within
+from seatunnel_core.connector_api.sink import Guarantee, Sink, SinkContext, SinkWriter, Staged, WriterContext
+from seatunnel_core.connector_api.values import Committable
 from seatunnel_core.rows.types import type_name
 from seatunnel_core.rows.value_text import json_text
-from seatunnel_core.work.committable import Committable
 
 PRINT = Option("log.print.data", BOOLEAN, default=True, doc="Whether rows are printed; they are counted in any case.")
 DELAY = Option("log.print.delay.ms", DURATION_MS, default=0, unit="ms", doc="How long a task waits behind each row.")

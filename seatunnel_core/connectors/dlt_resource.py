@@ -8,13 +8,13 @@ from typing import Any, ClassVar
 import pyarrow as pa
 from attrs import frozen
 
-from seatunnel_core.config.option import NESTED, OBJECT_NAME, STRING, Option, Options
+from seatunnel_core.connector_api.batch import TableSchema
+from seatunnel_core.connector_api.errors import SourceError
+from seatunnel_core.connector_api.option import NESTED, OBJECT_NAME, STRING, Option, Options
 from seatunnel_core.connectors.dlt_fitness import STATE, extract, unfit
 from seatunnel_core.connectors.python_function import REPLAYABLE, SAMPLE, SCHEMA_BLOCK, PythonFunctionSource
 from seatunnel_core.connectors.schema_options import COLUMN_NAMES, NESTING
 from seatunnel_core.connectors.source_function import Row
-from seatunnel_core.errors import SourceError
-from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.rows.python_rows import AT_ONCE
 from seatunnel_core.work.names import repeated
 

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from attrs import frozen
 
-from seatunnel_core.connectors.source import ReadContext
+from seatunnel_core.connector_api.source import ReadContext
 from seatunnel_core.rows.inference.fitting import Fitting
 from seatunnel_core.rows.native_json import glanced
 

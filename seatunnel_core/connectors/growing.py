@@ -8,7 +8,7 @@ import pyarrow.types as of
 from attrs import frozen
 
 from seatunnel_core.config import json_shape
-from seatunnel_core.config.option import Option, OptionType
+from seatunnel_core.connector_api.option import Option, OptionType
 from seatunnel_core.rows.inference.contract import EVOLVE, FREEZE, contract_of
 
 

@@ -3,8 +3,8 @@
 from abc import abstractmethod
 from collections.abc import Sequence
 
-from seatunnel_core.connectors.sink import Sink
-from seatunnel_core.rows.batch import TableSchema
+from seatunnel_core.connector_api.batch import TableSchema
+from seatunnel_core.connector_api.sink import Sink
 
 
 class LookingSink(Sink):

@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from seatunnel_core.config.problem import nearest
-from seatunnel_core.errors import SinkError
+from seatunnel_core.connector_api.errors import SinkError
 from seatunnel_core.quantity import pick
 
 _log = logging.getLogger(__name__)

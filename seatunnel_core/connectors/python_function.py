@@ -9,17 +9,18 @@ import pyarrow as pa
 from attrs import evolve
 
 from seatunnel_core import stored
-from seatunnel_core.config.option import BOOLEAN, FUNCTION, SCHEMA, Option, Options, within
+from seatunnel_core.connector_api.batch import Batch, TableSchema
+from seatunnel_core.connector_api.errors import RowError, UsageError
+from seatunnel_core.connector_api.option import BOOLEAN, FUNCTION, SCHEMA, Option, Options, within
+from seatunnel_core.connector_api.schema import table_without_name
+from seatunnel_core.connector_api.source import Enumeration, Item, Planning, ReadContext, Source
+from seatunnel_core.connector_api.values import Split
 from seatunnel_core.connectors.schema_options import COLUMN_NAMES, NESTING, nesting_of
-from seatunnel_core.connectors.source import Enumeration, Item, Planning, ReadContext, Source, table_without_name
 from seatunnel_core.connectors.source_function import SourceFunction
-from seatunnel_core.errors import RowError, UsageError
-from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.rows.nesting import row_id
 from seatunnel_core.rows.python_rows import PythonRows
 from seatunnel_core.rows.schema_block import table_schema, written_in_python
 from seatunnel_core.rows.schema_text import schema_from_text, schema_to_text
-from seatunnel_core.work.split import Split
 
 FUNCTION_OPTION = Option(
     "function",

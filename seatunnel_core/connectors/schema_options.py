@@ -3,7 +3,7 @@
 from typing import Any
 
 from seatunnel_core.config import json_shape
-from seatunnel_core.config.option import ENUM, Option, Options, OptionType, within
+from seatunnel_core.connector_api.option import ENUM, Option, Options, OptionType, within
 from seatunnel_core.rows.inference.contract import SchemaContract
 from seatunnel_core.rows.inference.shape import DEEPEST
 from seatunnel_core.rows.nesting import COLUMNS, KEEP, TABLES, Nesting

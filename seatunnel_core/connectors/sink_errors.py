@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from seatunnel_core.errors import ConnectorError, SinkError
+from seatunnel_core.connector_api.errors import ConnectorError, SinkError
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, overload
 
 from attrs import asdict, evolve, frozen
 
-from seatunnel_core.errors import SourceError, UsageError
+from seatunnel_core.connector_api.errors import SourceError, UsageError
 from seatunnel_core.rows.row_giver import RowGiver
 
 if TYPE_CHECKING:

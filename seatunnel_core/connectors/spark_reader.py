@@ -2,9 +2,10 @@
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from seatunnel_core.config.option import BOOLEAN, FUNCTION, MAP, STRING, Option, Options
-from seatunnel_core.connectors.source import FrameSource, table_without_name
-from seatunnel_core.errors import UsageError
+from seatunnel_core.connector_api.errors import UsageError
+from seatunnel_core.connector_api.option import BOOLEAN, FUNCTION, MAP, STRING, Option, Options
+from seatunnel_core.connector_api.schema import table_without_name
+from seatunnel_core.connector_api.source import FrameSource
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -16,12 +16,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from attrs import evolve
 
-from seatunnel_core.config.option import BOOLEAN, ENUM, LIST, STRING, Option, Options
-from seatunnel_core.connectors import spark_reader as of_source
-from seatunnel_core.connectors.additions import AddingSink, files_in_words
-from seatunnel_core.connectors.column_options import require_columns
-from seatunnel_core.connectors.filesystems.local import absolute, local_path, named_path, sync_file
-from seatunnel_core.connectors.sink import (
+from seatunnel_core.connector_api.batch import Batch, TableSchema
+from seatunnel_core.connector_api.errors import CommitError, RowError, SinkError, UsageError
+from seatunnel_core.connector_api.option import BOOLEAN, ENUM, LIST, STRING, Option, Options
+from seatunnel_core.connector_api.sink import (
     FrameSink,
     Guarantee,
     SaveMode,
@@ -30,13 +28,15 @@ from seatunnel_core.connectors.sink import (
     Staged,
     WriterContext,
 )
+from seatunnel_core.connector_api.values import Committable
+from seatunnel_core.connector_api.written_options import written_options
+from seatunnel_core.connectors import spark_reader as of_source
+from seatunnel_core.connectors.additions import AddingSink, files_in_words
+from seatunnel_core.connectors.column_options import require_columns
+from seatunnel_core.connectors.filesystems.local import absolute, local_path, named_path, sync_file
 from seatunnel_core.connectors.staging.committed import staged_files
 from seatunnel_core.connectors.staging.lost_table import lost
 from seatunnel_core.connectors.staging.target import Target, unique_name
-from seatunnel_core.connectors.written_options import written_options
-from seatunnel_core.errors import CommitError, RowError, SinkError, UsageError
-from seatunnel_core.rows.batch import Batch, TableSchema
-from seatunnel_core.work.committable import Committable
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -8,8 +8,8 @@ from importlib.metadata import packages_distributions
 from importlib.util import find_spec
 from typing import Any
 
-from seatunnel_core.connectors.sink import Sink
-from seatunnel_core.connectors.source import Source
+from seatunnel_core.connector_api.sink import Sink
+from seatunnel_core.connector_api.source import Source
 
 _OTHER_NAMES = {
     "jsonpath": "python-jsonpath",

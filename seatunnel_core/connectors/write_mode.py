@@ -10,10 +10,10 @@ from typing import Any
 import pyarrow.types as of
 from attrs import evolve, frozen
 
-from seatunnel_core.config.option import BOOLEAN, ENUM, LIST, Option, Options
+from seatunnel_core.connector_api.batch import TableSchema
+from seatunnel_core.connector_api.errors import SinkError, UsageError
+from seatunnel_core.connector_api.option import BOOLEAN, ENUM, LIST, Option, Options
 from seatunnel_core.connectors.column_options import require_columns
-from seatunnel_core.errors import SinkError, UsageError
-from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.rows.types import type_name
 
 WRITE_MODE: Option[str] = Option(

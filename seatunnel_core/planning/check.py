@@ -13,8 +13,9 @@ from seatunnel_core.config.engine import EngineConfig, StorageConfig
 from seatunnel_core.config.env import CHECKPOINT_INTERVAL, STREAMING
 from seatunnel_core.config.option import Options
 from seatunnel_core.config.problem import Problems
+from seatunnel_core.connector_api.source import FrameSource, Planning
+from seatunnel_core.connector_api.transform import Transform
 from seatunnel_core.connectors.looking import LookingSink
-from seatunnel_core.connectors.source import FrameSource, Planning
 from seatunnel_core.errors import ConnectorError, JobError, SourceError, each_of
 from seatunnel_core.findings import Findings
 from seatunnel_core.planning.guarantee import weakest
@@ -25,7 +26,6 @@ from seatunnel_core.rows.types import type_name
 from seatunnel_core.spark.operator_chain import distinct_tables
 from seatunnel_core.spark.starting.session import refuse_connect
 from seatunnel_core.spark.starting.settings import runs_on_this_machine
-from seatunnel_core.transforms.transform import Transform
 from seatunnel_storage_api.discovery import load_factory
 from seatunnel_storage_api.secret import HIDDEN, resolved, shown
 

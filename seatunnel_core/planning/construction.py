@@ -15,13 +15,13 @@ from seatunnel_core.config.job_file import RawBlock
 from seatunnel_core.config.option import Options
 from seatunnel_core.config.problem import Problems
 from seatunnel_core.config.validation import Validated
-from seatunnel_core.connectors.source import Source
-from seatunnel_core.connectors.tables import source_of
+from seatunnel_core.connector_api.several_tables import source_of
+from seatunnel_core.connector_api.source import Source
+from seatunnel_core.connector_api.transform import DataFrameTransform, Transform
 from seatunnel_core.connectors.task_modules import missing
 from seatunnel_core.errors import SeaTunnelError, each_of
 from seatunnel_core.planning.plan import Plugin
 from seatunnel_core.transforms.tables import transform_of
-from seatunnel_core.transforms.transform import DataFrameTransform, Transform
 
 _NAMED = re.compile(r"option '([^']+)'")
 _MOST_CHOICES = 64

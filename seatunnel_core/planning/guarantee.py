@@ -3,7 +3,7 @@
 from attrs import frozen
 
 from seatunnel_core.config.problem import Problems
-from seatunnel_core.connectors.sink import Guarantee
+from seatunnel_core.connector_api.sink import Guarantee
 from seatunnel_core.job.node import EXACTLY_ONCE
 from seatunnel_core.planning.plan import PlannedPipeline, PlannedSink
 

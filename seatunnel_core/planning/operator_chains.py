@@ -7,12 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from attrs import evolve
 
-from seatunnel_core.connectors.source import Enumeration
+from seatunnel_core.connector_api.source import Enumeration
+from seatunnel_core.connector_api.transform import UNIT, DataFrameTransform
 from seatunnel_core.errors import TransformError
 from seatunnel_core.planning.plan import PlannedPipeline, PlannedSink, PlannedTransform
 from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.spark.operator_chain import FramePlanner, OperatorChain, Reader, Step, Target, build_chain
-from seatunnel_core.transforms.transform import UNIT, DataFrameTransform
 from seatunnel_core.work.split import Split
 
 SEVERAL_INPUTS = "several inputs"

@@ -7,13 +7,13 @@ from attrs import field, frozen
 from seatunnel_core.config.engine import StorageConfig
 from seatunnel_core.config.option import Options
 from seatunnel_core.config.problem import Problem
-from seatunnel_core.connectors.sink import FrameSink, Sink
-from seatunnel_core.connectors.source import FrameSource, Source
+from seatunnel_core.connector_api.sink import FrameSink, Sink
+from seatunnel_core.connector_api.source import FrameSource, Source
+from seatunnel_core.connector_api.transform import DataFrameTransform, Transform
 from seatunnel_core.job.binding import Binding
 from seatunnel_core.job.manifest import Manifest
 from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.spark.bad_rows import OnBadRow
-from seatunnel_core.transforms.transform import DataFrameTransform, Transform
 
 Schemas = tuple[TableSchema, ...] | None
 """``None`` for schemas that are known only when the data is read."""

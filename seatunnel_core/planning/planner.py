@@ -13,8 +13,9 @@ from seatunnel_core.config.job_file import Kind, RawBlock, RawJob
 from seatunnel_core.config.option import Option, Options
 from seatunnel_core.config.problem import Problems
 from seatunnel_core.config.validation import BlockRules, Unknown, validate
-from seatunnel_core.connectors.sink import Sink
-from seatunnel_core.connectors.source import Source
+from seatunnel_core.connector_api.sink import Sink
+from seatunnel_core.connector_api.source import Source
+from seatunnel_core.connector_api.transform import DataFrameTransform, Transform
 from seatunnel_core.connectors.task_modules import missing
 from seatunnel_core.errors import ConfigError, JobError, SeaTunnelError, SourceError
 from seatunnel_core.job.columns import Columns, column_options
@@ -43,7 +44,6 @@ from seatunnel_core.spark.bad_rows import OnBadRow
 from seatunnel_core.spark.failure import retried
 from seatunnel_core.spark.starting.settings import SparkSettings, runs_on_this_machine
 from seatunnel_core.transforms.tables import with_tables
-from seatunnel_core.transforms.transform import DataFrameTransform, Transform
 
 __all__ = [
     "PlannedJob",

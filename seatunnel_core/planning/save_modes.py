@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from seatunnel_core.checkpoint.state.vertex_state import VertexStates
 from seatunnel_core.config.job_file import Kind
 from seatunnel_core.config.problem import Problems
-from seatunnel_core.connectors.increments import reads_in_increments
+from seatunnel_core.connector_api.increments import reads_in_increments
 from seatunnel_core.connectors.write_mode import PARTITIONS_COMPLETE, REPLACE_PARTITIONS, WRITE_MODE
 from seatunnel_core.job.manifest import Manifest
 from seatunnel_core.planning.guarantee import upstream

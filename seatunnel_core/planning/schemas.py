@@ -4,14 +4,14 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from seatunnel_core.config.problem import Problems
-from seatunnel_core.connectors.source import FrameSource
+from seatunnel_core.connector_api.source import FrameSource
+from seatunnel_core.connector_api.transform import ALL, AUTO, UNIT, DataFrameTransform, Transform
 from seatunnel_core.errors import SinkError, SourceError, TransformError, each_of
 from seatunnel_core.findings import Findings
 from seatunnel_core.planning.operator_chains import SEVERAL_INPUTS, joins, refuse_across, roots
 from seatunnel_core.planning.plan import PlannedPipeline, PlannedTransform, Schemas
 from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.spark.operator_chain import FramePlan, distinct_tables
-from seatunnel_core.transforms.transform import ALL, AUTO, UNIT, DataFrameTransform, Transform
 
 if TYPE_CHECKING:
     from seatunnel_core.spark.backend import SparkBackend

@@ -9,9 +9,9 @@ from typing import Any
 from attrs import astuple, has
 
 from seatunnel_core.config.option import BOOLEAN, DURATION_MS, FUNCTION, SIZE, STRING, Option
-from seatunnel_core.connectors.sink import Guarantee, Sink
-from seatunnel_core.connectors.source import Source
-from seatunnel_core.transforms.transform import DataFrameTransform
+from seatunnel_core.connector_api.sink import Guarantee, Sink
+from seatunnel_core.connector_api.source import Source
+from seatunnel_core.connector_api.transform import DataFrameTransform
 
 _SINKS = {
     Guarantee.EXACTLY_ONCE: "exactly-once: rows are staged, and published once with the checkpoint that holds them",

@@ -14,11 +14,11 @@ from typing import Any, cast
 
 from attrs import field, frozen
 
-from seatunnel_core.connectors.sink import Sink
-from seatunnel_core.connectors.source import Source
+from seatunnel_core.connector_api.sink import Sink
+from seatunnel_core.connector_api.source import Source
+from seatunnel_core.connector_api.transform import DataFrameTransform, Transform
 from seatunnel_core.errors import UsageError
 from seatunnel_core.registry.not_yet import not_yet
-from seatunnel_core.transforms.transform import DataFrameTransform, Transform
 
 GROUPS = {"source": "seatunnel.source", "transform": "seatunnel.transform", "sink": "seatunnel.sink"}
 """The entry-point group of each kind of plugin."""

@@ -6,7 +6,7 @@ from typing import Any
 from seatunnel_core import stored
 from seatunnel_core.checkpoint.errors import StateFormatError
 from seatunnel_core.checkpoint.state.enumeration import FORMAT_VERSION, document_of, splits_of
-from seatunnel_core.connectors.source import Enumeration
+from seatunnel_core.connector_api.source import Enumeration
 from seatunnel_core.errors import StoredValueError
 from seatunnel_core.rows.batch import ConstraintKey, TableSchema
 from seatunnel_core.rows.schema_text import schema_from_text, schema_to_text

@@ -1,6 +1,6 @@
 """The parts of what unbounded sources remember, as attachments in the checkpoint storage."""
 
-from seatunnel_core.connectors.source import Item
+from seatunnel_core.connector_api.source import Item
 from seatunnel_core.work.parts import attachment_of, part_of, with_parts, without_parts
 from seatunnel_storage_api.storage import CheckpointStorage
 

@@ -15,8 +15,8 @@ from seatunnel_core.checkpoint.progress import PipelineProgress
 from seatunnel_core.checkpoint.state import codec
 from seatunnel_core.checkpoint.state.vertex_state import VertexStates
 from seatunnel_core.claiming.claim import EPOCHS_PER_VERSION, claim_epoch
-from seatunnel_core.connectors.sink import FrameSink, Sink, SinkContext
-from seatunnel_core.connectors.source import Enumeration
+from seatunnel_core.connector_api.sink import FrameSink, Sink, SinkContext
+from seatunnel_core.connector_api.source import Enumeration
 from seatunnel_core.errors import UsageError
 from seatunnel_core.planning.operator_chains import chain_of, chains_of, emitted_splits
 from seatunnel_core.planning.plan import PlannedPipeline, PlannedSink

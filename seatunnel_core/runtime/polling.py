@@ -5,7 +5,7 @@ from functools import partial
 
 from seatunnel_core.checkpoint import commands, events
 from seatunnel_core.checkpoint.events import Event
-from seatunnel_core.connectors.source import PollResult
+from seatunnel_core.connector_api.source import PollResult
 from seatunnel_core.reporting.notices import Notices
 from seatunnel_core.runtime.shared import SharedResources
 from seatunnel_core.runtime.source_io import SourceIO

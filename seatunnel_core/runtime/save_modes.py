@@ -5,7 +5,7 @@ from collections import defaultdict
 
 from attrs import define, field
 
-from seatunnel_core.connectors.sink import Sink, SinkContext
+from seatunnel_core.connector_api.sink import Sink, SinkContext
 
 
 @define

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from attrs import Factory, evolve, field, frozen
 
-from seatunnel_core.connectors.source import Enumeration, FrameSource, Item, Planning, PollResult, Source
+from seatunnel_core.connector_api.source import Enumeration, FrameSource, Item, Planning, PollResult, Source
 from seatunnel_core.planning.plan import PlannedPipeline, PlannedSource
 from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.runtime.acknowledging import Acknowledgements

@@ -7,7 +7,7 @@ from attrs import frozen
 
 from seatunnel_core.checkpoint import commands, events
 from seatunnel_core.checkpoint.events import Event
-from seatunnel_core.connectors.source import Enumeration, Item
+from seatunnel_core.connector_api.source import Enumeration, Item
 from seatunnel_core.reporting.connector_warnings import heard
 from seatunnel_core.runtime.pipeline_io import PipelineIO, require_same_splits
 from seatunnel_core.runtime.shared import SharedResources

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve
 
-from seatunnel_core.connectors.sink import FrameSink, Sink, SinkContext
-from seatunnel_core.connectors.source import FrameSource, Item, Planning, Source
+from seatunnel_core.connector_api.sink import FrameSink, Sink, SinkContext
+from seatunnel_core.connector_api.source import FrameSource, Item, Planning, Source
+from seatunnel_core.connector_api.transform import DataFrameTransform
 from seatunnel_core.errors import CommitError, PacketLostError, PlatformError, SeaTunnelError, SinkError, SourceError
 from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.spark.frames.frames import SparkFrames, both_parts
@@ -36,7 +37,6 @@ from seatunnel_core.spark.task import run_batches
 from seatunnel_core.spark.task_batch import PackedObject, batch_of
 from seatunnel_core.spark.task_requests import TaskRequests
 from seatunnel_core.spark.work import InspectWork, ProbeWork, Result, TaskBatch, UnitResult, Work
-from seatunnel_core.transforms.transform import DataFrameTransform
 from seatunnel_core.work.committable import Committable
 from seatunnel_core.work.unit import UnitAttempt
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pyarrow as pa
 from attrs import evolve, frozen
 
-from seatunnel_core.connectors.sink import SinkWriter
+from seatunnel_core.connector_api.sink import SinkWriter
 from seatunnel_core.errors import RowError
 from seatunnel_core.rows.batch import Batch
 

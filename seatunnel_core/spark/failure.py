@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import pyarrow as pa
 
-from seatunnel_core.connectors.source import Source
+from seatunnel_core.connector_api.source import Source
 from seatunnel_core.errors import (
     ConnectorError,
     PlatformError,

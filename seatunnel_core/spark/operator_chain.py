@@ -11,13 +11,13 @@ from functools import cached_property
 
 from attrs import evolve, field, frozen
 
-from seatunnel_core.connectors.sink import FrameSink, Guarantee, Sink
-from seatunnel_core.connectors.source import FrameSource, Source
+from seatunnel_core.connector_api.sink import FrameSink, Guarantee, Sink
+from seatunnel_core.connector_api.source import FrameSource, Source
+from seatunnel_core.connector_api.transform import DataFrameTransform, Transform
 from seatunnel_core.errors import ConnectorError, SinkError, TransformError, each_of
 from seatunnel_core.findings import Findings
 from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.spark.bad_rows import OnBadRow
-from seatunnel_core.transforms.transform import DataFrameTransform, Transform
 from seatunnel_core.work.split import Split
 
 Schemas = tuple[TableSchema, ...]

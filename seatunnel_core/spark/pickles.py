@@ -5,8 +5,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from seatunnel_core.connectors.sink import Sink
-from seatunnel_core.connectors.source import Source
+from seatunnel_core.connector_api.sink import Sink
+from seatunnel_core.connector_api.source import Source
 from seatunnel_core.connectors.task_modules import needed
 from seatunnel_core.spark.operator_chain import OperatorChain
 from seatunnel_core.spark.shipping import OWN_PACKAGE, TASK_MODULES, Shipment, modules_in, shipment

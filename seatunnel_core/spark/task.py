@@ -15,8 +15,8 @@ from contextvars import Context
 from functools import partial
 from typing import Any
 
-from seatunnel_core.connectors.sink import Sink, SinkContext
-from seatunnel_core.connectors.source import Item, Planning, Source
+from seatunnel_core.connector_api.sink import Sink, SinkContext
+from seatunnel_core.connector_api.source import Item, Planning, Source
 from seatunnel_core.errors import SourceError
 from seatunnel_core.spark.failure import retried, task_failure
 from seatunnel_core.spark.operator_chain import OperatorChain

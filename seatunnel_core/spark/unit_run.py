@@ -8,16 +8,16 @@ from typing import Any
 
 from attrs import evolve
 
-from seatunnel_core.connectors.sink import SinkWriter, Staged, WriterContext
-from seatunnel_core.connectors.source import ReadContext
-from seatunnel_core.connectors.within_extent import writer_of
+from seatunnel_core.connector_api.sink import SinkWriter, Staged, WriterContext
+from seatunnel_core.connector_api.source import ReadContext
+from seatunnel_core.connector_api.transform import Transform
+from seatunnel_core.connector_api.within_extent import writer_of
 from seatunnel_core.errors import RowError
 from seatunnel_core.rows.batch import Batch
 from seatunnel_core.spark.bad_rows import OnBadRow, Refused, write_around
 from seatunnel_core.spark.failure import reading, task_failure
 from seatunnel_core.spark.operator_chain import OperatorChain, Step, Target
 from seatunnel_core.spark.work import UnitResult
-from seatunnel_core.transforms.transform import Transform
 from seatunnel_core.work.committable import Committable
 from seatunnel_core.work.failure import Failure, FailureKind
 from seatunnel_core.work.split import Split

@@ -5,8 +5,8 @@ from typing import Any
 
 from attrs import field, frozen
 
-from seatunnel_core.connectors.sink import SinkContext
-from seatunnel_core.connectors.source import Item, Planning
+from seatunnel_core.connector_api.sink import SinkContext
+from seatunnel_core.connector_api.source import Item, Planning
 from seatunnel_core.work.committable import Committable
 from seatunnel_core.work.failure import Failure
 from seatunnel_core.work.unit import AttemptId, UnitAttempt

@@ -5,11 +5,11 @@ from typing import ClassVar
 
 import pyarrow as pa
 
-from seatunnel_core.config.option import MAP, STRING, Option, Options
-from seatunnel_core.errors import UsageError
-from seatunnel_core.rows.batch import Batch, TableSchema
+from seatunnel_core.connector_api.batch import Batch, TableSchema
+from seatunnel_core.connector_api.errors import UsageError
+from seatunnel_core.connector_api.option import MAP, STRING, Option, Options
+from seatunnel_core.connector_api.transform import Transform
 from seatunnel_core.rows.columns import check_known, put, with_outputs
-from seatunnel_core.transforms.transform import Transform
 
 FIELDS = Option("fields", MAP, doc="The copies, the new name first: { name_copy = name }.")
 SOURCE = Option("src_field", STRING, doc="The column of a single copy, together with dest_field instead of fields.")

@@ -11,12 +11,12 @@ from typing import ClassVar
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from seatunnel_core.config.option import BLOCK, ENUM, LIST, STRING, Option, Options
-from seatunnel_core.errors import RowError, TransformError, UsageError
-from seatunnel_core.rows.batch import Batch, TableSchema
+from seatunnel_core.connector_api.batch import Batch, TableSchema
+from seatunnel_core.connector_api.errors import RowError, TransformError, UsageError
+from seatunnel_core.connector_api.option import BLOCK, ENUM, LIST, STRING, Option, Options
+from seatunnel_core.connector_api.transform import Transform
 from seatunnel_core.rows.columns import check_known, kept, without_bad
 from seatunnel_core.rows.value_text import json_text
-from seatunnel_core.transforms.transform import Transform
 from seatunnel_core.transforms.value_rule import ENTRY_KEYS, RULES, value_rules
 
 RULES_OPTION = Option(

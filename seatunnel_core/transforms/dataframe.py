@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from seatunnel_core.config.option import FUNCTION, Option, Options
-from seatunnel_core.errors import TransformError
-from seatunnel_core.rows.batch import TableSchema
-from seatunnel_core.transforms.transform import SCOPE, DataFrameTransform
+from seatunnel_core.connector_api.batch import TableSchema
+from seatunnel_core.connector_api.errors import TransformError
+from seatunnel_core.connector_api.option import FUNCTION, Option, Options
+from seatunnel_core.connector_api.transform import SCOPE, DataFrameTransform
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

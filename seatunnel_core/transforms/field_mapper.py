@@ -5,11 +5,11 @@ from typing import ClassVar
 
 import pyarrow as pa
 
-from seatunnel_core.config.option import MAP, Option, Options
-from seatunnel_core.errors import TransformError
-from seatunnel_core.rows.batch import Batch, TableSchema
+from seatunnel_core.connector_api.batch import Batch, TableSchema
+from seatunnel_core.connector_api.errors import TransformError
+from seatunnel_core.connector_api.option import MAP, Option, Options
+from seatunnel_core.connector_api.transform import Transform
 from seatunnel_core.rows.columns import check_known, with_names
-from seatunnel_core.transforms.transform import Transform
 from seatunnel_core.work.names import repeated
 
 MAPPER = Option(

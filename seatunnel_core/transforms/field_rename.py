@@ -6,12 +6,12 @@ from typing import ClassVar
 import pyarrow as pa
 from attrs import evolve
 
-from seatunnel_core.config.option import BLOCK, LIST, Option, Options
-from seatunnel_core.errors import TransformError
-from seatunnel_core.rows.batch import Batch, TableSchema
+from seatunnel_core.connector_api.batch import Batch, TableSchema
+from seatunnel_core.connector_api.errors import TransformError
+from seatunnel_core.connector_api.option import BLOCK, LIST, Option, Options
+from seatunnel_core.connector_api.transform import Transform
 from seatunnel_core.rows.columns import check_known, with_names
 from seatunnel_core.transforms.naming import NAMING, entry_texts, naming
-from seatunnel_core.transforms.transform import Transform
 
 SPECIFIC = Option(
     "specific",

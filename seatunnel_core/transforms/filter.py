@@ -5,11 +5,11 @@ from typing import ClassVar
 
 import pyarrow as pa
 
-from seatunnel_core.config.option import LIST, STRING, Option, Options
-from seatunnel_core.errors import TransformError, UsageError
-from seatunnel_core.rows.batch import Batch, TableSchema
+from seatunnel_core.connector_api.batch import Batch, TableSchema
+from seatunnel_core.connector_api.errors import TransformError, UsageError
+from seatunnel_core.connector_api.option import LIST, STRING, Option, Options
+from seatunnel_core.connector_api.transform import Transform
 from seatunnel_core.rows.columns import check_known, with_columns
-from seatunnel_core.transforms.transform import Transform
 
 INCLUDE = Option("include_fields", LIST(STRING), aliases=("fields",), doc="The columns to keep, in the table's order.")
 EXCLUDE = Option("exclude_fields", LIST(STRING), doc="The columns to leave out; the others are kept.")

@@ -6,12 +6,11 @@ from typing import ClassVar
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from seatunnel_core.config.option import ENUM, LIST, Option, Options
-from seatunnel_core.errors import UsageError
-from seatunnel_core.rows.batch import Batch, TableSchema
+from seatunnel_core.connector_api.batch import Batch, RowKind, TableSchema
+from seatunnel_core.connector_api.errors import UsageError
+from seatunnel_core.connector_api.option import ENUM, LIST, Option, Options
+from seatunnel_core.connector_api.transform import Transform
 from seatunnel_core.rows.columns import kept
-from seatunnel_core.rows.kind import RowKind
-from seatunnel_core.transforms.transform import Transform
 
 _KINDS = LIST(ENUM(*(kind.name for kind in RowKind)))
 INCLUDE = Option("include_kinds", _KINDS, doc="The kinds of rows to keep.")

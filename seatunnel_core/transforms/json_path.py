@@ -12,16 +12,16 @@ from typing import Any, ClassVar
 import pyarrow as pa
 from attrs import frozen
 
-from seatunnel_core.config.option import BLOCK, ENUM, LIST, Option, Options
-from seatunnel_core.errors import TransformError, UsageError
+from seatunnel_core.connector_api.batch import Batch, TableSchema
+from seatunnel_core.connector_api.errors import TransformError, UsageError
+from seatunnel_core.connector_api.option import BLOCK, ENUM, LIST, Option, Options
+from seatunnel_core.connector_api.transform import Transform
 from seatunnel_core.findings import Findings
-from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.rows.columns import check_known, put, with_outputs, without_bad
 from seatunnel_core.rows.json_document import Number, compiled, found, is_single
 from seatunnel_core.rows.lax_json import lax
 from seatunnel_core.rows.types import arrow_type, is_text, type_name
 from seatunnel_core.rows.values import Converter, converter
-from seatunnel_core.transforms.transform import Transform
 
 _KEYS = ("src_field", "path", "dest_field", "dest_type", "column_error_handle_way")
 COLUMNS = Option(

@@ -5,13 +5,13 @@ from typing import ClassVar
 
 import pyarrow as pa
 
-from seatunnel_core.config.option import MAP, Option, Options
-from seatunnel_core.errors import UsageError
+from seatunnel_core.connector_api.batch import Batch, TableSchema
+from seatunnel_core.connector_api.errors import UsageError
+from seatunnel_core.connector_api.option import MAP, Option, Options
+from seatunnel_core.connector_api.transform import Transform
 from seatunnel_core.findings import Findings
-from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.rows.columns import check_new, put, with_outputs
 from seatunnel_core.transforms.row_kind_extractor import SHORT, kind_texts
-from seatunnel_core.transforms.transform import Transform
 
 FIELDS = Option(
     "metadata_fields",

@@ -6,8 +6,8 @@ from typing import Any
 
 from attrs import field, frozen
 
-from seatunnel_core.config.option import BLOCK, BOOLEAN, ENUM, LIST, STRING, Option, Options
-from seatunnel_core.errors import UsageError
+from seatunnel_core.connector_api.errors import UsageError
+from seatunnel_core.connector_api.option import BLOCK, BOOLEAN, ENUM, LIST, STRING, Option, Options
 
 CASE = Option("convert_case", ENUM("UPPER", "LOWER"), doc="Writes names in capital or in small letters.")
 PREFIX = Option("prefix", STRING, doc="What comes before the name, after the other changes.")

@@ -6,13 +6,13 @@ from typing import Any, ClassVar
 import pyarrow as pa
 from attrs import evolve
 
-from seatunnel_core.config.option import FUNCTION, SCHEMA, Option, Options
-from seatunnel_core.errors import SeaTunnelError, TransformError, UsageError
-from seatunnel_core.rows.batch import Batch, TableSchema
+from seatunnel_core.connector_api.batch import Batch, TableSchema
+from seatunnel_core.connector_api.errors import SeaTunnelError, TransformError, UsageError
+from seatunnel_core.connector_api.option import FUNCTION, SCHEMA, Option, Options
+from seatunnel_core.connector_api.transform import Transform
 from seatunnel_core.rows.columns import with_columns
 from seatunnel_core.rows.schema_block import described_table, table_schema
 from seatunnel_core.rows.types import own_types
-from seatunnel_core.transforms.transform import Transform
 
 FUNCTION_OPTION = Option(
     "function",

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from seatunnel_core.errors import UsageError
+from seatunnel_core.connector_api.errors import UsageError
 
 _ADVICE = (
     "look-around, references inside a pattern and possessive repetition are not supported; a transform Python can "

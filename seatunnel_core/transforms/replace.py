@@ -5,12 +5,12 @@ from typing import ClassVar
 
 import pyarrow.compute as pc
 
-from seatunnel_core.config.option import BOOLEAN, STRING, Option, Options
-from seatunnel_core.errors import UsageError
-from seatunnel_core.rows.batch import Batch, TableSchema
+from seatunnel_core.connector_api.batch import Batch, TableSchema
+from seatunnel_core.connector_api.errors import UsageError
+from seatunnel_core.connector_api.option import BOOLEAN, STRING, Option, Options
+from seatunnel_core.connector_api.transform import Transform
 from seatunnel_core.rows.columns import check_text, put
 from seatunnel_core.transforms.regex import check_pattern, first_match, rewritten
-from seatunnel_core.transforms.transform import Transform
 
 FIELD = Option("replace_field", STRING, required=True, doc="The column, of type string.")
 PATTERN = Option("pattern", STRING, required=True, doc="What is replaced: a text, or with is_regex an expression.")

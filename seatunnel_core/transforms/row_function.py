@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from attrs import frozen
 
-from seatunnel_core.errors import RowError, TransformError, UsageError
+from seatunnel_core.connector_api.errors import RowError, TransformError, UsageError
 from seatunnel_core.rows.row_giver import RowGiver
 
 if TYPE_CHECKING:

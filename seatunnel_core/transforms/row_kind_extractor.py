@@ -5,11 +5,10 @@ from typing import ClassVar
 
 import pyarrow as pa
 
-from seatunnel_core.config.option import ENUM, STRING, Option, Options
-from seatunnel_core.rows.batch import Batch, TableSchema
+from seatunnel_core.connector_api.batch import Batch, RowKind, TableSchema
+from seatunnel_core.connector_api.option import ENUM, STRING, Option, Options
+from seatunnel_core.connector_api.transform import Transform
 from seatunnel_core.rows.columns import check_new, put, with_outputs
-from seatunnel_core.rows.kind import RowKind
-from seatunnel_core.transforms.transform import Transform
 
 NAME = Option("custom_field_name", STRING, default="row_kind", doc="The name of the column.")
 FORM = Option(

@@ -4,10 +4,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, ClassVar
 
-from seatunnel_core.config.option import STRING, Option, Options
-from seatunnel_core.errors import TransformError, UsageError
-from seatunnel_core.rows.batch import TableSchema
-from seatunnel_core.transforms.transform import SCOPE, DataFrameTransform
+from seatunnel_core.connector_api.batch import TableSchema
+from seatunnel_core.connector_api.errors import TransformError, UsageError
+from seatunnel_core.connector_api.option import STRING, Option, Options
+from seatunnel_core.connector_api.transform import SCOPE, DataFrameTransform
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -6,9 +6,10 @@ from typing import ClassVar
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from seatunnel_core.config.option import LIST, STRING, Option, Options
-from seatunnel_core.errors import RowError, TransformError, UsageError
-from seatunnel_core.rows.batch import Batch, TableSchema
+from seatunnel_core.connector_api.batch import Batch, TableSchema
+from seatunnel_core.connector_api.errors import RowError, TransformError, UsageError
+from seatunnel_core.connector_api.option import LIST, STRING, Option, Options
+from seatunnel_core.connector_api.transform import Transform
 from seatunnel_core.rows.columns import check_known, put, with_outputs
 from seatunnel_core.rows.types import is_text, type_name
 from seatunnel_core.transforms.regex import check_pattern, matches_nothing
@@ -16,7 +17,6 @@ from seatunnel_core.transforms.sql.casts import conversion
 from seatunnel_core.transforms.sql.engine_function import ArrowFunction
 from seatunnel_core.transforms.sql.value import STRING as TEXT
 from seatunnel_core.transforms.sql.value import standard
-from seatunnel_core.transforms.transform import Transform
 
 SEPARATOR = Option(
     "separator", STRING, required=True, doc='Where to cut: a regular expression (RE2\'s), so "\\\\|" for a bar.'

@@ -5,10 +5,10 @@ from typing import ClassVar
 
 from attrs import evolve
 
-from seatunnel_core.config.option import Options
-from seatunnel_core.rows.batch import Batch, TableSchema
+from seatunnel_core.connector_api.batch import Batch, TableSchema
+from seatunnel_core.connector_api.option import Options
+from seatunnel_core.connector_api.transform import Transform
 from seatunnel_core.transforms.naming import NAMING, naming
-from seatunnel_core.transforms.transform import Transform
 
 
 class TableRename(Transform):

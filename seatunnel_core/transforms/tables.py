@@ -11,12 +11,12 @@ from typing import Any
 from attrs import evolve
 
 from seatunnel_core.config.job_file import Kind
-from seatunnel_core.config.option import ENTRIES, STRING, Option, Options
-from seatunnel_core.errors import UsageError
+from seatunnel_core.connector_api.batch import Batch, TableSchema
+from seatunnel_core.connector_api.errors import UsageError
+from seatunnel_core.connector_api.option import ENTRIES, STRING, Option, Options
+from seatunnel_core.connector_api.transform import DataFrameTransform, Transform
 from seatunnel_core.findings import Findings
 from seatunnel_core.job.node import COMMON, RULE_MATCH, TABLE_MATCH, TABLE_TRANSFORM
-from seatunnel_core.rows.batch import Batch, TableSchema
-from seatunnel_core.transforms.transform import DataFrameTransform, Transform
 
 TABLE_PATH = Option(
     "table_path",

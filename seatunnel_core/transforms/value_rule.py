@@ -8,8 +8,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import field, frozen
 
-from seatunnel_core.config.option import BOOLEAN, STRING, Keys, OptionType, within
-from seatunnel_core.errors import UsageError
+from seatunnel_core.config.option import Keys
+from seatunnel_core.connector_api.errors import UsageError
+from seatunnel_core.connector_api.option import BOOLEAN, STRING, OptionType, within
 from seatunnel_core.findings import Findings
 from seatunnel_core.rows.types import is_text, type_name
 from seatunnel_core.transforms.regex import check_pattern

@@ -113,7 +113,7 @@ def test_state_that_dlt_would_keep_ends_the_job_before_any_row_is_committed(tmp_
 ASK = """
 import json, sys
 from seatunnel_core.connectors.dlt_resource import DltSource
-from seatunnel_core.connectors.testing import options_of, plan, read
+from seatunnel_core.connector_api.testing import options_of, plan, read
 found = []
 for options in json.load(open("cases.json")):
     try:

@@ -5,12 +5,12 @@ import time
 from pathlib import Path
 from typing import Any
 
+from seatunnel_core.connector_api.testing import commit, options_of, stage
+from seatunnel_core.connector_api.testing.drive import place, sink_place
+from seatunnel_core.connector_api.testing.kill_suite import SCHEMA, numbered
 from seatunnel_core.connectors.file.hdfs import HdfsFileSink
 from seatunnel_core.connectors.file.s3 import S3FileSink
 from seatunnel_core.connectors.file.sink import FileSink
-from seatunnel_core.connectors.testing import commit, options_of, stage
-from seatunnel_core.connectors.testing.drive import place, sink_place
-from seatunnel_core.connectors.testing.kill_suite import SCHEMA, numbered
 from tests.servers.hadoop import HdfsCluster
 from tests.servers.objects.minio import MinIO
 

@@ -20,10 +20,11 @@ from seatunnel_core.config.file import parse
 from seatunnel_core.config.job_file import read_job
 from seatunnel_core.config.problem import Problems
 from seatunnel_core.config.variables import Variables
+from seatunnel_core.connector_api.source import Planning
+from seatunnel_core.connector_api.testing import Skipped, plan
+from seatunnel_core.connector_api.testing.drive import commit, place, shipped, sink_place, through_json
+from seatunnel_core.connector_api.transform import Transform
 from seatunnel_core.connectors.file.listing import Listing
-from seatunnel_core.connectors.source import Planning
-from seatunnel_core.connectors.testing import Skipped, plan
-from seatunnel_core.connectors.testing.drive import commit, place, shipped, sink_place, through_json
 from seatunnel_core.errors import SeaTunnelError
 from seatunnel_core.planning.check import check_report
 from seatunnel_core.planning.plan import PlannedJob, PlannedPipeline
@@ -32,7 +33,6 @@ from seatunnel_core.registry import lookup
 from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.rows.kind import RowKind
 from seatunnel_core.transforms.row_kind_extractor import SHORT
-from seatunnel_core.transforms.transform import Transform
 from seatunnel_core.work.committable import Committable
 
 FOLDER = Path(__file__).parent / "documented"

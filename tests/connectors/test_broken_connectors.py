@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from seatunnel_core.connectors.testing import (
+from seatunnel_core.connector_api.testing import (
     EndlessSourceConformance,
     SinkConformance,
     SourceConformance,
+    TransformConformance,
 )
 from seatunnel_core.errors import SinkError
-from seatunnel_core.transforms.testing import TransformConformance
 from tests.connectors.broken import endless, page, sinks, sources, transforms
 from tests.connectors.broken.given import ENDLESS, SINKS, SOURCES, TRANSFORMS
 

@@ -8,9 +8,9 @@ from decimal import Decimal
 import pyarrow as pa
 import pytest
 
+from seatunnel_core.connector_api.testing import commit, options_of
+from seatunnel_core.connector_api.testing.drive import place
 from seatunnel_core.connectors.console import ConsoleSink
-from seatunnel_core.connectors.testing import commit, options_of
-from seatunnel_core.connectors.testing.drive import place
 from seatunnel_core.rows.batch import Batch
 from seatunnel_core.rows.types import arrow_type
 from seatunnel_core.work.committable import Committable

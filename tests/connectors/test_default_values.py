@@ -9,7 +9,7 @@ import pyarrow.orc as orc
 import pyarrow.parquet as pq
 import pytest
 
-from seatunnel_core.connectors.testing import plan, read
+from seatunnel_core.connector_api.testing import plan, read
 from seatunnel_core.errors import SourceError, UsageError
 from tests.connectors.file import local_files
 

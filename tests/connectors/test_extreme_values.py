@@ -18,12 +18,12 @@ import pyarrow.parquet as pq
 import pytest
 from attrs import define, field, frozen
 
+from seatunnel_core.connector_api.sink import FrameSink, Sink, SinkWriter, Staged
+from seatunnel_core.connector_api.source import Source
+from seatunnel_core.connector_api.testing import commit, options_of, plan
+from seatunnel_core.connector_api.testing.drive import Skipped, begin, finished, place, sink_place
+from seatunnel_core.connector_api.within_extent import writer_of
 from seatunnel_core.connectors.http.content import Content
-from seatunnel_core.connectors.sink import FrameSink, Sink, SinkWriter, Staged
-from seatunnel_core.connectors.source import Source
-from seatunnel_core.connectors.testing import commit, options_of, plan
-from seatunnel_core.connectors.testing.drive import Skipped, begin, finished, place, sink_place
-from seatunnel_core.connectors.within_extent import writer_of
 from seatunnel_core.errors import RowError, RuleError, SinkError
 from seatunnel_core.registry import lookup
 from seatunnel_core.rows.batch import Batch, TableSchema

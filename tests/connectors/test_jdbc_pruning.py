@@ -12,12 +12,12 @@ import pyarrow as pa
 import pytest
 from attrs import evolve
 
+from seatunnel_core.connector_api.testing import options_of, stage
+from seatunnel_core.connector_api.testing.drive import place, sink_place
+from seatunnel_core.connector_api.testing.killing import Killing
 from seatunnel_core.connectors.jdbc import pruning, publishing, replacing
 from seatunnel_core.connectors.jdbc.pool import forget
 from seatunnel_core.connectors.jdbc.sink import JdbcSink
-from seatunnel_core.connectors.testing import options_of, stage
-from seatunnel_core.connectors.testing.drive import place, sink_place
-from seatunnel_core.connectors.testing.killing import Killing
 from seatunnel_core.errors import RowError, SinkError, UsageError
 from seatunnel_core.rows.batch import TableSchema
 from tests.connectors.jdbc.databases import EACH, Database, empty

@@ -11,11 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from seatunnel_core.connectors.fake.source import FakeSource
-from seatunnel_core.connectors.file.sink import LocalFileSink
-from seatunnel_core.connectors.file.source import LocalFileSource
-from seatunnel_core.connectors.source import Planning
-from seatunnel_core.connectors.testing import (
+from seatunnel_core.connector_api.source import Planning
+from seatunnel_core.connector_api.testing import (
     EndlessSourceConformance,
     SinkConformance,
     SourceConformance,
@@ -23,6 +20,9 @@ from seatunnel_core.connectors.testing import (
     plan,
     read,
 )
+from seatunnel_core.connectors.fake.source import FakeSource
+from seatunnel_core.connectors.file.sink import LocalFileSink
+from seatunnel_core.connectors.file.source import LocalFileSource
 
 FIELDS = {"fields": {"id": "bigint", "name": "string"}}
 ROWS = [{"id": number, "name": None if number % 7 == 0 else f"näme\n{number}"} for number in range(300)]

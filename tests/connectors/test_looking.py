@@ -7,11 +7,11 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from seatunnel_core.connector_api.testing import options_of
 from seatunnel_core.connectors.file.sink import LocalFileSink
 from seatunnel_core.connectors.iceberg.sink import IcebergSink
 from seatunnel_core.connectors.jdbc.pool import forget
 from seatunnel_core.connectors.jdbc.sink import JdbcSink
-from seatunnel_core.connectors.testing import options_of
 from seatunnel_core.errors import SinkError
 from seatunnel_core.rows.batch import TableSchema
 

@@ -7,9 +7,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from seatunnel_core.connector_api.testing import options_of
 from seatunnel_core.connectors.jdbc.pool import forget
 from seatunnel_core.connectors.jdbc.sink import JdbcSink
-from seatunnel_core.connectors.testing import options_of
 from seatunnel_core.errors import SinkError
 from seatunnel_core.rows.batch import TableSchema
 from tests.connectors.jdbc.databases import SERVERS, Database, empty

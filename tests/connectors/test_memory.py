@@ -14,11 +14,11 @@ import pyarrow as pa
 import pytest
 
 import seatunnel_core as st
+from seatunnel_core.connector_api.testing import Skipped, SourceConformance, commit, options_of, plan, read, stage
+from seatunnel_core.connector_api.testing.drive import begin, place
 from seatunnel_core.connectors.memory.held import hold, hold_rows
 from seatunnel_core.connectors.memory.sink import MemorySink
 from seatunnel_core.connectors.memory.source import MemorySource
-from seatunnel_core.connectors.testing import Skipped, SourceConformance, commit, options_of, plan, read, stage
-from seatunnel_core.connectors.testing.drive import begin, place
 from seatunnel_core.errors import CommitError, RowError, SinkError, SourceChangedError, UsageError
 from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.rows.kind import RowKind

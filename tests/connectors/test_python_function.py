@@ -11,11 +11,11 @@ import pytest
 from pyspark import cloudpickle
 
 import seatunnel_core as st
+from seatunnel_core.connector_api.source import Planning
+from seatunnel_core.connector_api.testing import SourceConformance
+from seatunnel_core.connector_api.testing.drive import options_of, plan, read
 from seatunnel_core.connectors.python_function import NOT_SAID, PythonFunctionSource
-from seatunnel_core.connectors.source import Planning
 from seatunnel_core.connectors.source_function import SourceFunction
-from seatunnel_core.connectors.testing import SourceConformance
-from seatunnel_core.connectors.testing.drive import options_of, plan, read
 from seatunnel_core.errors import RowError, SourceError
 from seatunnel_core.spark.failure import kind_of
 
@@ -35,7 +35,7 @@ def one() -> list[dict[str, int]]:
 @pytest.fixture(autouse=True)
 def functions_travel_as_with_spark(monkeypatch: pytest.MonkeyPatch) -> None:
     """By their code, where nobody could import them: a decorated name is no function any more."""
-    monkeypatch.setattr("seatunnel_core.connectors.testing.drive.pickle", cloudpickle)
+    monkeypatch.setattr("seatunnel_core.connector_api.testing.drive.pickle", cloudpickle)
 
 
 LETTERS = [{"letter": letter, "number": number} for letter in "ab" for number in range(2)]

@@ -8,11 +8,11 @@ import pyarrow as pa
 import pytest
 from attrs import evolve
 
+from seatunnel_core.connector_api.sink import WriterContext
+from seatunnel_core.connector_api.testing import commit, options_of, stage
+from seatunnel_core.connector_api.testing.drive import place, sink_place
 from seatunnel_core.connectors.console import ConsoleSink
 from seatunnel_core.connectors.file.sink import LocalFileSink
-from seatunnel_core.connectors.sink import WriterContext
-from seatunnel_core.connectors.testing import commit, options_of, stage
-from seatunnel_core.connectors.testing.drive import place, sink_place
 from seatunnel_core.errors import SinkError
 from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.work.retraction import Retraction

@@ -10,16 +10,16 @@ import pyarrow as pa
 import pytest
 from attrs import evolve
 
+from seatunnel_core.connector_api.sink import Sink, SinkContext, WriterContext
+from seatunnel_core.connector_api.testing import commit, options_of, stage
+from seatunnel_core.connector_api.testing.drive import place, sink_place
+from seatunnel_core.connector_api.testing.kill_suite import SCHEMA, numbered
 from seatunnel_core.connectors.file.save_mode import Fence
 from seatunnel_core.connectors.file.sink import LocalFileSink
 from seatunnel_core.connectors.filesystems.objects.files import ObjectFileSystem
 from seatunnel_core.connectors.filesystems.objects.staged import mark
 from seatunnel_core.connectors.filesystems.objects.store import Found, ObjectStore, Page
-from seatunnel_core.connectors.sink import Sink, SinkContext, WriterContext
 from seatunnel_core.connectors.staging.target import Target
-from seatunnel_core.connectors.testing import commit, options_of, stage
-from seatunnel_core.connectors.testing.drive import place, sink_place
-from seatunnel_core.connectors.testing.kill_suite import SCHEMA, numbered
 from seatunnel_core.errors import SinkError
 from seatunnel_core.rows.batch import TableSchema
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from seatunnel_core.connectors.testing import plan, read
+from seatunnel_core.connector_api.testing import plan, read
 from seatunnel_core.rows.inference import kinds
 from tests.foundation.snippets import Snippet, plan_only, snippets
 

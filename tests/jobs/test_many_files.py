@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
+from seatunnel_core.connector_api.source import Planning
+from seatunnel_core.connector_api.testing import options_of
 from seatunnel_core.connectors.file.listing import Listing
 from seatunnel_core.connectors.file.source import LocalFileSource
-from seatunnel_core.connectors.source import Planning
-from seatunnel_core.connectors.testing import options_of
 from seatunnel_core.job.restoring import Restore
 from seatunnel_core.reporting.report import JobOutcome
 from seatunnel_core.runtime.enumeration import freeze, thaw

@@ -6,11 +6,11 @@ from typing import Any
 import pyarrow as pa
 
 from seatunnel_core.config.option import DURATION_MS, ENUM, FUNCTION, INTEGER, LIST, SCHEMA, STRING, Option
-from seatunnel_core.connectors.sink import Guarantee, Sink, SinkContext, SinkWriter, WriterContext
-from seatunnel_core.connectors.source import Enumeration, Item, Planning, ReadContext, Source
+from seatunnel_core.connector_api.sink import Guarantee, Sink, SinkContext, SinkWriter, WriterContext
+from seatunnel_core.connector_api.source import Enumeration, Item, Planning, ReadContext, Source
+from seatunnel_core.connector_api.transform import Transform
 from seatunnel_core.errors import TransformError, UsageError
 from seatunnel_core.rows.batch import Batch, TableSchema
-from seatunnel_core.transforms.transform import Transform
 from seatunnel_core.work.committable import Committable
 from seatunnel_core.work.split import Split
 

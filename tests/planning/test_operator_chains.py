@@ -12,7 +12,7 @@ from seatunnel_core.config.file import parse
 from seatunnel_core.config.job_file import read_job
 from seatunnel_core.config.problem import Problems
 from seatunnel_core.config.variables import Variables
-from seatunnel_core.connectors.source import Enumeration
+from seatunnel_core.connector_api.source import Enumeration
 from seatunnel_core.errors import TransformError, UsageError
 from seatunnel_core.planning.operator_chains import chains_of, emitted_splits
 from seatunnel_core.planning.plan import PlannedPipeline

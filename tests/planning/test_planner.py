@@ -9,7 +9,7 @@ from seatunnel_core.config.job_file import Kind, RawJob, job_from_code, load_job
 from seatunnel_core.config.option import Options
 from seatunnel_core.config.problem import Problems
 from seatunnel_core.config.variables import Variables
-from seatunnel_core.connectors.sink import Guarantee
+from seatunnel_core.connector_api.sink import Guarantee
 from seatunnel_core.errors import ConfigError, JobError
 from seatunnel_core.planning.guarantee import promise, weakest
 from seatunnel_core.planning.plan import PlannedJob

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from seatunnel_core.config.problem import Problems
+from seatunnel_core.connector_api.testing import options_of
 from seatunnel_core.connectors.duckdb.sink import DuckDBSink
 from seatunnel_core.connectors.http.source import HttpSource
-from seatunnel_core.connectors.testing import options_of
 from seatunnel_core.errors import UsageError
 from seatunnel_core.planning.plan import PlannedPipeline, PlannedSink, PlannedSource
 from seatunnel_core.planning.save_modes import refuse_lost_increments

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from seatunnel_core.connectors.testing import Skipped, plan, read
+from seatunnel_core.connector_api.testing import Skipped, plan, read
 from seatunnel_core.rows.native_json import NativeJson
 from seatunnel_core.rows.types import arrow_type
 from seatunnel_core.rows.values import Converter, converter

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
+from seatunnel_core.connector_api.testing import options_of
 from seatunnel_core.connectors.memory.held import hold_rows
 from seatunnel_core.connectors.memory.source import MemorySource
-from seatunnel_core.connectors.testing import options_of
 from seatunnel_core.errors import RowError
 from seatunnel_core.rows.python_rows import AT_ONCE, PythonRows
 from seatunnel_core.rows.schema_block import table_schema, written_in_python

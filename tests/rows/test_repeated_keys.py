@@ -6,7 +6,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from seatunnel_core.connectors.testing import Skipped, plan, read
+from seatunnel_core.connector_api.testing import Skipped, plan, read
 from seatunnel_core.errors import RowError
 from seatunnel_core.rows.json_document import exact
 from seatunnel_core.rows.json_document import parsed as parsed_document

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from seatunnel_core.connector_api.source import Item
 from seatunnel_core.connectors.fake.source import FakeSource
-from seatunnel_core.connectors.source import Item
 from seatunnel_core.errors import SourceError
 from seatunnel_core.job.restoring import Restore
 from seatunnel_core.reporting.report import JobOutcome

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from seatunnel_core.checkpoint.state.enumeration import FORMAT_VERSION
-from seatunnel_core.connectors.source import Enumeration
+from seatunnel_core.connector_api.source import Enumeration
 from seatunnel_core.errors import SeaTunnelError
 from seatunnel_core.rows.batch import ConstraintKey, TableSchema
 from seatunnel_core.runtime.enumeration import freeze, thaw

@@ -12,7 +12,7 @@ from attrs import define, field
 
 from seatunnel_core.checkpoint import commands, events
 from seatunnel_core.checkpoint.transitions import Phase
-from seatunnel_core.connectors.source import Enumeration
+from seatunnel_core.connector_api.source import Enumeration
 from seatunnel_core.errors import PlatformError
 from seatunnel_core.reporting.notices import PipelineLog
 from seatunnel_core.runtime import epoch_run

@@ -8,7 +8,7 @@ import pytest
 
 from seatunnel_core.checkpoint.decisions.base import RestoreRequest
 from seatunnel_core.checkpoint.state.vertex_state import SinkState
-from seatunnel_core.connectors.sink import SaveMode, Sink, SinkContext
+from seatunnel_core.connector_api.sink import SaveMode, Sink, SinkContext
 from seatunnel_core.errors import JobError, SinkError
 from seatunnel_core.job.restoring import Restore
 from seatunnel_core.runtime.save_modes import SaveModes

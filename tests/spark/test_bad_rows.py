@@ -7,9 +7,9 @@ import pyarrow as pa
 import pytest
 
 from seatunnel_core.cli.main import main
+from seatunnel_core.connector_api.testing import plan
+from seatunnel_core.connector_api.testing.drive import begin, finished, place, sink_place
 from seatunnel_core.connectors.file.sink import LocalFileSink
-from seatunnel_core.connectors.testing import plan
-from seatunnel_core.connectors.testing.drive import begin, finished, place, sink_place
 from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.spark.bad_rows import OnBadRow, write_around
 from seatunnel_core.spark.operator_chain import Target, build_chain

@@ -18,7 +18,7 @@ import pytest
 from attrs import evolve
 from watched import Numbers, numbers_chain, numbers_unit, staged_numbers
 
-from seatunnel_core.connectors.source import Planning
+from seatunnel_core.connector_api.source import Planning
 from seatunnel_core.errors import PlatformError
 from seatunnel_core.reporting.report import JobOutcome
 from seatunnel_core.spark import shipping

@@ -11,7 +11,8 @@ import watched
 from pyspark.sql import SparkSession
 from watched import Doubled, Folder, Numbers, numbers_chain, numbers_unit, staged_numbers
 
-from seatunnel_core.connectors.testing import options_of
+from seatunnel_core.connector_api.testing import options_of
+from seatunnel_core.connector_api.transform import DataFrameTransform
 from seatunnel_core.errors import PacketLostError, TransformError
 from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.spark.backend import SparkBackend
@@ -19,7 +20,6 @@ from seatunnel_core.spark.frames.frames import SparkFrames
 from seatunnel_core.spark.operator_chain import OperatorChain, Step, Target
 from seatunnel_core.spark.work import UnitResult
 from seatunnel_core.transforms.data_validator import DataValidator
-from seatunnel_core.transforms.transform import DataFrameTransform
 from seatunnel_core.work.failure import FailureKind
 from seatunnel_core.work.unit import UnitAttempt, WorkUnit
 

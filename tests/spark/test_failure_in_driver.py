@@ -6,10 +6,10 @@ import pyarrow as pa
 import pyarrow.parquet
 from attrs import evolve
 
+from seatunnel_core.connector_api.source import Source
+from seatunnel_core.connector_api.testing.drive import options_of, plan
 from seatunnel_core.connectors.fake.source import FakeSource
 from seatunnel_core.connectors.file.source import LocalFileSource
-from seatunnel_core.connectors.source import Source
-from seatunnel_core.connectors.testing.drive import options_of, plan
 from seatunnel_core.spark.failure import reading
 
 SCHEMA = {"fields": {"id": "bigint"}}

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 from attrs import evolve
 
-from seatunnel_core.connectors.testing import options_of
+from seatunnel_core.connector_api.testing import options_of
 from seatunnel_core.errors import TransformError
 from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.spark.backend import SparkBackend

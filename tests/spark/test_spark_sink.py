@@ -20,12 +20,12 @@ from pyspark import cloudpickle
 from pyspark.sql import SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceWriter, WriterCommitMessage
 
+from seatunnel_core.connector_api.sink import SinkContext
+from seatunnel_core.connector_api.testing import SinkConformance, options_of
+from seatunnel_core.connector_api.testing.drive import commit, place, shipped, sink_place, stage
+from seatunnel_core.connector_api.testing.kill_suite import SCHEMA, _Life, numbered
 from seatunnel_core.connectors.additions import additions
-from seatunnel_core.connectors.sink import SinkContext
 from seatunnel_core.connectors.spark_writer import ParquetStager, SparkSink
-from seatunnel_core.connectors.testing import SinkConformance, options_of
-from seatunnel_core.connectors.testing.drive import commit, place, shipped, sink_place, stage
-from seatunnel_core.connectors.testing.kill_suite import SCHEMA, _Life, numbered
 from seatunnel_core.errors import CommitError, RowError, SinkError, UsageError
 from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.spark.backend import SparkBackend

@@ -9,7 +9,7 @@ import pytest
 import seatunnel_core as st
 from seatunnel_core.config.engine import load_engine
 from seatunnel_core.config.job_file import load_job
-from seatunnel_core.connectors.sink import Guarantee
+from seatunnel_core.connector_api.sink import Guarantee
 from seatunnel_core.errors import JobError
 from seatunnel_core.planning.check import check_report
 from seatunnel_core.planning.planner import plan_job

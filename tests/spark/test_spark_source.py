@@ -14,10 +14,11 @@ from watched import Doubled, Folder, numbers_unit, staged_numbers
 
 from seatunnel_core.config.engine import load_engine
 from seatunnel_core.config.job_file import load_job
-from seatunnel_core.connectors.sink import Guarantee
-from seatunnel_core.connectors.source import FrameSource
+from seatunnel_core.connector_api.sink import Guarantee
+from seatunnel_core.connector_api.source import FrameSource
+from seatunnel_core.connector_api.testing import options_of
+from seatunnel_core.connector_api.transform import DataFrameTransform
 from seatunnel_core.connectors.spark_reader import SparkSource
-from seatunnel_core.connectors.testing import options_of
 from seatunnel_core.errors import PacketLostError, SourceError, UsageError
 from seatunnel_core.planning.guarantee import weakest
 from seatunnel_core.planning.plan import PlannedPipeline, PlannedSink, PlannedSource
@@ -27,7 +28,6 @@ from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.runtime.pipeline_io import PipelineIO
 from seatunnel_core.spark.backend import SparkBackend
 from seatunnel_core.spark.operator_chain import OperatorChain, Step, Target, build_chain
-from seatunnel_core.transforms.transform import DataFrameTransform
 from seatunnel_core.work.unit import UnitAttempt
 from seatunnel_storage_api.discovery import open_storage
 

@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from watched import NUMBERS, Doubled, Folder, FolderWriter, numbers_chain, numbers_unit, staged_numbers
 
-from seatunnel_core.connectors.sink import SinkWriter, Staged, WriterContext
-from seatunnel_core.connectors.testing import options_of
+from seatunnel_core.connector_api.sink import SinkWriter, Staged, WriterContext
+from seatunnel_core.connector_api.testing import options_of
 from seatunnel_core.errors import (
     CommitError,
     RowError,

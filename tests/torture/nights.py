@@ -25,7 +25,7 @@ from typing import Any
 from attrs import define, field
 
 from seatunnel_core.claiming.increments import load, settled
-from seatunnel_core.connectors.increments import digest
+from seatunnel_core.connector_api.increments import digest
 from seatunnel_storage_api.discovery import open_storage
 from tests.runtime.command import Command, published
 from tests.servers.http_service import Asked, http_service

@@ -5,11 +5,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from seatunnel_core.connectors.testing import options_of
-from seatunnel_core.connectors.testing.drive import shipped
+from seatunnel_core.connector_api.testing import options_of
+from seatunnel_core.connector_api.testing.drive import shipped
+from seatunnel_core.connector_api.transform import Transform
 from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.rows.kind import RowKind
-from seatunnel_core.transforms.transform import Transform
 
 PEOPLE = TableSchema(
     table="shop.people",

@@ -7,10 +7,10 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from seatunnel_core.connector_api.transform import Transform
 from seatunnel_core.errors import TransformError, UsageError
 from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.transforms.data_validator import DataValidator
-from seatunnel_core.transforms.transform import Transform
 from tests.transforms.tables import CHANGES, PEOPLE, ROWS, batch_of, changed, made
 
 EMAIL = r"^[\w-\.]+@([\w-]+\.)+[\w-]{2,4}$"

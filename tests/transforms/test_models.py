@@ -8,12 +8,11 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from seatunnel_core.connectors.testing import options_of
+from seatunnel_core.connector_api.testing import TransformConformance, options_of
 from seatunnel_core.errors import SeaTunnelError, TransformError, UsageError
 from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.transforms.models.embedding import Embedding
 from seatunnel_core.transforms.models.llm import Llm
-from seatunnel_core.transforms.testing import TransformConformance
 from tests.servers.http_service import Asked, HttpService, Said, http_service
 
 KEY = "sk-secret-of-mine"

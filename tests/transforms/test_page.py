@@ -11,13 +11,13 @@ from seatunnel_core.config.file import parse
 from seatunnel_core.config.job_file import read_job
 from seatunnel_core.config.problem import Problems
 from seatunnel_core.config.variables import Variables
-from seatunnel_core.connectors.testing import Skipped, plan
+from seatunnel_core.connector_api.testing import Skipped, plan
+from seatunnel_core.connector_api.transform import Transform
 from seatunnel_core.planning.check import check_report
 from seatunnel_core.planning.planner import plan_job
 from seatunnel_core.registry import lookup
 from seatunnel_core.rows.batch import Batch
 from seatunnel_core.rows.kind import RowKind
-from seatunnel_core.transforms.transform import Transform
 
 DOCS = Path(__file__).parents[2] / "docs"
 RUN_ELSEWHERE = ("DataFrame", "Embedding", "LLM", "Python", "SparkSql")

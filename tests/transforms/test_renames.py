@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 from attrs import evolve
 
+from seatunnel_core.connector_api.transform import Transform
 from seatunnel_core.errors import TransformError, UsageError
 from seatunnel_core.transforms.field_rename import FieldRename
 from seatunnel_core.transforms.table_rename import TableRename
-from seatunnel_core.transforms.transform import Transform
 from tests.transforms.tables import PEOPLE, ROWS, changed, made
 
 NAMES = [

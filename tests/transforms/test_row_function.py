@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import seatunnel_core as st
-from seatunnel_core.connectors.testing.drive import options_of
+from seatunnel_core.connector_api.testing.drive import options_of
 from seatunnel_core.errors import TransformError
 from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.transforms.python import PythonFunction

@@ -11,14 +11,14 @@ from seatunnel_core.config.file import parse
 from seatunnel_core.config.job_file import read_job
 from seatunnel_core.config.problem import Problems
 from seatunnel_core.config.variables import Variables
-from seatunnel_core.connectors.testing.drive import shipped
+from seatunnel_core.connector_api.testing.drive import shipped
+from seatunnel_core.connector_api.transform import Transform
 from seatunnel_core.errors import SeaTunnelError
 from seatunnel_core.planning.check import check_report
 from seatunnel_core.planning.plan import PlannedJob
 from seatunnel_core.planning.planner import plan_job
 from seatunnel_core.registry import lookup
 from seatunnel_core.rows.batch import TableSchema
-from seatunnel_core.transforms.transform import Transform
 from tests.transforms.tables import PEOPLE, batch_of
 
 ENGINE = load_engine(environment={"HOME": "/home/me"}, folder=Path("/nowhere"))

@@ -8,7 +8,8 @@ import pyarrow.compute as pc
 import pytest
 from attrs import evolve
 
-from seatunnel_core.connectors.testing import options_of
+from seatunnel_core.connector_api.testing import options_of
+from seatunnel_core.connector_api.transform import Transform
 from seatunnel_core.errors import TransformError, UsageError
 from seatunnel_core.rows.batch import Batch, ConstraintKey, TableSchema
 from seatunnel_core.transforms.dataframe import DataFrameFunction
@@ -18,7 +19,6 @@ from seatunnel_core.transforms.filter import Filter
 from seatunnel_core.transforms.python import PythonFunction
 from seatunnel_core.transforms.spark_sql import SparkSql
 from seatunnel_core.transforms.sql.transform import Sql
-from seatunnel_core.transforms.transform import Transform
 
 SCHEMA = TableSchema(
     table="shop.people",

@@ -6,8 +6,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from seatunnel_core.connector_api.testing import options_of, plan, read
 from seatunnel_core.connectors.file.source import LocalFileSource
-from seatunnel_core.connectors.testing import options_of, plan, read
 from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.transforms.python import PythonFunction
 from seatunnel_core.transforms.replace import Replace

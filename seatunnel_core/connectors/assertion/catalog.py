@@ -6,11 +6,12 @@ from typing import Any
 import pyarrow as pa
 from attrs import field, frozen
 
-from seatunnel_core.config.option import LIST, STRING, Keys
+from seatunnel_core.config.option import Keys
+from seatunnel_core.connector_api.batch import ConstraintKey, TableSchema
+from seatunnel_core.connector_api.errors import RuleError
+from seatunnel_core.connector_api.option import LIST, STRING
 from seatunnel_core.connectors.assertion.blocks import blocks_of
 from seatunnel_core.connectors.assertion.expected import expected_name, expected_type, fits
-from seatunnel_core.errors import RuleError
-from seatunnel_core.rows.batch import ConstraintKey, TableSchema
 from seatunnel_core.rows.schema_block import text_of
 
 CATALOG_KEYS: Keys = {

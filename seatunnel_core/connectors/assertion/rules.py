@@ -9,13 +9,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import frozen
 
+from seatunnel_core.connector_api.batch import TableSchema
+from seatunnel_core.connector_api.errors import RuleError
 from seatunnel_core.connectors.assertion.blocks import blocks_of
 from seatunnel_core.connectors.assertion.catalog import CatalogRule, catalog_rule
 from seatunnel_core.connectors.assertion.expected import expected_name, expected_type, fits
 from seatunnel_core.connectors.assertion.limits import above, below, count, limit
-from seatunnel_core.errors import RuleError
 from seatunnel_core.findings import Findings
-from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.rows.java_text import java_texts
 from seatunnel_core.rows.types import is_text, type_name
 from seatunnel_core.rows.value_text import cut, json_text

@@ -3,14 +3,15 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from seatunnel_core.config.option import BLOCK, LIST, STRING, Keys, Option, Options
+from seatunnel_core.config.option import Keys
+from seatunnel_core.connector_api.batch import Batch, TableSchema
+from seatunnel_core.connector_api.errors import RuleError, UsageError
+from seatunnel_core.connector_api.option import BLOCK, LIST, STRING, Option, Options
+from seatunnel_core.connector_api.sink import Guarantee, Sink, SinkContext, SinkWriter, Staged, WriterContext
+from seatunnel_core.connector_api.values import Committable
 from seatunnel_core.connectors.assertion.catalog import CATALOG_KEYS
 from seatunnel_core.connectors.assertion.rules import TableRules, table_rules
-from seatunnel_core.connectors.sink import Guarantee, Sink, SinkContext, SinkWriter, Staged, WriterContext
-from seatunnel_core.errors import RuleError, UsageError
 from seatunnel_core.findings import check_each
-from seatunnel_core.rows.batch import Batch, TableSchema
-from seatunnel_core.work.committable import Committable
 
 _VALUE = dict.fromkeys(("rule_type", "rule_value", "equals_to"))
 _TABLE: Keys = {

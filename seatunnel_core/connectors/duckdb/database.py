@@ -13,7 +13,7 @@ from typing import Any
 
 from attrs import define, field, frozen
 
-from seatunnel_core.errors import SinkError
+from seatunnel_core.connector_api.errors import SinkError
 
 _LONGEST_OPEN_S = 1.0
 """Maximum time that the file stays open for waiting threads, in seconds. Other processes can read it once closed."""

@@ -5,13 +5,13 @@ from typing import Any
 
 import pyarrow.types as of
 
+from seatunnel_core.connector_api.batch import TableSchema
+from seatunnel_core.connector_api.errors import SinkError
 from seatunnel_core.connectors.duckdb.columns import arrow_type, declared_type, quoted
 from seatunnel_core.connectors.duckdb.database import ask
 from seatunnel_core.connectors.duckdb.table import Column, columns_of, stored, types_of
 from seatunnel_core.connectors.growing import EXACT, TargetContract, wider
 from seatunnel_core.connectors.jdbc.databases.table_path import TablePath
-from seatunnel_core.errors import SinkError
-from seatunnel_core.rows.batch import TableSchema
 
 
 def grow(

@@ -4,7 +4,7 @@ from typing import Any
 
 from attrs import evolve
 
-from seatunnel_core.config.option import ENUM, MAP, STRING, Option, within
+from seatunnel_core.connector_api.option import ENUM, MAP, STRING, Option, within
 from seatunnel_core.connectors.growing import TARGET_CONTRACT
 from seatunnel_core.connectors.jdbc import options as of_jdbc
 from seatunnel_core.connectors.write_mode import (

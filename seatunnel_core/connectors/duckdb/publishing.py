@@ -21,6 +21,10 @@ from typing import Any
 from attrs import frozen
 
 from seatunnel_core import stored
+from seatunnel_core.connector_api.batch import TableSchema
+from seatunnel_core.connector_api.errors import CommitError, SinkError, StoredValueError
+from seatunnel_core.connector_api.sink import SinkContext
+from seatunnel_core.connector_api.values import Committable
 from seatunnel_core.connectors.duckdb.columns import literal, quoted
 from seatunnel_core.connectors.duckdb.database import Database, ask
 from seatunnel_core.connectors.duckdb.statements import (
@@ -39,14 +43,10 @@ from seatunnel_core.connectors.jdbc.databases.table_path import TablePath
 from seatunnel_core.connectors.jdbc.save_mode import key_of_job
 from seatunnel_core.connectors.jdbc.staging import key_of
 from seatunnel_core.connectors.pruning import no_key_matches, removal, tell_removed
-from seatunnel_core.connectors.sink import SinkContext
 from seatunnel_core.connectors.staging.lost_table import gone, lost
 from seatunnel_core.connectors.staging.target import Target
 from seatunnel_core.connectors.write_mode import WriteMode
-from seatunnel_core.errors import CommitError, SinkError, StoredValueError
-from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.rows.nesting import ROW_ID
-from seatunnel_core.work.committable import Committable
 
 OWN = "seatunnel"
 """The schema of what the engine remembers, and of rows that are to replace others."""

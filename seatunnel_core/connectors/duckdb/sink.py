@@ -9,7 +9,12 @@ from typing import Any, ClassVar
 import pyarrow as pa
 from attrs import evolve
 
-from seatunnel_core.config.option import Options
+from seatunnel_core.connector_api.batch import TableSchema
+from seatunnel_core.connector_api.errors import CommitError, SinkError, UsageError
+from seatunnel_core.connector_api.option import Options
+from seatunnel_core.connector_api.sink import Guarantee, SaveMode, SinkContext, WriterContext
+from seatunnel_core.connector_api.values import Committable
+from seatunnel_core.connector_api.written_options import written_options
 from seatunnel_core.connectors.additions import AddingSink
 from seatunnel_core.connectors.duckdb import options as opt
 from seatunnel_core.connectors.duckdb.columns import quoted
@@ -23,17 +28,12 @@ from seatunnel_core.connectors.jdbc import options as of_jdbc
 from seatunnel_core.connectors.jdbc.databases.table_path import TablePath, parts_of
 from seatunnel_core.connectors.nested.child_tables import require_place
 from seatunnel_core.connectors.pruning import require_key
-from seatunnel_core.connectors.sink import Guarantee, SaveMode, SinkContext, WriterContext
 from seatunnel_core.connectors.sink_errors import named_errors
 from seatunnel_core.connectors.staging.lost_table import require_same_table
 from seatunnel_core.connectors.staging.table_names import VARIABLE, filled
 from seatunnel_core.connectors.staging.target import Target
 from seatunnel_core.connectors.write_mode import DECIDING, write_mode_of
-from seatunnel_core.connectors.written_options import written_options
-from seatunnel_core.errors import CommitError, SinkError, UsageError
-from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.rows.unknown import resolved
-from seatunnel_core.work.committable import Committable
 
 _log = logging.getLogger(__name__)
 

@@ -8,6 +8,8 @@ import pyarrow.types as of
 from attrs import field, frozen
 
 from seatunnel_core.config.problem import nearest
+from seatunnel_core.connector_api.batch import TableSchema
+from seatunnel_core.connector_api.errors import SinkError
 from seatunnel_core.connectors.duckdb.columns import (
     arrow_type,
     declared_type,
@@ -19,8 +21,6 @@ from seatunnel_core.connectors.duckdb.columns import (
 from seatunnel_core.connectors.duckdb.database import ask
 from seatunnel_core.connectors.growing import ADD_IT, WIDEN_IT, TargetContract, wider
 from seatunnel_core.connectors.jdbc.databases.table_path import TablePath
-from seatunnel_core.errors import SinkError
-from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.rows.types import type_name
 
 KIND, NUMBER = "seatunnel_kind", "seatunnel_row"

@@ -9,16 +9,15 @@ import pyarrow.compute as pc
 import pyarrow.types as of
 from attrs import define
 
-from seatunnel_core.config.option import Options
+from seatunnel_core.connector_api.batch import Batch, RowKind
+from seatunnel_core.connector_api.errors import RowError, SinkError
+from seatunnel_core.connector_api.option import Options
+from seatunnel_core.connector_api.sink import SinkWriter, Staged, WriterContext
 from seatunnel_core.connectors.duckdb.table import TargetTable
 from seatunnel_core.connectors.file import sink_options as of_files
 from seatunnel_core.connectors.file.formats.style import style_of
-from seatunnel_core.connectors.sink import SinkWriter, Staged, WriterContext
 from seatunnel_core.connectors.staging.target import Target, unique_name
-from seatunnel_core.errors import RowError, SinkError
-from seatunnel_core.rows.batch import Batch
 from seatunnel_core.rows.extent import shown
-from seatunnel_core.rows.kind import RowKind
 from seatunnel_core.rows.unknown import filled, require_no_values
 
 _STYLE = {"path": "/", "file_format_type": "parquet", "compress_codec": "zstd"}

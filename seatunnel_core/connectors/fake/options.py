@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from seatunnel_core.config.option import (
+from seatunnel_core.connector_api.option import (
     ANY,
     BOOLEAN,
     DURATION_MS,
@@ -16,7 +16,7 @@ from seatunnel_core.config.option import (
     OptionType,
     within,
 )
-from seatunnel_core.connectors.tables import TABLES, tables_option
+from seatunnel_core.connector_api.several_tables import TABLES, tables_option
 from seatunnel_core.rows.types import LARGEST_DIMENSION
 
 LONGEST = 10_000

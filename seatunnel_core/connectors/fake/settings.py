@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from seatunnel_core.config.option import Options
+from seatunnel_core.connector_api.errors import UsageError
+from seatunnel_core.connector_api.option import Options
 from seatunnel_core.connectors.fake import options as opt
 from seatunnel_core.connectors.fake.generate import Generator
 from seatunnel_core.connectors.fake.moments import Parts
-from seatunnel_core.errors import UsageError
 from seatunnel_core.rows.types import VECTORS
 from seatunnel_core.rows.values import LARGEST_FLOAT
 

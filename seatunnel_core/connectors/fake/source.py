@@ -9,18 +9,19 @@ import pyarrow as pa
 from attrs import asdict, evolve, frozen
 
 from seatunnel_core import stored
-from seatunnel_core.config.option import Options
+from seatunnel_core.connector_api.batch import Batch, TableSchema
+from seatunnel_core.connector_api.errors import SourceError, UsageError
+from seatunnel_core.connector_api.option import Options
+from seatunnel_core.connector_api.schema import named_block
+from seatunnel_core.connector_api.source import Enumeration, Item, Planning, PollResult, ReadContext, Source
+from seatunnel_core.connector_api.values import Split
 from seatunnel_core.connectors.fake import options as opt
 from seatunnel_core.connectors.fake.generate import Generator, counting
 from seatunnel_core.connectors.fake.settings import dimensions, generator
 from seatunnel_core.connectors.fake.written import at, written_rows
-from seatunnel_core.connectors.source import Enumeration, Item, Planning, PollResult, ReadContext, Source, named_block
-from seatunnel_core.errors import SourceError, UsageError
-from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.rows.defaults import Moment, default_values
 from seatunnel_core.rows.schema_block import Column, declared_table
 from seatunnel_core.rows.types import LARGEST_DIMENSION
-from seatunnel_core.work.split import Split
 
 BATCH_ROWS = 65_536
 _BATCH_BYTES = 64 << 20

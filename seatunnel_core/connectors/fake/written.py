@@ -11,10 +11,10 @@ from typing import Any
 import pyarrow as pa
 from attrs import frozen
 
-from seatunnel_core.errors import UsageError
+from seatunnel_core.connector_api.batch import RowKind
+from seatunnel_core.connector_api.errors import UsageError
 from seatunnel_core.findings import Findings
 from seatunnel_core.rows.defaults import Moment, written_value
-from seatunnel_core.rows.kind import RowKind
 from seatunnel_core.rows.schema_block import Column
 
 _REPORTED = 10

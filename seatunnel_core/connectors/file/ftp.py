@@ -2,7 +2,7 @@
 
 from typing import Any, ClassVar
 
-from seatunnel_core.config.option import ENUM, STRING, Option, Options, within
+from seatunnel_core.connector_api.option import ENUM, STRING, Option, Options, within
 from seatunnel_core.connectors.file import sink_options, source_options
 from seatunnel_core.connectors.file.sftp import HOST, USER
 from seatunnel_core.connectors.file.sink import FileSink

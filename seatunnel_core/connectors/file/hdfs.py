@@ -2,14 +2,14 @@
 
 from typing import Any, ClassVar
 
-from seatunnel_core.config.option import MAP, STRING, Option, Options
+from seatunnel_core.connector_api.errors import UsageError
+from seatunnel_core.connector_api.option import MAP, STRING, Option, Options
+from seatunnel_core.connector_api.several_tables import TABLES
 from seatunnel_core.connectors.file import sink_options, source_options
 from seatunnel_core.connectors.file.sink import FileSink
 from seatunnel_core.connectors.file.source import FileSource
 from seatunnel_core.connectors.filesystems.filesystem import FileSystem
 from seatunnel_core.connectors.filesystems.hdfs import HdfsFileSystem, message_of
-from seatunnel_core.connectors.tables import TABLES
-from seatunnel_core.errors import UsageError
 from seatunnel_core.installing import install_command
 from seatunnel_storage_api.errors import StorageConfigurationError
 

@@ -12,13 +12,13 @@ from typing import Any
 
 from attrs import frozen
 
-from seatunnel_core.config.option import Options
+from seatunnel_core.connector_api.errors import SourceError, UsageError
+from seatunnel_core.connector_api.increments import INCREMENTAL, Increment, OptionIncrements, digest, require_few
+from seatunnel_core.connector_api.option import Options
+from seatunnel_core.connector_api.values import Cursor, Window
 from seatunnel_core.connectors.bounds import Bounds
 from seatunnel_core.connectors.file.listing import Listing
 from seatunnel_core.connectors.filesystems.filesystem import FileVersion
-from seatunnel_core.connectors.increments import INCREMENTAL, Increment, OptionIncrements, digest, require_few
-from seatunnel_core.errors import SourceError, UsageError
-from seatunnel_core.work.window import Cursor, Window
 
 MODIFIED, NAME = "modified", "name"
 

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 
 from attrs import field, frozen
 
-from seatunnel_core.config.option import Options
+from seatunnel_core.connector_api.errors import SourceError
+from seatunnel_core.connector_api.option import Options
 from seatunnel_core.connectors.file import source_options as opt
 from seatunnel_core.connectors.filesystems.filesystem import FileSystem, FileVersion
 from seatunnel_core.connectors.filesystems.local import LocalFileSystem
 from seatunnel_core.connectors.filesystems.partition_folders import partitions
-from seatunnel_core.errors import SourceError
 from seatunnel_core.quantity import pick
 
 

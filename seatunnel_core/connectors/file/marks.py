@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from seatunnel_core import stored
-from seatunnel_core.errors import StoredValueError
+from seatunnel_core.connector_api.errors import StoredValueError
 
 NAME_BYTES = 12
 """96 bits: among a million files, two have the same name once in a hundred thousand million million tries."""

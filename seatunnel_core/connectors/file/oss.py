@@ -4,7 +4,9 @@ import logging
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from seatunnel_core.config.option import MAP, STRING, Option, Options
+from seatunnel_core.connector_api.errors import UsageError
+from seatunnel_core.connector_api.option import MAP, STRING, Option, Options
+from seatunnel_core.connector_api.several_tables import TABLES
 from seatunnel_core.connectors.file import sink_options, source_options
 from seatunnel_core.connectors.file.s3 import MISSING_STAGED
 from seatunnel_core.connectors.file.sink import FileSink
@@ -12,8 +14,6 @@ from seatunnel_core.connectors.file.source import FileSource
 from seatunnel_core.connectors.filesystems.filesystem import FileSystem
 from seatunnel_core.connectors.filesystems.objects.files import ObjectFileSystem
 from seatunnel_core.connectors.filesystems.oss.store import OssStore, message_of
-from seatunnel_core.connectors.tables import TABLES
-from seatunnel_core.errors import UsageError
 from seatunnel_core.installing import install_command
 from seatunnel_storage_api.errors import StorageConfigurationError
 

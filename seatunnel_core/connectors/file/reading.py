@@ -8,10 +8,10 @@ import pyarrow.compute as pc
 from attrs import field, frozen
 
 from seatunnel_core import stored
+from seatunnel_core.connector_api.errors import RowError, SourceError
+from seatunnel_core.connector_api.source import ReadContext
 from seatunnel_core.connectors.file.formats.source_format import SourceFormat
 from seatunnel_core.connectors.filesystems.filesystem import OpenFile
-from seatunnel_core.connectors.source import ReadContext
-from seatunnel_core.errors import RowError, SourceError
 from seatunnel_core.rows.schema_text import schema_from_text, schema_to_text
 from seatunnel_core.rows.values import plain
 

@@ -26,13 +26,13 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve, frozen
 
+from seatunnel_core.connector_api.errors import SinkError, UsageError
+from seatunnel_core.connector_api.sink import SinkContext
 from seatunnel_core.connectors.file import sink_options as opt
 from seatunnel_core.connectors.file.save_mode import Fence
 from seatunnel_core.connectors.filesystems.filesystem import Entry, FileSystem
 from seatunnel_core.connectors.filesystems.staged_name import REPLACING, STAGING
-from seatunnel_core.connectors.sink import SinkContext
 from seatunnel_core.connectors.staging.target import StagedFile, Target
-from seatunnel_core.errors import SinkError, UsageError
 
 if TYPE_CHECKING:
     from seatunnel_core.connectors.file.sink import FileSink

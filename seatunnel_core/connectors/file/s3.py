@@ -3,7 +3,9 @@
 import re
 from typing import Any, ClassVar
 
-from seatunnel_core.config.option import ENUM, MAP, STRING, Option, Options
+from seatunnel_core.connector_api.errors import UsageError
+from seatunnel_core.connector_api.option import ENUM, MAP, STRING, Option, Options
+from seatunnel_core.connector_api.several_tables import TABLES
 from seatunnel_core.connectors.file import sink_options, source_options
 from seatunnel_core.connectors.file.sink import FileSink
 from seatunnel_core.connectors.file.source import FileSource
@@ -11,8 +13,6 @@ from seatunnel_core.connectors.filesystems.filesystem import FileSystem
 from seatunnel_core.connectors.filesystems.objects.files import ObjectFileSystem
 from seatunnel_core.connectors.filesystems.s3.client import Connection, endpoint_of, provider_of
 from seatunnel_core.connectors.filesystems.s3.store import S3Store
-from seatunnel_core.connectors.tables import TABLES
-from seatunnel_core.errors import UsageError
 
 BUCKET = Option("bucket", STRING, required=True, unless=(TABLES,), doc="The bucket, as name or as s3a://name.")
 ENDPOINT = Option(

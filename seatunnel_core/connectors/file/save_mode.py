@@ -17,13 +17,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import islice
 
+from seatunnel_core.connector_api.errors import SinkError
+from seatunnel_core.connector_api.sink import SinkContext
 from seatunnel_core.connectors.additions import files_in_words
 from seatunnel_core.connectors.filesystems.filesystem import Entry
 from seatunnel_core.connectors.filesystems.staged_name import FENCE, OWNER, SAVE_MODE, STAGING
-from seatunnel_core.connectors.sink import SinkContext
 from seatunnel_core.connectors.staging.naming import own_beginning
 from seatunnel_core.connectors.staging.target import Target
-from seatunnel_core.errors import SinkError
 
 _TRIES = 20
 """How many times a folder is removed into which another process has moved something meanwhile."""

@@ -2,13 +2,13 @@
 
 from typing import Any, ClassVar
 
-from seatunnel_core.config.option import STRING, Option, Options, within
+from seatunnel_core.connector_api.option import STRING, Option, Options, within
+from seatunnel_core.connector_api.several_tables import TABLES
 from seatunnel_core.connectors.file import sink_options, source_options
 from seatunnel_core.connectors.file.sink import FileSink
 from seatunnel_core.connectors.file.source import FileSource
 from seatunnel_core.connectors.filesystems.filesystem import FileSystem
 from seatunnel_core.connectors.filesystems.fsspec.files import FsspecFileSystem
-from seatunnel_core.connectors.tables import TABLES
 
 HOST = Option("host", STRING, required=True, unless=(TABLES,), doc="The server's name or address.")
 PORT = Option("port", within(1, 65535), default=22, doc="The server's port.")

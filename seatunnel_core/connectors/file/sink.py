@@ -9,7 +9,12 @@ from typing import Any, ClassVar
 import pyarrow as pa
 from attrs import evolve
 
-from seatunnel_core.config.option import Option, Options
+from seatunnel_core.connector_api.batch import TableSchema
+from seatunnel_core.connector_api.errors import SinkError, UsageError
+from seatunnel_core.connector_api.option import Option, Options
+from seatunnel_core.connector_api.sink import Guarantee, SaveMode, SinkContext, SinkWriter, WriterContext
+from seatunnel_core.connector_api.values import Committable, Retraction
+from seatunnel_core.connector_api.written_options import written_options
 from seatunnel_core.connectors.additions import AddingSink
 from seatunnel_core.connectors.column_options import require_columns
 from seatunnel_core.connectors.file import sink_options as opt
@@ -20,7 +25,6 @@ from seatunnel_core.connectors.file.writing import Destination, FileSinkWriter
 from seatunnel_core.connectors.filesystems.filesystem import FileSystem
 from seatunnel_core.connectors.filesystems.local import LocalFileSystem
 from seatunnel_core.connectors.looking import LookingSink
-from seatunnel_core.connectors.sink import Guarantee, SaveMode, SinkContext, SinkWriter, WriterContext
 from seatunnel_core.connectors.staging.committed import staged_copies, staged_files
 from seatunnel_core.connectors.staging.naming import folder_parts, split_path
 from seatunnel_core.connectors.staging.published import NamePattern, own_name, published, retract
@@ -33,13 +37,8 @@ from seatunnel_core.connectors.staging.table_names import (
 )
 from seatunnel_core.connectors.staging.target import StagedFile, Target
 from seatunnel_core.connectors.write_mode import write_mode_of
-from seatunnel_core.connectors.written_options import written_options
-from seatunnel_core.errors import SinkError, UsageError
 from seatunnel_core.findings import Findings
-from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.rows.types import type_name
-from seatunnel_core.work.committable import Committable
-from seatunnel_core.work.retraction import Retraction
 
 
 class FileSink(AddingSink, LookingSink):

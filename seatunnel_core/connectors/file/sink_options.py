@@ -4,7 +4,7 @@ from typing import Any
 
 from attrs import evolve
 
-from seatunnel_core.config.option import BOOLEAN, ENUM, LIST, STRING, Option, within
+from seatunnel_core.connector_api.option import BOOLEAN, ENUM, LIST, STRING, Option, within
 from seatunnel_core.connectors import write_mode
 from seatunnel_core.connectors.file.formats.names import WRITTEN
 

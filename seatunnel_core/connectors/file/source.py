@@ -20,7 +20,12 @@ from typing import Any, ClassVar
 import pyarrow as pa
 
 from seatunnel_core import stored
-from seatunnel_core.config.option import Options
+from seatunnel_core.connector_api.batch import Batch, TableSchema
+from seatunnel_core.connector_api.errors import SeaTunnelError, SourceError, UsageError
+from seatunnel_core.connector_api.option import Options
+from seatunnel_core.connector_api.schema import named_block
+from seatunnel_core.connector_api.source import Enumeration, Item, Planning, PollResult, ReadContext, Source
+from seatunnel_core.connector_api.values import Split
 from seatunnel_core.connectors.file import source_options as opt
 from seatunnel_core.connectors.file.formats.archives import Archived
 from seatunnel_core.connectors.file.formats.names import source_format
@@ -33,15 +38,11 @@ from seatunnel_core.connectors.filesystems.filesystem import FileSystem, FileVer
 from seatunnel_core.connectors.filesystems.local import LocalFileSystem
 from seatunnel_core.connectors.filesystems.partition_folders import partitions
 from seatunnel_core.connectors.schema_options import COLUMN_NAMES, INFERENCE, NESTING, nesting_of
-from seatunnel_core.connectors.source import Enumeration, Item, Planning, PollResult, ReadContext, Source, named_block
-from seatunnel_core.errors import SeaTunnelError, SourceError, UsageError
-from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.rows.columns import with_columns
 from seatunnel_core.rows.defaults import Moment, default_values
 from seatunnel_core.rows.nesting import TABLES
 from seatunnel_core.rows.schema_block import declared_table, described_table, table_name
 from seatunnel_core.rows.schema_text import schema_to_text
-from seatunnel_core.work.split import Split
 
 _FILES_TO_CHECK = 100
 """How many files ``--check`` opens, to report those that no task could read."""

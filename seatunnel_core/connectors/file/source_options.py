@@ -4,7 +4,8 @@ import datetime as dt
 from typing import Any
 
 from seatunnel_core.config import json_shape
-from seatunnel_core.config.option import (
+from seatunnel_core.connector_api.increments import INCREMENTAL
+from seatunnel_core.connector_api.option import (
     BOOLEAN,
     DURATION_MS,
     ENUM,
@@ -16,10 +17,9 @@ from seatunnel_core.config.option import (
     Option,
     OptionType,
 )
+from seatunnel_core.connector_api.several_tables import TABLES, tables_option
 from seatunnel_core.connectors.file.formats.names import READ
-from seatunnel_core.connectors.increments import INCREMENTAL
 from seatunnel_core.connectors.schema_options import INFERENCE
-from seatunnel_core.connectors.tables import TABLES, tables_option
 
 LEAST_INTERVAL_MS = 100
 

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from seatunnel_core.connector_api.batch import Batch, TableSchema
+from seatunnel_core.connector_api.errors import RowError, SinkError
+from seatunnel_core.connector_api.sink import SinkWriter, Staged, WriterContext
 from seatunnel_core.connectors.file import sink_options as opt
 from seatunnel_core.connectors.file.formats.writer import FileWriter
 from seatunnel_core.connectors.file.formats.written_text import require_encodable
 from seatunnel_core.connectors.filesystems.filesystem import StagedOutput
-from seatunnel_core.connectors.sink import SinkWriter, Staged, WriterContext
 from seatunnel_core.connectors.staging.naming import file_name, folders
 from seatunnel_core.connectors.staging.target import unique_name
-from seatunnel_core.errors import RowError, SinkError
-from seatunnel_core.rows.batch import Batch, TableSchema
 
 if TYPE_CHECKING:
     from seatunnel_core.connectors.file.sink import FileSink

@@ -16,9 +16,9 @@ import pyarrow as pa
 from attrs import field, frozen
 
 from seatunnel_core import stored
+from seatunnel_core.connector_api.errors import SourceError
 from seatunnel_core.connectors.filesystems.marked_staging import MarkedStaging
 from seatunnel_core.connectors.filesystems.pattern import MatchState, Pattern, Walk, all_of, fixed_part, patterns
-from seatunnel_core.errors import SourceError
 
 _log = logging.getLogger(__name__)
 

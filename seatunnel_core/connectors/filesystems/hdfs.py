@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, TypeVar
 from attrs import field, frozen
 
 from seatunnel_core import stored
+from seatunnel_core.connector_api.errors import SourceChangedError, SourceError
 from seatunnel_core.connectors.filesystems.filesystem import Entry, FileVersion, OpenFile, Receipt, StagedOutput
 from seatunnel_core.connectors.filesystems.remote import CopiedOutput, RemoteFileSystem, RemoteOpenFile
 from seatunnel_core.connectors.filesystems.rename import TargetExistsError
 from seatunnel_core.connectors.filesystems.staged_name import PROBE
 from seatunnel_core.connectors.filesystems.storage_messages import with_option_names
-from seatunnel_core.errors import SourceChangedError, SourceError
 from seatunnel_storage_api.errors import CheckpointStorageError, StorageUnavailableError
 from seatunnel_storage_api.retry import Backoff
 

@@ -14,6 +14,7 @@ from typing import Any, BinaryIO
 
 import pyarrow as pa
 
+from seatunnel_core.connector_api.errors import SourceChangedError, SourceError, UsageError
 from seatunnel_core.connectors.filesystems.filesystem import (
     Entry,
     FileSystem,
@@ -23,7 +24,6 @@ from seatunnel_core.connectors.filesystems.filesystem import (
     StagedOutput,
 )
 from seatunnel_core.connectors.filesystems.rename import exchange, rename_new
-from seatunnel_core.errors import SourceChangedError, SourceError, UsageError
 
 
 class LocalFileSystem(FileSystem):

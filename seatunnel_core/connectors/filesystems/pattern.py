@@ -13,9 +13,9 @@ from functools import lru_cache
 
 from attrs import define, frozen
 
+from seatunnel_core.connector_api.errors import UsageError
 from seatunnel_core.connectors.filesystems.partition_folders import NULL_PARTITION, is_partition
 from seatunnel_core.connectors.filesystems.staged_name import OWNER
-from seatunnel_core.errors import UsageError
 
 MOST_ALTERNATIVES = 1000
 """How many patterns the braces of a path may stand for."""

@@ -15,9 +15,9 @@ from typing import BinaryIO, cast
 
 import pyarrow as pa
 
+from seatunnel_core.connector_api.errors import SourceChangedError, UsageError
 from seatunnel_core.connectors.filesystems.filesystem import FileSystem, FileVersion, OpenFile, Receipt, StagedOutput
 from seatunnel_core.connectors.filesystems.pattern import has_wildcards
-from seatunnel_core.errors import SourceChangedError, UsageError
 
 AHEAD_BYTES = 8 << 20
 """How many bytes are requested at once when a file is read sequentially."""

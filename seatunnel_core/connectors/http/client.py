@@ -12,11 +12,11 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from attrs import field, frozen
 
+from seatunnel_core.connector_api.errors import ConnectorError, SourceError
 from seatunnel_core.connectors.http.connection import Connection
 from seatunnel_core.connectors.http.failures import ErrorsExplained
 from seatunnel_core.connectors.http.request import SHORTEST_SECRET, Request, same_host
 from seatunnel_core.connectors.http.retry_after import retry_kind
-from seatunnel_core.errors import ConnectorError, SourceError
 
 if TYPE_CHECKING:
     import requests

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 
 from attrs import field, frozen
 
-from seatunnel_core.config.option import Options
+from seatunnel_core.connector_api.errors import UsageError
+from seatunnel_core.connector_api.option import Options
 from seatunnel_core.connectors.http import options as opt
-from seatunnel_core.errors import UsageError
 
 if TYPE_CHECKING:
     pass

@@ -9,7 +9,11 @@ from typing import Any
 import pyarrow as pa
 from attrs import evolve, field, frozen
 
-from seatunnel_core.config.option import Options
+from seatunnel_core.connector_api.batch import TableSchema
+from seatunnel_core.connector_api.errors import RowError, SourceError, UsageError
+from seatunnel_core.connector_api.option import Options
+from seatunnel_core.connector_api.schema import named_block
+from seatunnel_core.connector_api.source import ReadContext
 from seatunnel_core.connectors.fitted import UnreadKeys, fitted
 from seatunnel_core.connectors.http import options as opt
 from seatunnel_core.connectors.schema_options import (
@@ -21,9 +25,6 @@ from seatunnel_core.connectors.schema_options import (
     SCHEMA_SAMPLE,
     nesting_of,
 )
-from seatunnel_core.connectors.source import ReadContext, named_block
-from seatunnel_core.errors import RowError, SourceError, UsageError
-from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.rows.inference.contract import SchemaContract
 from seatunnel_core.rows.inference.fitting import DiscardedRowError, Fitting
 from seatunnel_core.rows.inference.shape import DEEPEST, Shape

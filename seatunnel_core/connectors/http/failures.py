@@ -7,9 +7,9 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from seatunnel_core.connector_api.errors import ConnectorError
 from seatunnel_core.connectors.http.connection import Connection
 from seatunnel_core.connectors.http.request import Request
-from seatunnel_core.errors import ConnectorError
 
 if TYPE_CHECKING:
     pass

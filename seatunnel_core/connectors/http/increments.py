@@ -15,17 +15,17 @@ import pyarrow as pa
 import pyarrow.types as of
 from attrs import frozen
 
+from seatunnel_core.connector_api.errors import SourceError, UsageError
+from seatunnel_core.connector_api.increments import Increment, digest, require_few
+from seatunnel_core.connector_api.source import ReadContext
+from seatunnel_core.connector_api.values import Cursor, Window
 from seatunnel_core.connectors.bounds import Bounds
 from seatunnel_core.connectors.http.content import Content
 from seatunnel_core.connectors.http.paging import Paging
 from seatunnel_core.connectors.http.request import Request
-from seatunnel_core.connectors.increments import Increment, digest, require_few
-from seatunnel_core.connectors.source import ReadContext
-from seatunnel_core.errors import SourceError, UsageError
 from seatunnel_core.quantity import pick
 from seatunnel_core.rows.types import type_name
 from seatunnel_core.rows.values import number_text, plain
-from seatunnel_core.work.window import Cursor, Window
 
 _FUTURE = timedelta(days=1)
 """How far in the future a value may lie: clocks differ, and times without a zone are those of any zone."""

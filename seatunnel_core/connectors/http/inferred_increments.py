@@ -22,14 +22,14 @@ from typing import Any
 import pyarrow as pa
 from attrs import frozen
 
+from seatunnel_core.connector_api.errors import SourceError
+from seatunnel_core.connector_api.increments import Increment, digest
+from seatunnel_core.connector_api.source import ReadContext
+from seatunnel_core.connector_api.values import Cursor, Window
 from seatunnel_core.connectors.http.content import LEFT_OUT
 from seatunnel_core.connectors.http.increments import RowIncrements
-from seatunnel_core.connectors.increments import Increment, digest
-from seatunnel_core.connectors.source import ReadContext
-from seatunnel_core.errors import SourceError
 from seatunnel_core.rows.inference.shape import Shape
 from seatunnel_core.rows.json_document import exact
-from seatunnel_core.work.window import Cursor, Window
 
 NUMBER, DATE, LOCAL, MOMENT, TEXT = "number", "date", "timestamp", "moment", "text"
 _TYPES: Mapping[str, pa.DataType] = {

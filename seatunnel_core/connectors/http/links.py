@@ -6,8 +6,8 @@ from urllib.parse import urldefrag, urljoin, urlsplit, urlunsplit
 
 from attrs import evolve
 
+from seatunnel_core.connector_api.errors import SourceError
 from seatunnel_core.connectors.http.request import Request, same_host
-from seatunnel_core.errors import SourceError
 
 _WITH_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _PARAMETER = r';\s*([^\s=;,"]+)\s*(?:=\s*("(?:[^"\\]|\\.)*"|[^\s;,"]*))?\s*'

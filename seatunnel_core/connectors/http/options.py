@@ -4,7 +4,8 @@ from typing import Any
 
 from attrs import evolve
 
-from seatunnel_core.config.option import (
+from seatunnel_core.connector_api.increments import incremental_option
+from seatunnel_core.connector_api.option import (
     BOOLEAN,
     DURATION_MS,
     ENTRIES,
@@ -16,9 +17,8 @@ from seatunnel_core.config.option import (
     Option,
     within,
 )
-from seatunnel_core.connectors.increments import incremental_option
+from seatunnel_core.connector_api.several_tables import tables_option
 from seatunnel_core.connectors.schema_options import INFERENCE
-from seatunnel_core.connectors.tables import tables_option
 
 PAGE_NUMBER, CURSOR, LINK = "PageNumber", "Cursor", "Link"
 

@@ -5,12 +5,12 @@ from typing import Any
 
 from attrs import frozen
 
-from seatunnel_core.config.option import Options
+from seatunnel_core.connector_api.errors import SourceError, UsageError
+from seatunnel_core.connector_api.option import Options
+from seatunnel_core.connector_api.source import Planning
 from seatunnel_core.connectors.http import options as opt
 from seatunnel_core.connectors.http.content import checked_path
 from seatunnel_core.connectors.http.request import Request
-from seatunnel_core.connectors.source import Planning
-from seatunnel_core.errors import SourceError, UsageError
 from seatunnel_core.rows.json_document import found, keys_of
 
 _SPLITS_PER_TASK = 16

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from attrs import evolve, field, frozen
 
-from seatunnel_core.errors import UsageError
+from seatunnel_core.connector_api.errors import UsageError
 
 JSON_TYPE, FORM_TYPE = "application/json", "application/x-www-form-urlencoded"
 

@@ -11,13 +11,13 @@ from typing import Any, ClassVar
 import pyarrow as pa
 from attrs import evolve
 
-from seatunnel_core.config.option import LIST, STRING, Option, Options
+from seatunnel_core.connector_api.errors import SourceError, UsageError
+from seatunnel_core.connector_api.option import LIST, STRING, Option, Options
 from seatunnel_core.connectors.http import options as opt
 from seatunnel_core.connectors.http.client import Answer, Client
 from seatunnel_core.connectors.http.request import Request, checked_url
 from seatunnel_core.connectors.http.sink import HttpSink, texts_of
 from seatunnel_core.connectors.http.source import HttpSource
-from seatunnel_core.errors import SourceError, UsageError
 from seatunnel_core.rows.json_document import parsed
 from seatunnel_core.rows.value_text import json_text
 

@@ -7,19 +7,18 @@ from typing import Any, ClassVar
 
 import pyarrow as pa
 
-from seatunnel_core.config.option import Option, Options
+from seatunnel_core.connector_api.batch import Batch, RowKind, TableSchema
+from seatunnel_core.connector_api.errors import RowError, SinkError, UsageError
+from seatunnel_core.connector_api.option import Option, Options
+from seatunnel_core.connector_api.sink import Guarantee, SinkContext, SinkWriter, Staged, WriterContext
+from seatunnel_core.connector_api.values import Committable
 from seatunnel_core.connectors.http import options as opt
 from seatunnel_core.connectors.http.client import MODULES, Answer, Client
 from seatunnel_core.connectors.http.connection import Connection
 from seatunnel_core.connectors.http.request import Request, checked_url
 from seatunnel_core.connectors.http.source import secrets_of
 from seatunnel_core.connectors.looking import LookingSink
-from seatunnel_core.connectors.sink import Guarantee, SinkContext, SinkWriter, Staged, WriterContext
-from seatunnel_core.errors import RowError, SinkError, UsageError
-from seatunnel_core.rows.batch import Batch, TableSchema
-from seatunnel_core.rows.kind import RowKind
 from seatunnel_core.rows.value_text import json_text
-from seatunnel_core.work.committable import Committable
 
 
 class HttpSink(LookingSink):

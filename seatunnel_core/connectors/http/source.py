@@ -16,7 +16,12 @@ import pyarrow as pa
 from attrs import evolve
 
 from seatunnel_core import stored
-from seatunnel_core.config.option import Option, Options
+from seatunnel_core.connector_api.batch import Batch, TableSchema
+from seatunnel_core.connector_api.errors import SourceError, UsageError
+from seatunnel_core.connector_api.increments import Increment, OptionIncrements
+from seatunnel_core.connector_api.option import Option, Options
+from seatunnel_core.connector_api.source import Enumeration, Item, Planning, PollResult, ReadContext, Source
+from seatunnel_core.connector_api.values import Cursor, Split, Window
 from seatunnel_core.connectors.fitted import UnreadKeys
 from seatunnel_core.connectors.http import options as opt
 from seatunnel_core.connectors.http.client import MODULES, Answer, Client
@@ -27,14 +32,8 @@ from seatunnel_core.connectors.http.inferred_increments import InferredIncrement
 from seatunnel_core.connectors.http.paging import GUESSED_ROWS, Paging
 from seatunnel_core.connectors.http.request import Request, checked_url
 from seatunnel_core.connectors.http.walking import Page, T, Walk
-from seatunnel_core.connectors.increments import Increment, OptionIncrements
-from seatunnel_core.connectors.source import Enumeration, Item, Planning, PollResult, ReadContext, Source
-from seatunnel_core.errors import SourceError, UsageError
-from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.rows.inference.shape import Shape
 from seatunnel_core.rows.schema_text import schema_from_text, schema_to_text
-from seatunnel_core.work.split import Split
-from seatunnel_core.work.window import Cursor, Window
 
 _BOTH = (
     "params of a POST without a body are sent in the url, as newer versions of SeaTunnel do it, and as a form, as "

@@ -6,13 +6,13 @@ from typing import TypeVar
 
 from attrs import field, frozen
 
+from seatunnel_core.connector_api.errors import SourceError
+from seatunnel_core.connector_api.source import ReadContext
 from seatunnel_core.connectors.http.client import Answer, Client
 from seatunnel_core.connectors.http.content import Content
 from seatunnel_core.connectors.http.links import addressed, is_address, next_link
 from seatunnel_core.connectors.http.paging import Paging
 from seatunnel_core.connectors.http.request import Request
-from seatunnel_core.connectors.source import ReadContext
-from seatunnel_core.errors import SourceError
 
 T = TypeVar("T")
 Page = Callable[[Answer, str], tuple[int, Iterator[T]]]

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from seatunnel_core.config.option import Options
+from seatunnel_core.connector_api.errors import UsageError
+from seatunnel_core.connector_api.option import Options
 from seatunnel_core.connectors.iceberg import options as opt
-from seatunnel_core.errors import UsageError
 from seatunnel_storage_api.secret import shown
 
 _TYPES = ("rest", "hive", "glue", "sql", "dynamodb", "bigquery", "in-memory")

@@ -27,8 +27,8 @@ import pyarrow as pa
 import pyarrow.types as of
 
 from seatunnel_core.config.problem import nearest
-from seatunnel_core.errors import SinkError
-from seatunnel_core.rows.batch import TableSchema
+from seatunnel_core.connector_api.batch import TableSchema
+from seatunnel_core.connector_api.errors import SinkError
 from seatunnel_core.rows.types import own_types, type_name
 
 if TYPE_CHECKING:

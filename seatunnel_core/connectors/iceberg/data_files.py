@@ -14,9 +14,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from seatunnel_core import stored
+from seatunnel_core.connector_api.errors import RowError, SourceError
 from seatunnel_core.connectors.file.formats.casting import cast
 from seatunnel_core.connectors.iceberg.partitions import codes_of, comparable
-from seatunnel_core.errors import RowError, SourceError
 from seatunnel_core.rows.types import own_types
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ that made it, and the ids of the committables. A committable whose id is in a su
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from seatunnel_core.connectors.sink import SinkContext
+from seatunnel_core.connector_api.sink import SinkContext
 
 if TYPE_CHECKING:
     from pyiceberg.manifest import DataFile, ManifestFile

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 
-from seatunnel_core.connectors.increments import Increment
-from seatunnel_core.errors import SourceError, UsageError
-from seatunnel_core.work.window import Cursor, Window
+from seatunnel_core.connector_api.errors import SourceError, UsageError
+from seatunnel_core.connector_api.increments import Increment
+from seatunnel_core.connector_api.values import Cursor, Window
 
 if TYPE_CHECKING:
     from pyiceberg.table.metadata import TableMetadata

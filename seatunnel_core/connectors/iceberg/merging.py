@@ -14,11 +14,11 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pyarrow.types as of
 
+from seatunnel_core.connector_api.batch import TableSchema
+from seatunnel_core.connector_api.errors import CommitError, SinkError
 from seatunnel_core.connectors.iceberg.columns import column_of
 from seatunnel_core.connectors.iceberg.partitions import Partition, record
 from seatunnel_core.connectors.iceberg.staged_tables import StagedFiles
-from seatunnel_core.errors import CommitError, SinkError
-from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.rows.extent import shown
 from seatunnel_core.rows.types import type_name
 

@@ -6,14 +6,13 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from seatunnel_core.connector_api.batch import Batch, RowKind
+from seatunnel_core.connector_api.errors import RowError
+from seatunnel_core.connector_api.sink import WriterContext
 from seatunnel_core.connectors.iceberg.partitions import Partition
 from seatunnel_core.connectors.iceberg.staged_tables import written_files
 from seatunnel_core.connectors.iceberg.table_ids import TableId
 from seatunnel_core.connectors.iceberg.writer import IcebergWriter, StagingTable, arrow_columns, parting
-from seatunnel_core.connectors.sink import WriterContext
-from seatunnel_core.errors import RowError
-from seatunnel_core.rows.batch import Batch
-from seatunnel_core.rows.kind import RowKind
 
 POSITIONS = pa.schema(
     [

@@ -4,10 +4,10 @@ from typing import Any
 
 from attrs import evolve
 
-from seatunnel_core.config.option import BOOLEAN, ENUM, MAP, STRING, Option, within
+from seatunnel_core.connector_api.increments import incremental_option
+from seatunnel_core.connector_api.option import BOOLEAN, ENUM, MAP, STRING, Option, within
 from seatunnel_core.connectors.file import sink_options as of_files
 from seatunnel_core.connectors.file.source_options import READ_COLUMNS
-from seatunnel_core.connectors.increments import incremental_option
 from seatunnel_core.connectors.write_mode import MERGE_KEY, PARTITIONS_COMPLETE, REPLACE_PARTITIONS, WRITE_MODE
 
 CATALOG_NAME = Option("catalog_name", STRING, default="default", doc="What the catalog is called.")

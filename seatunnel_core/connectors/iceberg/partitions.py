@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from seatunnel_core.errors import SinkError, StoredValueError, UsageError
+from seatunnel_core.connector_api.errors import SinkError, StoredValueError, UsageError
 from seatunnel_core.installing import install_command
 
 if TYPE_CHECKING:

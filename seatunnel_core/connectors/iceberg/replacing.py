@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 
+from seatunnel_core.connector_api.errors import CommitError, SinkError
+from seatunnel_core.connector_api.sink import SinkContext
 from seatunnel_core.connectors.iceberg import history
 from seatunnel_core.connectors.iceberg.partitions import comparable, positions_of
 from seatunnel_core.connectors.iceberg.table import MAIN, TRIES, TargetTable, add_nothing
-from seatunnel_core.connectors.sink import SinkContext
-from seatunnel_core.errors import CommitError, SinkError
 
 if TYPE_CHECKING:
     from pyiceberg.manifest import DataFile

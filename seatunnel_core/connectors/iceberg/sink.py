@@ -7,7 +7,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from attrs import evolve
 
-from seatunnel_core.config.option import Options
+from seatunnel_core.connector_api.batch import TableSchema
+from seatunnel_core.connector_api.errors import CommitError, SinkError, StoredValueError, UsageError
+from seatunnel_core.connector_api.option import Options
+from seatunnel_core.connector_api.sink import Guarantee, SaveMode, SinkContext, WriterContext
+from seatunnel_core.connector_api.values import Committable, Retraction
+from seatunnel_core.connector_api.written_options import written_options
 from seatunnel_core.connectors.additions import AddingSink
 from seatunnel_core.connectors.iceberg import history
 from seatunnel_core.connectors.iceberg import options as opt
@@ -28,16 +33,10 @@ from seatunnel_core.connectors.iceberg.table import MAIN, TargetTable
 from seatunnel_core.connectors.iceberg.table_ids import TableId, TableIds
 from seatunnel_core.connectors.iceberg.writer import IcebergWriter, StagingTable
 from seatunnel_core.connectors.looking import LookingSink
-from seatunnel_core.connectors.sink import Guarantee, SaveMode, SinkContext, WriterContext
 from seatunnel_core.connectors.staging.lost_table import lost
 from seatunnel_core.connectors.write_mode import MERGE_KEY, REPLACE_PARTITIONS, WRITE_MODE, WriteMode, write_mode_of
-from seatunnel_core.connectors.written_options import written_options
-from seatunnel_core.errors import CommitError, SinkError, StoredValueError, UsageError
 from seatunnel_core.quantity import pick
-from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.rows.unknown import resolved
-from seatunnel_core.work.committable import Committable
-from seatunnel_core.work.retraction import Retraction
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog

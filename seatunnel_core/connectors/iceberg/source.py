@@ -6,20 +6,19 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import pyarrow as pa
 
 from seatunnel_core import stored
-from seatunnel_core.config.option import Options
 from seatunnel_core.config.problem import nearest
+from seatunnel_core.connector_api.batch import Batch, TableSchema
+from seatunnel_core.connector_api.errors import SourceChangedError, SourceError, UsageError
+from seatunnel_core.connector_api.increments import Increment, OptionIncrements
+from seatunnel_core.connector_api.option import Options
+from seatunnel_core.connector_api.source import Enumeration, Item, Planning, ReadContext, Source
+from seatunnel_core.connector_api.values import Cursor, Split, Window
 from seatunnel_core.connectors.file.source_options import READ_COLUMNS
 from seatunnel_core.connectors.iceberg import options as opt
 from seatunnel_core.connectors.iceberg.catalog import catalog_properties, located, may_pass
 from seatunnel_core.connectors.iceberg.data_files import DataFiles, access_of, columns_of
 from seatunnel_core.connectors.iceberg.increments import SnapshotIncrements, snapshot_increments
 from seatunnel_core.connectors.iceberg.table_ids import TableIds
-from seatunnel_core.connectors.increments import Increment, OptionIncrements
-from seatunnel_core.connectors.source import Enumeration, Item, Planning, ReadContext, Source
-from seatunnel_core.errors import SourceChangedError, SourceError, UsageError
-from seatunnel_core.rows.batch import Batch, TableSchema
-from seatunnel_core.work.split import Split
-from seatunnel_core.work.window import Cursor, Window
 
 if TYPE_CHECKING:
     from pyiceberg.schema import Schema

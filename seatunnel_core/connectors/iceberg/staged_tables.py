@@ -16,12 +16,12 @@ from typing import Any
 from attrs import field, frozen
 
 from seatunnel_core import stored
+from seatunnel_core.connector_api.errors import StoredValueError
+from seatunnel_core.connector_api.sink import SinkContext
+from seatunnel_core.connector_api.values import Committable
 from seatunnel_core.connectors.iceberg.partitions import Partition
 from seatunnel_core.connectors.iceberg.staging import is_own_name
 from seatunnel_core.connectors.iceberg.table_ids import TableId
-from seatunnel_core.connectors.sink import SinkContext
-from seatunnel_core.errors import StoredValueError
-from seatunnel_core.work.committable import Committable
 
 
 @frozen(kw_only=True)

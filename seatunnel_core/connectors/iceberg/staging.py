@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 import pyarrow.fs as pafs
 from attrs import frozen
 
+from seatunnel_core.connector_api.sink import SinkContext, WriterContext
 from seatunnel_core.connectors.filesystems.local import sync_folder
 from seatunnel_core.connectors.filesystems.staged_name import OWNER, committable_id
-from seatunnel_core.connectors.sink import SinkContext, WriterContext
 
 if TYPE_CHECKING:
     from pyiceberg.io.pyarrow import PyArrowFileIO

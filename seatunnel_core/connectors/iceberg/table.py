@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING
 
 from attrs import field, frozen
 
+from seatunnel_core.connector_api.errors import CommitError, SinkError
+from seatunnel_core.connector_api.sink import SinkContext
+from seatunnel_core.connector_api.values import Retraction
 from seatunnel_core.connectors.filesystems.staged_name import committable_id
 from seatunnel_core.connectors.iceberg import history
 from seatunnel_core.connectors.iceberg.catalog import without_retries
@@ -27,10 +30,7 @@ from seatunnel_core.connectors.iceberg.staging import (
     own_file,
 )
 from seatunnel_core.connectors.iceberg.table_ids import TableId
-from seatunnel_core.connectors.sink import SinkContext
 from seatunnel_core.connectors.staging.lost_table import gone, require_same_table
-from seatunnel_core.errors import CommitError, SinkError
-from seatunnel_core.work.retraction import Retraction
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog

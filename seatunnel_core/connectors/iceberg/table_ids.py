@@ -4,9 +4,9 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from seatunnel_core.connector_api.batch import TableSchema
+from seatunnel_core.connector_api.errors import SinkError, UsageError
 from seatunnel_core.connectors.staging.table_names import VARIABLE, filled
-from seatunnel_core.errors import SinkError, UsageError
-from seatunnel_core.rows.batch import TableSchema
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog

@@ -10,6 +10,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from attrs import field, frozen
 
+from seatunnel_core.connector_api.batch import Batch
+from seatunnel_core.connector_api.errors import RowError, SinkError
+from seatunnel_core.connector_api.sink import SinkWriter, Staged, WriterContext
 from seatunnel_core.connectors.filesystems.local import sync_file, sync_folder
 from seatunnel_core.connectors.iceberg.catalog import may_pass
 from seatunnel_core.connectors.iceberg.columns import column_of
@@ -17,10 +20,7 @@ from seatunnel_core.connectors.iceberg.partitions import Partition, Parts, parte
 from seatunnel_core.connectors.iceberg.staged_tables import part_of_body
 from seatunnel_core.connectors.iceberg.staging import local_path
 from seatunnel_core.connectors.iceberg.table_ids import TableId
-from seatunnel_core.connectors.sink import SinkWriter, Staged, WriterContext
 from seatunnel_core.connectors.staging.target import unique_name
-from seatunnel_core.errors import RowError, SinkError
-from seatunnel_core.rows.batch import Batch
 from seatunnel_core.rows.unknown import filled, require_no_values
 
 OPEN_FILES = 64

@@ -9,10 +9,10 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from attrs import field, frozen
 
-from seatunnel_core.config.option import Options
+from seatunnel_core.connector_api.errors import UsageError
+from seatunnel_core.connector_api.option import Options
 from seatunnel_core.connectors.jdbc import options as opt
 from seatunnel_core.connectors.jdbc.databases.known_properties import require_known
-from seatunnel_core.errors import UsageError
 from seatunnel_storage_api.secret import masked
 
 KINDS = {"postgresql": "postgresql", "mysql": "mysql", "mariadb": "mysql", "sqlite": "sqlite", "duckdb": "duckdb"}

@@ -7,9 +7,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import field, frozen
 
+from seatunnel_core.connector_api.errors import RowError
+from seatunnel_core.connector_api.source import ReadContext
 from seatunnel_core.connectors.jdbc.column import Column
-from seatunnel_core.connectors.source import ReadContext
-from seatunnel_core.errors import RowError
 
 Values = TypeVar("Values", list[Any], pa.Array)
 

@@ -12,12 +12,12 @@ import pyarrow as pa
 import pyarrow.types as of
 from attrs import evolve, field, frozen
 
+from seatunnel_core.connector_api.batch import TableSchema
+from seatunnel_core.connector_api.errors import SinkError
 from seatunnel_core.connectors.jdbc.column import DatabaseTable
 from seatunnel_core.connectors.jdbc.databases.dialect import Dialect
 from seatunnel_core.connectors.jdbc.databases.table_path import TablePath
 from seatunnel_core.connectors.jdbc.target import KIND, Target, target_table
-from seatunnel_core.errors import SinkError
-from seatunnel_core.rows.batch import TableSchema
 
 
 @frozen(kw_only=True)

@@ -20,15 +20,15 @@ import pyarrow as pa
 import pyarrow.types as of
 from attrs import evolve, frozen
 
-from seatunnel_core.connectors.increments import MOST_DIGESTS, Increment, digest, require_few
+from seatunnel_core.connector_api.errors import SourceError, StoredValueError
+from seatunnel_core.connector_api.increments import MOST_DIGESTS, Increment, digest, require_few
+from seatunnel_core.connector_api.values import Cursor, Window
 from seatunnel_core.connectors.jdbc.column import Column
 from seatunnel_core.connectors.jdbc.databases.dialect import Asking
 from seatunnel_core.connectors.jdbc.order import Order
 from seatunnel_core.connectors.jdbc.reading import Found
 from seatunnel_core.connectors.jdbc.splitting import Piece, value_of
-from seatunnel_core.errors import SourceError, StoredValueError
 from seatunnel_core.quantity import pick
-from seatunnel_core.work.window import Cursor, Window
 
 AGAIN, NEW, EDGE = "again", "new", "edge"
 

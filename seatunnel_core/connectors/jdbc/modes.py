@@ -16,13 +16,13 @@ from typing import Any
 
 from attrs import evolve
 
-from seatunnel_core.config.option import Options
+from seatunnel_core.connector_api.errors import CommitError, SinkError, UsageError
+from seatunnel_core.connector_api.option import Options
 from seatunnel_core.connectors.jdbc import options as opt
 from seatunnel_core.connectors.jdbc.column import DatabaseTable
 from seatunnel_core.connectors.jdbc.databases.dialect import Dialect
 from seatunnel_core.connectors.jdbc.target import Target
 from seatunnel_core.connectors.write_mode import DECIDING, WriteMode, write_mode_of
-from seatunnel_core.errors import CommitError, SinkError, UsageError
 
 
 def mode_of(options: Options) -> WriteMode | None:

@@ -4,19 +4,9 @@ from typing import Any
 
 from attrs import evolve
 
-from seatunnel_core.config.option import (
-    BOOLEAN,
-    ENTRIES,
-    ENUM,
-    LIST,
-    MAP,
-    NUMBER,
-    STRING,
-    Option,
-    within,
-)
+from seatunnel_core.connector_api.increments import INCREMENTAL
+from seatunnel_core.connector_api.option import BOOLEAN, ENTRIES, ENUM, LIST, MAP, NUMBER, STRING, Option, within
 from seatunnel_core.connectors.growing import TARGET_CONTRACT
-from seatunnel_core.connectors.increments import INCREMENTAL
 from seatunnel_core.connectors.write_mode import (
     HISTORY_COLUMNS,
     KEEP_HISTORY,

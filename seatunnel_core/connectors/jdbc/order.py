@@ -12,7 +12,7 @@ from typing import Any
 
 from attrs import field, frozen
 
-from seatunnel_core.errors import StoredValueError
+from seatunnel_core.connector_api.errors import StoredValueError
 
 _NUMBER = re.compile(r"-?\d+(\.\d*)?([eE][+-]?\d+)?")
 _HEX = re.compile(r"([0-9A-Fa-f]{2})*")

@@ -17,8 +17,8 @@ from typing import Any
 
 from attrs import define, evolve, field
 
+from seatunnel_core.connector_api.errors import ConnectorError
 from seatunnel_core.connectors.jdbc.address import Address
-from seatunnel_core.errors import ConnectorError
 
 CONTROL, BULK = "control", "bulk"
 

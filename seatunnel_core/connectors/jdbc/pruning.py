@@ -8,14 +8,14 @@ import pyarrow as pa
 import pyarrow.types as of
 from attrs import evolve
 
+from seatunnel_core.connector_api.batch import TableSchema
+from seatunnel_core.connector_api.errors import SinkError
 from seatunnel_core.connectors.jdbc.databases.dialect import Dialect
 from seatunnel_core.connectors.jdbc.databases.families import Families
 from seatunnel_core.connectors.jdbc.databases.table_path import TablePath
 from seatunnel_core.connectors.jdbc.replacing import Replacing
 from seatunnel_core.connectors.jdbc.target import Target, new_columns, target_table
 from seatunnel_core.connectors.pruning import no_key_matches, removal, require_key, tell_removed
-from seatunnel_core.errors import SinkError
-from seatunnel_core.rows.batch import TableSchema
 
 
 def require_key_of(

@@ -12,6 +12,9 @@ from typing import Any
 from attrs import frozen
 
 from seatunnel_core import stored
+from seatunnel_core.connector_api.errors import CommitError, SinkError, StoredValueError
+from seatunnel_core.connector_api.sink import SinkContext
+from seatunnel_core.connector_api.values import Committable
 from seatunnel_core.connectors.jdbc.column import Column, DatabaseTable
 from seatunnel_core.connectors.jdbc.databases.collations import report_merged
 from seatunnel_core.connectors.jdbc.databases.dialect import Dialect
@@ -25,10 +28,7 @@ from seatunnel_core.connectors.jdbc.save_mode import WAIT_S, key_of_job
 from seatunnel_core.connectors.jdbc.staging import COMMITS, PIPELINES, TABLES, key_of, owner, prefix_of
 from seatunnel_core.connectors.jdbc.statement import Statement
 from seatunnel_core.connectors.jdbc.target import KIND, NUMBER, Target
-from seatunnel_core.connectors.sink import SinkContext
 from seatunnel_core.connectors.staging.lost_table import gone, require_same_table
-from seatunnel_core.errors import CommitError, SinkError, StoredValueError
-from seatunnel_core.work.committable import Committable
 
 _CLAIM_S = 60
 """How long a starting engine waits for the lock of another engine of its job, which commits or hangs in a commit."""

@@ -7,17 +7,18 @@ from typing import Any
 import pyarrow as pa
 from attrs import evolve, field, frozen
 
-from seatunnel_core.config.option import Options
 from seatunnel_core.config.problem import nearest
+from seatunnel_core.connector_api.batch import TableSchema
+from seatunnel_core.connector_api.errors import SourceError, UsageError
+from seatunnel_core.connector_api.option import Options
+from seatunnel_core.connector_api.schema import table_without_name
+from seatunnel_core.connector_api.source import Planning
 from seatunnel_core.connectors.jdbc import options as opt
 from seatunnel_core.connectors.jdbc.column import Column, DatabaseTable
 from seatunnel_core.connectors.jdbc.databases.dialect import Dialect
 from seatunnel_core.connectors.jdbc.databases.postgresql_values import with_typed_array
 from seatunnel_core.connectors.jdbc.databases.table_path import TablePath
 from seatunnel_core.connectors.jdbc.splitting import Divided, Piece, condition, within_bounds
-from seatunnel_core.connectors.source import Planning, table_without_name
-from seatunnel_core.errors import SourceError, UsageError
-from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.work.names import repeated
 
 _WHERE = re.compile(r"\s*where\s+(.+)", re.IGNORECASE | re.DOTALL)

@@ -13,13 +13,13 @@ from typing import Any
 
 from attrs import frozen
 
+from seatunnel_core.connector_api.errors import SinkError
+from seatunnel_core.connector_api.sink import SinkContext
 from seatunnel_core.connectors.jdbc.databases.dialect import Dialect
 from seatunnel_core.connectors.jdbc.databases.table_path import TablePath
 from seatunnel_core.connectors.jdbc.staging import key_of, prefix_of
 from seatunnel_core.connectors.jdbc.target import Target
-from seatunnel_core.connectors.sink import SinkContext
 from seatunnel_core.connectors.staging.lost_table import lost
-from seatunnel_core.errors import SinkError
 
 REPLACING = "seatunnel_replacing"
 

@@ -14,13 +14,13 @@ from typing import Any
 
 from attrs import frozen
 
-from seatunnel_core.config.option import Options
+from seatunnel_core.connector_api.errors import SinkError
+from seatunnel_core.connector_api.option import Options
+from seatunnel_core.connector_api.sink import SinkContext
 from seatunnel_core.connectors.jdbc import options as opt
 from seatunnel_core.connectors.jdbc.databases.dialect import Dialect
 from seatunnel_core.connectors.jdbc.databases.table_path import TablePath
 from seatunnel_core.connectors.jdbc.staging import COMMITS
-from seatunnel_core.connectors.sink import SinkContext
-from seatunnel_core.errors import SinkError
 
 WAIT_S = 60
 """How long to wait for another process that is recreating the same table."""

@@ -9,7 +9,12 @@ from typing import Any, ClassVar
 
 from attrs import evolve
 
-from seatunnel_core.config.option import Option, Options
+from seatunnel_core.connector_api.batch import TableSchema
+from seatunnel_core.connector_api.errors import CommitError, SinkError, UsageError
+from seatunnel_core.connector_api.option import Option, Options
+from seatunnel_core.connector_api.sink import Guarantee, SaveMode, SinkContext, WriterContext
+from seatunnel_core.connector_api.values import Committable
+from seatunnel_core.connector_api.written_options import written_options
 from seatunnel_core.connectors.additions import AddingSink
 from seatunnel_core.connectors.growing import TARGET_CONTRACT
 from seatunnel_core.connectors.jdbc import options as opt
@@ -32,14 +37,9 @@ from seatunnel_core.connectors.jdbc.target import Target, new_columns
 from seatunnel_core.connectors.jdbc.writer import JdbcWriter
 from seatunnel_core.connectors.looking import LookingSink
 from seatunnel_core.connectors.nested.child_tables import require_place
-from seatunnel_core.connectors.sink import Guarantee, SaveMode, SinkContext, WriterContext
 from seatunnel_core.connectors.sink_errors import named_errors
 from seatunnel_core.connectors.staging.table_names import VARIABLE, filled
 from seatunnel_core.connectors.write_mode import DECIDING
-from seatunnel_core.connectors.written_options import written_options
-from seatunnel_core.errors import CommitError, SinkError, UsageError
-from seatunnel_core.rows.batch import TableSchema
-from seatunnel_core.work.committable import Committable
 
 _log = logging.getLogger(__name__)
 

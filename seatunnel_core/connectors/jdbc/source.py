@@ -6,19 +6,18 @@ from contextlib import closing, contextmanager
 from typing import Any, ClassVar
 
 from seatunnel_core import stored
-from seatunnel_core.config.option import Option, Options
-from seatunnel_core.connectors.increments import INCREMENTAL, Increment, Incremental
+from seatunnel_core.connector_api.batch import Batch, TableSchema
+from seatunnel_core.connector_api.errors import ConnectorError, SourceError, UsageError
+from seatunnel_core.connector_api.increments import INCREMENTAL, Increment, Incremental
+from seatunnel_core.connector_api.option import Option, Options
+from seatunnel_core.connector_api.source import Enumeration, Item, Planning, ReadContext, Source
+from seatunnel_core.connector_api.values import Cursor, Split, Window
 from seatunnel_core.connectors.jdbc import options as opt
 from seatunnel_core.connectors.jdbc.address import address_of
 from seatunnel_core.connectors.jdbc.databases.dialect import TASK_MODULES, dialect_of
 from seatunnel_core.connectors.jdbc.increments import Increments, increments_of
 from seatunnel_core.connectors.jdbc.reading import Found, only_shown, readings_of
 from seatunnel_core.connectors.jdbc.snapshot import SharedSnapshot
-from seatunnel_core.connectors.source import Enumeration, Item, Planning, ReadContext, Source
-from seatunnel_core.errors import ConnectorError, SourceError, UsageError
-from seatunnel_core.rows.batch import Batch, TableSchema
-from seatunnel_core.work.split import Split
-from seatunnel_core.work.window import Cursor, Window
 
 _BATCH_ROWS = 65_536
 _ROW_BYTES = 100

@@ -17,12 +17,12 @@ import pyarrow.types as of
 from attrs import field, frozen
 
 from seatunnel_core import stored
-from seatunnel_core.config.option import Option, Options
+from seatunnel_core.connector_api.errors import SourceError, StoredValueError
+from seatunnel_core.connector_api.option import Option, Options
 from seatunnel_core.connectors.jdbc import options as opt
 from seatunnel_core.connectors.jdbc.column import Column
 from seatunnel_core.connectors.jdbc.databases.dialect import Asking, Dialect
 from seatunnel_core.connectors.jdbc.order import OWN, Order
-from seatunnel_core.errors import SourceError, StoredValueError
 
 
 @frozen(kw_only=True)

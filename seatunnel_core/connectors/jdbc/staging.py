@@ -13,7 +13,7 @@ two tables, ``<job>/<pipeline>/<sink>``.
 import hashlib
 import re
 
-from seatunnel_core.connectors.sink import SinkContext, WriterContext
+from seatunnel_core.connector_api.sink import SinkContext, WriterContext
 
 PIPELINES, COMMITS = "seatunnel_pipelines", "seatunnel_commits"
 

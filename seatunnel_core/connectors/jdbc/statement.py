@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 
 from attrs import frozen
 
-from seatunnel_core.config.option import Options
+from seatunnel_core.connector_api.errors import UsageError
+from seatunnel_core.connector_api.option import Options
 from seatunnel_core.connectors.jdbc.databases.dialect import Dialect
 from seatunnel_core.connectors.jdbc.options import SINK_QUERY
-from seatunnel_core.errors import UsageError
 
 _INSERT = re.compile(r"\s*((?:insert|replace)\s.*?)\bvalues\s*\(", re.IGNORECASE | re.DOTALL)
 _TOKENS = re.compile(

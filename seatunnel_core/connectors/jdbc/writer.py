@@ -9,6 +9,9 @@ import pyarrow.compute as pc
 import pyarrow.types as of
 from attrs import define, field
 
+from seatunnel_core.connector_api.batch import Batch, RowKind
+from seatunnel_core.connector_api.errors import ConnectorError, RowError, SinkError
+from seatunnel_core.connector_api.sink import SinkWriter, Staged, WriterContext
 from seatunnel_core.connectors.jdbc.column import Column
 from seatunnel_core.connectors.jdbc.databases.dialect import Dialect
 from seatunnel_core.connectors.jdbc.databases.table_path import TablePath
@@ -17,11 +20,7 @@ from seatunnel_core.connectors.jdbc.misfit import misfit, put
 from seatunnel_core.connectors.jdbc.pool import BULK, Lent
 from seatunnel_core.connectors.jdbc.staging import PIPELINES, key_of, staging_name
 from seatunnel_core.connectors.jdbc.target import Target, with_key
-from seatunnel_core.connectors.sink import SinkWriter, Staged, WriterContext
-from seatunnel_core.errors import ConnectorError, RowError, SinkError
-from seatunnel_core.rows.batch import Batch
 from seatunnel_core.rows.extent import shown
-from seatunnel_core.rows.kind import RowKind
 from seatunnel_core.rows.unknown import filled, require_no_values
 
 _FLUSH_BYTES = 16 << 20

@@ -4,7 +4,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from seatunnel_core.errors import ConnectorError
+from seatunnel_core.connector_api.errors import ConnectorError
 from seatunnel_core.rows.types import type_name
 
 _PLAIN: dict[pa.DataType, Any] = {

@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from seatunnel_core.rows.kind import RowKind
+from seatunnel_core.connector_api.batch import RowKind
 from seatunnel_core.rows.repeated_keys import RepeatedKeys
 
 Change = tuple[RowKind, Mapping[str, Any]]

@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 
 from attrs import field, frozen
 
+from seatunnel_core.connector_api.errors import ConnectorError, SourceError, UsageError
 from seatunnel_core.connectors.kafka.settings import secrets
-from seatunnel_core.errors import ConnectorError, SourceError, UsageError
 from seatunnel_storage_api.secret import masked
 
 LOOK_S = 10.0

@@ -9,16 +9,15 @@ from typing import Any
 import pyarrow as pa
 from attrs import field, frozen
 
+from seatunnel_core.connector_api.batch import Batch, RowKind, TableSchema
+from seatunnel_core.connector_api.errors import RowError
+from seatunnel_core.connector_api.source import ReadContext
 from seatunnel_core.connectors.file.formats.delimited.delimiter import text_or_pattern
 from seatunnel_core.connectors.file.formats.row_batches import Texts
 from seatunnel_core.connectors.fitted import UnreadKeys
 from seatunnel_core.connectors.kafka.avro import avro_schema
 from seatunnel_core.connectors.kafka.changes import CHANGES, Changed, with_bytes
 from seatunnel_core.connectors.kafka.debezium import schemas_of, typed
-from seatunnel_core.connectors.source import ReadContext
-from seatunnel_core.errors import RowError
-from seatunnel_core.rows.batch import Batch, TableSchema
-from seatunnel_core.rows.kind import RowKind
 from seatunnel_core.rows.native_json import NativeJson, parsed
 from seatunnel_core.rows.values import Converter, converter, row_converter
 

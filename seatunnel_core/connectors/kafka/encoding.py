@@ -10,11 +10,10 @@ import pyarrow.compute as pc
 from attrs import field, frozen
 
 from seatunnel_core.config.problem import nearest
+from seatunnel_core.connector_api.batch import Batch, RowKind, TableSchema
+from seatunnel_core.connector_api.errors import ConnectorError, RowError, SinkError
 from seatunnel_core.connectors.file.formats.writer import FileStyle
 from seatunnel_core.connectors.kafka.avro import avro_schema
-from seatunnel_core.errors import ConnectorError, RowError, SinkError
-from seatunnel_core.rows.batch import Batch, TableSchema
-from seatunnel_core.rows.kind import RowKind
 
 Message = tuple[str, int, bytes | None, bytes]
 """Topic, partition (-1: the client chooses), key and value."""

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from seatunnel_core.connector_api.errors import ConnectorError, SourceChangedError, SourceError
 from seatunnel_core.connectors.kafka.cluster import LOOK_S, BackgroundErrors, Cluster
 from seatunnel_core.connectors.kafka.idle import Idle
-from seatunnel_core.errors import ConnectorError, SourceChangedError, SourceError
 
 _NO_ID = "AAAAAAAAAAAAAAAAAAAAAA"
 """The id that brokers before 2.8 give each topic."""

@@ -4,20 +4,9 @@ from typing import Any
 
 from attrs import evolve
 
-from seatunnel_core.config.option import (
-    BOOLEAN,
-    ENUM,
-    LIST,
-    LONG,
-    MAP,
-    NESTED,
-    SCHEMA,
-    STRING,
-    Option,
-    within,
-)
+from seatunnel_core.connector_api.option import BOOLEAN, ENUM, LIST, LONG, MAP, NESTED, SCHEMA, STRING, Option, within
+from seatunnel_core.connector_api.several_tables import tables_option
 from seatunnel_core.connectors.schema_options import INFERENCE
-from seatunnel_core.connectors.tables import tables_option
 
 _NOT_PROTOBUF = "protobuf is not read or written here"
 

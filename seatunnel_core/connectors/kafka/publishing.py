@@ -17,14 +17,14 @@ import pyarrow as pa
 from attrs import define, evolve, field, frozen
 
 from seatunnel_core import stored
+from seatunnel_core.connector_api.errors import CommitError, SinkError, StoredValueError
+from seatunnel_core.connector_api.sink import SinkContext
+from seatunnel_core.connector_api.values import Committable
 from seatunnel_core.connectors.filesystems.staged_name import committable_id, owner
 from seatunnel_core.connectors.kafka.cluster import LOOK_S, BackgroundErrors, Cluster
 from seatunnel_core.connectors.kafka.reading import Range, messages
-from seatunnel_core.connectors.sink import SinkContext
 from seatunnel_core.connectors.staging.committed import staged_files
 from seatunnel_core.connectors.staging.target import StagedFile, Target
-from seatunnel_core.errors import CommitError, SinkError, StoredValueError
-from seatunnel_core.work.committable import Committable
 
 TIMEOUT_MS = 600_000
 """The time after which brokers abort a transaction, which takes some seconds; their default limit is 15 minutes."""

@@ -6,10 +6,10 @@ from typing import Any
 
 from attrs import frozen
 
+from seatunnel_core.connector_api.errors import SourceChangedError, SourceError
 from seatunnel_core.connectors.kafka.cluster import BackgroundErrors, Cluster, errors_of_source, patiently
 from seatunnel_core.connectors.kafka.identity import require_same, topic_ids
 from seatunnel_core.connectors.kafka.idle import Idle
-from seatunnel_core.errors import SourceChangedError, SourceError
 
 _AT_ONCE = 5_000
 """The most messages that are requested from the client at a time."""

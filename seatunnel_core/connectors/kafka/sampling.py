@@ -6,7 +6,10 @@ from typing import Any
 import pyarrow as pa
 from attrs import evolve, frozen
 
-from seatunnel_core.config.option import Options
+from seatunnel_core.connector_api.batch import Batch, TableSchema
+from seatunnel_core.connector_api.errors import RowError, SourceError, UsageError
+from seatunnel_core.connector_api.option import Options
+from seatunnel_core.connector_api.source import ReadContext
 from seatunnel_core.connectors.fitted import fitted
 from seatunnel_core.connectors.schema_options import (
     INFERENCE,
@@ -15,9 +18,6 @@ from seatunnel_core.connectors.schema_options import (
     SCHEMA_SAMPLE,
     nesting_of,
 )
-from seatunnel_core.connectors.source import ReadContext
-from seatunnel_core.errors import RowError, SourceError, UsageError
-from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.rows.inference.contract import SchemaContract
 from seatunnel_core.rows.inference.fitting import DiscardedRowError, Fitting
 from seatunnel_core.rows.inference.looking import look

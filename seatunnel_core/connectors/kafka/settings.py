@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 
-from seatunnel_core.errors import UsageError
+from seatunnel_core.connector_api.errors import UsageError
 
 _RENAMED = {
     "max.request.size": "message.max.bytes",

@@ -8,7 +8,12 @@ from typing import Any, ClassVar
 
 from attrs import evolve
 
-from seatunnel_core.config.option import Option, Options
+from seatunnel_core.connector_api.batch import TableSchema
+from seatunnel_core.connector_api.errors import CommitError, ConnectorError, SinkError, UsageError
+from seatunnel_core.connector_api.option import Option, Options
+from seatunnel_core.connector_api.sink import Guarantee, SaveMode, SinkContext, SinkWriter, WriterContext
+from seatunnel_core.connector_api.values import Committable
+from seatunnel_core.connector_api.written_options import written_options
 from seatunnel_core.connectors.additions import AddingSink
 from seatunnel_core.connectors.filesystems.local import absolute, local_path
 from seatunnel_core.connectors.kafka import options as opt
@@ -19,13 +24,8 @@ from seatunnel_core.connectors.kafka.publishing import Publishing, SendingEngine
 from seatunnel_core.connectors.kafka.settings import translated
 from seatunnel_core.connectors.kafka.writer import DirectWriter, StagingWriter
 from seatunnel_core.connectors.looking import LookingSink
-from seatunnel_core.connectors.sink import Guarantee, SaveMode, SinkContext, SinkWriter, WriterContext
 from seatunnel_core.connectors.staging.lost_table import require_same_table
 from seatunnel_core.connectors.staging.target import Target
-from seatunnel_core.connectors.written_options import written_options
-from seatunnel_core.errors import CommitError, ConnectorError, SinkError, UsageError
-from seatunnel_core.rows.batch import TableSchema
-from seatunnel_core.work.committable import Committable
 
 _COLUMN = re.compile(r"\$\{([^{}]+)\}")
 _LEGAL = re.compile(r"[A-Za-z0-9._-]{1,200}")

@@ -8,7 +8,12 @@ from itertools import zip_longest
 from typing import Any, ClassVar
 
 from seatunnel_core import stored
-from seatunnel_core.config.option import Option, Options
+from seatunnel_core.connector_api.batch import Batch, TableSchema
+from seatunnel_core.connector_api.errors import SourceError, UsageError
+from seatunnel_core.connector_api.option import Option, Options
+from seatunnel_core.connector_api.schema import table_without_name
+from seatunnel_core.connector_api.source import Enumeration, Item, Planning, PollResult, ReadContext, Source
+from seatunnel_core.connector_api.values import Split
 from seatunnel_core.connectors.kafka import options as opt
 from seatunnel_core.connectors.kafka.changes import CHANGES
 from seatunnel_core.connectors.kafka.cluster import TASK_MODULES, Cluster, errors_of_source
@@ -19,21 +24,9 @@ from seatunnel_core.connectors.kafka.reading import Range, messages
 from seatunnel_core.connectors.kafka.sampling import Sampling
 from seatunnel_core.connectors.kafka.settings import WITHOUT_EFFECT, translated
 from seatunnel_core.connectors.kafka.starting import Place, Starting
-from seatunnel_core.connectors.source import (
-    Enumeration,
-    Item,
-    Planning,
-    PollResult,
-    ReadContext,
-    Source,
-    table_without_name,
-)
-from seatunnel_core.errors import SourceError, UsageError
-from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.rows.inference.shape import Shape
 from seatunnel_core.rows.schema_block import described_table, table_schema
 from seatunnel_core.rows.schema_text import schema_from_text, schema_to_text
-from seatunnel_core.work.split import Split
 
 MOST_OFFSETS = 100_000
 """The most offsets of a range."""

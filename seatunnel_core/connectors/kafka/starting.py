@@ -6,11 +6,11 @@ from typing import Any
 
 from attrs import field, frozen
 
-from seatunnel_core.config.option import Options
+from seatunnel_core.connector_api.errors import SourceError, UsageError
+from seatunnel_core.connector_api.option import Options
 from seatunnel_core.connectors.kafka import options as opt
 from seatunnel_core.connectors.kafka.cluster import Cluster, patiently
 from seatunnel_core.connectors.kafka.identity import noted_id, require_same, topic_ids
-from seatunnel_core.errors import SourceError, UsageError
 
 SHORTER_S = 10.0
 """How long a partition may end before what was read of it: a new leader may know less for a moment."""

@@ -7,14 +7,14 @@ from typing import Any
 import pyarrow as pa
 from attrs import define, evolve, field
 
+from seatunnel_core.connector_api.batch import Batch
+from seatunnel_core.connector_api.errors import RowError, SinkError
+from seatunnel_core.connector_api.sink import SinkWriter, Staged, WriterContext
 from seatunnel_core.connectors.filesystems.local import sync_file
 from seatunnel_core.connectors.kafka.cluster import BackgroundErrors, Cluster
 from seatunnel_core.connectors.kafka.encoding import Encoder, Message
 from seatunnel_core.connectors.kafka.idle import Idle
-from seatunnel_core.connectors.sink import SinkWriter, Staged, WriterContext
 from seatunnel_core.connectors.staging.target import Target, unique_name
-from seatunnel_core.errors import RowError, SinkError
-from seatunnel_core.rows.batch import Batch
 
 STAGED = pa.schema([("topic", pa.string()), ("partition", pa.int32()), ("key", pa.binary()), ("value", pa.binary())])
 """The columns of a staged file, in which each row is a message."""

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.types as of
 from attrs import evolve, field, frozen
 
-from seatunnel_core.errors import RowError
+from seatunnel_core.connector_api.errors import RowError
 from seatunnel_core.rows.python_rows import PythonRows
 from seatunnel_core.rows.types import type_name
 from seatunnel_core.work.names import repeated

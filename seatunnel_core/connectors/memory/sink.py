@@ -12,11 +12,11 @@ from typing import Any, ClassVar
 import pyarrow as pa
 
 from seatunnel_core import stored
-from seatunnel_core.config.option import SIZE, Option, Options
-from seatunnel_core.connectors.sink import Guarantee, Sink, SinkContext, SinkWriter, Staged, WriterContext
-from seatunnel_core.errors import CommitError, RowError, SinkError, StoredValueError, UsageError
-from seatunnel_core.rows.batch import Batch, TableSchema
-from seatunnel_core.work.committable import Committable
+from seatunnel_core.connector_api.batch import Batch, TableSchema
+from seatunnel_core.connector_api.errors import CommitError, RowError, SinkError, StoredValueError, UsageError
+from seatunnel_core.connector_api.option import SIZE, Option, Options
+from seatunnel_core.connector_api.sink import Guarantee, Sink, SinkContext, SinkWriter, Staged, WriterContext
+from seatunnel_core.connector_api.values import Committable
 
 LIMIT = Option(
     "limit", SIZE, default=16_000_000, unit="bytes", doc="How many bytes all rows may have in memory, 256 MB at most."

@@ -6,14 +6,15 @@ from typing import Any, ClassVar
 import pyarrow as pa
 
 from seatunnel_core import stored
-from seatunnel_core.config.option import STRING, Option, Options, OptionType, within
+from seatunnel_core.connector_api.batch import Batch, TableSchema
+from seatunnel_core.connector_api.errors import SourceChangedError, UsageError
+from seatunnel_core.connector_api.option import STRING, Option, Options, OptionType, within
+from seatunnel_core.connector_api.schema import table_without_name
+from seatunnel_core.connector_api.source import Enumeration, Item, Planning, ReadContext, Source
+from seatunnel_core.connector_api.values import Split
 from seatunnel_core.connectors.memory.held import Held, hold
 from seatunnel_core.connectors.schema_options import COLUMN_NAMES, NESTING, nesting_of
-from seatunnel_core.connectors.source import Enumeration, Item, Planning, ReadContext, Source, table_without_name
-from seatunnel_core.errors import SourceChangedError, UsageError
-from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.rows.nesting import row_id
-from seatunnel_core.work.split import Split
 
 ARROW: OptionType[Held] = OptionType(name="object with the Arrow PyCapsule interface", parse=hold)
 

@@ -17,8 +17,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from attrs import field, frozen
 
-from seatunnel_core.errors import SinkError
-from seatunnel_core.rows.batch import TableSchema
+from seatunnel_core.connector_api.batch import TableSchema
+from seatunnel_core.connector_api.errors import SinkError
 from seatunnel_core.rows.nesting import LIST_INDEX, PARENT_ID, ROW_ID
 
 OF_CHILDREN = (ROW_ID, PARENT_ID, LIST_INDEX)

@@ -10,10 +10,10 @@ gives to files of this unit, and each folder must lie below the target: no commi
 import re
 
 from seatunnel_core import stored
+from seatunnel_core.connector_api.errors import CommitError, StoredValueError
+from seatunnel_core.connector_api.values import Committable
 from seatunnel_core.connectors.filesystems.staged_name import STAGING
 from seatunnel_core.connectors.staging.target import StagedFile, Target
-from seatunnel_core.errors import CommitError, StoredValueError
-from seatunnel_core.work.committable import Committable
 
 
 def staged_files(committable: Committable, target: Target) -> list[StagedFile]:

@@ -2,8 +2,8 @@
 
 import logging
 
-from seatunnel_core.connectors.sink_context import SinkContext
-from seatunnel_core.errors import SinkError
+from seatunnel_core.connector_api.errors import SinkError
+from seatunnel_core.connector_api.sink_context import SinkContext
 
 _log = logging.getLogger(__name__)
 

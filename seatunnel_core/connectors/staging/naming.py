@@ -9,8 +9,8 @@ from collections.abc import Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from seatunnel_core.connector_api.errors import RowError, SinkError, UsageError
 from seatunnel_core.connectors.filesystems.partition_folders import NULL_PARTITION, folder_value
-from seatunnel_core.errors import RowError, SinkError, UsageError
 from seatunnel_core.rows.date_format import strptime_format
 
 _LONGEST_NAME = 255

@@ -7,10 +7,10 @@ from contextlib import suppress
 
 from attrs import frozen
 
+from seatunnel_core.connector_api.values import Retraction
 from seatunnel_core.connectors.filesystems.staged_name import OWNER, STAGING, committable_id
 from seatunnel_core.connectors.staging.naming import own_beginning
 from seatunnel_core.connectors.staging.target import Target
-from seatunnel_core.work.retraction import Retraction
 
 
 @frozen

@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterable
 
 import pyarrow as pa
 
+from seatunnel_core.connector_api.batch import TableSchema
+from seatunnel_core.connector_api.errors import SinkError, UsageError
 from seatunnel_core.connectors.filesystems.partition_folders import folder_value
 from seatunnel_core.connectors.staging.naming import check_expression
-from seatunnel_core.errors import SinkError, UsageError
-from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.rows.types import type_name
 
 _LONGEST_NAME = 255

@@ -11,12 +11,12 @@ from typing import Any
 
 from attrs import field, frozen
 
+from seatunnel_core.connector_api.errors import CommitError, SinkError, StoredValueError
+from seatunnel_core.connector_api.sink import SinkContext, WriterContext
 from seatunnel_core.connectors.filesystems.filesystem import FileSystem, StagedOutput
 from seatunnel_core.connectors.filesystems.local import LocalFileSystem
 from seatunnel_core.connectors.filesystems.rename import TargetExistsError
 from seatunnel_core.connectors.filesystems.staged_name import PROBE, STAGING, committable_id, owner, staging_folder
-from seatunnel_core.connectors.sink import SinkContext, WriterContext
-from seatunnel_core.errors import CommitError, SinkError, StoredValueError
 
 _TRANSIENT = {errno.EIO, errno.EINTR, errno.EAGAIN, errno.ESTALE, errno.ETIMEDOUT, errno.ENOSPC, errno.EDQUOT}
 """Failures of a disk or a server that may pass by themselves. A full disk is one of them: others free its space."""

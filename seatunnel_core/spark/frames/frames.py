@@ -22,8 +22,9 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 
-from seatunnel_core.connectors.sink import FrameSink, SinkContext, Staged
-from seatunnel_core.connectors.source import FrameSource
+from seatunnel_core.connector_api.sink import FrameSink, SinkContext, Staged
+from seatunnel_core.connector_api.source import FrameSource
+from seatunnel_core.connector_api.transform import ALL, AUTO, UNIT, DataFrameTransform
 from seatunnel_core.errors import SeaTunnelError, SinkError, SourceError, TransformError
 from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.spark.failure import task_failure
@@ -35,7 +36,6 @@ from seatunnel_core.spark.operator_chain import FramePlan, OperatorChain
 from seatunnel_core.spark.starting.session import activate
 from seatunnel_core.spark.unit_run import committable, shown
 from seatunnel_core.spark.work import UnitResult
-from seatunnel_core.transforms.transform import ALL, AUTO, UNIT, DataFrameTransform
 from seatunnel_core.work.committable import Committable
 from seatunnel_core.work.failure import Failure
 from seatunnel_core.work.unit import WorkUnit

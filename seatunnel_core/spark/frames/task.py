@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 from attrs import asdict, evolve, frozen
 
-from seatunnel_core.connectors.sink import Staged
+from seatunnel_core.connector_api.sink import Staged
 from seatunnel_core.errors import TransformError
 from seatunnel_core.rows.batch import Batch
 from seatunnel_core.spark.operator_chain import OperatorChain

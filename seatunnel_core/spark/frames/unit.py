@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve, field, frozen
 
-from seatunnel_core.connectors.source import FrameSource
+from seatunnel_core.connector_api.source import FrameSource
+from seatunnel_core.connector_api.transform import DataFrameTransform, Transform
 from seatunnel_core.errors import SeaTunnelError, SourceChangedError, SourceError, TransformError
 from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.spark.frames.schema import arrow_columns, spark_schema
@@ -15,7 +16,6 @@ from seatunnel_core.spark.operator_chain import OperatorChain, Reader, Step, Tar
 from seatunnel_core.spark.spark_errors import spark_says
 from seatunnel_core.spark.starting.gateway import QUERY_LOGGERS
 from seatunnel_core.spark.work import UnitWork
-from seatunnel_core.transforms.transform import DataFrameTransform, Transform
 from seatunnel_core.work.names import repeated
 from seatunnel_core.work.unit import UnitAttempt
 

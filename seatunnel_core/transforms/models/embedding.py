@@ -5,18 +5,18 @@ from typing import Any, ClassVar
 
 import pyarrow as pa
 
-from seatunnel_core.config.option import NESTED, STRING, Option, Options, within
+from seatunnel_core.connector_api.batch import Batch, TableSchema
+from seatunnel_core.connector_api.errors import TransformError, UsageError
+from seatunnel_core.connector_api.option import NESTED, STRING, Option, Options, within
+from seatunnel_core.connector_api.transform import Transform
 from seatunnel_core.connectors.http.client import Client
 from seatunnel_core.connectors.http.request import Request
-from seatunnel_core.errors import TransformError, UsageError
-from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.rows.columns import check_new, check_text, put, with_outputs
 from seatunnel_core.rows.json_document import keys_of, parsed
 from seatunnel_core.rows.types import arrow_type
 from seatunnel_core.rows.values import plain
 from seatunnel_core.transforms.models import provider as of_models
 from seatunnel_core.transforms.models.provider import EMBEDDINGS, QIANFAN, Provider
-from seatunnel_core.transforms.transform import Transform
 
 FIELDS = Option(
     "vectorization_fields",

@@ -7,18 +7,18 @@ from typing import Any, ClassVar
 
 import pyarrow as pa
 
-from seatunnel_core.config.option import ENUM, LIST, STRING, Option, Options, within
+from seatunnel_core.connector_api.batch import Batch, TableSchema
+from seatunnel_core.connector_api.errors import TransformError
+from seatunnel_core.connector_api.option import ENUM, LIST, STRING, Option, Options, within
+from seatunnel_core.connector_api.transform import Transform
 from seatunnel_core.connectors.http.client import Client
 from seatunnel_core.connectors.http.sink import json_objects
-from seatunnel_core.errors import TransformError
-from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.rows.columns import check_known, put, with_outputs
 from seatunnel_core.rows.json_document import parsed
 from seatunnel_core.rows.types import arrow_type
 from seatunnel_core.rows.values import plain
 from seatunnel_core.transforms.models import provider as of_models
 from seatunnel_core.transforms.models.provider import CHATS, MICROSOFT, Provider
-from seatunnel_core.transforms.transform import Transform
 
 PROMPT = Option("prompt", STRING, required=True, doc="What the model is to do with each row.")
 COLUMNS = Option(

@@ -6,12 +6,12 @@ from typing import Any
 
 from attrs import field, frozen
 
-from seatunnel_core.config.option import DURATION_MS, ENUM, NESTED, STRING, Option, Options, within
+from seatunnel_core.connector_api.errors import TransformError, UsageError
+from seatunnel_core.connector_api.option import DURATION_MS, ENUM, NESTED, STRING, Option, Options, within
 from seatunnel_core.connectors.http import options as http
 from seatunnel_core.connectors.http.client import Client
 from seatunnel_core.connectors.http.connection import Connection
 from seatunnel_core.connectors.http.request import Request, checked_url
-from seatunnel_core.errors import TransformError, UsageError
 from seatunnel_core.rows.json_document import compiled, found, keys_of, parsed
 
 MODULES = ("requests", "jsonpath")

@@ -11,7 +11,7 @@ from attrs import field, frozen
 from sqlglot import TokenType, exp
 from sqlglot.dialects.dialect import Dialect
 
-from seatunnel_core.errors import UsageError
+from seatunnel_core.connector_api.errors import UsageError
 
 
 class SeaTunnel(Dialect):

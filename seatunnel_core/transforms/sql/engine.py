@@ -9,7 +9,7 @@ import pyarrow as pa
 from attrs import field, frozen
 from datafusion import SessionConfig, SessionContext, udf
 
-from seatunnel_core.errors import SeaTunnelError, TransformError
+from seatunnel_core.connector_api.errors import SeaTunnelError, TransformError
 from seatunnel_core.transforms.sql.engine_function import EngineFunction
 from seatunnel_core.transforms.sql.value import NOW
 

@@ -6,8 +6,8 @@ import pyarrow as pa
 from attrs import field, frozen
 from sqlglot import exp
 
+from seatunnel_core.connector_api.batch import TableSchema
 from seatunnel_core.findings import Findings
-from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.rows.columns import with_fields, with_names
 from seatunnel_core.transforms.sql.dialect import Statement, place, shown
 from seatunnel_core.transforms.sql.engine import KINDS, TABLE, Engine, Query

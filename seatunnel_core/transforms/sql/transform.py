@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import pyarrow as pa
 
-from seatunnel_core.config.option import ENUM, STRING, Option, Options
-from seatunnel_core.errors import UsageError
+from seatunnel_core.connector_api.batch import Batch, TableSchema
+from seatunnel_core.connector_api.errors import UsageError
+from seatunnel_core.connector_api.option import ENUM, STRING, Option, Options
+from seatunnel_core.connector_api.transform import Transform
 from seatunnel_core.installing import install_command
-from seatunnel_core.rows.batch import Batch, TableSchema
-from seatunnel_core.transforms.transform import Transform
 
 if TYPE_CHECKING:
     from seatunnel_core.transforms.sql.dialect import Statement

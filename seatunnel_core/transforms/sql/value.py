@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 import pyarrow as pa
 from attrs import field, frozen
 
-from seatunnel_core.errors import TransformError
+from seatunnel_core.connector_api.errors import TransformError
 
 
 class SqlError(TransformError):

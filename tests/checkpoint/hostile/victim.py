@@ -20,10 +20,10 @@ from seatunnel_core.checkpoint.state.vertex_state import (
     VertexStates,
 )
 from seatunnel_core.config.job_file import Kind
+from seatunnel_core.connector_api.testing import options_of, plan, stage
+from seatunnel_core.connector_api.testing.drive import Skipped, place, sink_place
 from seatunnel_core.connectors.file.sink import LocalFileSink
 from seatunnel_core.connectors.file.source import LocalFileSource
-from seatunnel_core.connectors.testing import options_of, plan, stage
-from seatunnel_core.connectors.testing.drive import Skipped, place, sink_place
 from seatunnel_core.errors import SeaTunnelError
 from seatunnel_core.job.manifest import Manifest, Seat
 from seatunnel_core.reporting.report import JobOutcome, JobReport, PipelineView

@@ -23,9 +23,9 @@ from seatunnel_core.config.file import parse
 from seatunnel_core.config.job_file import read_job
 from seatunnel_core.config.problem import Problems
 from seatunnel_core.config.variables import Variables
+from seatunnel_core.connector_api.testing import commit, options_of, plan, read, stage
+from seatunnel_core.connector_api.testing.drive import place, sink_place
 from seatunnel_core.connectors.assertion.sink import AssertSink
-from seatunnel_core.connectors.testing import commit, options_of, plan, read, stage
-from seatunnel_core.connectors.testing.drive import place, sink_place
 from seatunnel_core.errors import ConfigError
 from seatunnel_core.inspector import copy_job
 from seatunnel_core.job.manifest import Manifest

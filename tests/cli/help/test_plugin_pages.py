@@ -17,16 +17,16 @@ from seatunnel_core.config.job_file import read_job
 from seatunnel_core.config.option import Option
 from seatunnel_core.config.problem import Problems
 from seatunnel_core.config.variables import Variables
-from seatunnel_core.connectors.sink import FrameSink
-from seatunnel_core.connectors.source import FrameSource
-from seatunnel_core.connectors.testing import Skipped, plan
-from seatunnel_core.connectors.testing.drive import commit, place, sink_place, through_json
+from seatunnel_core.connector_api.sink import FrameSink
+from seatunnel_core.connector_api.source import FrameSource
+from seatunnel_core.connector_api.testing import Skipped, plan
+from seatunnel_core.connector_api.testing.drive import commit, place, sink_place, through_json
+from seatunnel_core.connector_api.transform import Transform
 from seatunnel_core.planning.check import check_report
 from seatunnel_core.planning.plan import PlannedJob
 from seatunnel_core.planning.planner import plan_job
 from seatunnel_core.registry import lookup
 from seatunnel_core.rows.batch import Batch, TableSchema
-from seatunnel_core.transforms.transform import Transform
 from seatunnel_core.work.committable import Committable
 from tests.cli.help.plugin_pages import DOCS, built_in, page_of, pages
 from tests.foundation.snippets import names_a_server, plan_only

@@ -6,10 +6,10 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from seatunnel_core.connector_api.sink import Sink
+from seatunnel_core.connector_api.testing import commit, options_of, stage
+from seatunnel_core.connector_api.testing.drive import place, sink_place
 from seatunnel_core.connectors.assertion.sink import AssertSink
-from seatunnel_core.connectors.sink import Sink
-from seatunnel_core.connectors.testing import commit, options_of, stage
-from seatunnel_core.connectors.testing.drive import place, sink_place
 from seatunnel_core.errors import RuleError, UsageError
 from seatunnel_core.rows.batch import ConstraintKey, TableSchema
 from seatunnel_core.rows.schema_block import declared_table

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 from attrs import evolve
 
-from seatunnel_core.connectors.source import Enumeration, Item, Planning, PollResult, ReadContext
+from seatunnel_core.connector_api.source import Enumeration, Item, Planning, PollResult, ReadContext
 from seatunnel_core.rows.batch import Batch
 from seatunnel_core.work.split import Split
 from tests.connectors.broken import sources

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from attrs import evolve
 
-from seatunnel_core.connectors.sink import SinkContext, SinkWriter, Staged, WriterContext
+from seatunnel_core.connector_api.sink import SinkContext, SinkWriter, Staged, WriterContext
 from seatunnel_core.errors import CommitError, SinkError
 from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.work.committable import Committable

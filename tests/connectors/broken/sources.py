@@ -9,7 +9,7 @@ import pyarrow as pa
 from attrs import evolve
 
 from seatunnel_core.config.option import Option, within
-from seatunnel_core.connectors.source import Enumeration, Item, Planning, ReadContext, Source
+from seatunnel_core.connector_api.source import Enumeration, Item, Planning, ReadContext, Source
 from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.work.split import Split
 

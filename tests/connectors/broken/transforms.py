@@ -8,8 +8,8 @@ import pyarrow.compute as pc
 from attrs import evolve
 
 from seatunnel_core.config.option import INTEGER, Option
+from seatunnel_core.connector_api.transform import Transform
 from seatunnel_core.rows.batch import Batch, TableSchema
-from seatunnel_core.transforms.transform import Transform
 
 BY = Option("by", INTEGER, default=1, doc="What is added.")
 

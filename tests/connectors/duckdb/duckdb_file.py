@@ -6,8 +6,8 @@ from typing import Any
 
 import duckdb
 
+from seatunnel_core.connector_api.testing import options_of
 from seatunnel_core.connectors.duckdb.sink import DuckDBSink
-from seatunnel_core.connectors.testing import options_of
 
 FILE = "shop.duckdb"
 

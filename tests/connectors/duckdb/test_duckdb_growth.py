@@ -8,10 +8,10 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from seatunnel_core.connector_api.testing import commit, stage
+from seatunnel_core.connector_api.testing.drive import place, sink_place
+from seatunnel_core.connector_api.testing.killing import Killing
 from seatunnel_core.connectors.duckdb import growth
-from seatunnel_core.connectors.testing import commit, stage
-from seatunnel_core.connectors.testing.drive import place, sink_place
-from seatunnel_core.connectors.testing.killing import Killing
 from seatunnel_core.errors import RowError, SinkError
 from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.rows.inference.shape import Shape

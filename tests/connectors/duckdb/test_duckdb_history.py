@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from seatunnel_core.connector_api.testing import commit
+from seatunnel_core.connector_api.testing.drive import place, sink_place
+from seatunnel_core.connector_api.testing.killing import Killing
 from seatunnel_core.connectors.duckdb import publishing
-from seatunnel_core.connectors.testing import commit
-from seatunnel_core.connectors.testing.drive import place, sink_place
-from seatunnel_core.connectors.testing.killing import Killing
 from seatunnel_core.errors import SinkError, UsageError
 from seatunnel_core.rows.batch import Batch
 from tests.connectors.duckdb.duckdb_file import asked, changed, duckdb_sink

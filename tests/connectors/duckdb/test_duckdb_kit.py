@@ -6,8 +6,8 @@ from typing import Any, ClassVar
 
 import pytest
 
+from seatunnel_core.connector_api.testing import SinkConformance
 from seatunnel_core.connectors.duckdb.sink import DuckDBSink
-from seatunnel_core.connectors.testing import SinkConformance
 from tests.connectors.duckdb.duckdb_file import FILE, asked, changed, staged
 
 

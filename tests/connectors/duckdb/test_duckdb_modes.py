@@ -10,12 +10,12 @@ import pyarrow as pa
 import pytest
 from attrs import evolve
 
+from seatunnel_core.connector_api.sink import Sink
+from seatunnel_core.connector_api.testing import commit, stage
+from seatunnel_core.connector_api.testing.drive import begin, finished, place, sink_place
+from seatunnel_core.connector_api.testing.killing import Killing, code_of
 from seatunnel_core.connectors.additions import additions
 from seatunnel_core.connectors.duckdb.sink import DuckDBSink
-from seatunnel_core.connectors.sink import Sink
-from seatunnel_core.connectors.testing import commit, stage
-from seatunnel_core.connectors.testing.drive import begin, finished, place, sink_place
-from seatunnel_core.connectors.testing.killing import Killing, code_of
 from seatunnel_core.errors import CommitError, RowError, SinkError, UsageError
 from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.rows.kind import RowKind

@@ -8,11 +8,11 @@ import pyarrow as pa
 import pytest
 from attrs import evolve
 
+from seatunnel_core.connector_api.sink import Sink
+from seatunnel_core.connector_api.testing import stage
+from seatunnel_core.connector_api.testing.drive import place, sink_place
+from seatunnel_core.connector_api.testing.killing import Killing, code_of
 from seatunnel_core.connectors.duckdb.sink import DuckDBSink
-from seatunnel_core.connectors.sink import Sink
-from seatunnel_core.connectors.testing import stage
-from seatunnel_core.connectors.testing.drive import place, sink_place
-from seatunnel_core.connectors.testing.killing import Killing, code_of
 from seatunnel_core.errors import RowError, SinkError, UsageError
 from seatunnel_core.rows.batch import TableSchema
 from tests.connectors.duckdb.duckdb_file import asked, changed, duckdb_sink

@@ -2,10 +2,10 @@
 
 from typing import Any
 
+from seatunnel_core.connector_api.source import Planning
+from seatunnel_core.connector_api.testing import options_of, plan
+from seatunnel_core.connector_api.testing.drive import shipped
 from seatunnel_core.connectors.fake.source import FakeSource
-from seatunnel_core.connectors.source import Planning
-from seatunnel_core.connectors.testing import options_of, plan
-from seatunnel_core.connectors.testing.drive import shipped
 from seatunnel_core.rows.batch import Batch
 
 

@@ -15,10 +15,10 @@ from seatunnel_core.config.file import parse
 from seatunnel_core.config.job_file import read_job
 from seatunnel_core.config.problem import Problems
 from seatunnel_core.config.variables import Variables
+from seatunnel_core.connector_api.source import Planning
+from seatunnel_core.connector_api.testing import options_of, plan
+from seatunnel_core.connector_api.testing.drive import shipped, through_json
 from seatunnel_core.connectors.fake.source import FakeSource
-from seatunnel_core.connectors.source import Planning
-from seatunnel_core.connectors.testing import options_of, plan
-from seatunnel_core.connectors.testing.drive import shipped, through_json
 from seatunnel_core.errors import ConfigError, SourceError, UsageError
 from seatunnel_core.planning.planner import plan_job
 from seatunnel_core.registry import lookup

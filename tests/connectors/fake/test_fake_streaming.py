@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from seatunnel_core.connector_api.source import Enumeration, Planning, PollResult
+from seatunnel_core.connector_api.testing import options_of, plan, read
+from seatunnel_core.connector_api.testing.drive import through_json
 from seatunnel_core.connectors.fake.source import FakeSource
-from seatunnel_core.connectors.source import Enumeration, Planning, PollResult
-from seatunnel_core.connectors.testing import options_of, plan, read
-from seatunnel_core.connectors.testing.drive import through_json
 from seatunnel_core.errors import StoredValueError
 
 SCHEMA = {"fields": {"id": "bigint", "name": "string"}}

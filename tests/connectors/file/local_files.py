@@ -11,10 +11,10 @@ from typing import IO, Any
 import pyarrow as pa
 import xlsxwriter
 
+from seatunnel_core.connector_api.testing import commit, options_of, plan, read, stage
+from seatunnel_core.connector_api.testing.drive import place, sink_place
 from seatunnel_core.connectors.file.sink import LocalFileSink
 from seatunnel_core.connectors.file.source import LocalFileSource
-from seatunnel_core.connectors.testing import commit, options_of, plan, read, stage
-from seatunnel_core.connectors.testing.drive import place, sink_place
 from seatunnel_core.errors import SourceError
 from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.rows.types import arrow_type

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from seatunnel_core.connector_api.testing import SinkConformance
 from seatunnel_core.connectors.filesystems.staged_name import PREPARED
-from seatunnel_core.connectors.testing import SinkConformance
 
 STAGING = "/.seatunnel/"
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from seatunnel_core.connectors.source import Planning
-from seatunnel_core.connectors.testing import plan, read
+from seatunnel_core.connector_api.source import Planning
+from seatunnel_core.connector_api.testing import plan, read
 from seatunnel_core.errors import SourceError, UsageError
 from seatunnel_core.work.window import Cursor, Window
 from tests.connectors.file import local_files

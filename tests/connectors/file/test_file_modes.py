@@ -10,14 +10,14 @@ import pyarrow.parquet as pq
 import pytest
 from attrs import evolve
 
+from seatunnel_core.connector_api.sink import WriterContext
+from seatunnel_core.connector_api.testing import commit, options_of, stage
+from seatunnel_core.connector_api.testing.drive import place, sink_place
 from seatunnel_core.connectors.file.sink import FileSink, LocalFileSink
 from seatunnel_core.connectors.filesystems.filesystem import FileSystem
 from seatunnel_core.connectors.filesystems.local import LocalFileSystem
 from seatunnel_core.connectors.filesystems.objects.files import ObjectFileSystem
 from seatunnel_core.connectors.filesystems.objects.staged import mark
-from seatunnel_core.connectors.sink import WriterContext
-from seatunnel_core.connectors.testing import commit, options_of, stage
-from seatunnel_core.connectors.testing.drive import place, sink_place
 from seatunnel_core.errors import SeaTunnelError, SinkError, UsageError
 from seatunnel_core.job.restoring import Restore
 from seatunnel_core.reporting.report import JobOutcome

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from seatunnel_core.connector_api.testing import SourceConformance, options_of, plan, read
 from seatunnel_core.connectors.file.ftp import FtpFileSink, FtpFileSource
-from seatunnel_core.connectors.testing import SourceConformance, options_of, plan, read
 from seatunnel_core.errors import SourceError
 from tests.connectors.file.sink_suite import FileSinkSuite, files_below
 from tests.servers.ftpd import PASSWORD, USER, Ftpd

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from seatunnel_core.connector_api.testing import commit, options_of, plan, read, stage
+from seatunnel_core.connector_api.testing.drive import place, sink_place
+from seatunnel_core.connector_api.testing.kill_suite import SCHEMA, numbered
 from seatunnel_core.connectors.file.hdfs import HdfsFileSink, HdfsFileSource
-from seatunnel_core.connectors.testing import commit, options_of, plan, read, stage
-from seatunnel_core.connectors.testing.drive import place, sink_place
-from seatunnel_core.connectors.testing.kill_suite import SCHEMA, numbered
 from seatunnel_core.errors import SinkError, SourceError
 from tests.servers.kerberos import SecureHdfs, secure_hdfs
 

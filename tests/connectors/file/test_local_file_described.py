@@ -8,7 +8,7 @@ import pyarrow.orc as orc
 import pyarrow.parquet as pq
 import pytest
 
-from seatunnel_core.connectors.testing import plan, read
+from seatunnel_core.connector_api.testing import plan, read
 from seatunnel_core.errors import SourceError, UsageError
 from seatunnel_core.rows.batch import ConstraintKey, TableSchema
 from tests.connectors.file.local_files import source

@@ -17,11 +17,11 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from seatunnel_core.connector_api.source import Planning
+from seatunnel_core.connector_api.testing import Skipped, options_of, plan, read
 from seatunnel_core.connectors.file.formats import cutting
 from seatunnel_core.connectors.file.formats.delimited import reader
 from seatunnel_core.connectors.file.source import LocalFileSource
-from seatunnel_core.connectors.source import Planning
-from seatunnel_core.connectors.testing import Skipped, options_of, plan, read
 from seatunnel_core.errors import RowError
 
 SIGNS = st.characters(codec="utf-8", exclude_characters="\x00")

@@ -13,13 +13,13 @@ import pyarrow.parquet as pq
 import pytest
 from attrs import evolve
 
+from seatunnel_core.connector_api.testing import commit, options_of, plan, read, stage
+from seatunnel_core.connector_api.testing.drive import place, sink_place
 from seatunnel_core.connectors.additions import additions
 from seatunnel_core.connectors.file.sink import LocalFileSink
 from seatunnel_core.connectors.filesystems.partition_folders import folder_value
 from seatunnel_core.connectors.filesystems.rename import TargetExistsError, rename_new
 from seatunnel_core.connectors.staging.naming import file_name
-from seatunnel_core.connectors.testing import commit, options_of, plan, read, stage
-from seatunnel_core.connectors.testing.drive import place, sink_place
 from seatunnel_core.errors import CommitError, RowError, SinkError, UsageError
 from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.work.committable import Committable

@@ -12,10 +12,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from seatunnel_core.connector_api.source import Enumeration, Planning
+from seatunnel_core.connector_api.testing import Skipped, plan, read
 from seatunnel_core.connectors.file.source import LocalFileSource
 from seatunnel_core.connectors.filesystems.local import LocalFileSystem, LocalOpenFile
-from seatunnel_core.connectors.source import Enumeration, Planning
-from seatunnel_core.connectors.testing import Skipped, plan, read
 from seatunnel_core.errors import RowError, SourceChangedError, SourceError, UsageError
 from seatunnel_core.spark.failure import kind_of
 from seatunnel_core.work.failure import FailureKind

@@ -13,10 +13,10 @@ from attrs import evolve
 from seatunnel_core.config.document import CODE, Scalar
 from seatunnel_core.config.problem import Problems
 from seatunnel_core.config.variables import Variables, filled_scalar
+from seatunnel_core.connector_api.testing import commit
+from seatunnel_core.connector_api.testing.drive import place, shipped, sink_place, through_json
 from seatunnel_core.connectors.file.sink import LocalFileSink
 from seatunnel_core.connectors.staging.table_names import table_folder, table_name_in
-from seatunnel_core.connectors.testing import commit
-from seatunnel_core.connectors.testing.drive import place, shipped, sink_place, through_json
 from seatunnel_core.errors import SinkError, UsageError
 from seatunnel_core.rows.batch import Batch, ConstraintKey, TableSchema
 from seatunnel_core.work.committable import Committable

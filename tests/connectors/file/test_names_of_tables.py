@@ -10,6 +10,9 @@ import pyarrow as pa
 import pytest
 
 from seatunnel_core.config.option import Options
+from seatunnel_core.connector_api.several_tables import source_of
+from seatunnel_core.connector_api.source import Source
+from seatunnel_core.connector_api.testing import options_of, plan
 from seatunnel_core.connectors.fake.source import FakeSource
 from seatunnel_core.connectors.file.source import LocalFileSource
 from seatunnel_core.connectors.http.content import Content
@@ -17,10 +20,7 @@ from seatunnel_core.connectors.http.source import HttpSource
 from seatunnel_core.connectors.jdbc.source import JdbcSource
 from seatunnel_core.connectors.kafka.source import KafkaSource
 from seatunnel_core.connectors.memory.source import MemorySource
-from seatunnel_core.connectors.source import Source
 from seatunnel_core.connectors.spark_reader import SparkSource
-from seatunnel_core.connectors.tables import source_of
-from seatunnel_core.connectors.testing import options_of, plan
 
 FIELDS = {"fields": {"id": "bigint"}}
 

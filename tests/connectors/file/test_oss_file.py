@@ -11,13 +11,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from seatunnel_core.connector_api.testing import SourceConformance, commit, options_of, plan, read, stage
+from seatunnel_core.connector_api.testing.drive import place, sink_place
+from seatunnel_core.connector_api.testing.kill_suite import SCHEMA, numbered
 from seatunnel_core.connectors.file.oss import OssFileSink, OssFileSource
 from seatunnel_core.connectors.filesystems.objects import files as object_files
 from seatunnel_core.connectors.filesystems.objects import staged as staged_objects
 from seatunnel_core.connectors.filesystems.oss import store as oss_store
-from seatunnel_core.connectors.testing import SourceConformance, commit, options_of, plan, read, stage
-from seatunnel_core.connectors.testing.drive import place, sink_place
-from seatunnel_core.connectors.testing.kill_suite import SCHEMA, numbered
 from seatunnel_core.errors import CommitError, SinkError, SourceChangedError, SourceError, UsageError
 from seatunnel_storage_api.retry import Backoff
 from tests.connectors.file.sink_suite import FileSinkSuite

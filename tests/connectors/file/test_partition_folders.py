@@ -9,9 +9,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from seatunnel_core.connector_api.testing import plan, read
 from seatunnel_core.connectors.filesystems.partition_folders import folder_value, partitions
 from seatunnel_core.connectors.staging.naming import folders
-from seatunnel_core.connectors.testing import plan, read
 from seatunnel_core.errors import RowError, SinkError
 from seatunnel_core.rows.values import converter
 from tests.connectors.file.local_files import source, write

@@ -13,6 +13,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from seatunnel_core.config.option import Options
+from seatunnel_core.connector_api.testing import SourceConformance, commit, options_of, plan, read, stage
+from seatunnel_core.connector_api.testing.drive import place, sink_place
+from seatunnel_core.connector_api.testing.kill_suite import SCHEMA, numbered
 from seatunnel_core.connectors.file.sftp import SftpFileSink
 from seatunnel_core.connectors.file.sink import FileSink
 from seatunnel_core.connectors.file.sink_options import SINK_OPTIONS
@@ -20,9 +23,6 @@ from seatunnel_core.connectors.file.source import FileSource
 from seatunnel_core.connectors.file.source_options import SOURCE_OPTIONS
 from seatunnel_core.connectors.filesystems.filesystem import FileSystem
 from seatunnel_core.connectors.filesystems.fsspec.files import FsspecFileSystem
-from seatunnel_core.connectors.testing import SourceConformance, commit, options_of, plan, read, stage
-from seatunnel_core.connectors.testing.drive import place, sink_place
-from seatunnel_core.connectors.testing.kill_suite import SCHEMA, numbered
 from seatunnel_core.errors import CommitError, SourceChangedError, SourceError, UsageError
 from tests.connectors.file.sink_suite import FileSinkSuite
 

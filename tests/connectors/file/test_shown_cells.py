@@ -8,8 +8,8 @@ from typing import Any
 import openpyxl
 import pytest
 
+from seatunnel_core.connector_api.testing import plan, read
 from seatunnel_core.connectors.file.formats.shown_cells import Cell, shown
-from seatunnel_core.connectors.testing import plan, read
 from tests.connectors.file import local_files
 
 source = partial(local_files.source, file_format_type="excel")

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from seatunnel_core.connectors.source import Planning
-from seatunnel_core.connectors.testing import plan, read
+from seatunnel_core.connector_api.source import Planning
+from seatunnel_core.connector_api.testing import plan, read
 from seatunnel_core.errors import RowError
 from tests.connectors.file.formats.test_inferred_json import Noted
 from tests.connectors.file.local_files import source

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
+from seatunnel_core.connector_api.source import Planning
+from seatunnel_core.connector_api.testing import Skipped, options_of, plan, read
 from seatunnel_core.connectors.http.source import HttpSource
-from seatunnel_core.connectors.source import Planning
-from seatunnel_core.connectors.testing import Skipped, options_of, plan, read
 from tests.servers.http_service import Asked
 
 PEOPLE = {"fields": {"id": "bigint", "name": "string"}}

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from seatunnel_core.connectors.testing import (
+from seatunnel_core.connector_api.testing import (
     Skipped,
     plan,
     read,

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from seatunnel_core.connectors.http.request import Request
-from seatunnel_core.connectors.testing import (
+from seatunnel_core.connector_api.testing import (
     plan,
     read,
 )
+from seatunnel_core.connectors.http.request import Request
 from seatunnel_core.errors import SourceError
 from tests.connectors.http.http_rows import PEOPLE, rows_of, source_of
 from tests.servers.http_service import HttpService, Said, certificate_in, http_service

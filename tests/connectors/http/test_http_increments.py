@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from seatunnel_core.connectors import increments
+from seatunnel_core.connector_api import increments
+from seatunnel_core.connector_api.testing import plan, read
 from seatunnel_core.connectors.http.source import HttpSource
-from seatunnel_core.connectors.testing import plan, read
 from seatunnel_core.errors import SourceError, UsageError
 from seatunnel_core.work.window import Cursor, Window
 from tests.connectors.http.http_rows import source_of

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from seatunnel_core.connectors.testing import plan, read
+from seatunnel_core.connector_api.testing import plan, read
 from seatunnel_core.errors import RowError, SourceError, UsageError
 from seatunnel_core.rows.types import type_name
 from tests.connectors.http.http_rows import source_of

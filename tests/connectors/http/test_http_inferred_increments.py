@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
+from seatunnel_core.connector_api.testing import plan
+from seatunnel_core.connector_api.testing.drive import Skipped, shipped
 from seatunnel_core.connectors.http.inferred_increments import kind_of
 from seatunnel_core.connectors.http.source import HttpSource
-from seatunnel_core.connectors.testing import plan
-from seatunnel_core.connectors.testing.drive import Skipped, shipped
 from seatunnel_core.errors import SourceError, UsageError
 from seatunnel_core.work.window import Cursor, Window
 from tests.connectors.http.http_rows import source_of

@@ -9,11 +9,11 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from seatunnel_core.connector_api.testing import options_of, plan, read
+from seatunnel_core.connector_api.testing.drive import begin, place
 from seatunnel_core.connectors.http import services
 from seatunnel_core.connectors.http.services import ServiceSource
 from seatunnel_core.connectors.http.sink import HttpSink
-from seatunnel_core.connectors.testing import options_of, plan, read
-from seatunnel_core.connectors.testing.drive import begin, place
 from seatunnel_core.errors import SinkError, SourceError, UsageError
 from seatunnel_core.rows.batch import Batch, TableSchema
 from tests.servers.http_service import HttpService, Said

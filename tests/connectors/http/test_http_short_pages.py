@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from seatunnel_core.connectors.testing import plan, read
+from seatunnel_core.connector_api.testing import plan, read
 from seatunnel_core.errors import SourceError
 from tests.connectors.http.http_rows import PEOPLE, ROWS, Noted, paged, rows_of, source_of
 from tests.servers.http_service import Asked, HttpService, Said

@@ -10,11 +10,11 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from seatunnel_core.connector_api.sink import Guarantee, SinkWriter
+from seatunnel_core.connector_api.testing import options_of
+from seatunnel_core.connector_api.testing.drive import begin, place, sink_place, stage
+from seatunnel_core.connector_api.testing.kill_suite import SCHEMA, numbered
 from seatunnel_core.connectors.http.sink import HttpSink
-from seatunnel_core.connectors.sink import Guarantee, SinkWriter
-from seatunnel_core.connectors.testing import options_of
-from seatunnel_core.connectors.testing.drive import begin, place, sink_place, stage
-from seatunnel_core.connectors.testing.kill_suite import SCHEMA, numbered
 from seatunnel_core.errors import SinkError, UsageError
 from seatunnel_core.rows.batch import Batch, TableSchema
 from tests.servers.http_service import HttpService, Said, certificate_in, http_service

@@ -5,14 +5,14 @@ from typing import Any, ClassVar
 
 import pytest
 
-from seatunnel_core.connectors.http.source import HttpSource
-from seatunnel_core.connectors.source import Item, PollResult, Source
-from seatunnel_core.connectors.testing import (
+from seatunnel_core.connector_api.source import Item, PollResult, Source
+from seatunnel_core.connector_api.testing import (
     EndlessSourceConformance,
     SourceConformance,
     plan,
     read,
 )
+from seatunnel_core.connectors.http.source import HttpSource
 from seatunnel_core.errors import SourceError, UsageError
 from tests.connectors.http.http_rows import PEOPLE, ROWS, paged, rows_of, source_of
 from tests.servers.http_service import Asked, HttpService

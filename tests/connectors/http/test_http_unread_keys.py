@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from seatunnel_core.connectors.testing import plan, read
+from seatunnel_core.connector_api.testing import plan, read
 from tests.connectors.http.http_rows import Noted, source_of
 from tests.servers.http_service import HttpService
 

@@ -5,8 +5,8 @@ from typing import Any
 
 from pyiceberg.catalog import Catalog, load_catalog
 
+from seatunnel_core.connector_api.testing import options_of
 from seatunnel_core.connectors.iceberg.sink import IcebergSink
-from seatunnel_core.connectors.testing import options_of
 
 _SINK = """
   Iceberg {{

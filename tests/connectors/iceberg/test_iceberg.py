@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from pyiceberg.catalog import load_catalog
 
+from seatunnel_core.connector_api.testing import SinkConformance
 from seatunnel_core.connectors.iceberg.sink import IcebergSink
-from seatunnel_core.connectors.testing import SinkConformance
 from tests.connectors.iceberg.iceberg_tables import catalog_of, table_in
 
 

@@ -10,10 +10,10 @@ import pytest
 from pyiceberg.catalog import Catalog
 from pyiceberg.manifest import ManifestFile
 
+from seatunnel_core.connector_api.sink import WriterContext
+from seatunnel_core.connector_api.testing import commit, stage
+from seatunnel_core.connector_api.testing.drive import place, sink_place
 from seatunnel_core.connectors.iceberg.sink import IcebergSink
-from seatunnel_core.connectors.sink import WriterContext
-from seatunnel_core.connectors.testing import commit, stage
-from seatunnel_core.connectors.testing.drive import place, sink_place
 from seatunnel_core.errors import CommitError
 from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.work.committable import Committable

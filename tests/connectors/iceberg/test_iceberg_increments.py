@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from pyiceberg.types import LongType
 
-from seatunnel_core.connectors.source import Planning
-from seatunnel_core.connectors.testing import plan, read
+from seatunnel_core.connector_api.source import Planning
+from seatunnel_core.connector_api.testing import plan, read
 from seatunnel_core.errors import SourceError, UsageError
 from seatunnel_core.work.window import Cursor, Window
 from tests.connectors.iceberg.iceberg_tables import table_in

@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 from pyiceberg.catalog import load_catalog
 
+from seatunnel_core.connector_api.testing import SinkConformance, commit
+from seatunnel_core.connector_api.testing.drive import begin, finished, place, sink_place
 from seatunnel_core.connectors.iceberg.columns import iceberg_schema
 from seatunnel_core.connectors.iceberg.sink import IcebergSink
-from seatunnel_core.connectors.testing import SinkConformance, commit
-from seatunnel_core.connectors.testing.drive import begin, finished, place, sink_place
 from seatunnel_core.errors import CommitError, RowError, SinkError, UsageError
 from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.rows.kind import RowKind

@@ -14,11 +14,11 @@ from pyiceberg.schema import Schema
 from pyiceberg.transforms import IdentityTransform
 from pyiceberg.types import LongType, NestedField, StructType
 
+from seatunnel_core.connector_api.testing import commit, stage
+from seatunnel_core.connector_api.testing.drive import place, sink_place
 from seatunnel_core.connectors.iceberg import writer as writing
 from seatunnel_core.connectors.iceberg.partitions import Partition, partition_keys
 from seatunnel_core.connectors.iceberg.sink import IcebergSink
-from seatunnel_core.connectors.testing import commit, stage
-from seatunnel_core.connectors.testing.drive import place, sink_place
 from seatunnel_core.errors import CommitError, SinkError, UsageError
 from seatunnel_core.rows.batch import TableSchema
 from tests.connectors.iceberg.iceberg_tables import orders_sink, shop_in

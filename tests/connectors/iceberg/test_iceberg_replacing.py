@@ -9,11 +9,11 @@ import pytest
 from attrs import evolve
 from pyiceberg.catalog import load_catalog
 
+from seatunnel_core.connector_api.sink import Sink, WriterContext
+from seatunnel_core.connector_api.testing import commit, stage
+from seatunnel_core.connector_api.testing.drive import begin, place, sink_place
+from seatunnel_core.connector_api.testing.killing import Killing, code_of
 from seatunnel_core.connectors.iceberg.sink import IcebergSink
-from seatunnel_core.connectors.sink import Sink, WriterContext
-from seatunnel_core.connectors.testing import commit, stage
-from seatunnel_core.connectors.testing.drive import begin, place, sink_place
-from seatunnel_core.connectors.testing.killing import Killing, code_of
 from seatunnel_core.errors import CommitError, RowError, SinkError, UsageError
 from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.rows.kind import RowKind

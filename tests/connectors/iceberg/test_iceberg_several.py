@@ -8,10 +8,10 @@ import pyarrow as pa
 import pytest
 from pyiceberg.catalog import Catalog, load_catalog
 
+from seatunnel_core.connector_api.sink import WriterContext
+from seatunnel_core.connector_api.testing import commit, options_of
+from seatunnel_core.connector_api.testing.drive import place, shipped, sink_place, through_json
 from seatunnel_core.connectors.iceberg.sink import IcebergSink
-from seatunnel_core.connectors.sink import WriterContext
-from seatunnel_core.connectors.testing import commit, options_of
-from seatunnel_core.connectors.testing.drive import place, shipped, sink_place, through_json
 from seatunnel_core.errors import CommitError, SinkError
 from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.work.committable import Committable

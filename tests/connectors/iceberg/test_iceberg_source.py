@@ -19,11 +19,11 @@ from pyiceberg.schema import Schema
 from pyiceberg.typedef import Record
 from pyiceberg.types import DoubleType, IntegerType, LongType, NestedField, UUIDType
 
+from seatunnel_core.connector_api.testing import SourceConformance, options_of
+from seatunnel_core.connector_api.testing.drive import Skipped, plan, read, shipped
 from seatunnel_core.connectors.iceberg import data_files
 from seatunnel_core.connectors.iceberg.snapshots import RowDelta
 from seatunnel_core.connectors.iceberg.source import IcebergSource
-from seatunnel_core.connectors.testing import SourceConformance, options_of
-from seatunnel_core.connectors.testing.drive import Skipped, plan, read, shipped
 from seatunnel_core.errors import SourceChangedError, SourceError, UsageError
 from seatunnel_core.rows.batch import TableSchema
 from tests.connectors.iceberg.iceberg_reading import visible_rows

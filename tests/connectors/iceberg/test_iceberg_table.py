@@ -16,12 +16,12 @@ from pyiceberg.catalog import Catalog, load_catalog
 from pyiceberg.schema import Schema
 from pyiceberg.types import IntegerType, LongType, NestedField, StringType
 
+from seatunnel_core.connector_api.sink import WriterContext
+from seatunnel_core.connector_api.testing import commit, options_of, stage
+from seatunnel_core.connector_api.testing.drive import begin, place, sink_place
 from seatunnel_core.connectors.iceberg.columns import iceberg_schema, refuse_unfit
 from seatunnel_core.connectors.iceberg.sink import IcebergSink
 from seatunnel_core.connectors.iceberg.table import _delete
-from seatunnel_core.connectors.sink import WriterContext
-from seatunnel_core.connectors.testing import commit, options_of, stage
-from seatunnel_core.connectors.testing.drive import begin, place, sink_place
 from seatunnel_core.errors import CommitError, RowError, SinkError, UsageError
 from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.rows.kind import RowKind

@@ -5,9 +5,9 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from seatunnel_core.connector_api.testing import commit, stage
+from seatunnel_core.connector_api.testing.drive import place
 from seatunnel_core.connectors.iceberg.columns import iceberg_schema
-from seatunnel_core.connectors.testing import commit, stage
-from seatunnel_core.connectors.testing.drive import place
 from seatunnel_core.errors import RowError
 from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.rows.inference.shape import Shape

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from attrs import frozen
 
+from seatunnel_core.connector_api.testing import options_of
 from seatunnel_core.connectors.jdbc.pool import forget
 from seatunnel_core.connectors.jdbc.sink import JdbcSink
 from seatunnel_core.connectors.jdbc.source import JdbcSource
-from seatunnel_core.connectors.testing import options_of
 from tests.servers.mariadb import MariaDB
 from tests.servers.postgres import Postgres
 from tests.servers.shared import shared

@@ -6,11 +6,11 @@ from typing import Any
 
 import pyarrow as pa
 
+from seatunnel_core.connector_api.sink import Sink, Staged
+from seatunnel_core.connector_api.testing import SinkConformance
+from seatunnel_core.connector_api.testing.drive import begin, commit, place, sink_place
 from seatunnel_core.connectors.jdbc.pool import forget
 from seatunnel_core.connectors.jdbc.sink import JdbcSink
-from seatunnel_core.connectors.sink import Sink, Staged
-from seatunnel_core.connectors.testing import SinkConformance
-from seatunnel_core.connectors.testing.drive import begin, commit, place, sink_place
 from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.rows.kind import RowKind
 from seatunnel_core.work.committable import Committable

@@ -11,11 +11,11 @@ from typing import Any
 import duckdb
 import pytest
 
+from seatunnel_core.connector_api.source import Planning
+from seatunnel_core.connector_api.testing import SourceConformance, options_of, plan, read
 from seatunnel_core.connectors.jdbc.pool import forget
 from seatunnel_core.connectors.jdbc.sink import JdbcSink
 from seatunnel_core.connectors.jdbc.source import JdbcSource
-from seatunnel_core.connectors.source import Planning
-from seatunnel_core.connectors.testing import SourceConformance, options_of, plan, read
 from seatunnel_core.errors import RowError, SourceError, UsageError
 
 ROWS = [{"id": number, "name": None if number % 7 == 0 else f"näme '{number}"} for number in range(1, 301)]

@@ -10,12 +10,12 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from seatunnel_core.connector_api.testing import commit, options_of, stage
+from seatunnel_core.connector_api.testing.drive import place, sink_place
+from seatunnel_core.connector_api.testing.killing import Killing
 from seatunnel_core.connectors.jdbc import growth
 from seatunnel_core.connectors.jdbc.pool import forget
 from seatunnel_core.connectors.jdbc.sink import JdbcSink
-from seatunnel_core.connectors.testing import commit, options_of, stage
-from seatunnel_core.connectors.testing.drive import place, sink_place
-from seatunnel_core.connectors.testing.killing import Killing
 from seatunnel_core.errors import RowError, SeaTunnelError, SinkError, UsageError
 from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.rows.inference.shape import Shape

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
+from seatunnel_core.connector_api.sink import SinkContext
+from seatunnel_core.connector_api.testing.drive import place, sink_place
+from seatunnel_core.connector_api.testing.killing import Killing
 from seatunnel_core.connectors.jdbc import history, publishing
 from seatunnel_core.connectors.jdbc import sink as sink_of_jdbc
 from seatunnel_core.connectors.jdbc.pool import forget
 from seatunnel_core.connectors.jdbc.sink import JdbcSink
-from seatunnel_core.connectors.sink import SinkContext
-from seatunnel_core.connectors.testing.drive import place, sink_place
-from seatunnel_core.connectors.testing.killing import Killing
 from seatunnel_core.errors import SinkError, UsageError
 from seatunnel_core.work.committable import Committable
 from tests.connectors.jdbc.databases import EACH, SERVERS, Database, empty

@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from seatunnel_core.connectors import increments
+from seatunnel_core.connector_api import increments
+from seatunnel_core.connector_api.source import Planning
+from seatunnel_core.connector_api.testing import options_of, plan, read
 from seatunnel_core.connectors.jdbc.pool import forget
 from seatunnel_core.connectors.jdbc.source import JdbcSource
-from seatunnel_core.connectors.source import Planning
-from seatunnel_core.connectors.testing import options_of, plan, read
 from seatunnel_core.errors import SourceError
 from seatunnel_core.work.window import Cursor, Window
 

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
+from seatunnel_core.connector_api.source import Planning
+from seatunnel_core.connector_api.testing import plan, read
 from seatunnel_core.connectors.jdbc.databases.mysql import MySQL
 from seatunnel_core.connectors.jdbc.pool import forget
 from seatunnel_core.connectors.jdbc.source import JdbcSource
-from seatunnel_core.connectors.source import Planning
-from seatunnel_core.connectors.testing import plan, read
 from seatunnel_core.errors import SourceError
 from seatunnel_core.work.window import Cursor, Window
 from tests.connectors.jdbc.databases import SERVERS, Database, empty

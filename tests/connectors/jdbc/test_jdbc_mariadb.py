@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
+from seatunnel_core.connector_api.source import Planning
+from seatunnel_core.connector_api.testing import SourceConformance, options_of, plan, read
 from seatunnel_core.connectors.jdbc.pool import forget
 from seatunnel_core.connectors.jdbc.source import JdbcSource
-from seatunnel_core.connectors.source import Planning
-from seatunnel_core.connectors.testing import SourceConformance, options_of, plan, read
 from seatunnel_core.errors import SourceError
 from tests.servers.connections import owners
 from tests.servers.mariadb import PASSWORD, MariaDB

@@ -11,12 +11,12 @@ import pyarrow as pa
 import pytest
 from attrs import evolve
 
+from seatunnel_core.connector_api.testing import commit, options_of
+from seatunnel_core.connector_api.testing.drive import begin, place, sink_place
+from seatunnel_core.connector_api.testing.killing import Killing
 from seatunnel_core.connectors.jdbc import publishing, replacing
 from seatunnel_core.connectors.jdbc.pool import forget
 from seatunnel_core.connectors.jdbc.sink import JdbcSink
-from seatunnel_core.connectors.testing import commit, options_of
-from seatunnel_core.connectors.testing.drive import begin, place, sink_place
-from seatunnel_core.connectors.testing.killing import Killing
 from seatunnel_core.errors import CommitError, RowError, SinkError, UsageError
 from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.work.committable import Committable

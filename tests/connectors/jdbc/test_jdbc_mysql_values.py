@@ -8,12 +8,12 @@ import pyarrow as pa
 import pytest
 from attrs import frozen
 
+from seatunnel_core.connector_api.testing import options_of
 from seatunnel_core.connectors.jdbc.address import address_of
 from seatunnel_core.connectors.jdbc.databases.dialect import dialect_of
 from seatunnel_core.connectors.jdbc.databases.mysql_session import session_of
 from seatunnel_core.connectors.jdbc.databases.mysql_values import column_of, described, fixed_zone, rows_as_sql
 from seatunnel_core.connectors.jdbc.source import JdbcSource
-from seatunnel_core.connectors.testing import options_of
 from seatunnel_core.errors import UsageError
 
 

@@ -6,13 +6,13 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from seatunnel_core.connector_api.testing import options_of, plan, read
+from seatunnel_core.connector_api.testing.drive import begin, commit, place, sink_place, stage
 from seatunnel_core.connectors.jdbc.address import address_of
 from seatunnel_core.connectors.jdbc.databases.dialect import dialect_of
 from seatunnel_core.connectors.jdbc.databases.longest_names import require_short
 from seatunnel_core.connectors.jdbc.pool import forget
 from seatunnel_core.connectors.jdbc.sink import JdbcSink
-from seatunnel_core.connectors.testing import options_of, plan, read
-from seatunnel_core.connectors.testing.drive import begin, commit, place, sink_place, stage
 from seatunnel_core.errors import SinkError
 from seatunnel_core.rows.batch import TableSchema
 from tests.connectors.jdbc.databases import EACH, Database, ask, empty, sink

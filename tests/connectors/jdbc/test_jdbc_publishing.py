@@ -10,10 +10,10 @@ import pyarrow as pa
 import pytest
 from attrs import evolve
 
+from seatunnel_core.connector_api.testing.drive import begin, commit, place, sink_place, stage
 from seatunnel_core.connectors.jdbc import publishing, staging
 from seatunnel_core.connectors.jdbc.databases import sqlite
 from seatunnel_core.connectors.jdbc.pool import forget
-from seatunnel_core.connectors.testing.drive import begin, commit, place, sink_place, stage
 from seatunnel_core.errors import CommitError, SinkError
 from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.work.committable import Committable

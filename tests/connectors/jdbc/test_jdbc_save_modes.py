@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 from attrs import evolve
 
+from seatunnel_core.connector_api.sink import WriterContext
+from seatunnel_core.connector_api.testing import commit, options_of, stage
+from seatunnel_core.connector_api.testing.drive import place, sink_place
+from seatunnel_core.connector_api.testing.kill_suite import SCHEMA, numbered
 from seatunnel_core.connectors.additions import additions
 from seatunnel_core.connectors.jdbc.pool import forget
 from seatunnel_core.connectors.jdbc.save_mode import TableSaveMode
 from seatunnel_core.connectors.jdbc.sink import JdbcSink
-from seatunnel_core.connectors.sink import WriterContext
-from seatunnel_core.connectors.testing import commit, options_of, stage
-from seatunnel_core.connectors.testing.drive import place, sink_place
-from seatunnel_core.connectors.testing.kill_suite import SCHEMA, numbered
 from seatunnel_core.errors import SinkError
 from tests.connectors.test_save_modes import begun
 

@@ -9,10 +9,10 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from seatunnel_core.connector_api.testing import plan, read
+from seatunnel_core.connector_api.testing.drive import commit, place, sink_place, stage
+from seatunnel_core.connector_api.testing.kill_suite import SCHEMA, numbered
 from seatunnel_core.connectors.jdbc.pool import forget
-from seatunnel_core.connectors.testing import plan, read
-from seatunnel_core.connectors.testing.drive import commit, place, sink_place, stage
-from seatunnel_core.connectors.testing.kill_suite import SCHEMA, numbered
 from seatunnel_core.errors import CommitError, RowError, SinkError
 from seatunnel_core.rows.batch import TableSchema
 from tests.connectors.jdbc.databases import Database, empty

@@ -11,10 +11,10 @@ import psycopg
 import pyarrow as pa
 import pytest
 
+from seatunnel_core.connector_api.testing import plan, read
+from seatunnel_core.connector_api.testing.drive import begin, commit, place, sink_place, stage
+from seatunnel_core.connector_api.testing.kill_suite import SCHEMA, numbered
 from seatunnel_core.connectors.jdbc.pool import forget
-from seatunnel_core.connectors.testing import plan, read
-from seatunnel_core.connectors.testing.drive import begin, commit, place, sink_place, stage
-from seatunnel_core.connectors.testing.kill_suite import SCHEMA, numbered
 from seatunnel_core.errors import CommitError, RowError, SinkError
 from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.rows.kind import RowKind

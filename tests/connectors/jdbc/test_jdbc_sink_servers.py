@@ -14,10 +14,10 @@ import pyarrow as pa
 import pymysql
 import pytest
 
+from seatunnel_core.connector_api.testing.drive import commit, place, sink_place, stage
+from seatunnel_core.connector_api.testing.kill_suite import SCHEMA, numbered
 from seatunnel_core.connectors.jdbc.pool import forget
 from seatunnel_core.connectors.jdbc.sink import JdbcSink
-from seatunnel_core.connectors.testing.drive import commit, place, sink_place, stage
-from seatunnel_core.connectors.testing.kill_suite import SCHEMA, numbered
 from seatunnel_core.errors import CommitError, RowError, SinkError
 from seatunnel_core.rows.batch import Batch, TableSchema
 from tests.connectors.jdbc.databases import SERVERS, Database, empty

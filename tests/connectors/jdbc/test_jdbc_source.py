@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from seatunnel_core.connector_api.source import Planning
+from seatunnel_core.connector_api.testing import SourceConformance, options_of, plan, read
 from seatunnel_core.connectors.jdbc.pool import forget
 from seatunnel_core.connectors.jdbc.source import JdbcSource
-from seatunnel_core.connectors.source import Planning
-from seatunnel_core.connectors.testing import SourceConformance, options_of, plan, read
 from seatunnel_core.errors import SourceError, UsageError
 
 ROWS = [{"id": number, "name": None if number % 7 == 0 else f"näme {number}", "born": f"2024-01-{1 + number % 28:02d}"}

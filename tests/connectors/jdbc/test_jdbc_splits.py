@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from seatunnel_core.connector_api.source import Planning
+from seatunnel_core.connector_api.testing import plan, read
 from seatunnel_core.connectors.jdbc.pool import forget
-from seatunnel_core.connectors.source import Planning
-from seatunnel_core.connectors.testing import plan, read
 from tests.connectors.jdbc.databases import EACH, Database, empty
 
 UUIDS = [

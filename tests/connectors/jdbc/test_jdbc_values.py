@@ -14,6 +14,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from seatunnel_core.connector_api.testing import options_of, plan, read
+from seatunnel_core.connector_api.testing.drive import Skipped, commit, place, sink_place, stage
 from seatunnel_core.connectors.jdbc.address import address_of
 from seatunnel_core.connectors.jdbc.column import Column
 from seatunnel_core.connectors.jdbc.databases.dialect import Dialect, dialect_of
@@ -21,8 +23,6 @@ from seatunnel_core.connectors.jdbc.databases.postgresql_values import column_of
 from seatunnel_core.connectors.jdbc.databases.sqlite_values import array_of
 from seatunnel_core.connectors.jdbc.pool import forget
 from seatunnel_core.connectors.jdbc.sink import JdbcSink
-from seatunnel_core.connectors.testing import options_of, plan, read
-from seatunnel_core.connectors.testing.drive import Skipped, commit, place, sink_place, stage
 from seatunnel_core.errors import RowError
 from seatunnel_core.rows.batch import TableSchema
 from tests.connectors.jdbc.databases import EACH, Database, empty

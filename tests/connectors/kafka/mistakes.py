@@ -11,11 +11,11 @@ from typing import Any
 import pyarrow as pa
 from attrs import field, frozen
 
+from seatunnel_core.connector_api.testing import options_of
+from seatunnel_core.connector_api.testing.drive import begin, place, sink_place
+from seatunnel_core.connector_api.testing.kill_suite import SCHEMA
 from seatunnel_core.connectors.kafka.sink import KafkaSink
 from seatunnel_core.connectors.kafka.source import KafkaSource
-from seatunnel_core.connectors.testing import options_of
-from seatunnel_core.connectors.testing.drive import begin, place, sink_place
-from seatunnel_core.connectors.testing.kill_suite import SCHEMA
 from seatunnel_core.errors import SeaTunnelError
 from seatunnel_core.rows.batch import Batch, TableSchema
 from tests.servers.kafka import PASSWORD, USER, Kafka

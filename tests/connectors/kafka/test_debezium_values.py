@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from seatunnel_core.connector_api.testing import options_of
+from seatunnel_core.connector_api.testing.drive import Skipped
 from seatunnel_core.connectors.kafka.source import KafkaSource
-from seatunnel_core.connectors.testing import options_of
-from seatunnel_core.connectors.testing.drive import Skipped
 from seatunnel_core.errors import RowError
 from tests.connectors.kafka.test_kafka_messages import Message
 

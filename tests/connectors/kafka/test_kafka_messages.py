@@ -8,14 +8,14 @@ import pyarrow as pa
 import pytest
 from attrs import evolve, frozen
 
+from seatunnel_core.connector_api.several_tables import source_of
+from seatunnel_core.connector_api.testing import options_of
+from seatunnel_core.connector_api.testing.drive import Skipped
 from seatunnel_core.connectors.kafka.avro import avro_schema
 from seatunnel_core.connectors.kafka.cluster import Cluster
 from seatunnel_core.connectors.kafka.encoding import Encoder
 from seatunnel_core.connectors.kafka.settings import translated
 from seatunnel_core.connectors.kafka.source import KafkaSource
-from seatunnel_core.connectors.tables import source_of
-from seatunnel_core.connectors.testing import options_of
-from seatunnel_core.connectors.testing.drive import Skipped
 from seatunnel_core.errors import RowError, UsageError
 from seatunnel_core.rows.batch import Batch
 from seatunnel_core.work.split import Split

@@ -9,11 +9,11 @@ import pyarrow as pa
 import pytest
 from attrs import frozen
 
+from seatunnel_core.connector_api.source import Planning
+from seatunnel_core.connector_api.testing import Skipped, options_of, plan, read
 from seatunnel_core.connectors.kafka import source as of_source
 from seatunnel_core.connectors.kafka.sampling import Sampling
 from seatunnel_core.connectors.kafka.source import KafkaSource
-from seatunnel_core.connectors.source import Planning
-from seatunnel_core.connectors.testing import Skipped, options_of, plan, read
 from seatunnel_core.errors import RowError, UsageError
 from seatunnel_core.rows.batch import TableSchema
 from tests.servers.kafka import Kafka

@@ -12,14 +12,14 @@ import pyarrow as pa
 import pytest
 from attrs import evolve
 
+from seatunnel_core.connector_api.testing import SinkConformance, commit, options_of, plan, stage
+from seatunnel_core.connector_api.testing.drive import Skipped, begin, place, sink_place
+from seatunnel_core.connector_api.testing.kill_suite import SCHEMA, numbered
 from seatunnel_core.connectors.additions import additions
 from seatunnel_core.connectors.kafka import publishing
 from seatunnel_core.connectors.kafka import writer as of_writer
 from seatunnel_core.connectors.kafka.sink import KafkaSink
 from seatunnel_core.connectors.kafka.source import KafkaSource
-from seatunnel_core.connectors.testing import SinkConformance, commit, options_of, plan, stage
-from seatunnel_core.connectors.testing.drive import Skipped, begin, place, sink_place
-from seatunnel_core.connectors.testing.kill_suite import SCHEMA, numbered
 from seatunnel_core.errors import CommitError, RowError, SinkError
 from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.rows.kind import RowKind

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
+from seatunnel_core.connector_api.several_tables import source_of
+from seatunnel_core.connector_api.source import Planning
+from seatunnel_core.connector_api.testing import EndlessSourceConformance, SourceConformance, options_of, plan, read
+from seatunnel_core.connector_api.testing.drive import Skipped
 from seatunnel_core.connectors.kafka import source as of_source
 from seatunnel_core.connectors.kafka.source import KafkaSource
-from seatunnel_core.connectors.source import Planning
-from seatunnel_core.connectors.tables import source_of
-from seatunnel_core.connectors.testing import EndlessSourceConformance, SourceConformance, options_of, plan, read
-from seatunnel_core.connectors.testing.drive import Skipped
 from seatunnel_core.errors import RowError, SourceChangedError, SourceError
 from tests.servers.kafka import Kafka
 

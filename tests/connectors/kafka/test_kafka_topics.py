@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from attrs import evolve
 
+from seatunnel_core.connector_api.source import Planning
+from seatunnel_core.connector_api.testing import options_of, plan, read
 from seatunnel_core.connectors.kafka import open_transactions
 from seatunnel_core.connectors.kafka import starting as of_starting
 from seatunnel_core.connectors.kafka.identity import topic_ids
 from seatunnel_core.connectors.kafka.source import KafkaSource
-from seatunnel_core.connectors.source import Planning
-from seatunnel_core.connectors.testing import options_of, plan, read
 from seatunnel_core.errors import SourceChangedError, SourceError
 from tests.servers.kafka import Kafka
 

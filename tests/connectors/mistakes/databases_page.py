@@ -15,10 +15,10 @@ import pyarrow as pa
 from attrs import field, frozen
 
 from seatunnel_core.cli.main import main
+from seatunnel_core.connector_api.testing import options_of
+from seatunnel_core.connector_api.testing.drive import place, sink_place
 from seatunnel_core.connectors.jdbc.pool import forget
 from seatunnel_core.connectors.jdbc.sink import JdbcSink
-from seatunnel_core.connectors.testing import options_of
-from seatunnel_core.connectors.testing.drive import place, sink_place
 from seatunnel_core.errors import SinkError
 from seatunnel_core.rows.batch import TableSchema
 from tests.servers.mariadb import MariaDB

@@ -16,8 +16,8 @@ import pyarrow.parquet
 from attrs import frozen
 
 from seatunnel_core.cli.main import main
+from seatunnel_core.connector_api.testing import options_of, plan, read
 from seatunnel_core.connectors.file.source import LocalFileSource
-from seatunnel_core.connectors.testing import options_of, plan, read
 from seatunnel_core.errors import SeaTunnelError
 from seatunnel_core.server.submitted_job import SubmittedJob
 

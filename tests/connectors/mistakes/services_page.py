@@ -14,10 +14,10 @@ import pyarrow as pa
 from attrs import frozen
 
 from seatunnel_core.cli.main import main
+from seatunnel_core.connector_api.testing import options_of
+from seatunnel_core.connector_api.testing.drive import begin, place, sink_place
 from seatunnel_core.connectors.http.services import WeChat
 from seatunnel_core.connectors.http.sink import HttpSink
-from seatunnel_core.connectors.testing import options_of
-from seatunnel_core.connectors.testing.drive import begin, place, sink_place
 from seatunnel_core.errors import SeaTunnelError
 from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.transforms.models.llm import Llm

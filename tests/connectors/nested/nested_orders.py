@@ -5,8 +5,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from seatunnel_core.connectors.sink import Sink
-from seatunnel_core.connectors.testing.drive import finished, place, sink_place
+from seatunnel_core.connector_api.sink import Sink
+from seatunnel_core.connector_api.testing.drive import finished, place, sink_place
 from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.rows.inference.shape import Shape
 from seatunnel_core.rows.nesting import ROW_ID, Nesting, row_id

@@ -7,8 +7,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from seatunnel_core.connectors.testing import commit, stage
-from seatunnel_core.connectors.testing.drive import place, sink_place
+from seatunnel_core.connector_api.testing import commit, stage
+from seatunnel_core.connector_api.testing.drive import place, sink_place
 from seatunnel_core.errors import SinkError
 from seatunnel_core.rows.batch import TableSchema
 from tests.connectors.duckdb.duckdb_file import asked, duckdb_sink

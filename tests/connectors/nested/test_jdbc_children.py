@@ -7,10 +7,10 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from seatunnel_core.connector_api.testing import commit, options_of, stage
+from seatunnel_core.connector_api.testing.drive import place, sink_place
 from seatunnel_core.connectors.jdbc.pool import forget
 from seatunnel_core.connectors.jdbc.sink import JdbcSink
-from seatunnel_core.connectors.testing import commit, options_of, stage
-from seatunnel_core.connectors.testing.drive import place, sink_place
 from seatunnel_core.errors import SinkError
 from seatunnel_core.rows.batch import TableSchema
 from tests.connectors.jdbc.databases import EACH, Database, empty

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from seatunnel_core.connectors.testing.drive import through_json
+from seatunnel_core.connector_api.testing.drive import through_json
 from seatunnel_core.rows.inference.contract import SchemaContract
 from seatunnel_core.rows.inference.fitting import Fitting
 from seatunnel_core.rows.inference.kinds import HELD, TYPES, kind_of, kinds_of, united

@@ -143,7 +143,7 @@ from pathlib import Path
 from pyspark import SparkContext, cloudpickle
 import watched
 from watched import Numbers
-from seatunnel_core.connectors.source import Planning
+from seatunnel_core.connector_api.source import Planning
 from seatunnel_core.errors import PlatformError
 from seatunnel_core.spark.backend import SparkBackend
 from seatunnel_core.spark.starting.settings import SparkSettings

@@ -19,12 +19,12 @@ from typing import IO, Any, BinaryIO, Literal, cast
 
 import pyarrow as pa
 
+from seatunnel_core.connector_api.errors import SourceError, UsageError
+from seatunnel_core.connector_api.source import ReadContext
 from seatunnel_core.connectors.file.formats.source_format import SourceFormat
 from seatunnel_core.connectors.filesystems.filesystem import FileVersion, OpenFile
 from seatunnel_core.connectors.filesystems.local import LocalOpenFile
 from seatunnel_core.connectors.filesystems.pattern import is_visible
-from seatunnel_core.connectors.source import ReadContext
-from seatunnel_core.errors import SourceError, UsageError
 
 KINDS = ("zip", "tar", "tar_gz", "gz")
 

@@ -13,18 +13,18 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import pyarrow as pa
 from attrs import define, field
 
-from seatunnel_core.config.option import Options
+from seatunnel_core.connector_api.batch import Batch, TableSchema
+from seatunnel_core.connector_api.errors import RowError, SinkError, SourceError, UsageError
+from seatunnel_core.connector_api.option import Options
+from seatunnel_core.connector_api.sink import SinkWriter, Staged, WriterContext
+from seatunnel_core.connector_api.source import Planning, ReadContext
 from seatunnel_core.connectors.file import source_options as opt
 from seatunnel_core.connectors.file.formats.source_format import Piece, SourceFormat
 from seatunnel_core.connectors.file.formats.writer import FileWriter
 from seatunnel_core.connectors.filesystems.filesystem import FileVersion, OpenFile, StagedOutput
 from seatunnel_core.connectors.filesystems.staged_name import STAGING
-from seatunnel_core.connectors.sink import SinkWriter, Staged, WriterContext
-from seatunnel_core.connectors.source import Planning, ReadContext
 from seatunnel_core.connectors.staging.table_names import table_folder
 from seatunnel_core.connectors.staging.target import unique_name
-from seatunnel_core.errors import RowError, SinkError, SourceError, UsageError
-from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.rows.types import type_name
 
 if TYPE_CHECKING:

@@ -6,10 +6,10 @@ from typing import Any
 
 from attrs import frozen
 
+from seatunnel_core.connector_api.source import Planning
 from seatunnel_core.connectors.file.formats.delimited.dialect import Dialect
 from seatunnel_core.connectors.file.formats.delimited.quoting import ChunkQuotes, compose, examine
 from seatunnel_core.connectors.filesystems.filesystem import FileVersion, OpenFile
-from seatunnel_core.connectors.source import Planning
 
 CHUNK_BYTES = 4 << 20
 """How much of a file is examined for quotes at a time; it is in memory twice."""

@@ -4,7 +4,7 @@ import codecs
 
 import pyarrow as pa
 
-from seatunnel_core.errors import SourceError
+from seatunnel_core.connector_api.errors import SourceError
 
 _MARK, _MARKED = "\udcff", "seatunnel.marked"
 """What stands for bytes that are no character of their encoding: the byte ``FF``, which is none of UTF-8 either."""

@@ -17,7 +17,9 @@ from typing import Any, ClassVar
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from seatunnel_core.config.option import Options
+from seatunnel_core.connector_api.errors import ConnectorError, RowError, SinkError, SourceError, UsageError
+from seatunnel_core.connector_api.option import Options
+from seatunnel_core.connector_api.source import ReadContext
 from seatunnel_core.connectors.file import source_options as opt
 from seatunnel_core.connectors.file.formats import xlsx
 from seatunnel_core.connectors.file.formats.delimited.delimiter import text_or_pattern
@@ -26,8 +28,6 @@ from seatunnel_core.connectors.file.formats.sheets import NoSheetError, opened_s
 from seatunnel_core.connectors.file.formats.source_format import DeclaredFormat
 from seatunnel_core.connectors.file.formats.writer import FileStyle, FileWriter
 from seatunnel_core.connectors.filesystems.filesystem import OpenFile
-from seatunnel_core.connectors.source import ReadContext
-from seatunnel_core.errors import ConnectorError, RowError, SinkError, SourceError, UsageError
 from seatunnel_core.rows.types import type_name
 from seatunnel_core.rows.value_text import json_text, shortest
 from seatunnel_core.rows.values import Converter

@@ -11,6 +11,8 @@ from typing import Any
 import pyarrow as pa
 from attrs import field, frozen
 
+from seatunnel_core.connector_api.errors import RowError
+from seatunnel_core.connector_api.source import ReadContext
 from seatunnel_core.connectors.file.formats.delimited.dialect import Dialect
 from seatunnel_core.connectors.file.formats.delimited.records import Record, line_ends, lines_before, records
 from seatunnel_core.connectors.file.formats.encodings import no_characters
@@ -18,8 +20,6 @@ from seatunnel_core.connectors.file.formats.exact_numbers import may_shorten
 from seatunnel_core.connectors.file.formats.row_batches import Texts
 from seatunnel_core.connectors.filesystems.filesystem import OpenFile
 from seatunnel_core.connectors.fitted import UnreadKeys, fitted
-from seatunnel_core.connectors.source import ReadContext
-from seatunnel_core.errors import RowError
 from seatunnel_core.rows.inference.fitting import DiscardedRowError, Fitting, exact_converter
 from seatunnel_core.rows.inference.looking import look
 from seatunnel_core.rows.native_json import NativeJson, parsed

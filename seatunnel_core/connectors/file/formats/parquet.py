@@ -8,10 +8,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from seatunnel_core.connector_api.errors import SourceError
 from seatunnel_core.connectors.file.formats.row_groups import Footer, Placed, RowGroups
 from seatunnel_core.connectors.file.formats.writer import FileStyle, FileWriter
 from seatunnel_core.connectors.filesystems.filesystem import OpenFile
-from seatunnel_core.errors import SourceError
 from seatunnel_core.rows.types import own_types
 from seatunnel_core.rows.unknown import unmarked
 

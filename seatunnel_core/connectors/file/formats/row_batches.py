@@ -8,11 +8,11 @@ from typing import Any
 import pyarrow as pa
 from attrs import field, frozen
 
-from seatunnel_core.config.option import Options
+from seatunnel_core.connector_api.errors import RowError
+from seatunnel_core.connector_api.option import Options
+from seatunnel_core.connector_api.source import ReadContext
 from seatunnel_core.connectors.file import source_options as opt
 from seatunnel_core.connectors.file.formats.delimited.dialect import ISO_LIKE, reading_format
-from seatunnel_core.connectors.source import ReadContext
-from seatunnel_core.errors import RowError
 from seatunnel_core.rows.types import type_name
 from seatunnel_core.rows.values import Converter, converter, row_converter
 

@@ -13,13 +13,13 @@ import pyarrow as pa
 from attrs import frozen
 
 from seatunnel_core import stored
+from seatunnel_core.connector_api.errors import RowError, SourceError, StoredValueError
+from seatunnel_core.connector_api.source import Planning, ReadContext
 from seatunnel_core.connectors.file import source_options as opt
 from seatunnel_core.connectors.file.formats.casting import cast
 from seatunnel_core.connectors.file.formats.cutting import piece
 from seatunnel_core.connectors.file.formats.source_format import Piece, SourceFormat
 from seatunnel_core.connectors.filesystems.filesystem import FileVersion, OpenFile
-from seatunnel_core.connectors.source import Planning, ReadContext
-from seatunnel_core.errors import RowError, SourceError, StoredValueError
 from seatunnel_core.rows.schema_block import declared_table
 from seatunnel_core.rows.types import type_name
 

@@ -7,12 +7,12 @@ from typing import Any, ClassVar
 
 import pyarrow as pa
 
-from seatunnel_core.config.option import Options
+from seatunnel_core.connector_api.errors import SourceError, UsageError
+from seatunnel_core.connector_api.option import Options
+from seatunnel_core.connector_api.source import Planning, ReadContext
 from seatunnel_core.connectors.file.formats.delimited.dialect import unify
 from seatunnel_core.connectors.filesystems.filesystem import FileSystem, FileVersion, OpenFile
 from seatunnel_core.connectors.filesystems.local import LocalFileSystem
-from seatunnel_core.connectors.source import Planning, ReadContext
-from seatunnel_core.errors import SourceError, UsageError
 from seatunnel_core.rows.schema_text import schema_from_text
 from seatunnel_core.rows.unknown import is_unknown, marked
 

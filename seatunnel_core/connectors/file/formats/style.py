@@ -2,14 +2,14 @@
 
 import codecs
 
-from seatunnel_core.config.option import Options
+from seatunnel_core.connector_api.errors import SourceError, UsageError
+from seatunnel_core.connector_api.option import Options
 from seatunnel_core.connectors.file import sink_options as opt
 from seatunnel_core.connectors.file.formats.delimited.dialect import check_delimiter
 from seatunnel_core.connectors.file.formats.encodings import is_text_encoding
 from seatunnel_core.connectors.file.formats.names import file_writer
 from seatunnel_core.connectors.file.formats.writer import FileStyle
 from seatunnel_core.connectors.file.formats.written_text import Forms
-from seatunnel_core.errors import SourceError, UsageError
 
 
 def style_of(options: Options) -> FileStyle:

@@ -9,7 +9,9 @@ from typing import Any, ClassVar
 import pyarrow as pa
 
 from seatunnel_core import stored
-from seatunnel_core.config.option import Options
+from seatunnel_core.connector_api.errors import SourceError, UsageError
+from seatunnel_core.connector_api.option import Options
+from seatunnel_core.connector_api.source import Planning, ReadContext
 from seatunnel_core.connectors.file import source_options as opt
 from seatunnel_core.connectors.file.formats import json_lines
 from seatunnel_core.connectors.file.formats.cutting import SplitPlan, file_ranges
@@ -24,8 +26,6 @@ from seatunnel_core.connectors.file.formats.row_batches import Texts
 from seatunnel_core.connectors.file.formats.source_format import Piece, SourceFormat, typical_row_bytes
 from seatunnel_core.connectors.filesystems.filesystem import FileVersion, OpenFile
 from seatunnel_core.connectors.schema_options import MAX_NESTING, SCHEMA_CONTRACT, SCHEMA_SAMPLE, nesting_of
-from seatunnel_core.connectors.source import Planning, ReadContext
-from seatunnel_core.errors import SourceError, UsageError
 from seatunnel_core.rows.inference.fitting import Fitting
 from seatunnel_core.rows.inference.looking import look
 from seatunnel_core.rows.inference.shape import Shape

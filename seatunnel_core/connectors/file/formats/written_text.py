@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import frozen
 
+from seatunnel_core.connector_api.errors import RowError
 from seatunnel_core.connectors.file.formats.delimited.dialect import SINGLE
-from seatunnel_core.errors import RowError
 from seatunnel_core.rows.date_format import strptime_format
 
 _ZERO = "\x01"

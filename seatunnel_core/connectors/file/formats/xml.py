@@ -14,7 +14,9 @@ from xml.sax.saxutils import escape, quoteattr
 
 import pyarrow as pa
 
-from seatunnel_core.config.option import Options
+from seatunnel_core.connector_api.errors import RowError, SinkError, UsageError
+from seatunnel_core.connector_api.option import Options
+from seatunnel_core.connector_api.source import ReadContext
 from seatunnel_core.connectors.file import source_options as opt
 from seatunnel_core.connectors.file.formats.delimited.dialect import Dialect
 from seatunnel_core.connectors.file.formats.packing import modules
@@ -22,8 +24,6 @@ from seatunnel_core.connectors.file.formats.row_batches import RowBatches, Texts
 from seatunnel_core.connectors.file.formats.source_format import DeclaredFormat
 from seatunnel_core.connectors.file.formats.writer import FileStyle, FileWriter
 from seatunnel_core.connectors.filesystems.filesystem import OpenFile
-from seatunnel_core.connectors.source import ReadContext
-from seatunnel_core.errors import RowError, SinkError, UsageError
 from seatunnel_core.rows.value_text import float_text, json_text
 from seatunnel_core.rows.values import Converter
 

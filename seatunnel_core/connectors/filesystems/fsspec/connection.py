@@ -11,8 +11,8 @@ from typing import Any
 
 from attrs import define, field
 
+from seatunnel_core.connector_api.errors import UsageError
 from seatunnel_core.connectors.filesystems.fsspec.protocols import PROTOCOLS
-from seatunnel_core.errors import UsageError
 
 _connected = threading.local()
 """The connections of one thread. Other threads use them for the files that were begun on them."""

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from seatunnel_core.connector_api.errors import SourceError
 from seatunnel_core.connectors.filesystems.filesystem import FileVersion, Receipt, StagedOutput
 from seatunnel_core.connectors.filesystems.fsspec.connection import Connection
 from seatunnel_core.connectors.filesystems.remote import RemoteOpenFile
-from seatunnel_core.errors import SourceError
 
 if TYPE_CHECKING:
     from seatunnel_core.connectors.filesystems.fsspec.files import FsspecFileSystem

@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 from attrs import frozen
 
 from seatunnel_core import stored
+from seatunnel_core.connector_api.errors import SourceChangedError, SourceError
 from seatunnel_core.connectors.filesystems.filesystem import Entry, FileVersion, OpenFile, StagedOutput
 from seatunnel_core.connectors.filesystems.objects.staged import NOTE, StagedObject, complete, mark
 from seatunnel_core.connectors.filesystems.objects.store import LARGEST_COPY, Found, ObjectStore, Page
@@ -24,7 +25,6 @@ from seatunnel_core.connectors.filesystems.pattern import MatchState, Walk
 from seatunnel_core.connectors.filesystems.remote import RemoteFileSystem, RemoteOpenFile
 from seatunnel_core.connectors.filesystems.rename import TargetExistsError
 from seatunnel_core.connectors.filesystems.staged_name import PREPARED, PROBE, STAGING
-from seatunnel_core.errors import SourceChangedError, SourceError
 
 _REMOVALS = 4
 """How many times a removal is tried before the commit counts as failed."""

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from attrs import astuple, field, frozen
 
-from seatunnel_core.errors import UsageError
+from seatunnel_core.connector_api.errors import UsageError
 from seatunnel_core.installing import install_command
 
 REGION = "fs.s3a.endpoint.region"

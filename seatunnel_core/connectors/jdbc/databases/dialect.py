@@ -11,6 +11,7 @@ from typing import Any, ClassVar, TypeVar
 
 import pyarrow as pa
 
+from seatunnel_core.connector_api.errors import ConnectorError
 from seatunnel_core.connectors.jdbc.address import Address
 from seatunnel_core.connectors.jdbc.column import Column, DatabaseTable
 from seatunnel_core.connectors.jdbc.databases.collations import collated
@@ -19,7 +20,6 @@ from seatunnel_core.connectors.jdbc.databases.table_path import TablePath, parts
 from seatunnel_core.connectors.jdbc.fetched import Fetched
 from seatunnel_core.connectors.jdbc.order import OWN, Order
 from seatunnel_core.connectors.jdbc.pool import Pool, pool_of
-from seatunnel_core.errors import ConnectorError
 from seatunnel_core.rows.extent import BEYOND, beyond
 
 E = TypeVar("E", bound=ConnectorError)

@@ -8,13 +8,13 @@ from typing import Any, ClassVar
 import pyarrow as pa
 import pyarrow.types as of
 
+from seatunnel_core.connector_api.errors import SourceError
 from seatunnel_core.connectors.jdbc.column import Column, DatabaseTable
 from seatunnel_core.connectors.jdbc.databases.dialect import Dialect
 from seatunnel_core.connectors.jdbc.databases.duckdb_properties import settings
 from seatunnel_core.connectors.jdbc.databases.table_path import TablePath, parts_of
 from seatunnel_core.connectors.jdbc.fetched import Fetched, converted, fetched, schema_of, without
 from seatunnel_core.connectors.jdbc.order import OWN, Order
-from seatunnel_core.errors import SourceError
 from seatunnel_core.rows.extent import BEYOND, beyond, shown
 
 _PLAIN = {

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Iterable, Mapping
 
+from seatunnel_core.connector_api.errors import SinkError
 from seatunnel_core.connectors.jdbc.databases.dialect import Dialect
-from seatunnel_core.errors import SinkError
 
 _LONGEST: Mapping[str, tuple[int, str, Callable[[str], int]]] = {
     "postgresql": (63, "bytes in UTF-8", lambda name: len(name.encode())),

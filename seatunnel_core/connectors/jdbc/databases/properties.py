@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from attrs import field, frozen
 
 from seatunnel_core.config.problem import nearest
-from seatunnel_core.errors import UsageError
+from seatunnel_core.connector_api.errors import UsageError
 
 
 @frozen(kw_only=True)

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.types as of
 from attrs import evolve
 
+from seatunnel_core.connector_api.errors import SourceError
 from seatunnel_core.connectors.jdbc.column import Column, DatabaseTable
 from seatunnel_core.connectors.jdbc.databases.column_type import column_type
 from seatunnel_core.connectors.jdbc.databases.dialect import Dialect
@@ -18,7 +19,6 @@ from seatunnel_core.connectors.jdbc.databases.sqlite_values import array_of, pla
 from seatunnel_core.connectors.jdbc.databases.table_path import TablePath, parts_of
 from seatunnel_core.connectors.jdbc.fetched import Fetched, fetched, schema_of
 from seatunnel_core.connectors.jdbc.order import NUMBERS, OWN, Order, hexadecimal
-from seatunnel_core.errors import SourceError
 
 _WAIT_S = 60.0
 """How long to wait for the lock of another process."""

@@ -1,7 +1,7 @@
 """Servers without window functions: MySQL before 8.0. The version is known once a connection was opened."""
 
+from seatunnel_core.connector_api.errors import SinkError
 from seatunnel_core.connectors.jdbc.address import Address
-from seatunnel_core.errors import SinkError
 
 _without: dict[tuple[str, int], str] = {}
 """The version of each such server, by host and port."""

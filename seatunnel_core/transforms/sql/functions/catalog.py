@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from seatunnel_core.errors import UsageError
+from seatunnel_core.connector_api.errors import UsageError
 from seatunnel_core.transforms.sql.call import FUNCTIONS, Function
 from seatunnel_core.transforms.sql.functions import (
     choices,

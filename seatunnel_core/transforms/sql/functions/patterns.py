@@ -6,7 +6,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from seatunnel_core.errors import UsageError
+from seatunnel_core.connector_api.errors import UsageError
 from seatunnel_core.transforms.regex import matches_nothing, rewritten
 from seatunnel_core.transforms.sql.call import Call, function
 from seatunnel_core.transforms.sql.engine_function import ArrowFunction, rows

@@ -23,7 +23,7 @@ from typing import Any, TypeVar
 import pyarrow as pa
 from attrs import frozen
 
-from seatunnel_core.errors import UsageError
+from seatunnel_core.connector_api.errors import UsageError
 from seatunnel_core.rows.types import arrow_type, type_name
 from seatunnel_core.transforms.sql.call import MANY, Call, Function
 from seatunnel_core.transforms.sql.engine_function import rows

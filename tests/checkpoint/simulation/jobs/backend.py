@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import define, field
 
 from seatunnel_core.checkpoint.transitions import Phase
-from seatunnel_core.connectors.source import Item, Planning, Source
+from seatunnel_core.connector_api.source import Item, Planning, Source
 from seatunnel_core.errors import PacketLostError, PlatformError
 from seatunnel_core.spark.operator_chain import OperatorChain
 from seatunnel_core.spark.report_channel import TaskListener

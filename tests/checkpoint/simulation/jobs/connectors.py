@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from seatunnel_core.config.option import BOOLEAN, LONG, STRING, Option, Options
-from seatunnel_core.connectors.sink import Guarantee, SaveMode, Sink, SinkContext, SinkWriter, WriterContext
-from seatunnel_core.connectors.source import Enumeration, Item, Planning, ReadContext, Source, discovered
+from seatunnel_core.connector_api.sink import Guarantee, SaveMode, Sink, SinkContext, SinkWriter, WriterContext
+from seatunnel_core.connector_api.source import Enumeration, Item, Planning, ReadContext, Source, discovered
+from seatunnel_core.connector_api.transform import Transform
+from seatunnel_core.connector_api.written_options import written_options
 from seatunnel_core.connectors.staging.lost_table import require_same_table
-from seatunnel_core.connectors.written_options import written_options
 from seatunnel_core.errors import CommitError, SinkError, SourceError
 from seatunnel_core.rows.batch import Batch, TableSchema
-from seatunnel_core.transforms.transform import Transform
 from seatunnel_core.work.committable import Committable
 from seatunnel_core.work.retraction import Retraction
 from seatunnel_core.work.split import Split

@@ -14,7 +14,7 @@ from seatunnel_core.config.engine import EngineConfig, StorageConfig
 from seatunnel_core.config.engine_options import ENGINE
 from seatunnel_core.config.job_file import RawJob, job_from_code
 from seatunnel_core.config.option import Options
-from seatunnel_core.connectors.sink import SinkContext
+from seatunnel_core.connector_api.sink import SinkContext
 from seatunnel_core.job.manifest import Manifest
 from seatunnel_core.job.restoring import Restore
 from seatunnel_core.spark.operator_chain import OperatorChain

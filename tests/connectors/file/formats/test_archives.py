@@ -16,9 +16,9 @@ import pyarrow.orc as orc
 import pyarrow.parquet as pq
 import pytest
 
+from seatunnel_core.connector_api.source import Planning
+from seatunnel_core.connector_api.testing import plan, read
 from seatunnel_core.connectors.file.source import LocalFileSource
-from seatunnel_core.connectors.source import Planning
-from seatunnel_core.connectors.testing import plan, read
 from seatunnel_core.errors import RowError, SourceError, UsageError
 from tests.connectors.file import local_files
 

@@ -9,7 +9,7 @@ import pyarrow.orc as orc
 import pyarrow.parquet as pq
 import pytest
 
-from seatunnel_core.connectors.testing import Skipped, plan
+from seatunnel_core.connector_api.testing import Skipped, plan
 from seatunnel_core.errors import RowError
 from tests.connectors.file.local_files import source
 

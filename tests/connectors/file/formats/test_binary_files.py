@@ -9,11 +9,11 @@ import pyarrow as pa
 import pytest
 from attrs import evolve
 
+from seatunnel_core.connector_api.testing import Skipped, commit, plan, stage
+from seatunnel_core.connector_api.testing.drive import place, sink_place
 from seatunnel_core.connectors.file.formats.binary import COLUMNS
 from seatunnel_core.connectors.file.sink import LocalFileSink
 from seatunnel_core.connectors.file.source import LocalFileSource
-from seatunnel_core.connectors.testing import Skipped, commit, plan, stage
-from seatunnel_core.connectors.testing.drive import place, sink_place
 from seatunnel_core.errors import CommitError, RowError, SinkError, SourceError, UsageError
 from seatunnel_core.rows.batch import TableSchema
 from tests.connectors.file import local_files

@@ -12,9 +12,9 @@ import pyarrow as pa
 import pytest
 import xlsxwriter
 
+from seatunnel_core.connector_api.testing import Skipped, plan, read
 from seatunnel_core.connectors.file.formats import xlsx
 from seatunnel_core.connectors.file.formats.excel import ExcelFileWriter
-from seatunnel_core.connectors.testing import Skipped, plan, read
 from seatunnel_core.errors import RowError, SinkError, SourceError, UsageError
 from seatunnel_core.rows.batch import TableSchema
 from tests.connectors.file import local_files

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 import seatunnel_core as st
+from seatunnel_core.connector_api.testing import options_of, plan, read
 from seatunnel_core.connectors.file.source import LocalFileSource
-from seatunnel_core.connectors.testing import options_of, plan, read
 from tests.runtime.command import engine_file
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("same-rows"), pytest.mark.usefixtures("one_spark_for_all")]

@@ -17,8 +17,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from seatunnel_core.connectors.testing import plan, read
-from seatunnel_core.connectors.testing.drive import begin, finished, place, sink_place
+from seatunnel_core.connector_api.testing import plan, read
+from seatunnel_core.connector_api.testing.drive import begin, finished, place, sink_place
 from seatunnel_core.errors import SinkError
 from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.rows.types import arrow_type

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from seatunnel_core.connector_api.testing import plan, read
+from seatunnel_core.connector_api.testing.drive import Skipped
 from seatunnel_core.connectors.file.formats import text_ranges
-from seatunnel_core.connectors.testing import plan, read
-from seatunnel_core.connectors.testing.drive import Skipped
 from seatunnel_core.errors import RowError
 from tests.connectors.file.local_files import source
 

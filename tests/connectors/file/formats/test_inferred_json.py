@@ -12,8 +12,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from seatunnel_core.connectors.source import Planning
-from seatunnel_core.connectors.testing import Skipped, plan, read
+from seatunnel_core.connector_api.source import Planning
+from seatunnel_core.connector_api.testing import Skipped, plan, read
 from seatunnel_core.errors import RowError, SourceError, UsageError
 from seatunnel_core.rows.native_json import NativeJson
 from seatunnel_core.rows.types import type_name

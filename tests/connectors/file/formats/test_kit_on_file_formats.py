@@ -10,12 +10,12 @@ import pyarrow as pa
 import pyarrow.orc as orc
 import pytest
 
+from seatunnel_core.connector_api.sink import SinkWriter, WriterContext
+from seatunnel_core.connector_api.source import Planning
+from seatunnel_core.connector_api.testing import SourceConformance, plan, read
 from seatunnel_core.connectors.file.formats.binary import COLUMNS
 from seatunnel_core.connectors.file.sink import LocalFileSink
 from seatunnel_core.connectors.file.source import LocalFileSource
-from seatunnel_core.connectors.sink import SinkWriter, WriterContext
-from seatunnel_core.connectors.source import Planning
-from seatunnel_core.connectors.testing import SourceConformance, plan, read
 from seatunnel_core.rows.batch import Batch, TableSchema
 from tests.connectors.file.local_files import sheet
 from tests.connectors.test_kit_on_built_in import FIELDS, OfFiles, OfTheFileSink

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from seatunnel_core.connector_api.testing import Skipped, plan, read
 from seatunnel_core.connectors.file.source import LocalFileSource
-from seatunnel_core.connectors.testing import Skipped, plan, read
 from seatunnel_core.errors import RowError, SourceError, UsageError
 from tests.connectors.file import local_files
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from seatunnel_core.connectors.testing import Skipped, plan, read
+from seatunnel_core.connector_api.testing import Skipped, plan, read
 from seatunnel_core.errors import RowError, SinkError, SourceError
 from tests.connectors.file import local_files
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from seatunnel_core.connectors.testing import plan, read
+from seatunnel_core.connector_api.testing import plan, read
 from seatunnel_core.errors import RowError, UsageError
 from tests.connectors.file.local_files import sheet, sink, source, write
 

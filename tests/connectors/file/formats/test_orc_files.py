@@ -12,10 +12,10 @@ import pyarrow as pa
 import pyarrow.orc as orc
 import pytest
 
+from seatunnel_core.connector_api.testing import options_of, plan, read
+from seatunnel_core.connector_api.testing.drive import Skipped
 from seatunnel_core.connectors.file.formats.orc import child, process
 from seatunnel_core.connectors.file.sink import LocalFileSink
-from seatunnel_core.connectors.testing import options_of, plan, read
-from seatunnel_core.connectors.testing.drive import Skipped
 from seatunnel_core.errors import RowError, SinkError, SourceError
 from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.rows.types import arrow_type

@@ -12,11 +12,11 @@ import lzallright
 import pyarrow as pa
 import pytest
 
+from seatunnel_core.connector_api.testing import commit, options_of, plan, read, stage
+from seatunnel_core.connector_api.testing.drive import place
 from seatunnel_core.connectors.file.formats.packing import SUFFIXES
 from seatunnel_core.connectors.file.sink import LocalFileSink
 from seatunnel_core.connectors.file.source import LocalFileSource
-from seatunnel_core.connectors.testing import commit, options_of, plan, read, stage
-from seatunnel_core.connectors.testing.drive import place
 from seatunnel_core.errors import SourceError
 from seatunnel_core.rows.batch import TableSchema
 from tests.connectors.file import local_files

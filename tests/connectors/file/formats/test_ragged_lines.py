@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
+from seatunnel_core.connector_api.several_tables import source_of
+from seatunnel_core.connector_api.source import ReadContext
+from seatunnel_core.connector_api.testing import Skipped, options_of, plan
+from seatunnel_core.connector_api.testing.drive import shipped
 from seatunnel_core.connectors.file.formats.delimited.delimiter import text_or_pattern
 from seatunnel_core.connectors.file.source import LocalFileSource
-from seatunnel_core.connectors.source import ReadContext
-from seatunnel_core.connectors.tables import source_of
-from seatunnel_core.connectors.testing import Skipped, options_of, plan
-from seatunnel_core.connectors.testing.drive import shipped
 from seatunnel_core.errors import RowError, SourceError
 from tests.connectors.file import local_files
 

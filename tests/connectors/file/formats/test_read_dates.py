@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from seatunnel_core.connector_api.testing import plan, read
 from seatunnel_core.connectors.file.source import LocalFileSource
-from seatunnel_core.connectors.testing import plan, read
 from seatunnel_core.errors import SourceError
 from tests.connectors.file.local_files import source
 

@@ -10,8 +10,8 @@ import pyarrow.orc as orc
 import pyarrow.parquet as pq
 import pytest
 
+from seatunnel_core.connector_api.testing import plan, read
 from seatunnel_core.connectors.file.formats.casting import cast
-from seatunnel_core.connectors.testing import plan, read
 from seatunnel_core.errors import RowError, SourceError
 from seatunnel_core.rows.types import type_name
 from tests.connectors.file.local_files import source, write

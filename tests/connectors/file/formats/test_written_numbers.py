@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from seatunnel_core.connector_api.testing import plan, read
 from seatunnel_core.connectors.file.formats.delimited import reader
-from seatunnel_core.connectors.testing import plan, read
 from seatunnel_core.errors import RowError
 from tests.connectors.file.local_files import sheet, source
 

@@ -8,9 +8,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from seatunnel_core.connector_api.testing import commit, plan, read, stage
+from seatunnel_core.connector_api.testing.drive import place
 from seatunnel_core.connectors.file.formats.delimited import writer as delimited
-from seatunnel_core.connectors.testing import commit, plan, read, stage
-from seatunnel_core.connectors.testing.drive import place
 from seatunnel_core.errors import RowError, SinkError, SourceError, UsageError
 from seatunnel_core.rows.batch import TableSchema
 from tests.connectors.file import local_files

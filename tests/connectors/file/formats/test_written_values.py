@@ -8,9 +8,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from seatunnel_core.connector_api.testing import plan, read, stage
+from seatunnel_core.connector_api.testing.drive import place
 from seatunnel_core.connectors.file.formats.writer import FileStyle
-from seatunnel_core.connectors.testing import plan, read, stage
-from seatunnel_core.connectors.testing.drive import place
 from seatunnel_core.errors import RowError
 from tests.connectors.file import local_files
 from tests.connectors.file.test_local_file_sink import SCHEMA, rows, sink

@@ -8,8 +8,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from seatunnel_core.connector_api.testing import Skipped, plan, read
 from seatunnel_core.connectors.file.formats import xml
-from seatunnel_core.connectors.testing import Skipped, plan, read
 from seatunnel_core.errors import RowError, SinkError, SourceError, UsageError
 from seatunnel_core.rows.batch import TableSchema
 from tests.connectors.file import local_files

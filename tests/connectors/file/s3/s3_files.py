@@ -7,9 +7,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from seatunnel_core.connector_api.testing import options_of
 from seatunnel_core.connectors.file.s3 import S3FileSink, S3FileSource
 from seatunnel_core.connectors.filesystems.staged_name import PREPARED
-from seatunnel_core.connectors.testing import options_of
 from tests.servers.objects.s3 import S3Server
 
 COLUMNS = pa.schema([("id", pa.int64()), ("name", pa.string())])

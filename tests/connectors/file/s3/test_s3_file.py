@@ -7,11 +7,11 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from seatunnel_core.connector_api.source import Planning
+from seatunnel_core.connector_api.testing import SourceConformance, commit, plan, read, stage
+from seatunnel_core.connector_api.testing.drive import place, sink_place
+from seatunnel_core.connector_api.testing.kill_suite import SCHEMA, numbered
 from seatunnel_core.connectors.file.s3 import S3FileSink, S3FileSource
-from seatunnel_core.connectors.source import Planning
-from seatunnel_core.connectors.testing import SourceConformance, commit, plan, read, stage
-from seatunnel_core.connectors.testing.drive import place, sink_place
-from seatunnel_core.connectors.testing.kill_suite import SCHEMA, numbered
 from seatunnel_core.errors import SinkError, SourceChangedError, SourceError
 from tests.connectors.file.s3.s3_files import (
     BUCKET,

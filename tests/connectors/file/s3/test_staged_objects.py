@@ -8,13 +8,13 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from seatunnel_core.connector_api.testing import commit, plan, read, stage
+from seatunnel_core.connector_api.testing.drive import begin, place, sink_place
+from seatunnel_core.connector_api.testing.kill_suite import SCHEMA, numbered
 from seatunnel_core.connectors.file.s3 import S3FileSink
 from seatunnel_core.connectors.filesystems.objects import files as object_files
 from seatunnel_core.connectors.filesystems.objects import staged as staged_objects
 from seatunnel_core.connectors.filesystems.s3.store import S3Store
-from seatunnel_core.connectors.testing import commit, plan, read, stage
-from seatunnel_core.connectors.testing.drive import begin, place, sink_place
-from seatunnel_core.connectors.testing.kill_suite import SCHEMA, numbered
 from seatunnel_core.errors import CommitError, SinkError
 from seatunnel_core.rows.batch import Batch
 from tests.connectors.file.s3.s3_files import BUCKET, COLUMNS, keys, sink, source, uploads_left

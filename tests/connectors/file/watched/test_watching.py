@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
+from seatunnel_core.connector_api.source import Planning
+from seatunnel_core.connector_api.testing.drive import options_of, through_json
 from seatunnel_core.connectors.file import source_options as opt
 from seatunnel_core.connectors.file.source import LocalFileSource
 from seatunnel_core.connectors.file.watching import FolderChanges, Memory, Watch
 from seatunnel_core.connectors.filesystems.filesystem import FileVersion
 from seatunnel_core.connectors.filesystems.local import LocalFileSystem
-from seatunnel_core.connectors.source import Planning
-from seatunnel_core.connectors.testing.drive import options_of, through_json
 from seatunnel_core.errors import SourceError, StoredValueError, UsageError
 
 Files = dict[str, tuple[int, int]]

@@ -6,10 +6,10 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from seatunnel_core.connector_api.testing import options_of
+from seatunnel_core.connector_api.testing.drive import commit, place, sink_place, stage
 from seatunnel_core.connectors.jdbc.pool import forget
 from seatunnel_core.connectors.jdbc.sink import JdbcSink
-from seatunnel_core.connectors.testing import options_of
-from seatunnel_core.connectors.testing.drive import commit, place, sink_place, stage
 from seatunnel_core.errors import SinkError
 from seatunnel_core.rows.batch import TableSchema
 from tests.servers.mysql import MySQL, MySQL57

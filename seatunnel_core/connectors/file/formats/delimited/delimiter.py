@@ -6,7 +6,7 @@ character, such as ``|`` by itself, or that is invalid, such as ``*``, cannot be
 
 import re
 
-from seatunnel_core.errors import SourceError
+from seatunnel_core.connector_api.errors import SourceError
 
 _SIGN = re.compile(
     r"\\x(?P<x>[0-9a-fA-F]{2})|\\u(?P<u>[0-9a-fA-F]{4})|\\0(?P<o>[0-7]{1,3})|\\(?P<e>[^\w\s])"

@@ -8,10 +8,10 @@ import pyarrow as pa
 import pyarrow.csv as csv
 from attrs import evolve, frozen
 
+from seatunnel_core.connector_api.errors import SourceError
 from seatunnel_core.connectors.file.formats.encodings import as_utf8, is_text_encoding, no_characters
 from seatunnel_core.connectors.file.formats.packing import unpacked
 from seatunnel_core.connectors.filesystems.filesystem import OpenFile
-from seatunnel_core.errors import SourceError
 from seatunnel_core.rows.date_format import strptime_format
 from seatunnel_core.work.names import repeated
 

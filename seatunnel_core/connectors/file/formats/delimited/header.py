@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 
+from seatunnel_core.connector_api.errors import RowError
+from seatunnel_core.connector_api.source import ReadContext
 from seatunnel_core.connectors.file.formats.delimited.dialect import Dialect
 from seatunnel_core.connectors.file.formats.delimited.inference import infer
-from seatunnel_core.connectors.source import ReadContext
-from seatunnel_core.errors import RowError
 
 LOOKED_AT_BYTES = 64 << 10
 """How much of the beginning of a text is compared with its first line."""

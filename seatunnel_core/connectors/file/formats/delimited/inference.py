@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import pyarrow as pa
 import pyarrow.csv as csv
 
+from seatunnel_core.connector_api.errors import RowError
 from seatunnel_core.connectors.file.formats.delimited.dialect import Dialect
 from seatunnel_core.connectors.file.formats.exact_numbers import is_number, is_shortened
-from seatunnel_core.errors import RowError
 from seatunnel_core.rows.extent import beyond
 
 _DIGIT = re.compile("[0-9]")

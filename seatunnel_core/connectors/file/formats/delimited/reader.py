@@ -14,6 +14,8 @@ import pyarrow.compute as pc
 import pyarrow.csv as csv
 from attrs import evolve, field, frozen
 
+from seatunnel_core.connector_api.errors import RowError
+from seatunnel_core.connector_api.source import ReadContext
 from seatunnel_core.connectors.file.formats.delimited import nested_text, records
 from seatunnel_core.connectors.file.formats.delimited.dialect import BETWEEN, Dialect
 from seatunnel_core.connectors.file.formats.delimited.ragged import resized
@@ -22,8 +24,6 @@ from seatunnel_core.connectors.file.formats.encodings import no_characters
 from seatunnel_core.connectors.file.formats.exact_numbers import INFERRED, decimal_only, exactly, finite, is_number
 from seatunnel_core.connectors.file.formats.row_batches import Texts
 from seatunnel_core.connectors.filesystems.filesystem import OpenFile
-from seatunnel_core.connectors.source import ReadContext
-from seatunnel_core.errors import RowError
 from seatunnel_core.rows.types import type_name
 
 BLOCK_BYTES = 1 << 20

@@ -6,9 +6,9 @@ from functools import lru_cache
 
 from attrs import field, frozen
 
+from seatunnel_core.connector_api.errors import RowError
 from seatunnel_core.connectors.file.formats.delimited.dialect import Dialect
 from seatunnel_core.connectors.filesystems.filesystem import OpenFile
-from seatunnel_core.errors import RowError
 
 COUNTED_BYTES = 1 << 20
 """How many bytes are read at once to count lines."""

@@ -9,10 +9,10 @@ from typing import ClassVar
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from seatunnel_core.connector_api.errors import RowError, SinkError
 from seatunnel_core.connectors.file.formats.delimited import nested_text
 from seatunnel_core.connectors.file.formats.writer import FileStyle, FileWriter, write_lines
 from seatunnel_core.connectors.file.formats.written_text import Forms
-from seatunnel_core.errors import RowError, SinkError
 from seatunnel_core.rows.value_text import float_texts
 
 _SIGNS_OF_NUMBERS = frozenset("0123456789+-.:/_ eETZtruefalsinNIy")

@@ -7,12 +7,12 @@ from typing import Any, ClassVar
 import pyarrow as pa
 import pyarrow.orc as orc
 
+from seatunnel_core.connector_api.errors import SinkError, SourceError
 from seatunnel_core.connectors.file.formats.orc import process
 from seatunnel_core.connectors.file.formats.orc.child import microseconds
 from seatunnel_core.connectors.file.formats.row_groups import Footer, Placed, RowGroups
 from seatunnel_core.connectors.file.formats.writer import FileStyle, FileWriter
 from seatunnel_core.connectors.filesystems.filesystem import OpenFile
-from seatunnel_core.errors import SinkError, SourceError
 from seatunnel_core.rows.types import type_name
 
 BATCH_ROWS = 65_536

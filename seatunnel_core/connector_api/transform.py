@@ -8,6 +8,8 @@ from seatunnel_core.config.option import ENUM, Option, Options
 from seatunnel_core.errors import TransformError
 from seatunnel_core.rows.batch import Batch, TableSchema
 
+__all__ = ["ALL", "AUTO", "SCOPE", "UNIT", "DataFrameTransform", "Transform"]
+
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 

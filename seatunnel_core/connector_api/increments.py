@@ -19,6 +19,18 @@ from seatunnel_core.config.option import BLOCK, DURATION_MS, ENUM, LIST, STRING,
 from seatunnel_core.errors import SourceError
 from seatunnel_core.work.window import Cursor, Window
 
+__all__ = [
+    "INCREMENTAL",
+    "Increment",
+    "Incremental",
+    "Increments",
+    "OptionIncrements",
+    "digest",
+    "incremental_option",
+    "reads_in_increments",
+    "require_few",
+]
+
 MOST_DIGESTS = 20_000
 """How many rows the state keeps apart by their digests, at most."""
 

@@ -21,8 +21,9 @@ from attrs import field, frozen
 
 from seatunnel_core.config.option import Option, Options
 from seatunnel_core.rows.batch import Batch, TableSchema
-from seatunnel_core.rows.schema_block import DEFAULT_TABLE
 from seatunnel_core.work.split import Split
+
+__all__ = ["Enumeration", "FrameSource", "Item", "Planning", "PollResult", "ReadContext", "Source", "discovered"]
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -129,7 +130,7 @@ class Source(ABC):
 
     @classmethod
     def tables(cls, options: Options) -> Sequence[Options]:
-        """Return the options of each table if the job asks for several (``connectors/tables.py``), else nothing."""
+        """Return the options of each table if the job asks for several (``several_tables``), else none."""
         return options.get("tables_configs") or ()
 
     @classmethod
@@ -315,16 +316,6 @@ class ReadContext(ABC):
             example: where one of them is.
             rows: how many rows to add to the count.
         """
-
-
-def table_without_name(options: Options) -> str:
-    """Return the table name of a source without ``schema.table``: the name by which other nodes take its rows."""
-    return options.get("plugin_output") or DEFAULT_TABLE
-
-
-def named_block(options: Options) -> Mapping[str, Any]:
-    """Return the ``schema`` block of a source, with a name for its table."""
-    return {"table": table_without_name(options), **(options["schema"] or {})}
 
 
 def discovered(names: Iterable[str]) -> tuple[Item, ...]:

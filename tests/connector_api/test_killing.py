@@ -3,7 +3,7 @@
 import importlib.util
 from pathlib import Path
 
-from seatunnel_core.connectors.testing.killing import Killing
+from seatunnel_core.connector_api.testing.killing import Killing
 
 CODE = """
 import threading

@@ -7,8 +7,10 @@ from collections.abc import Generator, Mapping, Sequence
 from itertools import zip_longest
 from typing import Any
 
-from seatunnel_core.connectors.source import Planning, Source
-from seatunnel_core.connectors.testing.drive import Skipped, options_of, plan, read, shipped
+from seatunnel_core.connector_api.source import Planning, Source
+from seatunnel_core.connector_api.testing.drive import Skipped, options_of, plan, read, shipped
+
+__all__ = ["SourceConformance"]
 
 LARGEST_BODY = 4096
 """The largest size of the body of a split, in bytes of JSON."""

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from attrs import frozen
 
 from seatunnel_core.config.option import Option, Options
-from seatunnel_core.connectors.sink_context import SinkContext, WriterContext
-from seatunnel_core.connectors.written_options import written_options
+from seatunnel_core.connector_api.sink_context import SinkContext, WriterContext
+from seatunnel_core.connector_api.written_options import written_options
 from seatunnel_core.errors import SinkError
 from seatunnel_core.findings import check_each
 from seatunnel_core.rows.batch import Batch, TableSchema

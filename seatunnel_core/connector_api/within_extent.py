@@ -10,10 +10,12 @@ from collections.abc import Sequence
 import pyarrow as pa
 from attrs import frozen
 
-from seatunnel_core.connectors.sink import Sink, SinkWriter, Staged, WriterContext
+from seatunnel_core.connector_api.sink import Sink, SinkWriter, Staged, WriterContext
 from seatunnel_core.errors import RowError
 from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.rows.extent import first_beyond, shown
+
+__all__ = ["writer_of"]
 
 _BEYOND = "lies beyond the years 1 to 9999, or a day's 24 hours, which is all that this sink takes"
 

@@ -8,13 +8,29 @@ from typing import Any, Protocol, TypeVar
 import pyarrow as pa
 
 from seatunnel_core.config.option import Option, Options
-from seatunnel_core.connectors.sink import Sink, SinkContext, SinkWriter, WriterContext
-from seatunnel_core.connectors.source import Enumeration, Item, Planning, ReadContext, Source
-from seatunnel_core.connectors.within_extent import writer_of
+from seatunnel_core.connector_api.sink import Sink, SinkContext, SinkWriter, WriterContext
+from seatunnel_core.connector_api.source import Enumeration, Item, Planning, ReadContext, Source
+from seatunnel_core.connector_api.within_extent import writer_of
 from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.work.committable import Committable
 from seatunnel_core.work.parts import with_parts, without_parts
 from seatunnel_core.work.split import Split
+
+__all__ = [
+    "Skipped",
+    "begin",
+    "commit",
+    "finished",
+    "options_of",
+    "place",
+    "plan",
+    "read",
+    "shipped",
+    "sink_place",
+    "stage",
+    "through_checkpoint",
+    "through_json",
+]
 
 T = TypeVar("T")
 

@@ -8,9 +8,11 @@ from typing import Any
 
 from attrs import evolve
 
-from seatunnel_core.connectors.source import Enumeration, Item, Planning, PollResult, Source
-from seatunnel_core.connectors.testing.drive import options_of, plan, read, shipped, through_checkpoint, through_json
+from seatunnel_core.connector_api.source import Enumeration, Item, Planning, PollResult, Source
+from seatunnel_core.connector_api.testing.drive import options_of, plan, read, shipped, through_checkpoint, through_json
 from seatunnel_core.work.split import Split
+
+__all__ = ["EndlessSourceConformance"]
 
 MOST_LOOKS = 100
 IDLE_LOOKS = 4

@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 
 from attrs import field, frozen
 
+__all__ = ["SinkContext", "WriterContext"]
+
 
 @frozen(kw_only=True)
 class WriterContext:

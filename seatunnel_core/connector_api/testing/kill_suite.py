@@ -7,11 +7,13 @@ from typing import Any
 
 import pyarrow as pa
 
-from seatunnel_core.connectors.sink import Sink
-from seatunnel_core.connectors.testing.drive import begin, commit, place, sink_place, stage
-from seatunnel_core.connectors.testing.killing import Killing, code_of
+from seatunnel_core.connector_api.sink import Sink
+from seatunnel_core.connector_api.testing.drive import begin, commit, place, sink_place, stage
+from seatunnel_core.connector_api.testing.killing import Killing, code_of
 from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.work.committable import Committable
+
+__all__ = ["SinkKills"]
 
 SCHEMA = TableSchema(table="default", columns=pa.schema([("id", pa.int64()), ("name", pa.string())]))
 

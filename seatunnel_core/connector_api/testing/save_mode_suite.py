@@ -10,13 +10,15 @@ from typing import Any
 import pytest
 from attrs import evolve
 
-from seatunnel_core.connectors.sink import Sink, SinkContext, WriterContext
-from seatunnel_core.connectors.testing.drive import commit, options_of, place, shipped, sink_place, stage
-from seatunnel_core.connectors.testing.kill_suite import SCHEMA, numbered
-from seatunnel_core.connectors.within_extent import writer_of
+from seatunnel_core.connector_api.sink import Sink, SinkContext, WriterContext
+from seatunnel_core.connector_api.testing.drive import commit, options_of, place, shipped, sink_place, stage
+from seatunnel_core.connector_api.testing.kill_suite import SCHEMA, numbered
+from seatunnel_core.connector_api.within_extent import writer_of
 from seatunnel_core.errors import CommitError, SinkError
 from seatunnel_core.rows.batch import Batch
 from seatunnel_core.work.committable import Committable
+
+__all__ = ["SinkTargets"]
 
 
 class SinkTargets(ABC):

@@ -11,12 +11,12 @@ from seatunnel_core.config.document import Block, from_code
 from seatunnel_core.config.option import Options
 from seatunnel_core.config.problem import Problems
 from seatunnel_core.config.validation import BlockRules, validate
+from seatunnel_core.connector_api.several_tables import SeveralTables, source_of
+from seatunnel_core.connector_api.source import Enumeration, Item, Planning, PollResult, ReadContext, Source
+from seatunnel_core.connector_api.testing import Skipped, SourceConformance, options_of, plan
+from seatunnel_core.connector_api.testing.drive import shipped, through_json
 from seatunnel_core.connectors.fake.source import FakeSource
 from seatunnel_core.connectors.file.source import LocalFileSource
-from seatunnel_core.connectors.source import Enumeration, Item, Planning, PollResult, ReadContext, Source
-from seatunnel_core.connectors.tables import SeveralTables, source_of
-from seatunnel_core.connectors.testing import Skipped, SourceConformance, options_of, plan
-from seatunnel_core.connectors.testing.drive import shipped, through_json
 from seatunnel_core.errors import SourceError, UsageError
 from seatunnel_core.rows.batch import Batch
 from seatunnel_core.work.split import Split

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from seatunnel_core.connectors.sink import Sink, WriterContext
-from seatunnel_core.connectors.testing.drive import (
+from seatunnel_core.connector_api.sink import Sink, WriterContext
+from seatunnel_core.connector_api.testing.drive import (
     begin,
     commit,
     finished,
@@ -20,12 +20,14 @@ from seatunnel_core.connectors.testing.drive import (
     sink_place,
     stage,
 )
-from seatunnel_core.connectors.testing.kill_suite import SCHEMA, SinkKills, numbered
-from seatunnel_core.connectors.testing.save_mode_suite import SinkTargets
+from seatunnel_core.connector_api.testing.kill_suite import SCHEMA, SinkKills, numbered
+from seatunnel_core.connector_api.testing.save_mode_suite import SinkTargets
 from seatunnel_core.errors import CommitError, SinkError
 from seatunnel_core.rows.batch import Batch
 from seatunnel_core.work.committable import Committable
 from seatunnel_core.work.retraction import Retraction
+
+__all__ = ["SinkConformance"]
 
 
 class SinkConformance(SinkTargets, SinkKills):

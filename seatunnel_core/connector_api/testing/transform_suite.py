@@ -6,9 +6,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from seatunnel_core.connectors.testing.drive import options_of, shipped
+from seatunnel_core.connector_api.testing.drive import options_of, shipped
+from seatunnel_core.connector_api.transform import Transform
 from seatunnel_core.rows.batch import Batch, TableSchema
-from seatunnel_core.transforms.transform import Transform
+
+__all__ = ["TransformConformance"]
 
 
 class TransformConformance(ABC):

@@ -8,6 +8,8 @@ from typing import Any
 from seatunnel_core.config.option import Option, Options
 from seatunnel_storage_api.secret import holds_secret, shown
 
+__all__ = ["written_options"]
+
 _LONGEST = 200
 """How many characters of a value are kept; a longer one is cut and gets a hash."""
 

@@ -11,13 +11,15 @@ from attrs import evolve
 
 from seatunnel_core import stored
 from seatunnel_core.config.option import ENTRIES, Option, Options
-from seatunnel_core.connectors.source import Enumeration, Item, Planning, PollResult, ReadContext, Source
+from seatunnel_core.connector_api.source import Enumeration, Item, Planning, PollResult, ReadContext, Source
 from seatunnel_core.errors import SourceError, UsageError
 from seatunnel_core.findings import Findings
 from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.rows.schema_block import table_name
 from seatunnel_core.work.names import repeated
 from seatunnel_core.work.split import Split
+
+__all__ = ["TABLES", "tables_option"]
 
 TABLES = "tables_configs"
 

@@ -8,6 +8,8 @@ from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any
 
+__all__ = ["Killed", "Killing", "code_of"]
+
 _ENDING = {"open", "socket.connect", "sqlite3.connect", "subprocess.Popen"}
 _ENDING_GROUPS = ("os.", "shutil.", "tempfile.")
 """Python's audit events that are refused after the kill, so that cleaning up in ``finally`` has no effect."""

@@ -1,0 +1,6 @@
+"""Rows and the schema of their table."""
+
+from seatunnel_core.rows.batch import Batch, ConstraintKey, TableSchema
+from seatunnel_core.rows.kind import RowKind
+
+__all__ = ["Batch", "ConstraintKey", "RowKind", "TableSchema"]
