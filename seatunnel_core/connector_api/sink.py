@@ -272,7 +272,7 @@ class Sink(ABC):
         killed before the call was recorded.
 
         Raises:
-            SinkError: it cannot be done, or another engine goes on with the job.
+            SinkError: it cannot be done, or another engine has taken over the job.
         """
 
     @abstractmethod

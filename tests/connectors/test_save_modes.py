@@ -59,7 +59,7 @@ def test_an_engine_that_was_replaced_before_its_save_mode_empties_nothing(tmp_pa
     asleep.prepare(sink_place(place()))
     begun(awake, place(epoch=2))
     copy(awake, place(epoch=2), "a")
-    with pytest.raises(SinkError, match="another engine goes on with this job"):
+    with pytest.raises(SinkError, match="another engine has taken over this job"):
         asleep.apply_save_mode(sink_place(place()))
     assert there(tmp_path) == ["a"]
 
@@ -94,7 +94,7 @@ def test_nor_one_that_falls_asleep_between_two_files(
         rename(old, new)
 
     monkeypatch.setattr(os, "rename", slow)
-    with pytest.raises(SinkError, match="another engine goes on"):
+    with pytest.raises(SinkError, match="another engine has taken over"):
         begun(asleep, place())
     assert [(tmp_path / name).read_bytes() for name in "abc"] == [b"new"] * 3
 
@@ -162,7 +162,7 @@ def test_what_lies_on_another_disk_is_not_removed_behind_the_fence_either(
 
     monkeypatch.setattr(os, "rename", other_disk)
     monkeypatch.setattr(Fence, "_require", asleep_after_the_first)
-    with pytest.raises(SinkError, match="another engine goes on with this job"):
+    with pytest.raises(SinkError, match="another engine has taken over this job"):
         asleep.apply_save_mode(sink_place(place()))
     assert there(tmp_path) == ["mounted/new"]
 
@@ -264,7 +264,7 @@ def test_in_a_bucket_the_fence_is_looked_for_before_each_removal() -> None:
         newer.shut_out_older()
 
     store.deleting = replaced
-    with pytest.raises(SinkError, match="another engine goes on"):
+    with pytest.raises(SinkError, match="another engine has taken over"):
         fence.drop(found)
     assert sorted(store.objects) == ["out/b", "out/c"], "the removal that had begun is finished"
 

@@ -10,8 +10,8 @@ from attrs import evolve, frozen
 
 from seatunnel_core.checkpoint.commands import Outcome
 from seatunnel_core.connectors.filesystems.local import LocalOpenFile
-from seatunnel_core.connectors.jdbc.publishing import Publishing
 from seatunnel_core.connectors.staging import target
+from seatunnel_core.connectors.tables.ledger import CommitLedger
 from seatunnel_core.errors import SinkError
 from seatunnel_core.reporting.report_record import report_record
 from seatunnel_core.runtime.job_threads import JobThreads
@@ -85,7 +85,7 @@ def compares_sizes_only(patch: Patch) -> None:
 
 
 def holds_no_row(patch: Patch) -> None:
-    patch.setattr(Publishing, "hold", lambda self, connection: None)
+    patch.setattr(CommitLedger, "hold", lambda self, connection: None)
 
 
 def commits_again_always(patch: Patch) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 from attrs import define, field, frozen
 
 from seatunnel_core.connector_api.errors import SinkError
+from seatunnel_core.connectors.tables.database import TableDatabase
 
 _LONGEST_OPEN_S = 1.0
 """Maximum time that the file stays open for waiting threads, in seconds. Other processes can read it once closed."""
@@ -59,7 +60,7 @@ _PAUSE_S = 0.05
 
 
 @frozen(kw_only=True)
-class Database:
+class Database(TableDatabase):
     """One file, with the settings with which it is opened."""
 
     path: str
@@ -93,6 +94,13 @@ class Database:
             except BaseException:
                 shared.close()
                 raise
+
+    def changed_rows(self, connection: Any, statement: str) -> int:
+        ((changed,),) = self.ask(connection, statement)
+        return int(changed)
+
+    def same_or_null(self, one: str, other: str) -> str:
+        return f"{one} IS NOT DISTINCT FROM {other}"
 
     @contextmanager
     def _turn(self) -> Iterator[_Shared]:

@@ -11,7 +11,7 @@ from seatunnel_core.connectors.duckdb.columns import arrow_type, declared_type, 
 from seatunnel_core.connectors.duckdb.database import ask
 from seatunnel_core.connectors.duckdb.table import Column, columns_of, stored, types_of
 from seatunnel_core.connectors.growing import EXACT, TargetContract, wider
-from seatunnel_core.connectors.jdbc.databases.table_path import TablePath
+from seatunnel_core.connectors.tables.table_path import TablePath
 
 
 def grow(

@@ -15,7 +15,6 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import partial
 from typing import Any
 
 from attrs import frozen
@@ -25,7 +24,7 @@ from seatunnel_core.connector_api.batch import TableSchema
 from seatunnel_core.connector_api.errors import CommitError, SinkError, StoredValueError
 from seatunnel_core.connector_api.sink import SinkContext
 from seatunnel_core.connector_api.values import Committable
-from seatunnel_core.connectors.duckdb.columns import literal, quoted
+from seatunnel_core.connectors.duckdb.columns import quoted
 from seatunnel_core.connectors.duckdb.database import Database, ask
 from seatunnel_core.connectors.duckdb.statements import (
     Part,
@@ -33,18 +32,18 @@ from seatunnel_core.connectors.duckdb.statements import (
     clashing,
     family,
     merged,
-    replaced,
     staged_rows,
     versioned,
 )
-from seatunnel_core.connectors.duckdb.table import columns_of, create, shown_key
+from seatunnel_core.connectors.duckdb.table import columns_of, create
 from seatunnel_core.connectors.filesystems.staged_name import committable_id, owner
-from seatunnel_core.connectors.jdbc.databases.table_path import TablePath
-from seatunnel_core.connectors.jdbc.save_mode import key_of_job
-from seatunnel_core.connectors.jdbc.staging import key_of
-from seatunnel_core.connectors.pruning import no_key_matches, removal, tell_removed
-from seatunnel_core.connectors.staging.lost_table import gone, lost
+from seatunnel_core.connectors.nested.child_tables import Family
+from seatunnel_core.connectors.staging.lost_table import gone
 from seatunnel_core.connectors.staging.target import Target
+from seatunnel_core.connectors.tables.ledger import CommitLedger, key_of
+from seatunnel_core.connectors.tables.messages import not_own, repeated_by_query
+from seatunnel_core.connectors.tables.replacement import Replacement
+from seatunnel_core.connectors.tables.table_path import TablePath
 from seatunnel_core.connectors.write_mode import WriteMode
 from seatunnel_core.rows.nesting import ROW_ID
 
@@ -76,8 +75,29 @@ class Publishing:
         return self.staging.who
 
     @property
-    def _key(self) -> str:
-        return literal(key_of(self.context))
+    def ledger(self) -> CommitLedger:
+        """The record of which engine has the pipeline and of what is committed."""
+        return CommitLedger(
+            database=self.database,
+            context=self.context,
+            who=self.who,
+            where=self.database.path,
+            pipelines=f"{OWN}.pipelines",
+            commits=f"{OWN}.commits",
+        )
+
+    @property
+    def replacement(self) -> "DuckDBReplacement":
+        """The tables that collect rows or keys until the last one has arrived."""
+        return DuckDBReplacement(
+            database=self.database,
+            context=self.context,
+            sink="DuckDB",
+            records=f"{OWN}.replacing",
+            column="rows",
+            partitions=self.mode.partitions,
+            deletes=self.mode.prunes,
+        )
 
     # -- ownership of the pipeline --------------------------------------------------------------------------------
 
@@ -87,19 +107,15 @@ class Publishing:
         Raises:
             SinkError: A newer engine has the pipeline.
         """
-        if self.context.prepared_in and not self.database.exists:  # to open it would create it
-            raise SinkError(self._lost())
+        resumes = bool(self.context.prepared_in)
+        if resumes and not self.database.exists:  # to open it would create it
+            raise SinkError(self.ledger.lost("it does not exist"))
         with self.database.transaction() as connection:
-            if self.context.prepared_in and not self._remembers(connection):
-                raise SinkError(self._lost())
+            if resumes and not self._remembers(connection):
+                raise SinkError(self.ledger.lost(f"it has no schema {OWN}"))
             for statement in _TABLES:
                 connection.execute(statement)
-            epoch = self._epoch(connection)
-            if (epoch or 0) < self.context.prepared_in:
-                raise SinkError(self._lost())
-            if epoch is not None and epoch > self.context.epoch:
-                raise SinkError(self._replaced_by(epoch))
-            connection.execute(f"INSERT OR REPLACE INTO {OWN}.pipelines VALUES ({self._key}, {self.context.epoch})")
+            self.ledger.claim(connection)
             connection.commit()
         self.staging.files.sync_folder(self.staging.root)
 
@@ -111,82 +127,48 @@ class Publishing:
             CommitError: Another engine has it, or its job has ended.
         """
         if not self.database.exists:  # to open it would create it
-            raise CommitError(self._lost())
+            raise CommitError(self.ledger.lost("it does not exist"))
         with self.database.transaction() as connection:
-            epoch = self._epoch(connection) if self._remembers(connection) else None
-            if epoch is None:
-                raise CommitError(
-                    f"{self.who}: {self.database.path} has no record of this pipeline any more: its job has ended, or "
-                    f"somebody removed the schema {OWN}, or the file"
-                )
-            if epoch != self.context.epoch:
-                raise CommitError(self._replaced_by(epoch))
+            if not self._remembers(connection):
+                raise CommitError(self.ledger.ended())
+            self.ledger.hold(connection)
             yield connection
-
-    def _epoch(self, connection: Any) -> int | None:
-        found = ask(connection, f"SELECT epoch FROM {OWN}.pipelines WHERE pipeline = {self._key}")
-        return int(found[0][0]) if found else None
 
     def _remembers(self, connection: Any) -> bool:
         asked = f"database_name = current_database() AND schema_name = '{OWN}' AND table_name = 'replacing'"
         return bool(ask(connection, f"SELECT 1 FROM duckdb_tables() WHERE {asked}"))
 
-    def _lost(self) -> str:
-        return (
-            f"{self.who}: {self.database.path} is not the file that this job has written to: it was moved, removed or "
-            "replaced by an older one. Put it back, and resume the job; or begin a new job"
-        )
-
-    def _replaced_by(self, epoch: int) -> str:
-        return (
-            f"{self.who}: another engine goes on with this job: its epoch is {epoch}, and this one has "
-            f"{self.context.epoch}"
-        )
-
     # -- before the first row -------------------------------------------------------------------------------------
 
     def saved_now(self, connection: Any, path: TablePath) -> bool:
         """Record that a save mode acts on a table, and return whether no other sink of the job has done so."""
-        job, name = literal(key_of_job(self.context.job_id)), literal(json.dumps(path))
-        if ask(connection, f"SELECT 1 FROM {OWN}.commits WHERE pipeline = {job} AND committable = {name}"):
+        name = json.dumps(path)
+        if name in self.ledger.recorded_for_job(connection, name):
             return False
-        connection.execute(f"INSERT INTO {OWN}.commits VALUES ({job}, {name}, {self.context.epoch})")
+        self.ledger.record(connection, name, job=True)
         return True
 
     def collect_for(self, connection: Any, path: TablePath, keys: TableSchema | None = None) -> TablePath:
-        """Return the table that collects rows for a target, which is created if it is not there.
+        """Return the table that collects rows for a target; create it unless it exists.
 
         Args:
             connection: That of a transaction.
             path: The target.
-            keys: The rows if they are the keys of those that stay; without it they have the columns of the target, and
-                are to replace what it has.
+            keys: The schema of keys that are collected; without it rows are, with the columns of the target.
 
         Raises:
             SinkError: Another sink of the job collects rows for the same target, or the table had rows and is gone.
         """
-        name, target = self._collected(path), literal(json.dumps(path))
-        asked = f"SELECT pipeline FROM {OWN}.replacing WHERE target = {target} AND starts_with(pipeline, "
-        for (other,) in ask(connection, f"{asked}{literal(self.context.job_id + '/')})"):
-            if other != key_of(self.context):
-                raise SinkError(
-                    f"another sink of this job replaces the table {'.'.join(path)}, or removes rows of it, too, and "
-                    "the last one would win; give the rows to one sink"
-                )
-        rows, source = quoted(OWN, name), quoted(*path)
-        if ".".join(path) in self.context.published_to and not columns_of(connection, (OWN, name)):
-            raise SinkError(lost(self.who, f"{OWN}.{name}, which collects the rows for {path[-1]},", exists=False))
-        if keys is None:
-            connection.execute(f"CREATE TABLE IF NOT EXISTS {rows} AS SELECT * FROM {source} LIMIT 0")
-        elif not columns_of(connection, (OWN, name)):
-            create(connection, (OWN, name), keys, ())
-        values = f"({self._key}, {literal(name)}, {target})"
-        connection.execute(f"INSERT OR REPLACE INTO {OWN}.replacing VALUES {values}")
-        return OWN, name
+        place = self.replacement.place(path)
 
-    def _collected(self, path: TablePath) -> str:
-        said = "\0".join((key_of(self.context), *path))
-        return f"rows_{hashlib.sha256(said.encode()).hexdigest()[:24]}"
+        def made() -> None:
+            if keys is None:
+                connection.execute(f"CREATE TABLE {quoted(*place)} AS SELECT * FROM {quoted(*path)} LIMIT 0")
+            else:
+                create(connection, place, keys, ())
+
+        self.replacement.collect_for(connection, path, made)
+        return place
 
     # -- committing -----------------------------------------------------------------------------------------------
 
@@ -203,18 +185,11 @@ class Publishing:
         """
         parts = {committable.id: self._parts(committable) for committable in committables}
         with self.held() as connection:
-            asked = f"SELECT committable FROM {OWN}.commits WHERE pipeline = {self._key}"
-            done = {name for (name,) in ask(connection, asked)}.intersection(parts)
-            if done and not again:
-                raise CommitError(
-                    f"{self.who}: {self.database.path} has {min(done)} already, which nobody has committed yet: does "
-                    "another job use the same id?"
-                )
+            done = self.ledger.done(connection, list(parts), again=again)
             left = [committable for committable in committables if committable.id not in done]
             self._take_all_in(connection, [part for each in left for part in parts[each.id]])
             for each in left:
-                values = f"({self._key}, {literal(each.id)}, {self.context.epoch})"
-                connection.execute(f"INSERT INTO {OWN}.commits VALUES {values}")
+                self.ledger.record(connection, each.id)
             connection.commit()
         for part in (part for each in parts.values() for part in each):
             self.staging.discard(part.epoch, part.name)
@@ -260,18 +235,14 @@ class Publishing:
         if not self.mode.collects and not columns_of(connection, first.path):
             raise CommitError(gone(self.context, self.who, ".".join(first.path)))
         if not first.key:
-            table = quoted(OWN, self._collected(first.path)) if self.mode.collects else quoted(*first.path)
-            connection.execute(added(table, parts))
+            path = self.replacement.place(first.path) if self.mode.collects else first.path
+            connection.execute(added(quoted(*path), parts))
             return
         for unit in {part.unit for part in parts}:
             together = [part for part in parts if part.unit == unit]
             found = ask(connection, clashing(together)) if len(together) > 1 else ()
             if found:
-                raise CommitError(
-                    f"{self.who}: the key {shown_key(first.key, found[0])} comes twice from a query, whose rows have "
-                    f"no order, so that it is not known which one {'.'.join(first.path)} should keep; let the query "
-                    "give each key once, and begin the job anew"
-                )
+                raise CommitError(f"{self.who}: {repeated_by_query(first.key, found[0], '.'.join(first.path))}")
         table, history = quoted(*first.path), self.mode.history
         for statement in versioned(table, parts, history) if history else (merged(table, parts),):
             connection.execute(statement)
@@ -298,10 +269,7 @@ class Publishing:
                     )
                 )
         except StoredValueError as error:
-            raise CommitError(
-                f"{self.who}: the committable {ascii(committable.id)[:60]} is not one that this sink made: {error}. "
-                "Nothing of it was published; restore an older checkpoint"
-            ) from error
+            raise CommitError(not_own(self.who, committable, error)) from error
         return found
 
     def replace(self) -> None:
@@ -313,44 +281,15 @@ class Publishing:
             SinkError: All rows of a target would be removed.
         """
         with self.held() as connection:
-            asked = f"SELECT rows, target FROM {OWN}.replacing WHERE pipeline = {self._key} ORDER BY target"
-            for name, target in ask(connection, asked):
-                path = tuple(json.loads(target))
-                if self.mode.prunes:
-                    self._prune(connection, path, (OWN, name))
-                    continue
-                for statement in replaced(quoted(*path), quoted(OWN, name), self.mode.partitions):
-                    connection.execute(statement)
-            connection.execute(f"DELETE FROM {OWN}.replacing WHERE pipeline = {self._key}")
+            self.replacement.drop(connection, self.replacement.finish(connection))
             connection.commit()
-
-    def _prune(self, connection: Any, path: TablePath, keys: TablePath) -> None:
-        if columns_of(connection, path):
-            names = [column.name for column in columns_of(connection, keys)]
-            statement = removal(partial(ask, connection), quoted(*path), quoted(*keys), list(map(quoted, names)))
-            if statement is None:
-                raise no_key_matches(self.who, ".".join(path), names)
-            self._remove_children(connection, path, statement)
-            ((removed,),) = ask(connection, statement)
-            tell_removed("DuckDB", ".".join(path), removed)
-        connection.execute(f"DROP TABLE {quoted(*keys)}")
-
-    def _remove_children(self, connection: Any, path: TablePath, removal: str) -> None:
-        """Remove the children of rows that a statement will remove."""
-        found = family(connection, path, ())
-        for statement in found.removed_with(removal) if found is not None else ():
-            connection.execute(statement)
 
     # -- sweeping -------------------------------------------------------------------------------------------------
 
     def forget(self, keep: frozenset[str]) -> None:
         """Delete records of commits of older epochs that no checkpoint names."""
         with self.held() as connection:
-            asked = f"SELECT committable FROM {OWN}.commits WHERE pipeline = {self._key}"
-            old = ask(connection, f"{asked} AND epoch < {self.context.epoch}")
-            for name in (name for (name,) in old if name not in keep):
-                gone = f"pipeline = {self._key} AND committable = {literal(name)}"
-                connection.execute(f"DELETE FROM {OWN}.commits WHERE {gone}")
+            self.ledger.expire(connection, keep)
             connection.commit()
 
     def committed(self) -> list[str]:
@@ -360,8 +299,7 @@ class Publishing:
         with self.database.transaction() as connection:
             if not self._remembers(connection):
                 return []
-            asked = f"SELECT committable FROM {OWN}.commits WHERE pipeline = {self._key}"
-            return [name for (name,) in ask(connection, asked)]
+            return self.ledger.recorded(connection)
 
     def clear(self) -> None:
         """Delete what is remembered of the pipeline once its job has ended; the last one drops the schema."""
@@ -370,15 +308,32 @@ class Publishing:
         with self.database.transaction() as connection:
             if not self._remembers(connection):
                 return
-            asked = f"SELECT rows FROM {OWN}.replacing WHERE pipeline = {self._key}"
-            for (name,) in ask(connection, asked):
-                connection.execute(f"DROP TABLE IF EXISTS {quoted(OWN, name)}")
-            job = literal(key_of_job(self.context.job_id))
-            for table in ("pipelines", "commits", "replacing"):
-                connection.execute(f"DELETE FROM {OWN}.{table} WHERE pipeline IN ({self._key}, {job})")
+            self.replacement.clear(connection)
+            self.ledger.clear(connection)
             if not any(ask(connection, f"SELECT 1 FROM {OWN}.{table} LIMIT 1") for table in ("pipelines", "commits")):
                 connection.execute(f"DROP SCHEMA {OWN} CASCADE")
             connection.commit()
+
+
+@frozen(kw_only=True)
+class DuckDBReplacement(Replacement):
+    """Collecting tables in the engine's own schema."""
+
+    def collected(self, path: TablePath) -> str:
+        parts = "\0".join((key_of(self.context), *path))
+        return f"rows_{hashlib.sha256(parts.encode()).hexdigest()[:24]}"
+
+    def place(self, path: TablePath) -> TablePath:
+        return OWN, self.collected(path)
+
+    def exists(self, connection: Any, path: TablePath) -> bool:
+        return bool(columns_of(connection, path))
+
+    def collects(self, connection: Any, path: TablePath) -> bool:
+        return self.exists(connection, self.place(path))
+
+    def family(self, connection: Any, path: TablePath, key: Sequence[str]) -> Family | None:
+        return family(connection, path, key)
 
 
 def _alike(parts: Sequence[Part]) -> list[list[Part]]:

@@ -25,13 +25,14 @@ from seatunnel_core.connectors.duckdb.table import TargetTable, columns_of, crea
 from seatunnel_core.connectors.duckdb.writer import DuckDBWriter
 from seatunnel_core.connectors.growing import TARGET_CONTRACT
 from seatunnel_core.connectors.jdbc import options as of_jdbc
-from seatunnel_core.connectors.jdbc.databases.table_path import TablePath, parts_of
 from seatunnel_core.connectors.nested.child_tables import require_place
-from seatunnel_core.connectors.pruning import require_key
 from seatunnel_core.connectors.sink_errors import named_errors
 from seatunnel_core.connectors.staging.lost_table import require_same_table
 from seatunnel_core.connectors.staging.table_names import VARIABLE, filled
 from seatunnel_core.connectors.staging.target import Target
+from seatunnel_core.connectors.tables.deletion import require_key
+from seatunnel_core.connectors.tables.messages import missing_table, not_empty
+from seatunnel_core.connectors.tables.table_path import TablePath, parts_of
 from seatunnel_core.connectors.write_mode import DECIDING, write_mode_of
 from seatunnel_core.rows.unknown import resolved
 
@@ -143,10 +144,7 @@ class DuckDBSink(AddingSink):
         if not there:
             mode = self.options[of_jdbc.SCHEMA_SAVE_MODE]
             if mode in ("ERROR_WHEN_SCHEMA_NOT_EXIST", "IGNORE"):
-                raise SinkError(
-                    f"there is no table {'.'.join(path)} and schema_save_mode is {mode}; create it, or write "
-                    "CREATE_SCHEMA_WHEN_NOT_EXIST"
-                )
+                raise SinkError(missing_table(".".join(path), mode))
             made = resolved(schema.columns, None, grows=contract.adds, keys=key)
             create(connection, path, evolve(schema, columns=made.columns), key, history)
             if self._of_driver.save_mode_left and self._acts:
@@ -199,10 +197,7 @@ class DuckDBSink(AddingSink):
         data, schema = self._modes
         table = quoted(*path)
         if data == "ERROR_WHEN_DATA_EXISTS" and ask(connection, f"SELECT 1 FROM {table} LIMIT 1"):
-            raise SinkError(
-                f"the table {'.'.join(path)} has rows, and data_save_mode is ERROR_WHEN_DATA_EXISTS; empty it, choose "
-                "another, or write APPEND_DATA"
-            )
+            raise SinkError(not_empty(".".join(path)))
         if schema == "RECREATE_SCHEMA":
             connection.execute(f"DROP TABLE {table}")
             return False

@@ -8,8 +8,8 @@ from attrs import frozen
 from seatunnel_core.connectors.duckdb.columns import literal, quoted
 from seatunnel_core.connectors.duckdb.database import ask
 from seatunnel_core.connectors.duckdb.table import KIND, NUMBER
-from seatunnel_core.connectors.jdbc.databases.table_path import TablePath
 from seatunnel_core.connectors.nested.child_tables import BETWEEN, Family, in_order, is_child
+from seatunnel_core.connectors.tables.table_path import TablePath
 from seatunnel_core.rows.nesting import ROW_ID
 
 _FILE = "seatunnel_file"
@@ -126,23 +126,6 @@ def clashing(parts: Sequence[Part]) -> str:
     """Return a SELECT of one key that stands in several of the files."""
     key = _listed(parts[0].key)
     return f"SELECT {key} FROM {_read(parts)} GROUP BY {key} HAVING count(DISTINCT {_FILE}) > 1 LIMIT 1"
-
-
-def replaced(table: str, rows: str, partitions: Sequence[str]) -> Iterator[str]:
-    """Yield the statements that put collected rows in the place of those of a table.
-
-    Args:
-        table: The quoted table.
-        rows: The quoted table of collected rows, with the same columns; it is dropped.
-        partitions: Only rows with the values of these columns in collected rows are replaced; empty: all.
-    """
-    same = " AND ".join(
-        f"{table}.{quoted(name)} IS NOT DISTINCT FROM seatunnel_new.{quoted(name)}" for name in partitions
-    )
-    which = f" WHERE EXISTS (SELECT 1 FROM {rows} AS seatunnel_new WHERE {same})" if partitions else ""
-    yield f"DELETE FROM {table}{which}"
-    yield f"INSERT INTO {table} BY NAME SELECT * FROM {rows}"
-    yield f"DROP TABLE {rows}"
 
 
 def _read(parts: Sequence[Part]) -> str:

@@ -20,7 +20,8 @@ from seatunnel_core.connectors.duckdb.columns import (
 )
 from seatunnel_core.connectors.duckdb.database import ask
 from seatunnel_core.connectors.growing import ADD_IT, WIDEN_IT, TargetContract, wider
-from seatunnel_core.connectors.jdbc.databases.table_path import TablePath
+from seatunnel_core.connectors.tables.messages import key_text
+from seatunnel_core.connectors.tables.table_path import TablePath
 from seatunnel_core.rows.types import type_name
 
 KIND, NUMBER = "seatunnel_kind", "seatunnel_row"
@@ -270,9 +271,4 @@ def repeated_key(connection: Any, target: TargetTable, history: Sequence[str] = 
     none_missing += f" AND {quoted(history[2])} IS NOT false" if history else ""
     asked = f"SELECT {names} FROM {quoted(*target.path)} WHERE {none_missing} GROUP BY {names} HAVING count(*) > 1"
     found = ask(connection, f"{asked} LIMIT 1")
-    return shown_key(target.key, found[0]) if found else None
-
-
-def shown_key(key: Sequence[str], values: Sequence[Any]) -> str:
-    """Return the text of a key for messages: ``id = 7, day = 2026-01-01``."""
-    return ", ".join(f"{name} = {value}" for name, value in zip(key, values, strict=True))
+    return key_text(target.key, found[0]) if found else None

@@ -151,7 +151,7 @@ class Replacing:
         """Replace the folders that were noted, and remove what they held; do nothing when that was done before.
 
         Raises:
-            SinkError: it cannot be done, or another engine goes on with the job.
+            SinkError: it cannot be done, or another engine has taken over the job.
         """
         with self._sink_errors("cannot be replaced"):
             if self._files.exists(self._done):
@@ -183,7 +183,7 @@ class Replacing:
         mine = f"{self.waiting}-{self.context.epoch}"
         for epoch, entry in self._at_work():
             if epoch > self.context.epoch:
-                raise SinkError(f"{self.target.who}: another engine goes on with this job: {entry.path} is there")
+                raise SinkError(f"{self.target.who}: another engine has taken over this job: {entry.path} is there")
             if epoch < self.context.epoch:
                 self._files.move(entry.path, mine)
                 break

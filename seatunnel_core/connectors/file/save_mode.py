@@ -112,7 +112,7 @@ class Fence:
     def _require(self) -> None:
         if not self._files.exists(self._fence):
             raise SinkError(
-                f"{self._target.who}: {self._fence} is gone: another engine goes on with this job, or it has ended, so "
+                f"{self._target.who}: {self._fence} is gone: another engine has taken over this job, or it has ended; "
                 f"nothing is removed from {self._target.root}"
             )
 
@@ -175,7 +175,7 @@ class Fence:
         """Remove the entries, folders with everything in them, durably.
 
         Raises:
-            SinkError: another engine goes on with the job.
+            SinkError: another engine has taken over the job.
         """
         self._require()
         folders: dict[str, None] = {}

@@ -124,7 +124,7 @@ class TargetTable:
         newest = history.newest_epoch(table, self.context)
         if newest > self.context.epoch:
             raise CommitError(
-                f"{self.who}: another engine goes on with this job: the table {self.named} has a commit of its "
+                f"{self.who}: another engine has taken over this job: the table {self.named} has a commit of its "
                 f"epoch {newest}, and this one has {self.context.epoch}"
             )
 

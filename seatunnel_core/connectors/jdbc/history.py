@@ -16,8 +16,8 @@ from seatunnel_core.connector_api.batch import TableSchema
 from seatunnel_core.connector_api.errors import SinkError
 from seatunnel_core.connectors.jdbc.column import DatabaseTable
 from seatunnel_core.connectors.jdbc.databases.dialect import Dialect
-from seatunnel_core.connectors.jdbc.databases.table_path import TablePath
 from seatunnel_core.connectors.jdbc.target import KIND, Target, target_table
+from seatunnel_core.connectors.tables.table_path import TablePath
 
 
 @frozen(kw_only=True)

@@ -8,11 +8,11 @@ from attrs import evolve, frozen
 from seatunnel_core.connector_api.batch import TableSchema
 from seatunnel_core.connector_api.errors import ConnectorError, SinkError
 from seatunnel_core.connectors.jdbc.databases.dialect import Dialect
-from seatunnel_core.connectors.jdbc.databases.table_path import TablePath
 from seatunnel_core.connectors.jdbc.growth import Growth
 from seatunnel_core.connectors.jdbc.history import History, target_with
 from seatunnel_core.connectors.jdbc.statement import Statement
 from seatunnel_core.connectors.jdbc.target import Target, new_columns, target_of_statement
+from seatunnel_core.connectors.tables.table_path import TablePath
 
 
 @frozen(kw_only=True)

@@ -22,6 +22,7 @@ from seatunnel_core.connectors.jdbc import options as opt
 from seatunnel_core.connectors.jdbc.column import DatabaseTable
 from seatunnel_core.connectors.jdbc.databases.dialect import Dialect
 from seatunnel_core.connectors.jdbc.target import Target
+from seatunnel_core.connectors.tables.messages import repeated_by_query
 from seatunnel_core.connectors.write_mode import DECIDING, WriteMode, write_mode_of
 
 
@@ -99,8 +100,4 @@ def refuse_clash(dialect: Dialect, connection: Any, who: str, parts: Sequence[Ma
         each = (f"SELECT DISTINCT {keys} FROM {dialect.quoted(part['staging'])}" for part in same)
         every = f"({' UNION ALL '.join(each)}) AS seatunnel_keys"
         for key in dialect.ask(connection, f"SELECT {keys} FROM {every} GROUP BY {keys} HAVING count(*) > 1 LIMIT 1"):
-            shown = ", ".join(f"{name} = {value}" for name, value in zip(same[0]["keys"], key, strict=True))
-            raise CommitError(
-                f"{who}: the key {shown} comes twice from a query, whose rows have no order, so it is not known which "
-                f"one {'.'.join(path)} should keep; let the query give each key once, and begin the job anew"
-            )
+            raise CommitError(f"{who}: {repeated_by_query(same[0]['keys'], key, '.'.join(path))}")

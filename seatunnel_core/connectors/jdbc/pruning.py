@@ -1,7 +1,6 @@
-"""Remove the rows of tables whose keys did not come in a run: until its end the keys are collected in tables beside."""
+"""The tables in which keys are collected whose rows stay when rows with absent keys are deleted."""
 
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -11,17 +10,16 @@ from attrs import evolve
 from seatunnel_core.connector_api.batch import TableSchema
 from seatunnel_core.connector_api.errors import SinkError
 from seatunnel_core.connectors.jdbc.databases.dialect import Dialect
-from seatunnel_core.connectors.jdbc.databases.families import Families
-from seatunnel_core.connectors.jdbc.databases.table_path import TablePath
-from seatunnel_core.connectors.jdbc.replacing import Replacing
+from seatunnel_core.connectors.jdbc.replacing import JdbcReplacement
 from seatunnel_core.connectors.jdbc.target import Target, new_columns, target_table
-from seatunnel_core.connectors.pruning import no_key_matches, removal, require_key, tell_removed
+from seatunnel_core.connectors.tables.deletion import require_key
+from seatunnel_core.connectors.tables.table_path import TablePath
 
 
 def require_key_of(
     dialect: Dialect, connection: Any, path: TablePath, schema: TableSchema, names: Mapping[str, str]
 ) -> bool:
-    """Return whether a table is there, from which rows are removed by their keys; another sink may make it meanwhile.
+    """Return True if the table exists from which rows are deleted by their keys; another sink may still create it.
 
     Args:
         dialect: The database.
@@ -42,60 +40,39 @@ def require_key_of(
     return True
 
 
-class Pruning(Replacing):
-    """The tables of collected keys of one sink of one pipeline; all methods work in the caller's transaction.
+def target_of_keys(
+    collecting: JdbcReplacement, connection: Any, path: TablePath, schema: TableSchema, names: Mapping[str, str]
+) -> Target:
+    """Return the target for keys; create the table that collects them and commit, unless it exists.
 
-    They have their columns as primary key, as several databases would compare each row with all keys without an index.
+    The other arguments are those of ``require_key_of``.
+
+    Raises:
+        SinkError: As ``require_key_of``, or another sink of the job collects rows for the same table.
     """
+    dialect = collecting.database
+    require_key_of(dialect, connection, path, schema, names)
+    place, key = collecting.place(path), tuple(names.values())
+    statement = _creation(dialect, connection, path, place, new_columns(dialect, schema, names))
+    collecting.collect_for(connection, path, lambda: dialect.run(connection, statement))
+    connection.commit()
+    table = dialect.table(connection, place)
+    if table is None:
+        raise SinkError(f"the table {dialect.table_name(place)} was dropped by another client")
+    target = target_table(dialect, table, place, schema, names=names, keys=key, upserts=True)
+    return evolve(target, path=path, named=dialect.table_name(path), needs_key=True)
 
-    def place(self, path: TablePath) -> TablePath:
-        return self.dialect.path_in("", self.collected(path))
 
-    def target_of_keys(self, connection: Any, path: TablePath, schema: TableSchema, names: Mapping[str, str]) -> Target:
-        """Return the target for keys, which are collected in a table of their own; create and commit that if need be.
+def _creation(dialect: Dialect, connection: Any, path: TablePath, place: TablePath, columns: pa.Schema) -> str:
+    """Return the statement that creates a table of keys, in which texts are equal if they are equal in the target.
 
-        The arguments are those of ``require_key_of``.
-
-        Raises:
-            SinkError: as ``require_key_of``, or another sink of the job collects rows for the same table.
-        """
-        require_key_of(self.dialect, connection, path, schema, names)
-        collected, key = self.place(path), tuple(names.values())
-        self._collect_in(connection, path, self._creation(connection, path, new_columns(self.dialect, schema, names)))
-        connection.commit()
-        table = self.dialect.table(connection, collected)
-        if table is None:
-            raise SinkError(f"the table {self.dialect.table_name(collected)} was dropped by somebody else")
-        target = target_table(self.dialect, table, collected, schema, names=names, keys=key, upserts=True)
-        return evolve(target, path=path, named=self.dialect.table_name(path), needs_key=True)
-
-    def _creation(self, connection: Any, path: TablePath, columns: pa.Schema) -> str:
-        """Return the statement that creates the table of keys, where texts are equal if they are so in the target."""
-        there, lines = self.dialect.table(connection, path), []
-        for column in columns:
-            have = None if there is None else there.column(column.name)
-            by = have.collation if have is not None and of.is_string(column.type) else ""
-            declared = f"{self.dialect.declared(column.type, is_key=True)}{f' COLLATE {by}' if by else ''}"
-            lines.append(f"{self.dialect.quoted(column.name)} {declared} NOT NULL")
-        lines.append(f"PRIMARY KEY ({', '.join(map(self.dialect.quoted, columns.names))})")
-        return f"CREATE TABLE {self.dialect.quoted(*self.place(path))} ({', '.join(lines)}){self.dialect.table_options}"
-
-    def _change(self, connection: Any, name: str, path: TablePath) -> None:
-        """Remove the rows of a table whose keys were not collected; those with null in the key stay.
-
-        Raises:
-            SinkError: All rows would be removed.
-        """
-        if self.dialect.table(connection, path) is None:
-            return
-        table, keys, named = self.dialect.quoted(*path), self.dialect.quoted(name), self.dialect.table_name(path)
-        names = self._columns(connection, keys)
-        statement = removal(partial(self.dialect.ask, connection), table, keys, list(map(self.dialect.quoted, names)))
-        if statement is None:
-            raise no_key_matches(f"pipeline {self.context.pipeline_id}, sink Jdbc", named, names)
-        cursor = self.dialect.cursor(connection)
-        family = Families(dialect=self.dialect, connection=connection).of(path, names)
-        for each in family.removed_with(statement) if family is not None else ():
-            cursor.execute(each)
-        cursor.execute(statement)
-        tell_removed("Jdbc", named, cursor.rowcount)
+    Its columns are its primary key: several databases would compare each row with all keys without an index.
+    """
+    table, lines = dialect.table(connection, path), []
+    for column in columns:
+        have = None if table is None else table.column(column.name)
+        by = have.collation if have is not None and of.is_string(column.type) else ""
+        declared = f"{dialect.declared(column.type, is_key=True)}{f' COLLATE {by}' if by else ''}"
+        lines.append(f"{dialect.quoted(column.name)} {declared} NOT NULL")
+    lines.append(f"PRIMARY KEY ({', '.join(map(dialect.quoted, columns.names))})")
+    return f"CREATE TABLE {dialect.quoted(*place)} ({', '.join(lines)}){dialect.table_options}"

@@ -19,22 +19,21 @@ from seatunnel_core.connectors.jdbc.column import Column, DatabaseTable
 from seatunnel_core.connectors.jdbc.databases.collations import report_merged
 from seatunnel_core.connectors.jdbc.databases.dialect import Dialect
 from seatunnel_core.connectors.jdbc.databases.families import Families
-from seatunnel_core.connectors.jdbc.databases.table_path import TablePath
 from seatunnel_core.connectors.jdbc.history import History
 from seatunnel_core.connectors.jdbc.modes import refuse_clash
 from seatunnel_core.connectors.jdbc.replacing import TABLE as REPLACING_TABLE
-from seatunnel_core.connectors.jdbc.replacing import Replacing
-from seatunnel_core.connectors.jdbc.save_mode import WAIT_S, key_of_job
-from seatunnel_core.connectors.jdbc.staging import COMMITS, PIPELINES, TABLES, key_of, owner, prefix_of
+from seatunnel_core.connectors.jdbc.replacing import JdbcReplacement
+from seatunnel_core.connectors.jdbc.save_mode import WAIT_S
+from seatunnel_core.connectors.jdbc.staging import COMMITS, PIPELINES, TABLES, owner, prefix_of
 from seatunnel_core.connectors.jdbc.statement import Statement
 from seatunnel_core.connectors.jdbc.target import KIND, NUMBER, Target
 from seatunnel_core.connectors.staging.lost_table import gone, require_same_table
+from seatunnel_core.connectors.tables.ledger import CommitLedger
+from seatunnel_core.connectors.tables.messages import not_own
+from seatunnel_core.connectors.tables.table_path import TablePath
 
 _CLAIM_S = 60
 """How long a starting engine waits for the lock of another engine of its job, which commits or hangs in a commit."""
-
-_IDS = 500
-"""The most committables that one statement names."""
 
 
 @frozen(kw_only=True)
@@ -51,7 +50,7 @@ class Publishing:
     history: History | None = None
     """The columns of versions that stay; ``None`` where a row replaces the one with its key."""
 
-    replacing: Replacing | None = None
+    replacing: JdbcReplacement | None = None
     """Where rows are collected that replace those of their table in the end; ``None`` where they go there at once."""
 
     @property
@@ -60,8 +59,16 @@ class Publishing:
         return f"pipeline {self.context.pipeline_id}, sink Jdbc"
 
     @property
-    def _key(self) -> str:
-        return self.dialect.literal(key_of(self.context))
+    def ledger(self) -> CommitLedger:
+        """The record of which engine has the pipeline and of what is committed."""
+        return CommitLedger(
+            database=self.dialect,
+            context=self.context,
+            who=self.who,
+            where=str(self.dialect.address),
+            pipelines=PIPELINES,
+            commits=COMMITS,
+        )
 
     # -- ownership of the pipeline --------------------------------------------------------------------------------
 
@@ -72,72 +79,28 @@ class Publishing:
             SinkError: A newer engine has the pipeline, or the records of an earlier one are gone.
         """
         if self.context.prepared_in:
-            with self.transaction() as connection:
+            with self.dialect.transaction() as connection:
                 if COMMITS not in self.dialect.tables(connection, None, COMMITS):
-                    raise SinkError(self._lost(f"it has no table {COMMITS}"))
+                    raise SinkError(self.ledger.lost(f"it has no table {COMMITS}"))
         for statement in (*TABLES, *([REPLACING_TABLE] if self.replacing else [])):
             self._make(statement + self.dialect.table_options + self.dialect.text_order)
-        with self.transaction() as connection:
+        with self.dialect.transaction() as connection:
             self.dialect.wait_for_locks(connection, _CLAIM_S)
-            epoch = self._locked(connection)
-            if (epoch or 0) < self.context.prepared_in:
-                found = "no row" if epoch is None else "an older row"
-                raise SinkError(self._lost(f"{PIPELINES} has {found} of this pipeline"))
-            if epoch is None:
-                values = f"({self._key}, {self.context.epoch})"
-                self._run(connection, f"INSERT INTO {PIPELINES} (pipeline, epoch) VALUES {values}")
-            elif epoch > self.context.epoch:
-                raise SinkError(self._replaced(epoch))
-            else:
-                change = f"UPDATE {PIPELINES} SET epoch = {self.context.epoch} WHERE pipeline = {self._key}"
-                self._run(connection, change)
+            self.ledger.claim(connection)
             connection.commit()
 
     def _make(self, statement: str) -> None:
         """Run a CREATE TABLE IF NOT EXISTS; try twice, as it may fail when another process creates the same table."""
         for last in (False, True):
             try:
-                with self.transaction() as connection:
-                    self._run(connection, statement)
+                with self.dialect.transaction() as connection:
+                    self.dialect.run(connection, statement)
                     connection.commit()
             except Exception:
                 if last:
                     raise
             else:
                 return
-
-    def hold(self, connection: Any) -> None:
-        """Lock the pipeline's row until the transaction ends.
-
-        Raises:
-            CommitError: Another engine has the pipeline, or its job has ended.
-        """
-        epoch = self._locked(connection)
-        if epoch is None:
-            raise CommitError(
-                f"{self.who}: {PIPELINES} has no row of this pipeline any more: its job has ended, or "
-                "somebody removed it"
-            )
-        if epoch != self.context.epoch:
-            raise CommitError(self._replaced(epoch))
-
-    def _locked(self, connection: Any) -> int | None:
-        asked = self.dialect.lock_row(f"SELECT epoch FROM {PIPELINES} WHERE pipeline = {self._key}")
-        rows = self.dialect.ask(connection, asked)
-        return int(rows[0][0]) if rows else None
-
-    def _lost(self, found: str) -> str:
-        return (
-            f"{self.who}: this is not the database that the job has written to: {found}. It was created again, or "
-            "restored from an older backup, so rows that were committed may be missing. Restore its last state, and "
-            "resume the job; or begin a new job"
-        )
-
-    def _replaced(self, epoch: int) -> str:
-        return (
-            f"{self.who}: another engine goes on with this job: its epoch is {epoch}, and this one has "
-            f"{self.context.epoch}"
-        )
 
     def found(self, connection: Any, path: TablePath) -> DatabaseTable | None:
         """Return a table; raise ``SinkError`` if rows were published to it, and it is gone."""
@@ -158,16 +121,11 @@ class Publishing:
             CommitError: Another engine has the pipeline, a staging table is gone, a committable is not of this sink, or
                 it is recorded as committed although ``again`` is false.
         """
-        with self.transaction() as connection, ExitStack() as locks:
-            self.hold(connection)
+        with self.dialect.transaction() as connection, ExitStack() as locks:
+            self.ledger.hold(connection)
             if self.history is not None:
                 locks.enter_context(self._alone(connection, committables))
-            done = self._done(connection, [each.id for each in committables])
-            if done and not again:
-                raise CommitError(
-                    f"{self.who}: {COMMITS} has {min(done)} already, which nobody has committed yet: does another job "
-                    "use the same id?"
-                )
+            done = self.ledger.done(connection, [each.id for each in committables], again=again)
             held: dict[TablePath, DatabaseTable | None] = {}
             for committable in committables:
                 if committable.id not in done:
@@ -176,25 +134,24 @@ class Publishing:
                         refuse_clash(self.dialect, connection, self.who, parts)
                     families = Families(dialect=self.dialect, connection=connection)
                     for statement in families.replaced(parts) if self.ordered and self.history is None else ():
-                        self._run(connection, statement)
+                        self.dialect.run(connection, statement)
                     for part in parts:
                         if "root" not in part:
                             with self._existing(tuple(part["target"])):
                                 self._move(connection, committable, part, held)
                     self._add_children(families, committable, parts)
-                    values = f"({self._key}, {self.dialect.literal(committable.id)}, {self.context.epoch})"
-                    self._run(connection, f"INSERT INTO {COMMITS} (pipeline, committable, epoch) VALUES {values}")
+                    self.ledger.record(connection, committable.id)
             connection.commit()
         if self.dialect.ddl_commits:
-            self._drop(part["staging"] for committable in committables for part in self._parts(committable))
+            self._drop((part["staging"],) for committable in committables for part in self._parts(committable))
 
     def _add_children(self, families: Families, committable: Committable, parts: Sequence[Mapping[str, Any]]) -> None:
         """Add the rows of child tables, and drop all staging tables of a unit."""
         connection = families.connection
         for statement in families.added(parts, lambda part: self._staged_columns(connection, committable, part)):
-            self._run(connection, statement)
+            self.dialect.run(connection, statement)
         for part in parts if not self.dialect.ddl_commits else ():
-            self._run(connection, f"DROP TABLE {self.dialect.quoted(part['staging'])}")
+            self.dialect.run(connection, f"DROP TABLE {self.dialect.quoted(part['staging'])}")
 
     @contextmanager
     def _alone(self, connection: Any, committables: Sequence[Committable]) -> Iterator[None]:
@@ -210,29 +167,21 @@ class Publishing:
     def replace(self) -> None:
         """Put collected rows in the place of those of their tables, in one transaction; do nothing when it is done."""
         assert self.replacing is not None
-        with self.transaction() as connection:
-            self.hold(connection)
-            done = self.replacing.replace(connection)
+        with self.dialect.transaction() as connection:
+            self.ledger.hold(connection)
+            done = self.replacing.finish(connection)
             if not self.dialect.ddl_commits:
                 self.replacing.drop(connection, done)
             connection.commit()
         if self.dialect.ddl_commits:
             self._drop(done)
 
-    def _drop(self, names: Iterable[str]) -> None:
+    def _drop(self, paths: Iterable[TablePath]) -> None:
         """Drop staging tables whose rows were moved; those that cannot be dropped now are swept later."""
-        with suppress(Exception), self.transaction() as connection:
-            for name in names:
-                self._run(connection, f"DROP TABLE IF EXISTS {self.dialect.quoted(name)}")
+        with suppress(Exception), self.dialect.transaction() as connection:
+            for path in paths:
+                self.dialect.run(connection, f"DROP TABLE IF EXISTS {self.dialect.quoted(*path)}")
             connection.commit()
-
-    def _done(self, connection: Any, ids: Sequence[str]) -> set[str]:
-        found: set[str] = set()
-        for start in range(0, len(ids), _IDS):
-            named = ", ".join(self.dialect.literal(each) for each in ids[start : start + _IDS])
-            asked = f"SELECT committable FROM {COMMITS} WHERE pipeline = {self._key} AND committable IN ({named})"
-            found.update(name for (name,) in self.dialect.ask(connection, asked))
-        return found
 
     def _parts(self, committable: Committable) -> list[Mapping[str, Any]]:
         try:
@@ -244,10 +193,7 @@ class Publishing:
                 stored.texts(part, "target"), stored.texts(part, "keys"), stored.flag(part, "changes")
                 stored.texts(part, "root") if "root" in part else ()
         except StoredValueError as error:
-            raise CommitError(
-                f"{self.who}: the committable {ascii(committable.id)[:60]} is not one that this sink made: {error}. "
-                "Nothing of it was published; restore an older checkpoint"
-            ) from error
+            raise CommitError(not_own(self.who, committable, error)) from error
         return parts
 
     def _move(
@@ -280,7 +226,7 @@ class Publishing:
         if table is not None:
             report_merged(self.dialect, connection, table, path, staging, keys)
         for statement in self._moves(target, staging, changes=part["changes"]):
-            self._run(connection, statement)
+            self.dialect.run(connection, statement)
 
     @contextmanager
     def _existing(self, path: TablePath) -> Iterator[None]:
@@ -295,7 +241,8 @@ class Publishing:
     def _staged_columns(self, connection: Any, committable: Committable, part: Mapping[str, Any]) -> list[str]:
         """Return the columns of a staging table; raise ``CommitError`` if it is gone."""
         try:
-            return self._columns(connection, self.dialect.quoted(part["staging"]))
+            names = self.dialect.column_names(connection, self.dialect.quoted(part["staging"]))
+            return [name for name in names if name not in (KIND, NUMBER)]
         except Exception as error:
             if self.dialect.is_missing_table(error):
                 raise CommitError(
@@ -325,11 +272,6 @@ class Publishing:
         for key in self.dialect.ask(connection, asked) if asked else ():
             raise CommitError(f"{self.who}: {target.repetition(key)}")
 
-    def _columns(self, connection: Any, staging: str) -> list[str]:
-        cursor = self.dialect.cursor(connection)
-        cursor.execute(f"SELECT * FROM {staging} WHERE 1 = 0")
-        return [column[0] for column in cursor.description if column[0] not in (KIND, NUMBER)]
-
     # -- sweeping -------------------------------------------------------------------------------------------------
 
     def sweep(self, keep: frozenset[str], *, final: bool) -> int:
@@ -343,56 +285,32 @@ class Publishing:
             final: Whether tables of this epoch are dropped too, and not only those of older ones.
         """
         removed = 0
-        with self.transaction() as connection:
+        with self.dialect.transaction() as connection:
             names = self.dialect.tables(connection, None, prefix_of(self.context))
         for name in names:
             found = owner(name, prefix_of(self.context))
             if found is not None and found[1] < self.context.epoch + final and found[0] not in keep:
-                with self.transaction() as connection:
-                    self._run(connection, f"DROP TABLE IF EXISTS {self.dialect.quoted(name)}")
+                with self.dialect.transaction() as connection:
+                    self.dialect.run(connection, f"DROP TABLE IF EXISTS {self.dialect.quoted(name)}")
                     connection.commit()
                 removed += 1
         if not final:
-            self._forget(keep)
+            with self.dialect.transaction() as connection:
+                self.ledger.expire(connection, keep)
+                connection.commit()
         return removed
-
-    def _forget(self, keep: frozenset[str]) -> None:
-        with self.transaction() as connection:
-            asked = f"SELECT committable FROM {COMMITS} WHERE pipeline = {self._key} AND epoch < {self.context.epoch}"
-            old = [name for (name,) in self.dialect.ask(connection, asked) if name not in keep]
-            for start in range(0, len(old), _IDS):
-                named = ", ".join(self.dialect.literal(each) for each in old[start : start + _IDS])
-                gone = f"DELETE FROM {COMMITS} WHERE pipeline = {self._key} AND committable IN ({named})"
-                self._run(connection, gone)
-            connection.commit()
 
     def committed(self) -> list[str]:
         """Return the ids that are recorded as committed; none when the table of commits does not exist."""
-        with self.transaction() as connection:
+        with self.dialect.transaction() as connection:
             if COMMITS not in self.dialect.tables(connection, None, COMMITS):
                 return []
-            asked = f"SELECT committable FROM {COMMITS} WHERE pipeline = {self._key}"
-            return [name for (name,) in self.dialect.ask(connection, asked)]
+            return self.ledger.recorded(connection)
 
     def clear(self) -> None:
         """Delete all records of the pipeline, once its job is recorded as ended."""
-        with self.transaction() as connection:
-            for table in (COMMITS, PIPELINES):
-                self._run(connection, f"DELETE FROM {table} WHERE pipeline = {self._key}")
-            job = self.dialect.literal(key_of_job(self.context.job_id))
-            self._run(connection, f"DELETE FROM {COMMITS} WHERE pipeline = {job}")
+        with self.dialect.transaction() as connection:
+            self.ledger.clear(connection)
             if self.replacing is not None:
                 self.replacing.clear(connection)
             connection.commit()
-
-    # -- statements -----------------------------------------------------------------------------------------------
-
-    @contextmanager
-    def transaction(self) -> Iterator[Any]:
-        """Lend a connection in a transaction, which is rolled back unless the caller commits it."""
-        with self.dialect.pool.lend() as connection:
-            self.dialect.begin(connection)
-            yield connection
-
-    def _run(self, connection: Any, statement: str) -> None:
-        self.dialect.cursor(connection).execute(statement)

@@ -17,8 +17,8 @@ from seatunnel_core.connectors.jdbc import options as opt
 from seatunnel_core.connectors.jdbc.column import Column, DatabaseTable
 from seatunnel_core.connectors.jdbc.databases.dialect import Dialect
 from seatunnel_core.connectors.jdbc.databases.postgresql_values import with_typed_array
-from seatunnel_core.connectors.jdbc.databases.table_path import TablePath
 from seatunnel_core.connectors.jdbc.splitting import Divided, Piece, condition, within_bounds
+from seatunnel_core.connectors.tables.table_path import TablePath
 from seatunnel_core.work.names import repeated
 
 _WHERE = re.compile(r"\s*where\s+(.+)", re.IGNORECASE | re.DOTALL)

@@ -16,19 +16,14 @@ from attrs import frozen
 
 from seatunnel_core.connector_api.errors import SinkError
 from seatunnel_core.connector_api.option import Options
-from seatunnel_core.connector_api.sink import SinkContext
 from seatunnel_core.connectors.jdbc import options as opt
 from seatunnel_core.connectors.jdbc.databases.dialect import Dialect
-from seatunnel_core.connectors.jdbc.databases.table_path import TablePath
-from seatunnel_core.connectors.jdbc.staging import COMMITS
+from seatunnel_core.connectors.tables.ledger import CommitLedger
+from seatunnel_core.connectors.tables.messages import not_empty
+from seatunnel_core.connectors.tables.table_path import TablePath
 
 WAIT_S = 60
 """How long to wait for another process that is recreating the same table."""
-
-
-def key_of_job(job_id: str) -> str:
-    """Return the key of a job's save modes in the table of commits."""
-    return f"{job_id}/save-mode"
 
 
 def empty_table(dialect: Dialect, connection: Any, path: TablePath, options: Options, *, first: bool) -> None:
@@ -48,10 +43,7 @@ def empty_table(dialect: Dialect, connection: Any, path: TablePath, options: Opt
     cursor = dialect.cursor(connection)
     if dialect.table(connection, path) is not None:
         if mode == "ERROR_WHEN_DATA_EXISTS" and dialect.ask(connection, f"SELECT 1 FROM {table} LIMIT 1"):
-            raise SinkError(
-                f"the table {dialect.table_name(path)} has rows, and data_save_mode is ERROR_WHEN_DATA_EXISTS; empty "
-                "it, choose another, or write APPEND_DATA"
-            )
+            raise SinkError(not_empty(dialect.table_name(path)))
         if options[opt.SCHEMA_SAVE_MODE] == "RECREATE_SCHEMA":
             cursor.execute(f"DROP TABLE {table}")
         elif mode == "DROP_DATA":
@@ -64,8 +56,7 @@ def empty_table(dialect: Dialect, connection: Any, path: TablePath, options: Opt
 class TableSaveMode:
     """The save mode of one sink of one pipeline for one table."""
 
-    dialect: Dialect
-    context: SinkContext
+    ledger: CommitLedger
     path: TablePath
 
     @property
@@ -75,33 +66,26 @@ class TableSaveMode:
 
     @property
     def _digest(self) -> str:
-        said = "\0".join((self.context.job_id, *self.path))
-        return hashlib.sha256(said.encode()).hexdigest()[:24]
+        parts = "\0".join((self.ledger.context.job_id, *self.path))
+        return hashlib.sha256(parts.encode()).hexdigest()[:24]
 
     @property
     def _own(self) -> str:
-        return f"{self._digest}/{self.context.pipeline_id}/{self.context.sink_ordinal}"
+        return f"{self._digest}/{self.ledger.context.pipeline_id}/{self.ledger.context.sink_ordinal}"
 
     def may_act(self, connection: Any) -> bool:
-        """Return whether no other sink of the job has reached the table.
+        """Return True if no other sink of the job has reached the table.
 
-        Also true when this sink applied its save mode before and was killed.
+        Also true if this sink has applied its save mode before and was killed.
         """
-        return not self._come(connection) - {self._digest, self._own}
+        return not self._reached(connection) - {self._digest, self._own}
 
     def note(self, connection: Any, *, acted: bool) -> None:
         """Record that this sink has reached the table, in the transaction in which it acted."""
-        come = self._come(connection)
+        reached = self._reached(connection)
         for name in ([self._digest] if acted else []) + [self._own]:
-            if name not in come:
-                values = ", ".join(map(self.dialect.literal, (key_of_job(self.context.job_id), name)))
-                cursor = self.dialect.cursor(connection)
-                cursor.execute(
-                    f"INSERT INTO {COMMITS} (pipeline, committable, epoch) VALUES ({values}, {self.context.epoch})"
-                )
+            if name not in reached:
+                self.ledger.record(connection, name, job=True)
 
-    def _come(self, connection: Any) -> set[str]:
-        job = self.dialect.literal(key_of_job(self.context.job_id))
-        here = f"substr(committable, 1, {len(self._digest)}) = {self.dialect.literal(self._digest)}"
-        asked = f"SELECT committable FROM {COMMITS} WHERE pipeline = {job} AND {here}"
-        return {name for (name,) in self.dialect.ask(connection, asked)}
+    def _reached(self, connection: Any) -> set[str]:
+        return self.ledger.recorded_for_job(connection, self._digest)

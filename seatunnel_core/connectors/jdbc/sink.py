@@ -23,14 +23,13 @@ from seatunnel_core.connectors.jdbc.databases.collations import with_exact_keys
 from seatunnel_core.connectors.jdbc.databases.dialect import TASK_MODULES, dialect_of
 from seatunnel_core.connectors.jdbc.databases.families import index_of
 from seatunnel_core.connectors.jdbc.databases.longest_names import require_short
-from seatunnel_core.connectors.jdbc.databases.table_path import TablePath
 from seatunnel_core.connectors.jdbc.growth import Growth
 from seatunnel_core.connectors.jdbc.history import History, history_of, target_with
 from seatunnel_core.connectors.jdbc.looking import LookedMode, look_at_keys, look_at_table, look_into, tried
 from seatunnel_core.connectors.jdbc.modes import mode_of, refuse_partial
-from seatunnel_core.connectors.jdbc.pruning import Pruning, require_key_of
+from seatunnel_core.connectors.jdbc.pruning import require_key_of, target_of_keys
 from seatunnel_core.connectors.jdbc.publishing import Publishing
-from seatunnel_core.connectors.jdbc.replacing import Replacing
+from seatunnel_core.connectors.jdbc.replacing import JdbcReplacement
 from seatunnel_core.connectors.jdbc.save_mode import WAIT_S, TableSaveMode, empty_table
 from seatunnel_core.connectors.jdbc.statement import query_of, statement_of
 from seatunnel_core.connectors.jdbc.target import Target, new_columns
@@ -39,6 +38,8 @@ from seatunnel_core.connectors.looking import LookingSink
 from seatunnel_core.connectors.nested.child_tables import require_place
 from seatunnel_core.connectors.sink_errors import named_errors
 from seatunnel_core.connectors.staging.table_names import VARIABLE, filled
+from seatunnel_core.connectors.tables.messages import missing_table
+from seatunnel_core.connectors.tables.table_path import TablePath
 from seatunnel_core.connectors.write_mode import DECIDING
 
 _log = logging.getLogger(__name__)
@@ -168,14 +169,15 @@ class JdbcSink(AddingSink, LookingSink):
 
     def _ready(self, schema: TableSchema, context: SinkContext) -> Target:
         publishing = self._publishing(context)
-        with publishing.transaction() as connection:
+        with self._dialect.transaction() as connection:
             if self._claims:
-                publishing.hold(connection)
+                publishing.ledger.hold(connection)
             if self._statement is not None:
                 return tried(self._dialect, connection, self._statement, schema)
             path, names, keys = self._named(schema)
-            if isinstance(publishing.replacing, Pruning):
-                return publishing.replacing.target_of_keys(connection, path, schema, names)
+            collecting = publishing.replacing
+            if collecting is not None and self.prunes:
+                return target_of_keys(collecting, connection, path, schema, names)
             with self._saved(connection, path, context):
                 table = publishing.found(connection, path)
                 found = self._growth.resolved(table, schema, names, keys)
@@ -191,7 +193,7 @@ class JdbcSink(AddingSink, LookingSink):
                         self._note_rows(connection, path, schema)
                 connection.commit()
             if table is None:
-                raise SinkError(f"the table {self._dialect.table_name(path)} was dropped by somebody else")
+                raise SinkError(f"the table {self._dialect.table_name(path)} was dropped by another client")
             if self._stages and not table.transactional:
                 raise SinkError(
                     f"the table {self._dialect.table_name(path)} has no transactions, so rows cannot come exactly "
@@ -199,13 +201,18 @@ class JdbcSink(AddingSink, LookingSink):
                 )
             how: Any = {"names": names, "keys": () if self.needs_end else keys, "upserts": self.options[opt.UPSERT]}
             target = target_with(self._history, self._dialect, connection, table, path, schema, **how)
-            if publishing.replacing is not None:
-                publishing.replacing.collect_for(connection, target)
-                connection.commit()
+            if collecting is not None:
+                self._collect(connection, collecting, target)
             if keys and self.needs_order and self._history is None:
                 refuse_partial(target, table)
             root = self._root(schema)
             return evolve(target, needs_key=self.needs_order, without_values=found.without_values, root=root)
+
+    def _collect(self, connection: Any, collecting: JdbcReplacement, target: Target) -> None:
+        """Create the table that collects the rows that will replace those of a target."""
+        made = target.staging_table(self._dialect, collecting.collected(target.path), temporary=False)
+        collecting.collect_for(connection, target.path, lambda: self._dialect.run(connection, made))
+        connection.commit()
 
     def _adds(self, keys: Sequence[str]) -> bool:
         """Return whether rows come beside those that a table has."""
@@ -268,7 +275,7 @@ class JdbcSink(AddingSink, LookingSink):
         if not (self._empties and driver.save_mode_left and path not in driver.seen):
             yield
             return
-        mode = TableSaveMode(dialect=self._dialect, context=context, path=path)
+        mode = TableSaveMode(ledger=self._publishing(context).ledger, path=path)
         with _saving[hash(mode.lock) % len(_saving)], self._dialect.exclusively(connection, mode.lock, WAIT_S):
             acts = mode.may_act(connection)
             if acts:
@@ -287,10 +294,7 @@ class JdbcSink(AddingSink, LookingSink):
     ) -> None:
         mode, named = self.options[opt.SCHEMA_SAVE_MODE], self._dialect.table_name(path)
         if mode in ("ERROR_WHEN_SCHEMA_NOT_EXIST", "IGNORE"):
-            raise SinkError(
-                f"there is no table {named} and schema_save_mode is {mode}; create it, or write "
-                "CREATE_SCHEMA_WHEN_NOT_EXIST"
-            )
+            raise SinkError(missing_table(named, mode))
         for missing in (key for key in keys if key not in names.values()):
             raise SinkError(f"the key column {missing!r} is not among the columns of the rows of {schema.table}")
         columns = with_exact_keys(self._dialect, connection, new_columns(self._dialect, schema, names), keys)
@@ -351,8 +355,7 @@ class JdbcSink(AddingSink, LookingSink):
 
     def _publishing(self, context: SinkContext) -> Publishing:
         partitions = tuple(map(self._written, self._mode.partitions)) if self._mode is not None else ()
-        kind = Pruning if self.prunes else Replacing
-        replacing = kind(dialect=self._dialect, context=context, partitions=partitions)
+        replacing = JdbcReplacement.of(self._dialect, context, partitions, deletes=self.prunes)
         return Publishing(
             dialect=self._dialect,
             context=context,

@@ -14,6 +14,7 @@ import hashlib
 import re
 
 from seatunnel_core.connector_api.sink import SinkContext, WriterContext
+from seatunnel_core.connectors.tables.ledger import key_of
 
 PIPELINES, COMMITS = "seatunnel_pipelines", "seatunnel_commits"
 
@@ -24,11 +25,6 @@ TABLES = (
 )
 
 _NAME = re.compile(r"_o(?P<source>\d+)_e(?P<epoch>\d+)_u(?P<unit>\d+)_a[0-9a-f]+_\d+")
-
-
-def key_of(context: SinkContext | WriterContext) -> str:
-    """Return the key of a sink in the two tables: ``<job>/<pipeline>/<sink>``."""
-    return f"{context.job_id}/{context.pipeline_id}/{context.sink_ordinal}"
 
 
 def prefix_of(context: SinkContext | WriterContext) -> str:

@@ -14,12 +14,14 @@ from seatunnel_core.connector_api.errors import ConnectorError, RowError, SinkEr
 from seatunnel_core.connector_api.sink import SinkWriter, Staged, WriterContext
 from seatunnel_core.connectors.jdbc.column import Column
 from seatunnel_core.connectors.jdbc.databases.dialect import Dialect
-from seatunnel_core.connectors.jdbc.databases.table_path import TablePath
 from seatunnel_core.connectors.jdbc.databases.windows import require_windows
 from seatunnel_core.connectors.jdbc.misfit import misfit, put
 from seatunnel_core.connectors.jdbc.pool import BULK, Lent
-from seatunnel_core.connectors.jdbc.staging import PIPELINES, key_of, staging_name
+from seatunnel_core.connectors.jdbc.staging import PIPELINES, staging_name
 from seatunnel_core.connectors.jdbc.target import Target, with_key
+from seatunnel_core.connectors.tables.ledger import key_of
+from seatunnel_core.connectors.tables.messages import taken_over
+from seatunnel_core.connectors.tables.table_path import TablePath
 from seatunnel_core.rows.extent import shown
 from seatunnel_core.rows.unknown import filled, require_no_values
 
@@ -243,10 +245,7 @@ class JdbcWriter(SinkWriter):
         found = self._dialect.first_row(self._connection(), asked)
         epoch = None if found is None else int(found[0])
         if epoch != self._context.epoch:
-            raise SinkError(
-                f"pipeline {self._context.pipeline_id}, sink Jdbc: another engine goes on with this job: its epoch is "
-                f"{epoch}, and this one has {self._context.epoch}"
-            )
+            raise SinkError(taken_over(self._who(), epoch, self._context.epoch))
 
     # -- rows -----------------------------------------------------------------------------------------------------
 

@@ -149,7 +149,7 @@ class Publishing:
         newest = max((mark.epoch for mark in marks), default=0)
         if newest > self.context.epoch:
             raise CommitError(
-                f"{self.who}: another engine goes on with this job: its epoch is {newest}, and this one has "
+                f"{self.who}: another engine has taken over this job: its epoch is {newest}, and this one has "
                 f"{self.context.epoch}"
             )
         engine = SendingEngine(producer, background, {name for mark in marks for name in mark.files}, marks)

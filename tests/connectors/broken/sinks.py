@@ -311,7 +311,7 @@ class Emptying(Honest):
             for file in Path(self.options[PATH]).glob("*.json"):
                 file.rename(self._fence(context) / file.name)
         except FileNotFoundError as error:
-            raise SinkError("another engine goes on with the job") from error
+            raise SinkError("another engine has taken over the job") from error
 
     def clear(self, context: SinkContext) -> None:
         super().clear(context)

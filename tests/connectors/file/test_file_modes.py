@@ -367,6 +367,6 @@ def test_in_a_bucket_an_engine_that_was_replaced_removes_nothing(monkeypatch: py
     store.put("out/of another job", b"rows")
     store.objects.pop("out/.seatunnel/next/replacing/1-0-done", None)
     store.put("out/.seatunnel/next/replacing/1-0-folders/.replaced", b"")
-    with pytest.raises(SinkError, match="another engine goes on"):
+    with pytest.raises(SinkError, match="another engine has taken over"):
         sink.complete(sink_place(here))
     assert "out/of another job" in store.objects

@@ -126,7 +126,7 @@ def test_an_engine_that_was_replaced_between_two_commits_stops_at_the_second(sin
         return commit_table(*arguments, **named)
 
     opened.commit_table = paused
-    with pytest.raises(CommitError, match="another engine goes on with this job"):
+    with pytest.raises(CommitError, match="another engine has taken over this job"):
         commit(old, [committable], there)
     assert ids(catalog) == {"orders_raw": [1], "names_raw": [1]}
 

@@ -16,6 +16,7 @@ from seatunnel_core.connectors.jdbc import history, publishing
 from seatunnel_core.connectors.jdbc import sink as sink_of_jdbc
 from seatunnel_core.connectors.jdbc.pool import forget
 from seatunnel_core.connectors.jdbc.sink import JdbcSink
+from seatunnel_core.connectors.tables import ledger
 from seatunnel_core.errors import SinkError, UsageError
 from seatunnel_core.work.committable import Committable
 from tests.connectors.jdbc.databases import EACH, SERVERS, Database, empty
@@ -187,7 +188,8 @@ def test_of_two_jobs_that_commit_at_once_each_ends_the_version_of_the_other(kind
 @pytest.mark.timeout(600)
 def test_a_commit_that_is_killed_between_any_two_lines_adds_each_version_once(tmp_path: Path) -> None:
     expected = [(1, "a", False), (1, "b", True), (2, "b", True), (3, "c", False)]
-    files, places = [Path(history.__file__), Path(publishing.__file__), Path(sink_of_jdbc.__file__)], set[str]()
+    files = [Path(str(each.__file__)) for each in (history, ledger, publishing, sink_of_jdbc)]
+    places = set[str]()
     for moment in itertools.count(1):
         (tmp_path / str(moment)).mkdir()
         database, here = empty("sqlite", tmp_path / str(moment)), sink_place(place(job_id="next"))
@@ -209,4 +211,4 @@ def test_a_commit_that_is_killed_between_any_two_lines_adds_each_version_once(tm
         if killing.place is None:
             break
         places.add(killing.place)
-    assert {place.partition(",")[0] for place in places} == {"history.py", "publishing.py", "sink.py"}
+    assert {place.partition(",")[0] for place in places} == {"history.py", "ledger.py", "publishing.py", "sink.py"}

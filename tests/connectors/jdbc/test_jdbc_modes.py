@@ -14,9 +14,10 @@ from attrs import evolve
 from seatunnel_core.connector_api.testing import commit, options_of
 from seatunnel_core.connector_api.testing.drive import begin, place, sink_place
 from seatunnel_core.connector_api.testing.killing import Killing
-from seatunnel_core.connectors.jdbc import publishing, replacing
+from seatunnel_core.connectors.jdbc import publishing
 from seatunnel_core.connectors.jdbc.pool import forget
 from seatunnel_core.connectors.jdbc.sink import JdbcSink
+from seatunnel_core.connectors.tables import ledger, replacement
 from seatunnel_core.errors import CommitError, RowError, SinkError, UsageError
 from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.work.committable import Committable
@@ -131,7 +132,7 @@ def test_a_replaced_engine_replaces_nothing(database: Database) -> None:
     run(database, [(NEW, 1, "a")])
     asleep = run(database, [(NEW, 2, "b")], job="next", end=False, **REPLACE)
     sink(database, **REPLACE).prepare(sink_place(place(job_id="next", epoch=2)))
-    with pytest.raises(SinkError, match="another engine goes on with this job"):
+    with pytest.raises(SinkError, match="another engine has taken over this job"):
         asleep.complete(sink_place(place(job_id="next")))
     assert people(database) == [(1, "a")]
 
@@ -214,7 +215,7 @@ def test_a_replace_that_is_killed_between_any_two_lines_shows_the_old_or_the_new
         database = empty("sqlite", tmp_path / str(moment))
         run(database, [(NEW, *row) for row in old])
         of = run(database, [(NEW, *row) for row in new], job="next", end=False, **REPLACE)
-        with Killing([Path(replacing.__file__), Path(publishing.__file__)], moment) as killing:
+        with Killing([Path(str(each.__file__)) for each in (ledger, publishing, replacement)], moment) as killing:
             of.complete(here)
         del of
         gc.collect()

@@ -14,6 +14,7 @@ from seatunnel_core.connector_api.testing.drive import begin, commit, place, sin
 from seatunnel_core.connectors.jdbc import publishing, staging
 from seatunnel_core.connectors.jdbc.databases import sqlite
 from seatunnel_core.connectors.jdbc.pool import forget
+from seatunnel_core.connectors.tables import ledger
 from seatunnel_core.errors import CommitError, SinkError
 from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.work.committable import Committable
@@ -71,7 +72,7 @@ def test_records_that_are_lost_are_an_error_and_not_created_again(file: Path, lo
     run(file, f"DROP TABLE {lost}")
     for epoch in (2, 3):
         here = evolve(sink_place(place(epoch=epoch)), prepared_in=1)
-        with pytest.raises(SinkError, match="this is not the database that the job has written to: "):
+        with pytest.raises(SinkError, match="is not the database that this job has written to: "):
             sink(file, table="people", **EXACT).prepare(here)
 
 
@@ -83,12 +84,12 @@ def test_an_engine_that_was_replaced_commits_nothing(file: Path) -> None:
     late = begin(old, SCHEMA, place(epoch=1, unit=2))
     late.write(batch((NEW, 2, "b")))
     new.prepare(sink_place(place(epoch=2)))
-    with pytest.raises(CommitError, match="another engine goes on with this job: its epoch is 2, and this one has 1"):
+    with pytest.raises(CommitError, match="another engine has taken over this job: its epoch is 2, and this one has 1"):
         commit(old, [committable], here)
-    with pytest.raises(SinkError, match="another engine goes on with this job"):
+    with pytest.raises(SinkError, match="another engine has taken over this job"):
         late.finish()
     late.abort()
-    with pytest.raises(SinkError, match="another engine goes on with this job"):
+    with pytest.raises(SinkError, match="another engine has taken over this job"):
         old.prepare(sink_place(here))
     assert ask(file, "SELECT * FROM people") == []
 
@@ -103,7 +104,7 @@ def test_a_replaced_engine_that_wakes_before_its_save_mode_empties_nothing(file:
         each.apply_save_mode(sink_place(place(epoch=epoch)))
     committable = stage(new, SCHEMA, [batch((NEW, 1, "a")).rows], place(epoch=2))
     commit(new, [committable], place(epoch=2))
-    with pytest.raises(SinkError, match="another engine goes on with this job: its epoch is 2, and this one has 1"):
+    with pytest.raises(SinkError, match="another engine has taken over this job: its epoch is 2, and this one has 1"):
         old.create_tables((SCHEMA,), sink_place(place(epoch=1)))
     assert ask(file, "SELECT * FROM people") == [(1, "a")]
 
@@ -149,7 +150,7 @@ def test_a_start_forgets_no_commit_of_its_own(file: Path) -> None:
 
 def test_each_of_many_committables_is_known_as_committed(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """They are asked for in several statements."""
-    monkeypatch.setattr(publishing, "_IDS", 2)
+    monkeypatch.setattr(ledger, "_IDS", 2)
     of, here = sink(file, table="people", **EXACT), place()
     of.prepare(sink_place(here))
     units = [stage(of, SCHEMA, [batch((NEW, unit, "a")).rows], place(unit=unit)) for unit in range(1, 6)]

@@ -112,7 +112,7 @@ def test_an_engine_that_was_replaced_does_not_empty_a_table(database: str, exact
     written(awake, place(epoch=2), 0, 3)
     if ended:
         awake.clear(sink_place(place(epoch=2)))
-    with pytest.raises(SinkError, match=r"another engine goes on|its job has ended"):
+    with pytest.raises(SinkError, match=r"another engine has taken over|its job has ended"):
         asleep.create_tables([SCHEMA], sink_place(place()))
     assert rows_in(database) == [0, 1, 2]
 
@@ -127,7 +127,7 @@ def test_of_two_that_empty_a_table_at_once_the_database_lets_one_pass(
     written(awake, place(pipeline_id=2, epoch=2), 0, 3)
     asked = iter([True, False])
     monkeypatch.setattr(TableSaveMode, "may_act", lambda _self, _connection: next(asked))
-    monkeypatch.setattr(TableSaveMode, "_come", lambda _self, _connection: set())
+    monkeypatch.setattr(TableSaveMode, "_reached", lambda _self, _connection: set())
     with pytest.raises(SinkError, match="UNIQUE"):
         asleep.create_tables([SCHEMA], sink_place(place()))
     assert rows_in(database) == [0, 1, 2]

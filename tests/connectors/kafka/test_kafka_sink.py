@@ -186,7 +186,7 @@ def test_an_engine_that_was_replaced_sends_nothing(broker: Kafka, topic: str, tm
     new.prepare(sink_place(later))
     with pytest.raises(CommitError):
         commit(old, [staged], place())
-    with pytest.raises(CommitError, match="another engine goes on with this job: its epoch is 2"):
+    with pytest.raises(CommitError, match="another engine has taken over this job: its epoch is 2"):
         commit(old, [staged], place(), again=True)
     with pytest.raises(CommitError) as raised:
         commit(new, [staged], later)

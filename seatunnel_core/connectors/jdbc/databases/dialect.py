@@ -2,10 +2,9 @@
 
 import importlib
 import threading
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any, ClassVar, TypeVar
 
@@ -16,10 +15,11 @@ from seatunnel_core.connectors.jdbc.address import Address
 from seatunnel_core.connectors.jdbc.column import Column, DatabaseTable
 from seatunnel_core.connectors.jdbc.databases.collations import collated
 from seatunnel_core.connectors.jdbc.databases.column_type import column_type
-from seatunnel_core.connectors.jdbc.databases.table_path import TablePath, parts_of
 from seatunnel_core.connectors.jdbc.fetched import Fetched
 from seatunnel_core.connectors.jdbc.order import OWN, Order
 from seatunnel_core.connectors.jdbc.pool import Pool, pool_of
+from seatunnel_core.connectors.tables.database import TableDatabase
+from seatunnel_core.connectors.tables.table_path import TablePath, parts_of
 from seatunnel_core.rows.extent import BEYOND, beyond
 
 E = TypeVar("E", bound=ConnectorError)
@@ -42,7 +42,7 @@ Asking = Callable[[str], Sequence[Sequence[Any]]]
 """Runs a statement and returns its rows."""
 
 
-class Dialect(ABC):
+class Dialect(TableDatabase):
     """A database of one kind at an address.
 
     Picklable; tasks open connections of their own. Call the methods under "writing" only if ``not_written`` is empty.
@@ -53,9 +53,6 @@ class Dialect(ABC):
 
     shares_snapshots: ClassVar[bool] = False
     """Whether several connections can read the same snapshot of the database."""
-
-    ddl_commits: ClassVar[bool] = False
-    """Whether a statement that creates or drops a table ends the transaction."""
 
     one_writer: ClassVar[bool] = False
     """Whether a transaction that writes keeps all others from writing, whatever table they write."""
@@ -124,18 +121,31 @@ class Dialect(ABC):
         found: Sequence[Sequence[Any]] = cursor.fetchall()
         return found
 
+    @contextmanager
+    def transaction(self) -> Iterator[Any]:
+        with self.pool.lend() as connection:
+            self.begin(connection)
+            yield connection
+
+    def run(self, connection: Any, statement: str) -> None:
+        self.cursor(connection).execute(statement)
+
+    def changed_rows(self, connection: Any, statement: str) -> int:
+        cursor = self.cursor(connection)
+        cursor.execute(statement)
+        changed: int = cursor.rowcount
+        return changed
+
+    def column_names(self, connection: Any, table: str) -> list[str]:
+        cursor = self.cursor(connection)
+        cursor.execute(f"SELECT * FROM {table} WHERE 1 = 0")
+        return [column[0] for column in cursor.description]
+
     def export_snapshot(self, connection: Any) -> str:
         """Begin a transaction whose snapshot others can read while it lasts, and return the name of the snapshot."""
         raise NotImplementedError(f"{self.address.kind} shares no snapshots")
 
     # -- names and texts ------------------------------------------------------------------------------------------
-
-    def quoted(self, *names: str) -> str:
-        """Return the quoted identifier of a name, or of a path of several names.
-
-        Percent signs and question marks are not escaped: statements go to the drivers without parameters.
-        """
-        return ".".join('"' + name.replace('"', '""') + '"' for name in names)
 
     @abstractmethod
     def path(self, written: str) -> TablePath:
@@ -156,10 +166,6 @@ class Dialect(ABC):
     def table_name(self, path: TablePath) -> str:
         """Return the path by which rows name the table: ``database.schema.table``."""
         return ".".join((self.address.database.rpartition("/")[2], *path))
-
-    def literal(self, value: str | int) -> str:
-        """Return the SQL literal of a value."""
-        return str(value) if isinstance(value, int) else "'" + value.replace("'", "''") + "'"
 
     def bound(self, value: Any) -> str:
         """Return the SQL literal of a bound that a user wrote, for a comparison."""
@@ -280,14 +286,6 @@ class Dialect(ABC):
     def begin_rows(self, connection: Any) -> None:
         """Begin a transaction on a connection for rows, where the driver does not do so implicitly."""
 
-    def wait_for_locks(self, connection: Any, seconds: int) -> None:
-        """Let statements of this transaction fail when they wait longer than this for a lock."""
-
-    @contextmanager
-    def exclusively(self, connection: Any, name: str, seconds: int) -> Iterator[None]:
-        """Hold a lock of this name, where DDL ends the transaction and its locks; ``seconds`` is the longest wait."""
-        yield
-
     def lock_table(self, connection: Any, path: TablePath, *, reads: bool = False) -> None:
         """Let nobody else write a table, nor read it unless ``reads``, until the transaction ends (not by DDL)."""
 
@@ -311,20 +309,6 @@ class Dialect(ABC):
         """Return the statement that drops a temporary table without ending the transaction."""
         return f"DROP TABLE {table}"
 
-    def insert(self, table: str, names: str) -> str:
-        """Return the start of an INSERT, up to its rows; it may write identity columns, too."""
-        return f"INSERT INTO {table} ({names})"
-
-    def delete(self, table: str, rows: str, same: str) -> str:
-        """Return the statement that deletes the rows of a table with a match in ``rows``.
-
-        Args:
-            table: The quoted table.
-            rows: A subquery with an alias.
-            same: The condition that a row of the table and one of ``rows`` match.
-        """
-        return f"DELETE FROM {table} WHERE EXISTS (SELECT 1 FROM {rows} WHERE {same})"
-
     def upsert(
         self, table: str, rows: str, names: Sequence[str], keys: Sequence[str], *, others_unique: bool
     ) -> Iterator[str]:
@@ -341,10 +325,6 @@ class Dialect(ABC):
         changes = ", ".join(f"{self.quoted(name)} = excluded.{self.quoted(name)}" for name in names if name not in keys)
         then = f"UPDATE SET {changes}" if changes else "NOTHING"
         yield f"{self.insert(table, shown)} {rows} ON CONFLICT ({target}) DO {then}"
-
-    def moment(self, at: datetime) -> str:
-        """Return the literal of an aware moment, for a column that was declared for moments."""
-        return self.literal(at.astimezone(UTC).replace(tzinfo=None).isoformat(" ", "microseconds"))
 
     def differ(self, one: str, other: str) -> str:
         """Return the condition that two values of a column's type are not the same, letter by letter."""

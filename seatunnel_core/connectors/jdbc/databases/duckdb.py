@@ -12,9 +12,9 @@ from seatunnel_core.connector_api.errors import SourceError
 from seatunnel_core.connectors.jdbc.column import Column, DatabaseTable
 from seatunnel_core.connectors.jdbc.databases.dialect import Dialect
 from seatunnel_core.connectors.jdbc.databases.duckdb_properties import settings
-from seatunnel_core.connectors.jdbc.databases.table_path import TablePath, parts_of
 from seatunnel_core.connectors.jdbc.fetched import Fetched, converted, fetched, schema_of, without
 from seatunnel_core.connectors.jdbc.order import OWN, Order
+from seatunnel_core.connectors.tables.table_path import TablePath, parts_of
 from seatunnel_core.rows.extent import BEYOND, beyond, shown
 
 _PLAIN = {

@@ -6,8 +6,8 @@ from typing import Any
 from attrs import field, frozen
 
 from seatunnel_core.connectors.jdbc.databases.dialect import Dialect
-from seatunnel_core.connectors.jdbc.databases.table_path import TablePath
 from seatunnel_core.connectors.nested.child_tables import BETWEEN, OF_CHILDREN, Family, in_order, is_child
+from seatunnel_core.connectors.tables.table_path import TablePath
 from seatunnel_core.rows.nesting import PARENT_ID, ROW_ID
 
 Part = Mapping[str, Any]

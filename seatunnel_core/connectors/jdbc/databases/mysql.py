@@ -26,10 +26,10 @@ from seatunnel_core.connectors.jdbc.databases.mysql_values import (
     fixed_zone,
     rows_as_sql,
 )
-from seatunnel_core.connectors.jdbc.databases.table_path import TablePath, parts_of
 from seatunnel_core.connectors.jdbc.databases.windows import note_version
 from seatunnel_core.connectors.jdbc.fetched import Fetched, fetched, schema_of
 from seatunnel_core.connectors.jdbc.order import OWN, Order
+from seatunnel_core.connectors.tables.table_path import TablePath, parts_of
 
 _READING = "reading"
 """The kind of the connections that read rows."""

@@ -22,10 +22,10 @@ from seatunnel_core.connectors.jdbc.databases.postgresql_values import (
     with_typed_array,
     without_length,
 )
-from seatunnel_core.connectors.jdbc.databases.table_path import TablePath, parts_of
 from seatunnel_core.connectors.jdbc.fetched import Fetched
 from seatunnel_core.connectors.jdbc.order import OWN, Order, quoted
 from seatunnel_core.connectors.jdbc.pool import BULK
+from seatunnel_core.connectors.tables.table_path import TablePath, parts_of
 
 _SETTINGS = ("-c tcp_keepalives_idle=60", "-c tcp_keepalives_interval=10", "-c tcp_keepalives_count=6")
 """Keepalives, so that the server notices when a machine is gone and releases the locks of its connections."""

@@ -16,9 +16,9 @@ from seatunnel_core.connectors.jdbc.databases.column_type import column_type
 from seatunnel_core.connectors.jdbc.databases.dialect import Dialect
 from seatunnel_core.connectors.jdbc.databases.sqlite_properties import pragmas
 from seatunnel_core.connectors.jdbc.databases.sqlite_values import array_of, plain, text_of_digits
-from seatunnel_core.connectors.jdbc.databases.table_path import TablePath, parts_of
 from seatunnel_core.connectors.jdbc.fetched import Fetched, fetched, schema_of
 from seatunnel_core.connectors.jdbc.order import NUMBERS, OWN, Order, hexadecimal
+from seatunnel_core.connectors.tables.table_path import TablePath, parts_of
 
 _WAIT_S = 60.0
 """How long to wait for the lock of another process."""

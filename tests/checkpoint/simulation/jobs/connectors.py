@@ -148,7 +148,7 @@ class SimulatedSink(_InWorld, Sink):
 
         def empty() -> None:
             if context not in self.world.fences[target]:
-                raise SinkError("another engine goes on with the job")
+                raise SinkError("another engine has taken over the job")
             self.world.empties(target)
             sight.save_mode(context.epoch, self._name)
 
@@ -158,7 +158,7 @@ class SimulatedSink(_InWorld, Sink):
         """Create the table, unless it is lost; what has the fence creates it."""
         table = self._table
         if context not in self.world.fences[self.save_mode.target]:
-            raise SinkError("another engine goes on with the job")
+            raise SinkError("another engine has taken over the job")
         require_same_table(context, self._name, table, self.world.tables.existing.get(table))
         if table not in self.world.tables.existing:
             self.world.create_table(table)
@@ -194,7 +194,7 @@ class SimulatedSink(_InWorld, Sink):
 
         def finish() -> None:
             if context not in self.world.fences[target]:
-                raise SinkError("another engine goes on with the job")
+                raise SinkError("another engine has taken over the job")
             sight.complete(context.epoch)
 
         self._act(finish, "completion")

@@ -1,4 +1,4 @@
-"""What sinks with ``write_mode = prune`` share: they remove the rows of their target whose keys did not come."""
+"""Deletion of absent keys (``write_mode = prune``): rows whose key was not among those of the run are deleted."""
 
 import logging
 from collections.abc import Callable, Collection, Sequence
@@ -8,15 +8,17 @@ from seatunnel_core.config.problem import nearest
 from seatunnel_core.connector_api.errors import SinkError
 from seatunnel_core.quantity import pick
 
+__all__ = ["no_key_matches", "removal", "report_removed", "require_key"]
+
 _log = logging.getLogger(__name__)
 
 
-def require_key(named: str, there: Collection[str], names: Sequence[str], rows: str) -> None:
+def require_key(named: str, columns: Collection[str], names: Sequence[str], rows: str) -> None:
     """Refuse rows with a column that the target lacks.
 
     Args:
         named: The target.
-        there: Its columns, as they are compared.
+        columns: Its columns, as they are compared.
         names: The columns of the rows, as they are compared.
         rows: The name of the rows' table.
 
@@ -24,20 +26,20 @@ def require_key(named: str, there: Collection[str], names: Sequence[str], rows: 
         SinkError: The message names the column.
     """
     for name in names:
-        if name not in there:
-            meant = nearest(name, list(there))
+        if name not in columns:
+            meant = nearest(name, list(columns))
             raise SinkError(
-                f"write_mode = prune: the rows of {rows} have a column {name!r}, which is none of the table {named}"
-                + (f"; did you mean {meant}?" if meant else "; let the source give the columns of its key alone")
+                f"write_mode = prune: the rows of {rows} have a column {name!r}, which the table {named} lacks"
+                + (f"; did you mean {meant}?" if meant else "; select only the columns of the key in the source")
             )
 
 
 def removal(ask: Callable[[str], Sequence[Any]], table: str, keys: str, names: Sequence[str]) -> str | None:
-    """Return the statement that removes the rows of a table whose key was not collected; ``None`` if those were all.
+    """Return the statement that deletes the rows whose key was not collected; ``None`` if that were all rows.
 
     Args:
-        ask: Returns the rows of a query, in the transaction of the removal.
-        table: The quoted table; its rows with null in the key stay.
+        ask: Runs a query in the transaction of the deletion.
+        table: The quoted table. Rows with null in the key stay.
         keys: The quoted table of collected keys.
         names: The quoted columns of the key.
     """
@@ -50,17 +52,15 @@ def removal(ask: Callable[[str], Sequence[Any]], table: str, keys: str, names: S
 
 
 def no_key_matches(who: str, named: str, names: Sequence[str]) -> SinkError:
-    """Return the error that all rows of a target would be removed."""
+    """Return the error that all rows of a target would be deleted."""
     return SinkError(
-        f"{who}: write_mode = prune would remove every row of {named}, because no key ({', '.join(names)}) that came "
-        "is there: compare the types and what the source gives. If the target is meant to be emptied, write "
+        f"{who}: write_mode = prune would remove every row of {named}, because the table has none of the keys "
+        f"({', '.join(names)}) of this run: compare their types and values. To empty the table, write "
         "write_mode = replace"
     )
 
 
-def tell_removed(sink: str, named: str, rows: int) -> None:
-    """Tell the user how many rows were removed, if any."""
+def report_removed(sink: str, named: str, rows: int) -> None:
+    """Log how many rows were deleted, if any."""
     if rows:
-        _log.warning(
-            "the sink %s: %s removed from the table %s, whose key did not come", sink, pick(rows, "row"), named
-        )
+        _log.warning("the sink %s: %s deleted from the table %s, whose key was absent", sink, pick(rows, "row"), named)

@@ -1,0 +1,170 @@
+"""The commit ledger of a pipeline: which engine may commit, and what is committed.
+
+Two tables in the target's own database hold it::
+
+    pipelines (pipeline, epoch)                the engine that may commit for a sink of a pipeline
+    commits (pipeline, committable, epoch)     what is committed; with the key <job>/save-mode, applied save modes
+
+``pipeline`` is ``<job>/<pipeline>/<sink>``. Each transaction first compares the epoch, and locks its row where the
+database allows several writers. An engine that was replaced finds a newer epoch, or waits until the newer engine has
+written it, and fails. So an engine never commits after a newer one has started. Records of commits are written in the
+transaction that publishes the rows.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from attrs import frozen
+
+from seatunnel_core.connector_api.errors import CommitError, SinkError
+from seatunnel_core.connector_api.sink_context import SinkContext, WriterContext
+from seatunnel_core.connectors.tables.database import TableDatabase
+from seatunnel_core.connectors.tables.messages import committed_before, taken_over
+
+__all__ = ["CommitLedger", "key_of", "key_of_job"]
+
+_IDS = 500
+"""Maximum number of committables in one statement."""
+
+
+def key_of(context: SinkContext | WriterContext) -> str:
+    """Return the key of a sink in the ledger: ``<job>/<pipeline>/<sink>``."""
+    return f"{context.job_id}/{context.pipeline_id}/{context.sink_ordinal}"
+
+
+def key_of_job(job_id: str) -> str:
+    """Return the key under which the ledger has the save modes of a job."""
+    return f"{job_id}/save-mode"
+
+
+@frozen(kw_only=True)
+class CommitLedger:
+    """The ledger of one sink of one pipeline. All methods work in the caller's transaction."""
+
+    database: TableDatabase
+    context: SinkContext
+    who: str
+    """The pipeline and sink, for messages."""
+
+    where: str
+    """The database, for messages."""
+
+    pipelines: str
+    commits: str
+    """The two tables, quoted."""
+
+    @property
+    def key(self) -> str:
+        """The literal of the sink's key."""
+        return self.database.literal(key_of(self.context))
+
+    # -- ownership of the pipeline ----------------------------------------------------------------------------------
+
+    def claim(self, connection: Any) -> None:
+        """Raise the pipeline's epoch to that of this engine.
+
+        Raises:
+            SinkError: A newer engine has the pipeline, or the records of an earlier one are missing.
+        """
+        epoch, own = self._epoch(connection), self.context.epoch
+        if (epoch or 0) < self.context.prepared_in:
+            found = "no row" if epoch is None else "an older row"
+            raise SinkError(self.lost(f"{self.pipelines} has {found} of this pipeline"))
+        if epoch is None:
+            change = f"INSERT INTO {self.pipelines} (pipeline, epoch) VALUES ({self.key}, {own})"
+        elif epoch > own:
+            raise SinkError(taken_over(self.who, epoch, own))
+        else:
+            change = f"UPDATE {self.pipelines} SET epoch = {own} WHERE pipeline = {self.key}"
+        self.database.run(connection, change)
+
+    def hold(self, connection: Any) -> None:
+        """Check that this engine has the pipeline, and lock its row until the transaction ends.
+
+        Raises:
+            CommitError: Another engine has the pipeline, or its job has ended.
+        """
+        epoch = self._epoch(connection)
+        if epoch is None:
+            raise CommitError(self.ended())
+        if epoch != self.context.epoch:
+            raise CommitError(taken_over(self.who, epoch, self.context.epoch))
+
+    def _epoch(self, connection: Any) -> int | None:
+        asked = self.database.lock_row(f"SELECT epoch FROM {self.pipelines} WHERE pipeline = {self.key}")
+        rows = self.database.ask(connection, asked)
+        return int(rows[0][0]) if rows else None
+
+    def ended(self) -> str:
+        """Return the message that the ledger does not know the pipeline."""
+        return (
+            f"{self.who}: {self.where} has no record of this pipeline: its job has ended, or the records were removed"
+        )
+
+    def lost(self, found: str) -> str:
+        """Return the message that the target is not the one that an earlier process of the job has prepared."""
+        return (
+            f"{self.who}: {self.where} is not the database that this job has written to: {found}. It was moved, "
+            "created again or restored from an older backup, so committed rows may be missing. Put it back and resume "
+            "the job, or start a new job"
+        )
+
+    # -- commits ----------------------------------------------------------------------------------------------------
+
+    def done(self, connection: Any, ids: Sequence[str], *, again: bool) -> set[str]:
+        """Return which of these committables are committed.
+
+        Args:
+            connection: In a transaction that holds the pipeline.
+            ids: The ids of the committables.
+            again: True if they may have been committed before.
+
+        Raises:
+            CommitError: One is committed although ``again`` is false.
+        """
+        found: set[str] = set()
+        for named in self._listed(ids):
+            asked = f"SELECT committable FROM {self.commits} WHERE pipeline = {self.key} AND committable IN ({named})"
+            found.update(name for (name,) in self.database.ask(connection, asked))
+        if found and not again:
+            raise CommitError(committed_before(self.who, self.where, min(found)))
+        return found
+
+    def record(self, connection: Any, committable: str, *, job: bool = False) -> None:
+        """Record a committable as committed, or with ``job`` a table as treated by the job's save mode."""
+        key = self._job if job else self.key
+        values = f"({key}, {self.database.literal(committable)}, {self.context.epoch})"
+        self.database.run(connection, f"INSERT INTO {self.commits} (pipeline, committable, epoch) VALUES {values}")
+
+    def recorded(self, connection: Any) -> list[str]:
+        """Return the ids of all committed committables."""
+        asked = f"SELECT committable FROM {self.commits} WHERE pipeline = {self.key}"
+        return [name for (name,) in self.database.ask(connection, asked)]
+
+    def recorded_for_job(self, connection: Any, prefix: str) -> set[str]:
+        """Return the records of the job's save mode that start with ``prefix``."""
+        matching = f"substr(committable, 1, {len(prefix)}) = {self.database.literal(prefix)}"
+        asked = f"SELECT committable FROM {self.commits} WHERE pipeline = {self._job} AND {matching}"
+        return {name for (name,) in self.database.ask(connection, asked)}
+
+    def expire(self, connection: Any, keep: frozenset[str]) -> None:
+        """Delete the records of commits of older epochs that no checkpoint names."""
+        asked = f"SELECT committable FROM {self.commits} WHERE pipeline = {self.key} AND epoch < {self.context.epoch}"
+        old = [name for (name,) in self.database.ask(connection, asked) if name not in keep]
+        for named in self._listed(old):
+            removed = f"DELETE FROM {self.commits} WHERE pipeline = {self.key} AND committable IN ({named})"
+            self.database.run(connection, removed)
+
+    def clear(self, connection: Any) -> None:
+        """Delete all records of the pipeline and of the job's save mode, once the job has ended."""
+        self.database.run(connection, f"DELETE FROM {self.commits} WHERE pipeline IN ({self.key}, {self._job})")
+        self.database.run(connection, f"DELETE FROM {self.pipelines} WHERE pipeline = {self.key}")
+
+    @property
+    def _job(self) -> str:
+        return self.database.literal(key_of_job(self.context.job_id))
+
+    def _listed(self, ids: Sequence[str]) -> Iterable[str]:
+        """Yield lists of literals, of at most ``_IDS`` each."""
+        for start in range(0, len(ids), _IDS):
+            yield ", ".join(self.database.literal(each) for each in ids[start : start + _IDS])

@@ -1,0 +1,73 @@
+"""The messages that sinks with tables share."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from seatunnel_core.connector_api.errors import SinkError
+from seatunnel_core.connector_api.values import Committable
+
+__all__ = [
+    "committed_before",
+    "key_text",
+    "missing_table",
+    "not_empty",
+    "not_own",
+    "not_prepared",
+    "repeated_by_query",
+    "shared_target",
+    "taken_over",
+]
+
+
+def taken_over(who: str, epoch: int | None, own: int) -> str:
+    """Return the message that a newer engine runs the job."""
+    return f"{who}: another engine has taken over this job: its epoch is {epoch}, and this one has {own}"
+
+
+def committed_before(who: str, where: str, committable: str) -> str:
+    """Return the message that the target records a first commit as done."""
+    return f"{who}: {where} records {committable} as committed before its first commit: does another job use this ID?"
+
+
+def not_own(who: str, committable: Committable, error: Exception) -> str:
+    """Return the message that this sink did not stage what a committable names."""
+    return (
+        f"{who}: the committable {ascii(committable.id)[:60]} is not one that this sink made: {error}. Nothing of it "
+        "was published; restore an older checkpoint"
+    )
+
+
+def repeated_by_query(names: Sequence[str], values: Sequence[Any], table: str) -> str:
+    """Return the message that a query gave a key twice."""
+    return (
+        f"the key {key_text(names, values)} comes twice from a query. Its rows have no order, so it is not defined "
+        f"which one {table} should keep; make the query return each key once, and start a new job"
+    )
+
+
+def key_text(names: Sequence[str], values: Sequence[Any]) -> str:
+    """Return the text of a key for messages: ``id = 7, day = 2026-01-01``."""
+    return ", ".join(f"{name} = {value}" for name, value in zip(names, values, strict=True))
+
+
+def missing_table(named: str, mode: str) -> str:
+    """Return the message that a table does not exist and must not be created."""
+    return f"there is no table {named} and schema_save_mode is {mode}; create it, or write CREATE_SCHEMA_WHEN_NOT_EXIST"
+
+
+def not_empty(named: str) -> str:
+    """Return the message that a table has rows and must not."""
+    return (
+        f"the table {named} has rows, and data_save_mode is ERROR_WHEN_DATA_EXISTS; empty it, choose another, or write "
+        "APPEND_DATA"
+    )
+
+
+def shared_target(named: str, also: str = ", or removes rows of it, too") -> str:
+    """Return the message that two sinks of a job replace the rows of one table."""
+    return f"another sink of this job replaces the table {named}{also}, and the last one would win; use one sink"
+
+
+def not_prepared(table: str) -> SinkError:
+    """Return the error that a writer is opened for a table that ``create_tables`` has not prepared."""
+    return SinkError(f"the table {table} was not prepared before its first row: call create_tables first")
