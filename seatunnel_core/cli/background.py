@@ -5,19 +5,16 @@ import os
 import subprocess
 from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from seatunnel_core.claiming.job_id import new_job_id
+from seatunnel_core.cli.arguments import RunArguments
 from seatunnel_core.cli.job_files import begun_before_this, read_job
 from seatunnel_core.cli.resume import program, resume_command
 from seatunnel_core.control.private_files import open_private, private_folder
 from seatunnel_core.spark.starting.log_folder import log_folder
 
-if TYPE_CHECKING:
-    from seatunnel_core.cli.arguments import RunArguments
 
-
-def run_in_background(arguments: "RunArguments") -> int:
+def run_in_background(arguments: RunArguments) -> int:
     """Start the job in a process of its own, and return once it can be resumed by its id.
 
     The job's output goes to a file. If the job ends before it has begun, the output is printed and the job's exit code
@@ -49,7 +46,7 @@ def run_in_background(arguments: "RunArguments") -> int:
     return 0
 
 
-def _command(arguments: "RunArguments", job_id: str, begun_before: str | None, *, begun_to: int) -> list[str]:
+def _command(arguments: RunArguments, job_id: str, begun_before: str | None, *, begun_to: int) -> list[str]:
     typed = [argument for argument in arguments.typed if argument != "--async"]
     how = "--set-job-id" if begun_before is None else "-r"
     named = [] if arguments.restore or arguments.set_job_id else [how, job_id]
@@ -68,7 +65,7 @@ def _start(command: Sequence[str], output: Path, *, keep: int) -> "subprocess.Po
         )
 
 
-def _summary(arguments: "RunArguments", job_id: str, pid: int, output: Path, secrets: Collection[str]) -> str:
+def _summary(arguments: RunArguments, job_id: str, pid: int, output: Path, secrets: Collection[str]) -> str:
     resume = resume_command(arguments.typed, job_id, secrets)
     if arguments.log_format == "json":
         return json.dumps({"job": job_id, "process": pid, "output": str(output), "resume": resume})

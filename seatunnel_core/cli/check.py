@@ -1,8 +1,8 @@
 """``seatunnel --check``: shows what a job would do, without importing what only a running job needs."""
 
 import os
-from typing import TYPE_CHECKING
 
+from seatunnel_core.cli.arguments import RunArguments
 from seatunnel_core.cli.job_files import read_job, warnings_first
 from seatunnel_core.planning.check import check_report, spark_to_ask
 from seatunnel_core.planning.planner import plan_job
@@ -10,11 +10,8 @@ from seatunnel_core.registry import lookup
 from seatunnel_core.spark.starting.java import find_java
 from seatunnel_core.spark.starting.settings import cache_folder
 
-if TYPE_CHECKING:
-    from seatunnel_core.cli.arguments import RunArguments
 
-
-def check(arguments: "RunArguments") -> int:
+def check(arguments: RunArguments) -> int:
     """Print what would run, without moving a row, and return the exit code.
 
     Raises:

@@ -1,14 +1,14 @@
-"""What may stand on the command line with ``-m cluster``: what a client of a cluster asks."""
+"""The arguments of ``seatunnel -m cluster``, the client of a cluster."""
 
-import argparse
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from attrs import field, frozen
+from attrs import frozen
 
 from seatunnel_core.cli.command import Command, Parser
-from seatunnel_core.cli.control_arguments import job_id
+from seatunnel_core.cli.control_arguments import job_id, variable
+from seatunnel_core.cli.declared import add_options, option, read_options, switch
 from seatunnel_core.errors import UsageError
 
 _MODE = ("-m", "--master", "-e", "--deploy-mode")
@@ -20,41 +20,51 @@ _HERE = {"-h", "--help", "--version", "--check", "--encrypt", "--decrypt"}
 class ClusterArguments(Command):
     """``seatunnel -m cluster …``."""
 
-    config: Path | None
-    """The job to submit; ``None`` when something else is asked for."""
+    config: Path | None = option("-c", "--config", metavar="FILE", type=Path, help="the job: HOCON, JSON, YAML or SQL")
+    """Job to submit; ``None`` for a request about jobs."""
 
-    variables: Mapping[str, str] = field(repr=False)
-    """From ``-i``; may hold secrets."""
+    variables: Mapping[str, str] = option(
+        *("-i", "--variable"), metavar="NAME=VALUE", action="append", type=variable, help="replaces ${NAME}",
+        default=[], converter=dict, repr=False)  # fmt: skip
+    """Values of variables; may hold secrets."""
 
-    name: str | None
-    set_job_id: str | None
-    restore: str | None
-    leave: bool
-    """Whether the command ends when the job is accepted."""
-
-    close_job: bool
-    """Whether the job is cancelled when the command is interrupted."""
-
-    listed: bool
-    shown: str | None
-    """The id of a job whose state is asked for."""
-
-    savepoint: str | None
-    cancelled: tuple[str, ...]
-    at_once: bool
-    metrics: str | None
-    all_metrics: bool
-    jvm_options: tuple[str, ...]
-    """Of a JVM that a client of a cluster has not."""
-
-    cluster: str | None
-    engine_config: Path | None
-
-    def execute(self, *, last: bool) -> int:
-        """Ask the cluster and return the exit code."""
-        from seatunnel_core.cli.cluster_client import ask_cluster
-
-        return ask_cluster(self)
+    name: str | None = option("-n", "--name", metavar="NAME", help="the job's name, instead of job.name in its env")
+    set_job_id: str | None = option(
+        "--set-job-id", exclusive="id", metavar="ID", type=job_id, help="submit the job under this id"
+    )
+    restore: str | None = option(
+        "-r", "--restore", exclusive="id", metavar="ID", type=job_id, help="resume this job, which has stopped"
+    )
+    mode: str | None = option(*_MODE, metavar="cluster", help="this mode")
+    leave: bool = switch("--async", help="end when the job is accepted")
+    close_job: bool = option(
+        *("-cj", "--close-job"), nargs="?", const="true", choices=("true", "false"), metavar="true|false",
+        default="true", converter="false".__ne__,
+        help="cancel the job when this command is interrupted; true")  # fmt: skip
+    listed: bool = switch("-l", "--list", exclusive="asks", help="list running and ended jobs")
+    shown: str | None = option("-j", "--job-id", exclusive="asks", metavar="ID", type=job_id, help="show one job")
+    savepoint: str | None = option(
+        "-s", "--savepoint", exclusive="asks", metavar="ID", type=job_id, help="stop a job with a savepoint"
+    )
+    cancelled: tuple[str, ...] = option(
+        *("-can", "--cancel-job"), exclusive="asks", metavar="ID", type=job_id, nargs="+", default=(), converter=tuple,
+        help="stop jobs after a last checkpoint each")  # fmt: skip
+    metrics: str | None = option(
+        "--metrics", exclusive="asks", metavar="ID", type=job_id, help="print a job's metrics as JSON"
+    )
+    all_metrics: bool = switch(
+        "--get_running_job_metrics", exclusive="asks", help="print the metrics of all running jobs as JSON"
+    )
+    at_once: bool = switch("-f", "--force-cancel", help="with -can: at once, without a checkpoint")
+    cluster: str | None = option(
+        "-cn", "--cluster", metavar="NAME", help="the cluster's name, instead of that of hazelcast-client.yaml"
+    )
+    jvm_options: tuple[str, ...] = option(
+        "-D", metavar="JvmOption=…", action="append", default=[], converter=tuple, help="has no effect here"
+    )
+    engine_config: Path | None = option(
+        "--engine-config", metavar="FILE", type=Path, help="a seatunnel.yaml; the client's files are beside it"
+    )
 
 
 def asks_cluster(argv: Sequence[str], environment: Mapping[str, str] = os.environ) -> bool:
@@ -108,25 +118,7 @@ def parse_cluster(argv: Sequence[str]) -> ClusterArguments:
         raise UsageError("Nothing to do: name a job file with --config FILE, or ask with -l, -j, -s, -can or --metrics")
     if values.config is not None and any(getattr(values, each) for each in asked):
         raise UsageError("A job file and a question to running jobs do not go together: leave --config out")
-    return ClusterArguments(
-        config=values.config,
-        variables=dict(values.variable),
-        name=values.name,
-        set_job_id=values.set_job_id,
-        restore=values.restore,
-        leave=values.leave,
-        close_job=values.close_job != "false",
-        listed=values.listed,
-        shown=values.shown,
-        savepoint=values.savepoint,
-        cancelled=tuple(values.cancelled or ()),
-        at_once=values.at_once,
-        metrics=values.metrics,
-        all_metrics=values.all_metrics,
-        jvm_options=tuple(values.jvm_option),
-        cluster=values.cluster,
-        engine_config=values.engine_config,
-    )
+    return read_options(ClusterArguments, values)
 
 
 def _parser() -> Parser:
@@ -135,35 +127,5 @@ def _parser() -> Parser:
         description="Submits a job to a cluster, or asks about its jobs. hazelcast-client.yaml names the nodes.",
         allow_abbrev=False,
     )
-    add = parser.add_argument
-    add("-c", "--config", metavar="FILE", type=Path, help="the job: HOCON, JSON, YAML or SQL")
-    add("-i", "--variable", metavar="NAME=VALUE", action="append", default=[], type=_variable, help="replaces ${NAME}")
-    add("-n", "--name", metavar="NAME", help="the job's name, instead of job.name in its env")
-    which = parser.add_mutually_exclusive_group()
-    which.add_argument("--set-job-id", metavar="ID", type=job_id, help="submit the job under this id")
-    which.add_argument("-r", "--restore", metavar="ID", type=job_id, help="go on with this job, which has stopped")
-    add(*_MODE, dest="mode", metavar="cluster", help="this mode")
-    add("--async", dest="leave", action="store_true", help="end when the job is accepted")
-    add("-cj", "--close-job", nargs="?", const="true", default="true", choices=("true", "false"), metavar="true|false",
-        help="cancel the job when this command is interrupted; true")  # fmt: skip
-    asks = parser.add_mutually_exclusive_group()
-    asks.add_argument("-l", "--list", dest="listed", action="store_true", help="list running and ended jobs")
-    asks.add_argument("-j", "--job-id", dest="shown", metavar="ID", type=job_id, help="show one job")
-    asks.add_argument("-s", "--savepoint", metavar="ID", type=job_id, help="stop a job with a savepoint")
-    asks.add_argument("-can", "--cancel-job", dest="cancelled", metavar="ID", type=job_id, nargs="+",
-                      help="stop jobs after a last checkpoint each")  # fmt: skip
-    asks.add_argument("--metrics", metavar="ID", type=job_id, help="print a job's figures as JSON")
-    asks.add_argument("--get_running_job_metrics", dest="all_metrics", action="store_true",
-                      help="print the figures of all running jobs as JSON")  # fmt: skip
-    add("-f", "--force-cancel", dest="at_once", action="store_true", help="with -can: at once, without a checkpoint")
-    add("-cn", "--cluster", metavar="NAME", help="the cluster's name, instead of that of hazelcast-client.yaml")
-    add("-D", dest="jvm_option", metavar="JvmOption=…", action="append", default=[], help="has no effect here")
-    add("--engine-config", metavar="FILE", type=Path, help="a seatunnel.yaml, beside which the client's files stand")
+    add_options(parser, ClusterArguments)
     return parser
-
-
-def _variable(text: str) -> tuple[str, str]:
-    name, equals, value = text.partition("=")
-    if not (name and equals):
-        raise argparse.ArgumentTypeError(f"expected NAME=VALUE, as in -i day=2026-01-31, not {text!r}")
-    return name, value

@@ -8,12 +8,13 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from attrs import frozen
 
 from seatunnel_core import stored
 from seatunnel_core.claiming.job_id import new_job_id
+from seatunnel_core.cli.cluster_arguments import ClusterArguments
 from seatunnel_core.cli.command import STOPPED
 from seatunnel_core.cli.progress import job_progress_line
 from seatunnel_core.config.engine import find_engine_file, idle_client_options
@@ -26,9 +27,6 @@ from seatunnel_core.control.node_client import NoLeaderError
 from seatunnel_core.control.signing import SECRET_FILE, read_secret
 from seatunnel_core.errors import PlatformError, StoredValueError, UsageError
 from seatunnel_core.planning.variable_uses import Use, refuse_secrets, uses
-
-if TYPE_CHECKING:
-    from seatunnel_core.cli.cluster_arguments import ClusterArguments
 
 POLL_S = 0.25
 PATIENCE_S = 60.0
@@ -55,7 +53,7 @@ class ClientPlace:
     client: ClusterClient
 
 
-def ask_cluster(arguments: "ClusterArguments") -> int:
+def ask_cluster(arguments: ClusterArguments) -> int:
     """Do what was asked, and return the exit code.
 
     Raises:
@@ -109,7 +107,7 @@ def _cancel(client: ClusterClient, job_ids: Sequence[str], *, at_once: bool) -> 
     return 0
 
 
-def client_place(arguments: "ClusterArguments", environment: Mapping[str, str] = os.environ) -> ClientPlace:
+def client_place(arguments: ClusterArguments, environment: Mapping[str, str] = os.environ) -> ClientPlace:
     """Return the cluster that ``hazelcast-client.yaml`` names, else ``hazelcast.yaml``, else one of this machine."""
     engine = find_engine_file(arguments.engine_config, environment, Path())
     folder = engine.parent if engine is not None else Path(environment.get("SEATUNNEL_HOME", "."), "config")
@@ -137,7 +135,7 @@ def _hazelcast(path: Path) -> ClusterConfig | ClientConfig | None:
     return found
 
 
-def _submit(client: ClusterClient, arguments: "ClusterArguments") -> int:
+def _submit(client: ClusterClient, arguments: ClusterArguments) -> int:
     assert arguments.config is not None
     text = read_text(arguments.config)
     job_id = arguments.restore or arguments.set_job_id or new_job_id()  # made here: a submit that is repeated is one

@@ -1,11 +1,11 @@
-"""What every command of ``seatunnel`` is: parsed arguments that can be executed.
+"""Base class of parsed arguments, the parser, and subcommands.
 
-A new subcommand is a module with a class derived from ``Command`` and a ``Subcommand``, and a line in ``subcommands``.
+A new subcommand is a module with a class derived from ``Command`` and a ``Subcommand``, a line in ``subcommands`` and a
+case in ``main``.
 """
 
 import argparse
 import re
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
@@ -19,22 +19,8 @@ WRONG_USAGE = 2
 STOPPED = 130
 
 
-class Command(ABC):
-    """The parsed arguments of one command line."""
-
-    @abstractmethod
-    def execute(self, *, last: bool) -> int:
-        """Run the command and return its exit code.
-
-        Imports here what only this command needs: ``seatunnel --help`` loads neither Spark nor Arrow.
-
-        Args:
-            last: Whether the process ends with the command.
-
-        Raises:
-            UsageError: It cannot be run with these arguments.
-            SeaTunnelError: It failed.
-        """
+class Command:
+    """The parsed arguments of one command line: a value. ``main`` runs it."""
 
 
 class HelpText(argparse.HelpFormatter):

@@ -7,23 +7,19 @@ import contextlib
 import json
 import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from seatunnel_core import stored
-from seatunnel_core.cli.control_verb import ControlVerb
+from seatunnel_core.cli.control_arguments import ControlArguments, ControlVerb
 from seatunnel_core.control import client
 from seatunnel_core.errors import UsageError
 from seatunnel_core.quantity import count, duration
 from seatunnel_core.reporting.open_metrics import Sample, machine_samples, page
 
-if TYPE_CHECKING:
-    from seatunnel_core.cli.control_arguments import ControlArguments
-
 _HEADINGS = ("job", "name", "process", "runs for", "pipelines", "read", "committed", "last checkpoint")
 _NOTHING = "No job of yours runs on this machine. What is stored: seatunnel checkpoints list"
 
 
-def control(arguments: "ControlArguments") -> None:
+def control(arguments: ControlArguments) -> None:
     """Ask running jobs, and print their answers.
 
     Raises:
@@ -67,7 +63,7 @@ def _page(answers: Sequence[client.Status]) -> str:
     return page([*samples, *machine_samples(processes, states)])
 
 
-def _savepoint(job_id: str, arguments: "ControlArguments") -> None:
+def _savepoint(job_id: str, arguments: ControlArguments) -> None:
     print(
         f"Asking job {job_id} for a savepoint, which is complete when all its pipelines have their part …", flush=True
     )

@@ -1,13 +1,23 @@
 """The options that ask jobs in other processes, and their values."""
 
 import argparse
+import enum
 from functools import partial
 
 from attrs import frozen
 
-from seatunnel_core.cli.command import DONE, Command
-from seatunnel_core.cli.control_verb import ControlVerb
+from seatunnel_core.cli.command import Command
+from seatunnel_core.cli.declared import add_options, flag_of, option, read_options, switch
 from seatunnel_core.errors import UsageError
+
+
+class ControlVerb(enum.Enum):
+    """Requests to running jobs."""
+
+    LIST = "list"
+    METRICS = "metrics"
+    SAVEPOINT = "savepoint"
+    STOP = "stop"
 
 
 @frozen(kw_only=True)
@@ -18,17 +28,11 @@ class ControlArguments(Command):
     job_ids: tuple[str, ...]
     """Empty for all that run."""
 
-    savepoint_name: str | None
-    keep_running: bool
-    drain: bool
-    at_once: bool
-    open_metrics: bool
-
-    def execute(self, *, last: bool) -> int:
-        from seatunnel_core.cli.control import control
-
-        control(self)
-        return DONE
+    keep_running: bool = switch("--keep-running", exclusive="how", help="with -s: the job continues")
+    drain: bool = switch("--drain", exclusive="how", help="with -s: stop reading, commit all that was read, and stop")
+    savepoint_name: str | None = option("--savepoint-name", metavar="NAME", help="with -s: instead of the next number")
+    at_once: bool = switch("-f", "--force-cancel", help="with -can: at once, without a checkpoint")
+    open_metrics: bool = switch("--open-metrics", help="with --metrics: as the page that Prometheus reads")
 
 
 def add_control(parser: argparse.ArgumentParser) -> None:
@@ -49,28 +53,17 @@ def add_control(parser: argparse.ArgumentParser) -> None:
     verb_for_all("--get_running_job_metrics", of=ControlVerb.METRICS, help="print the figures of all as JSON")
     verb("-s", "--savepoint", of=ControlVerb.SAVEPOINT, help="take a savepoint, never pruned, and stop the job with it")
     verb("-can", "--cancel-job", of=ControlVerb.STOP, many=True, help="stop jobs after a last checkpoint each")
-    how = group.add_mutually_exclusive_group()
-    how.add_argument("--keep-running", action="store_true", help="with -s: the job goes on")
-    how.add_argument("--drain", action="store_true", help="with -s: read no more, commit all that was read, and stop")
-    group.add_argument("--savepoint-name", metavar="NAME", help="with -s: instead of the next number")
-    group.add_argument("-f", "--force-cancel", action="store_true", help="with -can: at once, without a checkpoint")
-    group.add_argument("--open-metrics", action="store_true", help="with --metrics: as the page that Prometheus reads")
+    add_options(group, ControlArguments)
 
 
 _HOW = {
-    "--keep-running": (ControlVerb.SAVEPOINT, "-s"),
-    "--drain": (ControlVerb.SAVEPOINT, "-s"),
-    "--savepoint-name": (ControlVerb.SAVEPOINT, "-s"),
-    "--force-cancel": (ControlVerb.STOP, "-can"),
-    "--open-metrics": (ControlVerb.METRICS, "--metrics"),
+    "keep_running": (ControlVerb.SAVEPOINT, "-s"),
+    "drain": (ControlVerb.SAVEPOINT, "-s"),
+    "savepoint_name": (ControlVerb.SAVEPOINT, "-s"),
+    "at_once": (ControlVerb.STOP, "-can"),
+    "open_metrics": (ControlVerb.METRICS, "--metrics"),
 }
-"""By a flag that modifies a verb: the verb, and its flag."""
-
-_OF_A_NEW_JOB = (
-    *("--variable", "--name", "--set-job-id", "--restore", "--master", "--async", "--close-job"),
-    *("--check", "--encrypt", "--decrypt", "--strict", "--engine-config"),
-)
-"""The options of a new job, which a request to running jobs would ignore."""
+"""The verb and its flag, by an option that modifies a verb."""
 
 
 def _asked_of_job(verb: ControlVerb, text: str) -> tuple[ControlVerb, str]:
@@ -80,25 +73,16 @@ def _asked_of_job(verb: ControlVerb, text: str) -> tuple[ControlVerb, str]:
 def control_arguments(values: argparse.Namespace) -> ControlArguments | None:
     """Return the request to running jobs, or ``None`` if there is none."""
     verb = values.asked[0][0] if values.asked else None
-    for flag, (belongs_to, written) in _HOW.items():
-        if getattr(values, flag[2:].replace("-", "_")) and verb is not belongs_to:
+    for name, (belongs_to, written) in _HOW.items():
+        if getattr(values, name) and verb is not belongs_to:
+            flag = flag_of(ControlArguments, name)
             raise UsageError(f"{flag} says how, and not what: write it behind {written} JOB_ID")
     if verb is None:
         return None
     if values.config is not None:
         raise UsageError("A job file and a question to running jobs do not go together: leave --config out")
-    for flag in _OF_A_NEW_JOB:
-        if getattr(values, flag[2:].replace("-", "_")):
-            raise UsageError(f"{flag} is for a job that starts, and has no meaning for one that runs: leave it out")
-    return ControlArguments(
-        verb=verb,
-        job_ids=tuple(job_id for _, job_id in values.asked if job_id),
-        savepoint_name=values.savepoint_name,
-        keep_running=values.keep_running,
-        drain=values.drain,
-        at_once=values.force_cancel,
-        open_metrics=values.open_metrics,
-    )
+    job_ids = tuple(job_id for _, job_id in values.asked if job_id)
+    return read_options(ControlArguments, values, verb=verb, job_ids=job_ids)
 
 
 def job_id(text: str) -> str:
@@ -110,3 +94,11 @@ def job_id(text: str) -> str:
         return require_job_id(text)
     except InvalidIdError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def variable(text: str) -> tuple[str, str]:
+    """Return a name and a value, as a type of ``argparse``."""
+    name, equals, value = text.partition("=")
+    if not (name and equals):
+        raise argparse.ArgumentTypeError(f"expected NAME=VALUE, as in -i day=2026-01-31, not {text!r}")
+    return name, value

@@ -5,7 +5,8 @@ from pathlib import Path
 
 from attrs import frozen
 
-from seatunnel_core.cli.command import DONE, Command, Parser, Subcommand
+from seatunnel_core.cli.command import Command, Parser, Subcommand
+from seatunnel_core.cli.declared import add_options, read_options, switch
 
 
 @frozen(kw_only=True)
@@ -13,23 +14,14 @@ class InitArguments(Command):
     """The arguments of ``seatunnel init DIR``."""
 
     folder: Path
-    cluster: bool = False
-    """Whether the folder is for a cluster of this machine, and not for jobs alone."""
-
-    def execute(self, *, last: bool) -> int:
-        from seatunnel_core.cli.init import init
-
-        init(self.folder, cluster=self.cluster)
-        return DONE
+    cluster: bool = switch("--cluster", help="for a cluster: with hazelcast.yaml, a secret, and scripts that start it")
 
 
 def _parse(parser: Parser, argv: Sequence[str]) -> InitArguments:
-    parser.add_argument("folder", metavar="DIR", type=Path, help="is made when it is not there; nothing is overwritten")
-    parser.add_argument(
-        "--cluster", action="store_true", help="for a cluster: with hazelcast.yaml, a secret, and scripts that start it"
-    )
+    parser.add_argument("folder", metavar="DIR", type=Path, help="created if missing; nothing is overwritten")
+    add_options(parser, InitArguments)
     values = parser.parse_args(argv)
-    return InitArguments(folder=values.folder, cluster=values.cluster)
+    return read_options(InitArguments, values, folder=values.folder)
 
 
 INIT = Subcommand(

@@ -3,11 +3,11 @@
 import contextlib
 import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from attrs import frozen
 
 from seatunnel_core.claiming.increments import job_to_go_on_with
+from seatunnel_core.cli.arguments import RunArguments
 from seatunnel_core.config.engine import EngineConfig, default_engine, load_engine
 from seatunnel_core.config.job_file import RawJob, load_job
 from seatunnel_core.config.variables import Variables
@@ -17,9 +17,6 @@ from seatunnel_core.planning.planner import plan_job
 from seatunnel_core.planning.variable_uses import secret_variables
 from seatunnel_core.registry import lookup
 from seatunnel_storage_api.errors import CheckpointStorageError
-
-if TYPE_CHECKING:
-    from seatunnel_core.cli.arguments import RunArguments
 
 
 @frozen(kw_only=True)
@@ -32,7 +29,7 @@ class Request:
     """Names of the variables of ``-i`` whose values are used as secrets."""
 
 
-def read_job(arguments: "RunArguments") -> Request:
+def read_job(arguments: RunArguments) -> Request:
     """Read the job file and the engine file.
 
     Raises:
@@ -61,7 +58,7 @@ def warnings_first(request: Request) -> Iterator[None]:
         raise
 
 
-def begun_before_this(arguments: "RunArguments", request: Request) -> str | None:
+def begun_before_this(arguments: RunArguments, request: Request) -> str | None:
     """Return the id of the job with increments that goes on, where the command names neither a job nor a savepoint."""
     if arguments.restore or arguments.set_job_id or arguments.restoring.from_savepoint:
         return None

@@ -16,9 +16,15 @@ import sys
 import traceback
 from collections.abc import Sequence
 
-from seatunnel_core.cli.arguments import parse
-from seatunnel_core.cli.command import DONE, FAILED, STOPPED, WRONG_USAGE
+from seatunnel_core.cli.arguments import RunArguments, ShadeArguments, parse
+from seatunnel_core.cli.checkpoints.subcommand import CheckpointsCommand
+from seatunnel_core.cli.cluster_arguments import ClusterArguments
+from seatunnel_core.cli.command import DONE, FAILED, STOPPED, WRONG_USAGE, Command
+from seatunnel_core.cli.control_arguments import ControlArguments
+from seatunnel_core.cli.help.arguments import HelpArguments
+from seatunnel_core.cli.init_arguments import InitArguments
 from seatunnel_core.cli.restore_arguments import with_flags
+from seatunnel_core.cli.state.arguments import StateArguments
 from seatunnel_core.cli.terminal.command_line import hide_values, secret_values
 from seatunnel_core.cli.terminal.cursor import show_cursor
 from seatunnel_core.errors import SeaTunnelError, UsageError
@@ -66,7 +72,66 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _dispatch(argv: Sequence[str], *, last: bool) -> int:
-    return parse(argv, version="" if "--version" not in argv else _version()).execute(last=last)
+    return _run(parse(argv, version="" if "--version" not in argv else _version()), last=last)
+
+
+def _run(command: Command, *, last: bool) -> int:
+    """Run a command and return its exit code. The command's own modules are imported here, and not before."""
+    code: int | None = None
+    match command:
+        case RunArguments(background=True):
+            from seatunnel_core.cli.background import run_in_background
+
+            code = run_in_background(command)
+        case RunArguments(check=True):
+            from seatunnel_core.cli.check import check
+
+            code = check(command)
+        case RunArguments():
+            from seatunnel_core.cli.run import run
+
+            code = run(command, last=last)
+        case ClusterArguments():
+            from seatunnel_core.cli.cluster_client import ask_cluster
+
+            code = ask_cluster(command)
+        case ControlArguments():
+            from seatunnel_core.cli.control import control
+
+            control(command)
+        case ShadeArguments():
+            from seatunnel_core.cli.shade import shade
+
+            shade(command)
+        case _:
+            code = _run_subcommand(command)
+    return DONE if code is None else code
+
+
+def _run_subcommand(command: Command) -> int:
+    match command:
+        case CheckpointsCommand():
+            from seatunnel_core.cli.checkpoints.arguments import parse_checkpoints
+            from seatunnel_core.cli.checkpoints.command import checkpoints
+
+            return checkpoints(parse_checkpoints(command.argv))
+        case StateArguments():
+            from seatunnel_core.cli.state.command import state
+
+            return state(command)
+        case InitArguments():
+            from seatunnel_core.cli.init import init
+
+            init(command.folder, cluster=command.cluster)
+            return DONE
+        case HelpArguments():
+            from seatunnel_core.cli.help.command import print_requested
+
+            return print_requested(command)
+        case _:
+            from seatunnel_core.cli.help.plugins import list_plugins
+
+            return DONE if list_plugins() else FAILED
 
 
 def _version() -> str:

@@ -3,10 +3,10 @@
 import contextlib
 import os
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
 
 from seatunnel_core.claiming.handover import ForeignSavepoint
 from seatunnel_core.claiming.job_id import new_job_id
+from seatunnel_core.cli.arguments import RunArguments
 from seatunnel_core.cli.job_files import Request, begun_before_this, read_job, warnings_first
 from seatunnel_core.cli.progress import Display
 from seatunnel_core.cli.resume import resume_command
@@ -22,13 +22,10 @@ from seatunnel_core.spark.starting.java import find_java
 from seatunnel_core.spark.starting.session import archive_classes
 from seatunnel_core.spark.starting.settings import cache_folder
 
-if TYPE_CHECKING:
-    from seatunnel_core.cli.arguments import RunArguments
-
 EXIT_CODES = {JobOutcome.FINISHED: 0, JobOutcome.FAILED: 1, JobOutcome.STOPPED: 130}
 
 
-def run(arguments: "RunArguments", *, last: bool = False) -> int:
+def run(arguments: RunArguments, *, last: bool = False) -> int:
     """Run the job to its end and return the exit code; ``last`` is whether the process ends with it.
 
     Raises:
@@ -48,7 +45,7 @@ def run(arguments: "RunArguments", *, last: bool = False) -> int:
 
 
 def _run_and_watch(
-    arguments: "RunArguments", request: Request, display: Display, interrupts: Interrupts, *, last: bool
+    arguments: RunArguments, request: Request, display: Display, interrupts: Interrupts, *, last: bool
 ) -> JobReport:
     begun_before = begun_before_this(arguments, request)
     job_id = arguments.restore or arguments.set_job_id or begun_before or new_job_id()
@@ -85,7 +82,7 @@ def _run_and_watch(
 
 
 def _job_run(
-    arguments: "RunArguments", request: Request, job_id: str, restore: Restore | None, on_begun: Callable[[], None]
+    arguments: RunArguments, request: Request, job_id: str, restore: Restore | None, on_begun: Callable[[], None]
 ) -> JobRun:
     return JobRun(
         request.raw,
@@ -124,7 +121,7 @@ def _notify_begun(descriptor: int) -> None:
         os.close(descriptor)
 
 
-def _restore(arguments: "RunArguments") -> Restore | None:
+def _restore(arguments: RunArguments) -> Restore | None:
     return arguments.restoring if arguments.restore is not None else None
 
 

@@ -3,18 +3,16 @@
 import json
 import sys
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from seatunnel_core.cli.arguments import ShadeArguments
 from seatunnel_core.config.document import Scalar
 from seatunnel_core.config.file import load
 from seatunnel_core.config.variables import Variables
 from seatunnel_core.planning.encryption import decrypted_job, encrypted_job
 
-if TYPE_CHECKING:
-    from seatunnel_core.cli.arguments import ShadeArguments
 
-
-def shade(arguments: "ShadeArguments") -> None:
+def shade(arguments: ShadeArguments) -> None:
     """Print the job file with its secrets encrypted or decrypted.
 
     Raises:
@@ -24,7 +22,7 @@ def shade(arguments: "ShadeArguments") -> None:
     print(json.dumps(_shaded(arguments), indent=2, ensure_ascii=not every_letter))
 
 
-def _shaded(arguments: "ShadeArguments") -> dict[str, Any]:
+def _shaded(arguments: ShadeArguments) -> dict[str, Any]:
     read, origin = partial(load, arguments.config), str(arguments.config)
     variables = Variables(arguments.variables)
     if not arguments.encrypt:

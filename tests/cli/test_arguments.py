@@ -6,8 +6,7 @@ import pytest
 
 from seatunnel_core.cli.arguments import ShadeArguments, parse
 from seatunnel_core.cli.checkpoints.arguments import parse_checkpoints
-from seatunnel_core.cli.control_arguments import ControlArguments
-from seatunnel_core.cli.control_verb import ControlVerb
+from seatunnel_core.cli.control_arguments import ControlArguments, ControlVerb
 from seatunnel_core.cli.help.arguments import PluginsArguments
 from seatunnel_core.cli.init_arguments import InitArguments
 from seatunnel_core.cli.subcommands import SUBCOMMANDS

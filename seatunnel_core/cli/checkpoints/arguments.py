@@ -5,9 +5,10 @@ import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from attrs import field, frozen
+from attrs import frozen
 
-from seatunnel_core.cli.command import Parser
+from seatunnel_core.cli.command import Command, Parser
+from seatunnel_core.cli.declared import add_options, option, read_options, switch
 from seatunnel_core.errors import UsageError
 from seatunnel_core.inspector.reference import StorageReference
 from seatunnel_storage_api.state import CheckpointRef
@@ -44,26 +45,39 @@ _EXAMPLES = {
 _AGES = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 
 
+def _age(text: str) -> float:
+    found = re.fullmatch(r"([0-9]{1,9})([smhd]?)", text, re.ASCII)
+    if found is None or not (found[2] or found[1].strip("0") == ""):
+        raise argparse.ArgumentTypeError(f"expected an age such as 90s, 15m, 6h or 7d, or 0, not {text!r}")
+    return int(found[1]) * _AGES.get(found[2], 1)
+
+
 @frozen(kw_only=True)
-class CheckpointsArguments:
+class CheckpointsArguments(Command):
     """The arguments of ``seatunnel checkpoints VERB …``."""
 
     verb: str
     storage: StorageReference
-    jobs: tuple[str, ...] = ()
-    """Empty: all of them."""
+    jobs: tuple[str, ...] = option(
+        *("-j", "--job-id"), metavar="JOB", action="append", default=[], converter=tuple,
+        help="this job only; may be repeated")  # fmt: skip
+    """IDs of jobs; empty for all."""
 
     pipeline: int | None = None
     refs: tuple[CheckpointRef | int, ...] = ()
-    """``EPOCH-ID``, or an id alone."""
+    """``EPOCH-ID``, or an ID alone."""
 
     destination: StorageReference | None = None
-    dry_run: bool = False
-    ended_jobs: bool = False
-    older_than_s: float = 86_400
-    targets: tuple[str, ...] = field(default=())
-    paths: bool = False
-    json: bool = False
+    dry_run: bool = switch("--dry-run", help="remove nothing, and list what would be removed")
+    older_than_s: float = option(
+        "--older-than", metavar="AGE", type=_age, default=86_400,
+        help="keep what is younger: 90s 15m 6h 7d (1d)")  # fmt: skip
+    ended_jobs: bool = switch("--ended-jobs", help="also all of the jobs that are recorded as ended")
+    targets: tuple[str, ...] = option(
+        "--target", metavar="FOLDER", action="append", default=[], converter=tuple,
+        help="also search this target for staged files, besides those that the manifests name")  # fmt: skip
+    paths: bool = switch("--paths", help="every path, not only how many")
+    json: bool = switch("--json", help="for programs; the keys are documented and stable")
 
 
 def parse_checkpoints(argv: Sequence[str]) -> CheckpointsArguments:
@@ -86,19 +100,16 @@ def parse_checkpoints(argv: Sequence[str]) -> CheckpointsArguments:
         raise UsageError(f"Nothing to do: name one of {', '.join(VERBS)}. See: seatunnel checkpoints --help")
     verb = parser.parse_args(argv[:1]).verb
     values = _verb_parser(verb).parse_args(argv[1:])
-    return CheckpointsArguments(
+    if hasattr(values, "job"):
+        values.jobs = [values.job]
+    return read_options(
+        CheckpointsArguments,
+        values,
         verb=verb,
         storage=_storage(values),
-        jobs=tuple(getattr(values, "jobs", None) or ([values.job] if hasattr(values, "job") else [])),
         pipeline=getattr(values, "pipeline", None),
         refs=tuple(getattr(values, "refs", ())),
         destination=_destination(values),
-        dry_run=getattr(values, "dry_run", False),
-        ended_jobs=getattr(values, "ended_jobs", False),
-        older_than_s=getattr(values, "older_than", 86_400),
-        targets=tuple(getattr(values, "targets", ())),
-        paths=getattr(values, "paths", False),
-        json=values.json,
     )
 
 
@@ -116,14 +127,12 @@ def _verb_parser(verb: str) -> Parser:
     which.add_argument("--from", "--storage", dest="storage", metavar="STORAGE", help="the storage; see below")
     add("-p", "--property", metavar="KEY=VALUE", action="append", default=[], type=_property, help="of plugin-config")
     add("--namespace", metavar="PATH/", help="instead of the one that is configured")
-    add("--json", action="store_true", help="for programs; the keys are documented and stay")
+    add_options(parser, CheckpointsArguments, ("json",))
     return parser
 
 
 def _jobs(parser: Parser) -> None:
-    parser.add_argument(
-        "-j", "--job-id", dest="jobs", metavar="JOB", action="append", default=[], help="this job only; may be repeated"
-    )
+    add_options(parser, CheckpointsArguments, ("jobs",))
 
 
 def _one(parser: Parser, refs: int, help: str) -> None:
@@ -160,16 +169,7 @@ def _export(parser: Parser) -> None:
 
 
 def _gc(parser: Parser) -> None:
-    _jobs(parser)
-    add = parser.add_argument
-    add("--dry-run", action="store_true", help="remove nothing, and say what would go")
-    add(
-        "--older-than", metavar="AGE", type=_age, default=86_400, help="leave alone what is younger: 90s 15m 6h 7d (1d)"
-    )
-    add("--ended-jobs", action="store_true", help="also all of the jobs that are recorded as ended")
-    add("--target", dest="targets", metavar="FOLDER", action="append", default=[],
-        help="also look for staged files below this target, besides those that the manifests name")  # fmt: skip
-    add("--paths", action="store_true", help="every path, not only how many")
+    add_options(parser, CheckpointsArguments, ("jobs", "dry_run", "older_than_s", "ended_jobs", "targets", "paths"))
 
 
 _OWN: dict[str, Callable[[Parser], None]] = {
@@ -222,10 +222,3 @@ def _ref(text: str) -> CheckpointRef | int:
     if found is None:
         raise argparse.ArgumentTypeError(f"expected EPOCH-ID, as in 100000-7, or an ID, not {text!r}")
     return int(found[2]) if found[1] is None else CheckpointRef(int(found[1]), int(found[2]))
-
-
-def _age(text: str) -> float:
-    found = re.fullmatch(r"([0-9]{1,9})([smhd]?)", text, re.ASCII)
-    if found is None or not (found[2] or found[1].strip("0") == ""):
-        raise argparse.ArgumentTypeError(f"expected an age such as 90s, 15m, 6h or 7d, or 0, not {text!r}")
-    return int(found[1]) * _AGES.get(found[2], 1)

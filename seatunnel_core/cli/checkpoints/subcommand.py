@@ -14,12 +14,6 @@ class CheckpointsCommand(Command):
     argv: tuple[str, ...] = field(repr=False)
     """For ``parse_checkpoints``, which imports the inspector; may hold secrets."""
 
-    def execute(self, *, last: bool) -> int:
-        from seatunnel_core.cli.checkpoints.arguments import parse_checkpoints
-        from seatunnel_core.cli.checkpoints.command import checkpoints
-
-        return checkpoints(parse_checkpoints(self.argv))
-
 
 def _parse(_parser: Parser, argv: Sequence[str]) -> CheckpointsCommand:
     return CheckpointsCommand(argv=tuple(argv))

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from attrs import frozen
 
-from seatunnel_core.cli.command import DONE, FAILED, Command, Parser, Subcommand
+from seatunnel_core.cli.command import Command, Parser, Subcommand
 
 _KINDS = ("source", "transform", "sink")
 
@@ -12,11 +12,6 @@ _KINDS = ("source", "transform", "sink")
 @frozen(kw_only=True)
 class PluginsArguments(Command):
     """The arguments of ``seatunnel plugins``: none."""
-
-    def execute(self, *, last: bool) -> int:
-        from seatunnel_core.cli.help.plugins import list_plugins
-
-        return DONE if list_plugins() else FAILED
 
 
 @frozen(kw_only=True)
@@ -28,30 +23,6 @@ class HelpArguments(Command):
     """Name of a plugin or page, or the code of an error; ``None`` for a list."""
 
     json_schema: bool
-
-    def execute(self, *, last: bool) -> int:
-        if self.json_schema:
-            from seatunnel_core.cli.help.job_schema import print_job_schema
-
-            print_job_schema()
-            return DONE
-        if self.name is not None and self.kind is None and _print_known(self.name):
-            return DONE
-        from seatunnel_core.cli.help.plugin import print_help
-
-        return DONE if print_help(self.kind, self.name) else FAILED
-
-
-def _print_known(name: str) -> bool:
-    """Print the page of this name or the error of this code, without loading a plugin; return whether one exists."""
-    from seatunnel_core.cli.help.printed import error_text, print_page
-
-    if print_page(name):
-        return True
-    text = error_text(name)
-    if text:
-        print(text)
-    return bool(text)
 
 
 def _parse_plugins(parser: Parser, argv: Sequence[str]) -> PluginsArguments:

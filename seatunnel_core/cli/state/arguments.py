@@ -5,7 +5,7 @@ from pathlib import Path
 
 from attrs import frozen
 
-from seatunnel_core.cli.command import Parser
+from seatunnel_core.cli.command import Command, Parser
 from seatunnel_core.errors import UsageError
 
 _VERBS = """\
@@ -17,7 +17,7 @@ NAME is state.name of the job, or job.name. SOURCE may be left out where the job
 
 
 @frozen(kw_only=True)
-class StateArguments:
+class StateArguments(Command):
     """The arguments of ``seatunnel state VERB …``."""
 
     verb: str
