@@ -138,7 +138,7 @@ def test_a_name_that_leads_to_this_machine_is_not_taken_where_everybody_is_let_i
     agent = leading(tmp_path, config_of(tmp_path))
     evil = {"host": "evil.example:8080", "origin": "http://evil.example:8080"}
     status, answer, _ = ask(agent, "POST", "/submit-job", JOB, signed=signed, **evil)
-    assert (status, "write the address of this node" in answer["message"]) == (401, True)
+    assert (status, "use the address of this node" in answer["message"]) == (401, True)
     assert ask(agent, "GET", "/overview", signed=signed, host="[")[0] == 401
     for host in ("localhost", "localhost:5801", "[::1]:5801", "127.0.0.1"):
         assert ask(agent, "GET", "/overview", signed=signed, host=host)[0] == 200

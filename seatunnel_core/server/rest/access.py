@@ -1,7 +1,8 @@
-"""Who is let in: nodes and clients by the cluster's signature, users by a password, and no other site's pages.
+"""Authentication of requests: nodes and clients by the cluster's signature, users by password or certificate.
 
-Users are asked the same on all ports: a password where there is one; else a certificate, which TLS has verified before
-a request arrives; else they are let in from this machine alone, unless the operator lets in everybody.
+The same rule holds for users on all ports: a password if one is configured; else a client certificate, which TLS has
+already verified; else access from this machine only, unless the operator allows unauthenticated access. Cross-site
+requests are rejected.
 """
 
 import base64
@@ -19,86 +20,86 @@ from seatunnel_core.server.agent.agent import Agent
 from seatunnel_core.server.rest.route import Request
 
 V1 = "/hazelcast/rest/"
-"""Paths of SeaTunnel's REST v1, by which users ask on the member port."""
+"""Path prefix of SeaTunnel's REST v1, which users may request on the member port."""
 
 
 @frozen(kw_only=True)
 class AuthPolicy:
-    """By which port a request came."""
+    """Access rules of a port."""
 
     local: bool = True
-    """Whether only this machine reaches it."""
+    """True if only this machine can reach the port."""
 
     verified: bool = False
-    """Whether TLS has asked the client for a certificate."""
+    """True if TLS requires client certificates."""
 
     prefix: str = ""
-    """Of all its paths."""
+    """Prefix of all paths."""
 
 
 LOCAL = AuthPolicy()
 
 
 def is_signed(request: Request) -> bool:
-    """Return whether a request on the member port is one of a node or a client of the cluster, not of a user."""
+    """Return True if a request on the member port must be signed, as those of nodes and of the cluster's clients."""
     return not request.url.path.startswith(V1) or AUTHORIZATION in request.headers
 
 
 def refusal(agent: Agent, request: Request, *, signed: bool, policy: AuthPolicy = LOCAL) -> str | None:
-    """Return why a request is not let in; ``None``: it is.
+    """Return why a request is rejected; ``None`` if it is allowed.
 
-    A web page of another site cannot make a browser ask: it sends its origin. Where nobody is asked for a password or a
-    signature, nor can one whose name was made to lead to this machine: it sends that name as the host.
+    Requests from pages of other sites are rejected by their ``Origin``. Without authentication, DNS rebinding is
+    prevented by checking the ``Host`` header, too.
 
     Args:
-        agent: of the node.
-        request: with its headers; the body is not looked at.
-        signed: whether it has to have the cluster's signature.
-        policy: by which it came.
+        agent: Agent of this node.
+        request: Request; only its headers are read.
+        signed: True if the cluster's signature is required.
+        policy: Access rules of the port.
     """
     origin, host = request.headers.get("origin"), request.headers.get("host", "")
     if origin is not None and urlsplit(origin).netloc != host:
-        return "a request of another site is refused"
+        return "cross-site request rejected"
     login = agent.config.http.login
     is_open = agent.config.secret is None if signed else login is None and not policy.verified
     if is_open and not _is_of_this_node(host, agent.config.host):
-        return f"a request to {host!r} is refused: write the address of this node, or localhost"
+        return f"request to host {host!r} rejected: use the address of this node, or localhost"
     if signed:
         return agent.authenticator.refusal(request.headers, request.method, target_of(request))
     if login is not None:
-        return "who are you?" if _user(agent, request) is None else None
+        return "authentication required" if _user(agent, request) is None else None
     if policy.verified or policy.local or agent.config.http.is_open or _is_from_here(request):
         return None
-    return "without http.enable-basic-auth only requests of this machine are let in"
+    return "without http.enable-basic-auth, only requests from this machine are accepted"
 
 
 @frozen(kw_only=True)
 class User:
-    """Who asks."""
+    """An authenticated user and their permissions."""
 
     name: str = ""
-    """Empty where nobody is asked for a name."""
+    """Empty without basic authentication."""
 
     permissions: frozenset[Permission] = frozenset(Permission)
 
 
 def user_of(agent: Agent, request: Request) -> User:
-    """Return who has sent a request that was let in. Who was not asked for a name has none, and may do everything."""
+    """Return the user of an allowed request; without basic authentication, one with all permissions."""
     return _user(agent, request) or User()
 
 
 def _user(agent: Agent, request: Request) -> User | None:
-    """Return the user whose name and password a request has; all are compared in any case."""
+    """Return the user whose credentials a request has; all users are compared, which takes constant time."""
     http = agent.config.http
     known = {} if http.login is None else {http.login: User(name=http.login[0])}
     for each in http.users:
         known[each.name, each.password] = User(name=each.name, permissions=each.permissions)
     right = [_is_logged_in(login, request.headers) for login in known]
-    return next((user for user, is_he in zip(known.values(), right, strict=True) if is_he), None)
+    return next((user for user, matches in zip(known.values(), right, strict=True) if matches), None)
 
 
 def target_of(request: Request) -> str:
-    """Return path and query of a request as they were sent."""
+    """Return path and query of a request, as sent."""
     path = request.scope.get("raw_path") or request.url.path.encode()
     query = request.scope["query_string"]
     return str((path + (b"?" + query if query else b"")).decode("ascii", "replace"))
@@ -107,12 +108,12 @@ def target_of(request: Request) -> str:
 def _is_from_here(request: Request) -> bool:
     try:
         return ipaddress.ip_address(request.client.host).is_loopback
-    except (AttributeError, ValueError):  # it is gone already
+    except (AttributeError, ValueError):  # the client has disconnected
         return False
 
 
 def _is_of_this_node(host: str, own: str) -> bool:
-    """Return whether the host of a request is an address or a name of this machine, with or without a port."""
+    """Return True if a ``Host`` header is an IP address or a name of this machine, with or without a port."""
     name = ""
     try:
         name = urlsplit(f"//{host}").hostname or ""
@@ -123,7 +124,7 @@ def _is_of_this_node(host: str, own: str) -> bool:
 
 
 def _is_logged_in(login: tuple[str, str], headers: Mapping[str, str]) -> bool:
-    """Return whether a request carries user and password, by basic authentication; both are compared in any case."""
+    """Return True if a request has this user and password, compared in constant time."""
     scheme, _, encoded = headers.get("authorization", "").partition(" ")
     try:
         given = base64.b64decode(encoded, validate=True) if scheme.lower() == "basic" else b""
@@ -133,5 +134,5 @@ def _is_logged_in(login: tuple[str, str], headers: Mapping[str, str]) -> bool:
 
 
 def _fixed(text: bytes) -> bytes:
-    """Return a digest of a text: the time of a comparison of two of them says nothing of the length of either."""
+    """Return a digest of fixed length, so that comparing two does not reveal the length of a text."""
     return hmac.digest(b"seatunnel", text, "sha256")

@@ -1,6 +1,6 @@
-"""The ASGI application of a node. Every node answers: one that does not lead forwards to the one that does.
+"""ASGI application of a node. Every node serves requests; nodes that do not lead forward them to the leader.
 
-Starlette is imported when an application is made, so that nothing else of the engine needs it.
+Starlette is imported only when an application is created, so that no other part of the engine needs it.
 """
 
 import logging
@@ -59,7 +59,7 @@ _DOCUMENTED = (
 _V2 = (*_DOCUMENTED, openapi_route((*_DOCUMENTED, *metrics.ROUTES)))
 
 USER_ROUTES = (*_V2, *metrics.ROUTES, *page.ROUTES)
-"""REST v2, and the page that is made on it, on all ports."""
+"""REST v2 and the web page, on all ports."""
 
 V1_ROUTES = (
     *(evolve(each, path=f"{access.V1}maps{each.path}") for each in _V2),
@@ -82,7 +82,7 @@ _HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
-"""Of all answers that do not say it otherwise: no browser takes one for what it is not, nor shows it to other sites."""
+"""Default headers of all responses: browsers must not guess content types or expose responses to other sites."""
 
 
 def application(
@@ -91,11 +91,10 @@ def application(
     """Return the ASGI application of one port of a node.
 
     Args:
-        agent: answers.
-        signed: whether requests need the cluster's signature: on the member port. REST v2 on its own ports is asked by
-            programs that have none.
-        policy: the port.
-        joining: answers nodes that join, where requests are signed; ``None``: nobody does.
+        agent: Agent of the node.
+        signed: True on the member port, where requests need the cluster's signature; False on the ports of REST v2.
+        policy: Access rules of the port.
+        joining: Handles requests of joining nodes on the member port; ``None`` for no such requests.
     """
     from starlette import routing
     from starlette.applications import Starlette
@@ -116,7 +115,7 @@ def application(
 
 
 def _endpoint(agent: Agent, route: Route, *, signed: bool, policy: AuthPolicy) -> Callable[[Request], Awaitable[Any]]:
-    """Return what answers the requests of a route. On the member port users may ask by v1, unsigned."""
+    """Return the request handler of a route. On the member port, users may send unsigned v1 requests."""
 
     async def answered(request: Request) -> Any:
         from starlette.responses import Response
@@ -130,7 +129,7 @@ def _endpoint(agent: Agent, route: Route, *, signed: bool, policy: AuthPolicy) -
             _trust(request)
             body = await bodies.received(request, route.most_bytes)
             if by_signature and not agent.authenticator.owns(request.headers, body):
-                raise _RefusedError("the body is another one than was signed", {BOOT: agent.authenticator.boot})
+                raise _RefusedError("the body differs from the signed one", {BOOT: agent.authenticator.boot})
             is_forwarded = route.to_leader and agent.state is None
             content = body if is_forwarded and user is None else await route.reads(agent, body)
             if user is not None:
@@ -146,7 +145,7 @@ def _endpoint(agent: Agent, route: Route, *, signed: bool, policy: AuthPolicy) -
 
     async def endpoint(request: Request) -> Any:
         answer = await answered(request)
-        if bodies.is_unread(request):  # nobody reads the rest of it
+        if bodies.is_unread(request):  # the rest of the body stays unread
             answer.headers["Connection"] = "close"
         for name, value in _HEADERS.items():
             answer.headers.setdefault(name, value)
@@ -158,7 +157,7 @@ def _endpoint(agent: Agent, route: Route, *, signed: bool, policy: AuthPolicy) -
 
 
 class _RefusedError(RequestError):
-    """A request is not let in."""
+    """A request is not authenticated."""
 
     def __init__(self, message: str, headers: Mapping[str, str]) -> None:
         super().__init__(message, status=401)
@@ -166,26 +165,26 @@ class _RefusedError(RequestError):
 
 
 def _require_allowed(user: User, needed: Collection[Permission]) -> None:
-    """Refuse what a user may not do.
+    """Check the permissions of a user.
 
     Raises:
-        RequestError: a permission is missing.
+        RequestError: A permission is missing.
     """
     missing = sorted(each.value for each in set(needed) - user.permissions)
     if missing:
-        raise RequestError(f"this user may not do that: it needs {', '.join(missing)}", status=403, reason="forbidden")
+        raise RequestError(f"access denied: this user lacks {', '.join(missing)}", status=403, reason="forbidden")
 
 
 def _require_admitted(agent: Agent, request: Request, *, by_signature: bool, signed: bool, policy: AuthPolicy) -> None:
-    """Refuse a request by its headers alone.
+    """Check a request by its headers, before its body is read.
 
     Raises:
-        _RefusedError: the client is unknown.
-        RequestError: v1 is off, or it is not clear where the request ends.
+        _RefusedError: The client is not authenticated.
+        RequestError: REST v1 is off, or the length of the body is ambiguous.
     """
     bodies.require_one_length(request)
     if signed and not by_signature and not agent.config.serves_v1:
-        raise RequestError(f"v1 of REST is off: {V1_OPTION} in hazelcast.yaml switches it on", status=404)
+        raise RequestError(f"REST v1 is off: set {V1_OPTION}: true in hazelcast.yaml", status=404)
     headers = {BOOT: agent.authenticator.boot} if by_signature else {"WWW-Authenticate": _REALM}
     refused = access.refusal(agent, request, signed=by_signature, policy=policy)
     if refused is not None:
@@ -195,20 +194,20 @@ def _require_admitted(agent: Agent, request: Request, *, by_signature: bool, sig
 
 
 def _trust(request: Request) -> None:
-    """Keep the connection of an allowed request when the port is full."""
+    """Mark the connection of an allowed request as trusted."""
     guest = request.scope.get("state", {}).get(GUEST)
     if guest is not None:
         guest.trust()
 
 
 def _failed(request: Request, error: Exception) -> Any:
-    """Return the answer to a request that an error ended."""
+    """Return the response for a failed request."""
     from starlette.requests import ClientDisconnect
     from starlette.responses import Response
 
     match error:
         case ClientDisconnect():
-            return Response(status_code=400)  # nobody receives it
+            return Response(status_code=400)  # the client has disconnected
         case _RefusedError():
             return _failure(error, status=error.status, reason=error.reason, headers=error.headers)
         case RequestError():
@@ -218,13 +217,13 @@ def _failed(request: Request, error: Exception) -> Any:
         case SeaTunnelError() | CheckpointStorageError():
             return _failure(error, status=500, reason=_reason(error))
         case OSError() if error.errno in OUT_OF_RESOURCES:
-            return _failure(f"this node lacks a resource now, try again: {error}", status=503, reason="busy")
-    logger.error("a bug of ours: %s %s failed", request.method, request.url.path, exc_info=error)
+            return _failure(f"this node is out of resources; try again: {error}", status=503, reason="busy")
+    logger.error("internal error (a bug): %s %s failed", request.method, request.url.path, exc_info=error)
     return _failure(f"{type(error).__name__}: {error}", status=500, reason="bug")
 
 
 def _failure(error: object, *, status: int, reason: str, headers: Mapping[str, str] | None = None) -> Any:
-    """Return an answer in SeaTunnel's shape, with a word for programs."""
+    """Return an error response in SeaTunnel's format, with a machine-readable reason."""
     from starlette.responses import Response
 
     message = "\n".join([str(error), *getattr(error, "__notes__", ())])
@@ -233,12 +232,12 @@ def _failure(error: object, *, status: int, reason: str, headers: Mapping[str, s
 
 
 def _reason(error: SeaTunnelError | CheckpointStorageError) -> str:
-    """Return the code of an error, for ``seatunnel help CODE``, as other words for programs are written."""
+    """Return the code of an error, for ``seatunnel help CODE``, in lower case with underscores."""
     return error.code.lower().replace("-", "_")
 
 
 def _unknown(routes: Sequence[Route]) -> Handler:
-    """Return who answers what no route answers: 405 for a path that other methods have, else 404."""
+    """Return the handler of unknown requests: 405 if the path has other methods, else 404."""
     from starlette.routing import compile_path
 
     known = [(compile_path(route.path)[0], route.method) for route in routes]
@@ -246,8 +245,8 @@ def _unknown(routes: Sequence[Route]) -> Handler:
     async def handler(_agent: Agent, request: Request, _body: bytes) -> Any:
         allowed = sorted({method for path, method in known if path.match(request.url.path)})
         if not allowed:
-            raise RequestError(f"this node answers no {request.method} {request.url.path}", status=404)
-        message = f"{request.url.path} takes {', '.join(allowed)}, and no {request.method}"
+            raise RequestError(f"no such endpoint: {request.method} {request.url.path}", status=404)
+        message = f"{request.url.path} supports {', '.join(allowed)}, not {request.method}"
         return _failure(message, status=405, reason="wrong_method", headers={"Allow": ", ".join(allowed)})
 
     return handler

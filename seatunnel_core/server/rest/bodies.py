@@ -1,4 +1,4 @@
-"""Bodies of requests: they are bounded in size and time, and it is clear where each ends."""
+"""Request bodies with limits of size and time, and with an unambiguous length."""
 
 import asyncio
 
@@ -6,16 +6,16 @@ from seatunnel_core.server.errors import RequestError
 from seatunnel_core.server.rest.route import Request
 
 BODY_S = 60.0
-"""Maximum time until the body of a request has arrived."""
+"""Maximum time for the body of a request to arrive, in seconds."""
 
 _READ = "seatunnel_body_read"
 
 
 def require_one_length(request: Request) -> None:
-    """Reject a request that states two lengths: a proxy in front of the node may have used the other one.
+    """Reject a request with two lengths, which allows request smuggling through a proxy.
 
     Raises:
-        RequestError: it has both ``Content-Length`` and ``Transfer-Encoding``.
+        RequestError: It has both ``Content-Length`` and ``Transfer-Encoding``.
     """
     if "content-length" in request.headers and "transfer-encoding" in request.headers:
         raise RequestError(
@@ -27,7 +27,7 @@ async def received(request: Request, most: int) -> bytes:
     """Return the body of a request.
 
     Raises:
-        RequestError: it is too large, which is reported at once if its length is stated, or does not arrive in time.
+        RequestError: The body is too large (rejected at once if its length is stated), or does not arrive in time.
     """
     stated = request.headers.get("content-length", "0")
     if not stated.isdigit() or len(stated) > 15 or int(stated) > most:
@@ -46,7 +46,7 @@ async def received(request: Request, most: int) -> bytes:
 
 
 def is_unread(request: Request) -> bool:
-    """Return True if a request has a body that was not read to its end."""
+    """Return True if the body of a request was not read completely."""
     has_body = request.headers.get("content-length", "0") != "0" or "transfer-encoding" in request.headers
     return has_body and not request.scope.get(_READ, False)
 

@@ -1,4 +1,4 @@
-"""Beyond SeaTunnel: a job checked before it is submitted, and stored checkpoints verified and compared."""
+"""Endpoints beyond SeaTunnel's: check a job before it is submitted, verify and compare stored checkpoints."""
 
 from typing import Any
 
@@ -121,7 +121,7 @@ ROUTES = (
         "/check",
         _check,
         to_leader=False,
-        summary="What `seatunnel --check` tells of a job: plan, schemas, guarantees, and every problem with its line.",
+        summary="Check a job as `seatunnel --check` does: plan, schemas, guarantees, and all problems.",
         needs=needing(Permission.CHECK, Permission.SUBMIT),
         most_bytes=LARGEST_BODY,
         parameters=(FORMAT, FILE),
@@ -132,18 +132,18 @@ ROUTES = (
         "GET",
         "/jobs/checkpoints/verify/{job_id}",
         _verify,
-        summary="Read every byte that is stored of a job, and say what is damaged and what can be restored.",
+        summary="Read all stored data of a job; report what is damaged and what can be restored.",
         answer=_VERIFIED,
     ),
     Route(
         "GET",
         "/jobs/checkpoints/compare/{job_id}",
         _compare,
-        summary="What changed between two checkpoints: those that are named, else the latest two.",
+        summary="Differences between two checkpoints, by default the latest two.",
         parameters=(
             Parameter("pipelineId", "Only this pipeline.", WHOLE),
-            Parameter("from", "The earlier one, as `EPOCH-ID`."),
-            Parameter("to", "The later one, as `EPOCH-ID`."),
+            Parameter("from", "The earlier checkpoint, as `EPOCH-ID`."),
+            Parameter("to", "The later checkpoint, as `EPOCH-ID`."),
         ),
         answer=_COMPARED,
     ),
@@ -152,10 +152,10 @@ ROUTES = (
         "/option-rules",
         _option_rules,
         to_leader=False,
-        summary="The options of a plugin.",
+        summary="Options of a plugin.",
         parameters=(
             Parameter("type", "`source`, `transform` or `sink`.", {"enum": list(KINDS)}, required=True),
-            Parameter("plugin", "Its name.", required=True),
+            Parameter("plugin", "Name of the plugin.", required=True),
         ),
         answer=block({"engineType": TEXT, "pluginType": TEXT, "pluginName": TEXT, "optionRule": _RULES}),
     ),

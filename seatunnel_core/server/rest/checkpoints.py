@@ -1,4 +1,4 @@
-"""The checkpoints of jobs: what the checkpoint storage holds of them, and what running jobs tell of theirs."""
+"""Endpoints for checkpoints, from the checkpoint storage and from running jobs."""
 
 from typing import Any
 
@@ -13,12 +13,12 @@ from seatunnel_storage_api.layout import require_job_id
 
 
 async def _told(agent: Agent, job_id: str) -> tuple[list[Any], dict[str, list[Any]], list[Any]]:
-    """Return what the storage has of a job, what the running job tells of its last checkpoints, and how it stands.
+    """Return a job's stored pipelines, its last checkpoints as the running job reports them, and its pipelines' status.
 
-    One that has ended stands as it did then.
+    For a job that has ended, the status is that of its end.
 
     Raises:
-        RequestError: nobody knows the job, or its storage does not answer.
+        RequestError: The job is unknown, or its storage does not respond.
     """
     state = agent.require_state()
     require_job_id(job_id)
@@ -26,7 +26,7 @@ async def _told(agent: Agent, job_id: str) -> tuple[list[Any], dict[str, list[An
     stored = await agent.storage.pipelines(job_id, job)
     ended = state.ended(job_id)
     if stored is None and job is None and ended is None:
-        raise RequestError(f"there is no job {job_id} here, and none in the checkpoint storage", status=404)
+        raise RequestError(f"no job {job_id} in this cluster or in the checkpoint storage", status=404)
     if job is None:
         return stored or [], {}, [] if ended is None else answers.ended_pipelines(ended)
     recent = await agent.running.checkpoints(job.host, job_id) if job.host else {}
@@ -53,7 +53,7 @@ async def _savepoint(agent: Agent, _request: Request, body: bytes) -> Any:
     job_id, name = job_id_of(entry), str(entry.get("name") or "")
     job = agent.require_state().job(job_id)
     if job is None or not job.host:
-        raise RequestError(f"the job {job_id} does not run, so no savepoint can be taken of it", reason="not_running")
+        raise RequestError(f"job {job_id} is not running, so a savepoint cannot be taken", reason="not_running")
     taken = await agent.running.savepoint(job.host, job_id, name)
     parts = {number: f"{epoch}-{id}" for number, (epoch, id) in taken["pipelines"].items()}
     return {"jobId": job_id, "name": taken["name"], "pipelines": parts}
@@ -96,7 +96,7 @@ ROUTES = (
         "POST",
         "/savepoint",
         _savepoint,
-        summary="Take a savepoint of a job that goes on. The answer comes when it is complete.",
+        summary="Take a savepoint of a running job. Responds when it is complete.",
         needs=needing(Permission.SAVEPOINT),
         bodies=(Body(block({"jobId": either(TEXT, WHOLE)}, {"name": TEXT})),),
         answer=block({"jobId": TEXT, "name": TEXT, "pipelines": by_name(TEXT)}),
@@ -105,18 +105,18 @@ ROUTES = (
         "GET",
         "/jobs/checkpoints/{job_id}",
         _overview,
-        summary="The checkpoints of each pipeline of a job: how many, the latest ones, and the last 32.",
+        summary="Checkpoints of each pipeline of a job: counts, the latest ones, and the last 32.",
         answer=block({"jobId": TEXT, "updatedAt": WHOLE, "pipelines": items(_PIPELINE)}),
     ),
     Route(
         "GET",
         "/jobs/checkpoints/history/{job_id}",
         _history,
-        summary="The checkpoints of a job, the newest first.",
+        summary="Checkpoints of a job, newest first.",
         parameters=(
-            Parameter("pipelineId", "Only those of this pipeline.", WHOLE),
-            Parameter("limit", "At most so many; 20 if it is not said.", WHOLE),
-            Parameter("status", "Only those that are `COMPLETED`, `FAILED` or `CANCELED`."),
+            Parameter("pipelineId", "Only checkpoints of this pipeline.", WHOLE),
+            Parameter("limit", "Maximum number of checkpoints; 20 by default.", WHOLE),
+            Parameter("status", "Only checkpoints with this status: `COMPLETED`, `FAILED` or `CANCELED`."),
         ),
         answer=items(_ENTRY),
     ),

@@ -1,4 +1,4 @@
-"""Search and order of long lists of jobs, by their names, states, times and rows."""
+"""Filtering and sorting of job lists."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
@@ -27,7 +27,7 @@ _KEYS: Mapping[str, Callable[[Any, Mapping[str, Any]], Any]] = {
 }
 
 CHOICE = (
-    Parameter("search", "Only jobs whose name or id contains this text, in any case."),
+    Parameter("search", "Only jobs whose name or id contains this text, ignoring case."),
     Parameter("sort", f"Sort by {', '.join(f'`{key}`' for key in _KEYS)}.", {"enum": list(_KEYS)}),
     Parameter("order", "`asc`, the default, or `desc`.", {"enum": list(_ORDERS)}),
 )
@@ -36,15 +36,15 @@ CHOICE = (
 async def chosen(
     request: Request, jobs: Sequence[Job], metrics_of: Callable[[Job], Mapping[str, Any]]
 ) -> Sequence[Job]:
-    """Return the jobs that a request asks for, in its order.
+    """Return the jobs that match a request, in the requested order.
 
     Args:
-        request: With the parameters of ``CHOICE``.
-        jobs: All of them.
+        request: Request with the parameters of ``CHOICE``.
+        jobs: All jobs.
         metrics_of: Returns the metrics of a job, by SeaTunnel's names.
 
     Raises:
-        RequestError: A parameter has a value that it cannot have.
+        RequestError: A parameter has an invalid value.
     """
     query = request.query_params
     search, sort, order = query.get("search", "").lower(), query.get("sort", ""), query.get("order", "") or "asc"
@@ -64,4 +64,4 @@ async def chosen(
             return found
         return sorted(found, key=lambda job: _KEYS[sort](job, metrics_of(job)), reverse=order == "desc")
 
-    return await asyncio.to_thread(choose)  # ten thousand jobs would hold up the event loop
+    return await asyncio.to_thread(choose)  # ten thousand jobs would block the event loop

@@ -1,7 +1,7 @@
-"""A node that does not lead forwards what users ask to the one that does.
+"""Forwarding of user requests to the leader.
 
-The leader may stand still, and be replaced meanwhile. So the address is chosen when a request is sent, and a forward
-ends as soon as its leader is replaced or its client has left.
+The leader may hang and be replaced while it has the request. So the leader is looked up when the request is sent, and
+forwarding stops as soon as that leader is replaced or the client disconnects.
 """
 
 import asyncio
@@ -13,26 +13,26 @@ from seatunnel_core.server.errors import RequestError
 from seatunnel_core.server.rest.route import Request
 
 FORWARDED = "x-seatunnel-forwarded"
-"""The parameter of a request that was forwarded, and is not forwarded again."""
+"""Query parameter that marks a forwarded request, so that it is not forwarded again."""
 
 LOOK_S = 0.25
-"""Between two checks whether the leader of a request under way still leads."""
+"""Interval between two checks that the leader of a pending request still leads, in seconds."""
 
 
 async def forwarded(agent: Agent, request: Request, target: str, body: bytes) -> tuple[int, bytes, str]:
-    """Return the status, the body and the content type of the leader's answer.
+    """Forward a request; return the status, body and content type of the leader's response.
 
-    A request that changes nothing is sent again when its leader is replaced.
+    A ``GET`` request is repeated when its leader is replaced.
 
     Args:
-        agent: of this node.
-        request: of a user.
-        target: its path and query, as the member port has them.
-        body: of the request.
+        agent: Agent of this node.
+        request: Request of a user.
+        target: Path and query of the request on the member port.
+        body: Body of the request.
 
     Raises:
-        RequestError: no node leads, the leader does not answer, or it was replaced while it had the request.
-        ClientDisconnect: the client has left.
+        RequestError: There is no leader, it does not respond, or it was replaced while it had the request.
+        ClientDisconnect: The client disconnected.
     """
     target += f"{'&' if '?' in target else '?'}{FORWARDED}=1"
     while True:
@@ -53,7 +53,7 @@ async def forwarded(agent: Agent, request: Request, target: str, body: bytes) ->
 
 
 async def _answer_of(agent: Agent, leader: str, request: Request, target: str, body: bytes) -> Answer | None:
-    """Return the answer of a leader; ``None`` if it was replaced before it gave one."""
+    """Return the response of a leader; ``None`` if it was replaced before it responded."""
     from starlette.requests import ClientDisconnect
 
     kind = request.headers.get("content-type", "application/json")
@@ -69,7 +69,7 @@ async def _answer_of(agent: Agent, leader: str, request: Request, target: str, b
         return await sending
     except SeaTunnelError as error:
         raise RequestError(
-            f"the leader {leader} does not answer: {error}", status=503, reason="leader_unreachable"
+            f"the leader {leader} does not respond: {error}", status=503, reason="leader_unreachable"
         ) from error
     finally:
         sending.cancel()
@@ -78,6 +78,6 @@ async def _answer_of(agent: Agent, leader: str, request: Request, target: str, b
 
 
 async def _client_left(request: Request) -> None:
-    """Wait until the client has closed its connection; its body was received."""
+    """Wait until the client disconnects. The request's body was already received."""
     if (await request.receive())["type"] != "http.disconnect":
-        await asyncio.Event().wait()  # a server that does not report it
+        await asyncio.Event().wait()  # the server does not report disconnects

@@ -1,4 +1,4 @@
-"""What nodes and clients of the cluster say to each other, on the member port, signed."""
+"""Internal endpoints for nodes and clients of the cluster: signed requests on the member port."""
 
 import asyncio
 from collections.abc import Callable
@@ -29,7 +29,7 @@ async def _members(agent: Agent, request: Request, _body: bytes) -> Any:
 async def _join(agent: Agent, _request: Request, body: bytes) -> Any:
     agent.require_state()
     block = stored.parse(body)
-    unseals = stored.has(block, "unseals") and stored.flag(block, "unseals")  # earlier versions do not say it
+    unseals = stored.has(block, "unseals") and stored.flag(block, "unseals")  # earlier versions do not send it
     agent.leadership.joined(stored.text(block, "address"), works=stored.flag(block, "works"), unseals=unseals)
     return {"term": agent.leadership.term(), "clock": wall_clock()}
 
@@ -39,14 +39,14 @@ async def _hosts(agent: Agent, _request: Request, body: bytes) -> Any:
     hosts.require_term(stored.number(stored.parse(body), "term"))
     report = hosts.report()
     if report is None:
-        raise RequestError("this node looks for the hosts of an earlier agent: try again", status=503)
+        raise RequestError("this node still searches for worker processes of an earlier agent: try again", status=503)
     return report.record()
 
 
 async def _orders(agent: Agent, request: Request, body: bytes) -> Any:
-    """Carry out orders, unless this process stood still and the leader has left: it gives wanted ones again."""
+    """Carry out orders, unless the leader disconnected while this process was paused: it repeats valid orders."""
     for _ in range(2):
-        await asyncio.sleep(0)  # the end of a connection is read behind its data
+        await asyncio.sleep(0)  # end of file is read after the connection's data
     if await request.is_disconnected():
         return {}
     block = stored.parse(body)
@@ -94,21 +94,21 @@ async def _monitoring(agent: Agent, _request: Request, _body: bytes) -> Any:
 async def _node(agent: Agent, _request: Request, body: bytes) -> Any:
     what = stored.text(stored.parse(body), "what")
     if what not in ("details", "threads"):
-        raise RequestError("a node is asked for details or threads")
+        raise RequestError("expected details or threads in the field what")
     return {"found": await (node_details(agent) if what == "details" else node_threads(agent))}
 
 
 async def _running_job(agent: Agent, _request: Request, body: bytes) -> Any:
-    agent.own_hosts()  # which a worker has not
+    agent.own_hosts()  # raises on a worker node, which has none
     block = stored.parse(body)
     asked = stored.below(block, "request")
     if stored.text(asked, "do") not in ASKED:
-        raise RequestError(f"a running job is asked for {' or '.join(ASKED)}")
+        raise RequestError(f"expected {' or '.join(ASKED)} in the field do")
     return await agent.running.ask(agent.address, Line.SAVEPOINT, stored.text(block, "job_id"), asked)
 
 
 def meetings(joining: Joining) -> tuple[Route, ...]:
-    """Return the routes of nodes that join."""
+    """Return the routes for joining nodes."""
 
     def answered_by(function: Callable[[bytes], Any]) -> Handler:
         async def handler(_agent: Agent, _request: Request, body: bytes) -> Any:

@@ -1,4 +1,4 @@
-"""Details of one job: metrics over time, its text, and its plan."""
+"""Endpoints for the details of one job: metrics over time, job text and plan."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -16,12 +16,12 @@ def _found(agent: Agent, job_id: str) -> JobRecord | EndedJob:
     """Return a job.
 
     Raises:
-        RequestError: There is none with this id.
+        RequestError: There is no job with this id.
     """
     state = agent.require_state()
     found = state.job(job_id) or state.ended(job_id)
     if found is None:
-        raise RequestError(f"there is no job {job_id[:100]} here", status=404)
+        raise RequestError(f"no job {job_id[:100]} in this cluster", status=404)
     return found
 
 
@@ -77,11 +77,11 @@ ROUTES = (
         "GET",
         "/jobs/metrics/{job_id}",
         _metrics,
-        summary="Metrics of a job over time, recorded whether anything reads them or not.",
+        summary="Metrics of a job over time.",
         parameters=(
-            Parameter("pipelineId", "Only this pipeline, one of the first 20 of several; else their sum.", WHOLE),
-            Parameter("since", "Only points from this time on, in milliseconds since 1970.", WHOLE),
-            Parameter("points", f"At most so many points: {POINTS} by default, {MOST_POINTS} at most.", WHOLE),
+            Parameter("pipelineId", "Only this pipeline, one of the first 20; by default the sum of all.", WHOLE),
+            Parameter("since", "Only points since this time, in milliseconds since 1970.", WHOLE),
+            Parameter("points", f"Maximum number of points, up to {MOST_POINTS}; {POINTS} by default.", WHOLE),
         ),
         answer=block(
             {
@@ -97,14 +97,14 @@ ROUTES = (
         "GET",
         "/jobs/text/{job_id}",
         _text,
-        summary="The text of a job, without comments and secrets; `null` if it is not kept.",
+        summary="Text of a job, without comments and secrets; `null` if it is not stored.",
         answer=block({"jobId": TEXT, "text": {"type": ["string", "null"]}}),
     ),
     Route(
         "GET",
         "/jobs/plan/{job_id}",
         _plan,
-        summary="The plan of a running job: each vertex with its options, secrets masked; `null` if there is none.",
+        summary="Plan of a running job: all vertices with their options, secrets masked; `null` if it has none.",
         answer=block({"jobId": TEXT, "plan": nullable(_PLAN)}),
     ),
 )

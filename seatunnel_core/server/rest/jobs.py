@@ -1,4 +1,4 @@
-"""How jobs stand: those that run, those that wait and why, and those that have ended."""
+"""Endpoints for the status of running, pending and finished jobs."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -25,7 +25,7 @@ from seatunnel_core.server.rest.shapes import (
 )
 from seatunnel_core.server.state.records import EndedJob, JobRecord
 
-_NEWEST = Parameter("newestFirst", "`true`: the job that ended last comes first.", FLAG)
+_NEWEST = Parameter("newestFirst", "`true` lists the job that ended last first.", FLAG)
 
 
 def _running(agent: Agent, job: JobRecord) -> dict[str, Any]:
@@ -163,39 +163,40 @@ _WORKERS = block({"available": FLAG, "collectedAt": WHOLE_OR_NULL, "workers": it
 
 ROUTES = (
     Route(
-        "GET", "/running-jobs", _running_jobs, summary="The jobs that have not ended, in the order of their submits.",
+        "GET", "/running-jobs", _running_jobs, summary="Jobs that have not ended, in submission order.",
         parameters=(*PAGING, *CHOICE), answer=paged(RUNNING),
     ),
     Route(
-        "GET", "/running-jobs/summary", _running_jobs_summary, summary="The same without their options and graphs.",
+        "GET", "/running-jobs/summary", _running_jobs_summary, summary="The same, without options and graphs.",
         parameters=(*PAGING, *CHOICE), answer=paged(RUNNING_SUMMARY),
     ),
     Route(
-        "GET", "/pending-jobs", _pending_jobs, summary="The jobs that wait for a host, and for what.",
+        "GET", "/pending-jobs", _pending_jobs, summary="Pending jobs, and why they wait.",
         parameters=(
             Parameter("jobId", "Only this job."),
-            Parameter("limit", "At most so many jobs.", WHOLE),
-            Parameter("pretty", "`true`: times as `yyyy-MM-dd HH:mm:ss` instead of milliseconds.", FLAG),
+            Parameter("limit", "Maximum number of jobs.", WHOLE),
+            Parameter("pretty", "`true` returns times as `yyyy-MM-dd HH:mm:ss` instead of milliseconds.", FLAG),
         ),
         answer=_PENDING,
     ),
-    Route("GET", "/job-info/{job_id}", _job_info, summary="A job, whether it runs or has ended.", answer=JOB),
-    Route("GET", "/running-job/{job_id}", _job_info, summary="The older name of `/job-info`.", answer=JOB),
+    Route("GET", "/job-info/{job_id}", _job_info, summary="A running or finished job.", answer=JOB),
+    Route("GET", "/running-job/{job_id}", _job_info, summary="Older name of `/job-info`.", answer=JOB),
     Route(
-        "GET", "/finished-jobs", _finished_jobs, summary="The jobs that have ended, in the order of their ends.",
+        "GET", "/finished-jobs", _finished_jobs, summary="Jobs that have ended, in the order of their ends.",
         parameters=(*PAGING, *CHOICE, _NEWEST), answer=paged(ENDED),
     ),
     Route(
-        "GET", "/finished-jobs/", _finished_jobs, summary="The same.", parameters=(*PAGING, *CHOICE, _NEWEST),
+        "GET", "/finished-jobs/", _finished_jobs, summary="Same as above.",
+        parameters=(*PAGING, *CHOICE, _NEWEST),
         answer=paged(ENDED),
     ),
     Route(
         "GET", "/finished-jobs/{state}", _finished_jobs,
-        summary="Those that ended as `FINISHED`, `CANCELED`, `FAILED` or `SAVEPOINT_DONE`; none for another word.",
+        summary="Jobs that ended as `FINISHED`, `CANCELED`, `FAILED` or `SAVEPOINT_DONE`; empty for other values.",
         parameters=(*PAGING, *CHOICE, _NEWEST), answer=paged(ENDED),
     ),
     Route(
-        "GET", "/resource/workers", _workers, summary="The nodes on which rows move, with their slots and jobs.",
+        "GET", "/resource/workers", _workers, summary="Worker nodes with their slots and jobs.",
         answer=_WORKERS,
     ),
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Long lists as JSON: whole, or one page. A long one is written in slices, between which others run."""
+"""Long lists as JSON, complete or paged. They are encoded in slices, so that other requests can run in between."""
 
 import asyncio
 import time
@@ -13,25 +13,25 @@ from seatunnel_core.server.rest.shapes import WHOLE
 Value = TypeVar("Value")
 
 SLICE_S = 0.002
-"""So long the event loop may be held by a list that is written."""
+"""Maximum time for encoding without yielding to the event loop, in seconds."""
 
 LONG = 200
-"""Of lists with more entries one is written at a time, so that many readers hold the loop no longer than one does."""
+"""Number of entries above which lists are encoded one at a time: many readers block the loop no longer than one."""
 
 MOST_ROWS = 10_000
 ROWS = 10
 
 PAGING = (
-    Parameter("page", "The number of a page, from 1. Without it, all are listed.", WHOLE),
-    Parameter("rows", f"How many a page has: {ROWS} if it is not said, {MOST_ROWS} at most.", WHOLE),
+    Parameter("page", "Page number, from 1. Without it, the list is complete.", WHOLE),
+    Parameter("rows", f"Entries per page, up to {MOST_ROWS}; {ROWS} by default.", WHOLE),
 )
 
 
 async def listed(agent: Agent, request: Request, values: Sequence[Value], shown: Callable[[Value], Any]) -> Any:
-    """Return the answer with the values, or a page of them, each as ``shown`` makes it.
+    """Return the response with all values or one page of them, each converted by ``shown``.
 
     Raises:
-        RequestError: there is no such page.
+        RequestError: There is no such page.
     """
     from starlette.responses import Response
 

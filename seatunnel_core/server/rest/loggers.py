@@ -1,4 +1,4 @@
-"""Levels of loggers, of one node or of all: of its agent and of its hosts, until these processes end."""
+"""Endpoints for logger levels, of one node or all: they apply to agent and worker processes until these end."""
 
 import asyncio
 import json
@@ -46,11 +46,11 @@ def _level_in(body: bytes) -> str:
 
 
 async def _answer(agent: Agent, request: Request, method: str, level: str) -> Any:
-    """Answer for this node, or for all.
+    """Return the response of this node, or those of all nodes.
 
     Raises:
-        RequestError: the scope is another word.
-        UsageError: there is no such logger here, or no such level.
+        RequestError: The scope is unknown.
+        UsageError: There is no such logger on this node, or no such level.
     """
     name = str(request.path_params.get("name", ""))
     scope = request.query_params.get("scope", "node").lower()
@@ -66,7 +66,7 @@ async def _answer(agent: Agent, request: Request, method: str, level: str) -> An
 
 
 async def _on(agent: Agent, node: str, method: str, name: str, level: str) -> Any:
-    """Return the answer of a node; one that fails or cannot be reached is no reason not to ask the others."""
+    """Return the response of a node, or its failure, so that the other nodes are still requested."""
     body = json.dumps({"method": method, "name": name, "level": level}).encode()
     try:
         if node == agent.address:
@@ -91,7 +91,7 @@ async def _on_node(agent: Agent, method: str, name: str, level: str) -> Any:
         return {"node": agent.address, "loggers": [_shown(each) for each in log_levels.known_loggers()]}
     before = log_levels.change(name, level) if method == "POST" else log_levels.reset(name)
     if before is not None:
-        logger.info("the logger %s: %s -> %s", name, before, log_levels.look(name).level)
+        logger.info("level of logger %s changed: %s -> %s", name, before, log_levels.look(name).level)
     await agent.ask_hosts({"do": "log-level", "name": name, "level": level})
     status = "NO_OVERRIDE" if before is None else "SUCCESS"
     return {**_shown(name), "node": agent.address, "previousLevel": before, "status": status}
@@ -106,7 +106,7 @@ def _shown(name: str) -> dict[str, Any]:
     return {"name": name, "level": found.level, "origin": "RUNTIME" if changed else "FILE", **changed}
 
 
-_SCOPE = Parameter("scope", "`node`, the one that is asked, or `cluster`, all of them.")
+_SCOPE = Parameter("scope", "`node` for the requested node, or `cluster` for all nodes.")
 _ANSWER = by_name(ANY)
 
 ROUTES = (
@@ -115,7 +115,7 @@ ROUTES = (
         "/loggers",
         _look,
         to_leader=False,
-        summary="The loggers of one node, or of all, and their levels.",
+        summary="Loggers of one node or all nodes, with their levels.",
         parameters=(_SCOPE,),
         answer=_ANSWER,
     ),
@@ -135,9 +135,12 @@ ROUTES = (
         "/loggers/{name}",
         _change,
         to_leader=False,
-        summary="Set the level of a logger, until its process ends.",
+        summary="Set the level of a logger until the process ends.",
         needs=needing(Permission.OPERATE),
-        parameters=(_SCOPE, Parameter("level", 'Such as `DEBUG`; or the body is `{"level": "DEBUG"}`.')),
+        parameters=(
+            _SCOPE,
+            Parameter("level", 'Such as `DEBUG`. Or send the body `{"level": "DEBUG"}`.'),
+        ),
         answer=_ANSWER,
     ),
     Route(
@@ -145,7 +148,7 @@ ROUTES = (
         "/loggers/{name}",
         _reset,
         to_leader=False,
-        summary="Give a logger its level of before.",
+        summary="Reset a logger to its configured level.",
         needs=needing(Permission.OPERATE),
         parameters=(_SCOPE,),
         answer=_ANSWER,

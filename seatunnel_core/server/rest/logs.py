@@ -1,7 +1,7 @@
-"""Log files: which there are on all nodes, and what stands in them, whichever node is asked.
+"""Endpoints for log files: list and read the files of all nodes through any node.
 
-A file is sent as plain text: whole, in pieces of which one is in memory; a range of it, one piece at most; or followed,
-as it grows, until the client goes. ``node`` names one of several nodes that have a file of a name.
+A file is sent as plain text: complete, in pieces; as a range of at most one piece; or followed as it grows, until the
+client disconnects. One piece is in memory at a time. ``node`` selects one of several nodes with a file of this name.
 """
 
 import asyncio
@@ -21,10 +21,10 @@ from seatunnel_core.server.rest.route import Parameter, Request, Route
 from seatunnel_core.server.rest.shapes import TEXT, block, items
 
 FOLLOW_S = 0.5
-"""Between two looks at a file that is followed."""
+"""Interval between two reads of a followed file, in seconds."""
 
 MOST_FOLLOWED = 64
-"""So many files are followed at once through one node; who comes then may ask for ranges."""
+"""Maximum number of files followed through one node; beyond it, clients can request ranges."""
 
 _RANGE = re.compile(r"bytes=(?:(\d{1,18})-(\d{0,18})|-(\d{1,18}))", re.ASCII)
 _PLAIN = "text/plain; charset=utf-8"
@@ -47,13 +47,13 @@ async def _all_logs(agent: Agent, request: Request, _body: bytes) -> Any:
 
 
 async def _logs_of(agent: Agent, request: Request, body: bytes) -> Any:
-    """Answer with a file, where the last part of the path is the name of one, else with the list of a job's files."""
+    """Return a file if the path ends with the name of one, else the list of a job's files."""
     name = str(request.path_params["name"])
     return await (_log(agent, request, body) if is_log_name(name) else _list(agent, request, name))
 
 
 async def _list(agent: Agent, request: Request, job_id: str) -> Any:
-    """Answer with the files of all nodes, or those of a job; nodes that do not answer are named by a header."""
+    """Return the files of all nodes, or those of a job. A header lists nodes that do not respond."""
     found = await agent.logs.files()
     silent = [node for node, files in found.items() if files is None]
     path = request.url.path
@@ -96,11 +96,11 @@ def _listed(request: Request, links: Iterable[_Link], headers: dict[str, str]) -
     return HTMLResponse(_PAGE.format(items), headers={**_PAGE_HEADERS, **headers})
 
 
-# -- what stands in a file -------------------------------------------------------------------------------------------
+# -- contents --------------------------------------------------------------------------------------------------------
 
 
 async def _log(agent: Agent, request: Request, _body: bytes) -> Any:
-    """Answer with a file of the node that is named, else of the one that wrote to it last."""
+    """Return a file of the given node, or of the node that wrote to it last."""
     name = require_log_name(str(request.path_params["name"]))
     named = request.query_params.get("node", "")
     node = agent.logs.require_node(named) if named else await agent.logs.where(name)
@@ -122,17 +122,17 @@ async def _content(agent: Agent, request: Request, node: str, name: str) -> Any:
     first = await agent.logs.piece(node, name, 0, PIECE_BYTES)
     if not follow and first.end >= first.size_bytes:
         return PlainTextResponse(first.content, headers=headers)
-    if AUTHORIZATION in request.headers:  # an answer is signed as a whole, before it is sent
-        raise RequestError(f"{name} has {first.size_bytes} bytes: ask for ranges of {PIECE_BYTES} at most", status=413)
+    if AUTHORIZATION in request.headers:  # a response is signed as a whole, before it is sent
+        raise RequestError(f"{name} has {first.size_bytes} bytes: request ranges of {PIECE_BYTES} at most", status=413)
     if not follow:
         return StreamingResponse(_rest(agent, node, name, first), media_type=_PLAIN, headers=headers)
     if agent.logs.followed >= MOST_FOLLOWED:
-        raise RequestError(f"{MOST_FOLLOWED} logs are followed already: ask for ranges, or come again", status=503)
+        raise RequestError(f"{MOST_FOLLOWED} logs are already followed: request ranges, or try again later", status=503)
     return StreamingResponse(_followed(agent, node, name, first), media_type=_PLAIN, headers=headers)
 
 
 async def _range(agent: Agent, node: str, name: str, wanted: re.Match[str], headers: dict[str, str]) -> Any:
-    """Answer with a range, or the beginning of one that is longer than a piece, as the headers say."""
+    """Return a range, or its beginning if it is longer than one piece, as stated in the headers."""
     from starlette.responses import Response
 
     if wanted[3] is not None:
@@ -148,7 +148,7 @@ async def _range(agent: Agent, node: str, name: str, wanted: re.Match[str], head
 
 
 async def _rest(agent: Agent, node: str, name: str, piece: Piece) -> AsyncIterator[bytes]:
-    """Yield a file as large as it was when it was asked for, or as it is by now if it was set aside meanwhile."""
+    """Yield a file up to its size at the time of the request; less if it was rotated meanwhile."""
     size = piece.size_bytes
     while piece.content:
         yield piece.content
@@ -156,7 +156,7 @@ async def _rest(agent: Agent, node: str, name: str, piece: Piece) -> AsyncIterat
 
 
 async def _followed(agent: Agent, node: str, name: str, piece: Piece) -> AsyncIterator[bytes]:
-    """Yield a file and what is appended to it; one that was set aside goes on from its beginning."""
+    """Yield a file and what is appended to it; after a rotation, continue from the new file's beginning."""
     agent.logs.followed += 1
     try:
         while True:
@@ -168,15 +168,15 @@ async def _followed(agent: Agent, node: str, name: str, piece: Piece) -> AsyncIt
             try:
                 piece = await agent.logs.piece(node, name, at, PIECE_BYTES)
             except RequestError as error:
-                yield f"\n[the log cannot be followed any more: {error}]\n".encode()
+                yield f"\n[stopped following the log: {error}]\n".encode()
                 return
     finally:
         agent.logs.followed -= 1
 
 
-_FORMAT = Parameter("format", "`html`, a page of links, or `json`.")
-_NODE = Parameter("node", "The address of one of several nodes that have a file of this name.")
-_FOLLOW = Parameter("follow", "`true`: what is appended comes as it is written, until the client goes.")
+_FORMAT = Parameter("format", "`html` for a page of links, or `json`.")
+_NODE = Parameter("node", "Address of the node, if several have a file of this name.")
+_FOLLOW = Parameter("follow", "`true` follows the file as it grows, until the client disconnects.")
 _LINKS = items(block({"node": TEXT, "logLink": TEXT, "logName": TEXT}))
 
 ROUTES = (
@@ -185,7 +185,7 @@ ROUTES = (
         "/logs",
         _all_logs,
         to_leader=False,
-        summary="The log files of all nodes.",
+        summary="Log files of all nodes.",
         parameters=(_FORMAT,),
         answer=_LINKS,
         other_kinds=("text/html",),
@@ -195,7 +195,7 @@ ROUTES = (
         "/logs/{name}",
         _logs_of,
         to_leader=False,
-        summary="The log files of a job, by its id; or what stands in a file, by its name, which ends with `.log`.",
+        summary="Log files of a job, given its id; or contents of a file, given its name, which ends with `.log`.",
         parameters=(_FORMAT, _NODE, _FOLLOW),
         answer=_LINKS,
         other_kinds=("text/html", "text/plain"),
@@ -205,7 +205,7 @@ ROUTES = (
         "/log",
         _own_logs,
         to_leader=False,
-        summary="The log files of one node.",
+        summary="Log files of one node.",
         parameters=(_FORMAT,),
         answer=_LINKS,
         other_kinds=("text/html",),
@@ -215,7 +215,7 @@ ROUTES = (
         "/log/{name}",
         _own_log,
         to_leader=False,
-        summary="What stands in a file of one node.",
+        summary="Contents of a file of one node.",
         parameters=(_FOLLOW,),
         answer=TEXT,
         kind="text/plain",
@@ -225,7 +225,7 @@ ROUTES = (
         "/get-all-log-name",
         _own_names,
         to_leader=False,
-        summary="The names of the log files of one node.",
+        summary="Names of the log files of one node.",
         answer=items(TEXT),
     ),
 )

@@ -1,4 +1,4 @@
-"""The figures of the node that is asked, as Prometheus reads them."""
+"""Endpoints for metrics of the requested node, in Prometheus formats."""
 
 import asyncio
 from typing import Any
@@ -39,7 +39,7 @@ ROUTES = (
         "/metrics",
         _page(open_metrics=False),
         to_leader=False,
-        summary="The figures of one node, in the text format of Prometheus.",
+        summary="Metrics of one node, in the Prometheus text format.",
         answer=TEXT,
         kind="text/plain",
     ),
@@ -48,7 +48,7 @@ ROUTES = (
         "/openmetrics",
         _page(open_metrics=True),
         to_leader=False,
-        summary="The same as OpenMetrics.",
+        summary="Metrics of one node, in the OpenMetrics format.",
         answer=TEXT,
         kind="application/openmetrics-text",
     ),

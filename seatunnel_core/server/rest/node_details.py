@@ -1,4 +1,4 @@
-"""One node in detail, whichever node is asked."""
+"""Endpoint for the details of one node, through any node."""
 
 import asyncio
 from typing import Any
@@ -18,16 +18,16 @@ async def _node(agent: Agent, request: Request, _body: bytes) -> Any:
 
 
 async def of_node(agent: Agent, address: str, what: str, own: Any) -> Any:
-    """Return what a node tells of itself.
+    """Return details that a node reports about itself.
 
     Args:
-        agent: Of the node that is asked.
-        address: Of the node that is meant.
+        agent: Agent of this node.
+        address: Address of the node in question.
         what: ``details`` or ``threads``.
-        own: Returns the details of this node.
+        own: Returns these details of this node.
 
     Raises:
-        RequestError: There is no such node, or it does not answer in time.
+        RequestError: There is no such node, or it does not respond in time.
     """
     agent.logs.require_node(address)
     if address == agent.address:
@@ -36,10 +36,10 @@ async def of_node(agent: Agent, address: str, what: str, own: Any) -> Any:
         async with asyncio.timeout(Line.MONITORING.answer_s):
             found = await agent.peers.ask(address, Line.MONITORING, TARGET, {"what": what})
     except TimeoutError:
-        message = f"the node {address} has not answered within {Line.MONITORING.answer_s:.0f} s"
+        message = f"node {address} did not respond within {Line.MONITORING.answer_s:.0f} s"
         raise RequestError(message, status=503, reason="timeout") from None
     except SeaTunnelError as error:
-        raise RequestError(f"the node {address} cannot be asked: {error}", status=503, reason="unreachable") from error
+        raise RequestError(f"node {address} is unreachable: {error}", status=503, reason="unreachable") from error
     return stored.member(found, "found")
 
 
@@ -66,7 +66,7 @@ ROUTES = (
         "/nodes/{address}",
         _node,
         to_leader=False,
-        summary="A node, by its address: processes, JVMs, and configuration with secrets masked.",
+        summary="Details of a node: processes, JVMs, and configuration with secrets masked.",
         answer=_DETAILS,
     ),
 )

@@ -1,4 +1,4 @@
-"""The cluster as a whole, and each of its nodes."""
+"""Endpoints for the cluster and its nodes."""
 
 import asyncio
 from typing import Any
@@ -26,7 +26,7 @@ async def _overview(agent: Agent, request: Request, _body: bytes) -> Any:
 
 
 async def _update_tags(agent: Agent, _request: Request, body: bytes) -> Any:
-    """Set the tags of the node that is asked; an empty block clears them."""
+    """Set the tags of the requested node; an empty object clears them."""
     tags = {key: text_of(value) for key, value in json_block(body).items()}
     stored.texts({"tags": [*tags, *tags.values()]}, "tags")
     agent.own_hosts().tags = tags
@@ -35,7 +35,7 @@ async def _update_tags(agent: Agent, _request: Request, body: bytes) -> Any:
 
 
 async def _monitoring(agent: Agent, _request: Request, _body: bytes) -> Any:
-    """Ask each node, all at once; one that does not answer in time is marked, and holds up no other."""
+    """Request the measurements of all nodes concurrently; mark nodes that do not respond in time."""
     agent.require_state()
 
     async def asked() -> list[dict[str, str]]:
@@ -65,7 +65,7 @@ async def _monitored(agent: Agent, address: str) -> dict[str, str]:
 
 
 async def monitoring_of(agent: Agent) -> dict[str, str]:
-    """Return what a node measures of itself."""
+    """Return the measurements of this node."""
     measured = await asyncio.get_running_loop().run_in_executor(None, agent.machine.measured, agent.host_pids())
     difference = agent.clock_difference()
     warning = f"its clock is {difference / 1000:+.1f} s off the leader's" if abs(difference) > 1_000 else ""
@@ -79,7 +79,7 @@ async def monitoring_of(agent: Agent) -> dict[str, str]:
 
 
 async def _cluster(agent: Agent, _request: Request, _body: bytes) -> Any:
-    """Return the members as Hazelcast lists them."""
+    """Return the members in Hazelcast's format."""
     agent.require_state()
     masters, addresses = agent.leadership.members(), _nodes(agent)
     found = [
@@ -104,7 +104,7 @@ _OVERVIEW = block(
         TEXT,
     )
 )
-_TAGS = Parameter("tags", "`?NAME=VALUE`: count only nodes that have these tags, and their slots.", by_name(TEXT))
+_TAGS = Parameter("tags", "`?NAME=VALUE` counts only nodes with these tags, and their slots.", by_name(TEXT))
 _MEMBER = block({"address": TEXT, "liteMember": FLAG, "localMember": FLAG, "uuid": TEXT, "memberVersion": TEXT})
 
 ROUTES = (
@@ -112,7 +112,7 @@ ROUTES = (
         "GET",
         "/overview",
         _overview,
-        summary="The numbers of the cluster: nodes, slots, jobs by state.",
+        summary="Counts of the cluster: nodes, slots, jobs by state.",
         parameters=(_TAGS,),
         answer=_OVERVIEW,
     ),
@@ -121,7 +121,7 @@ ROUTES = (
         "/update-tags",
         _update_tags,
         to_leader=False,
-        summary="Set the tags of the node that is asked; an empty block clears them.",
+        summary="Set the tags of the requested node; an empty object clears them.",
         needs=needing(Permission.OPERATE),
         bodies=(Body(by_name({})),),
         answer=block({"status": {"const": "success"}, "message": TEXT}),
@@ -130,7 +130,7 @@ ROUTES = (
         "GET",
         "/system-monitoring-information",
         _monitoring,
-        summary="What each node measures of itself; one that has not answered after 3 s has a `timeout`.",
+        summary="Measurements of each node; one that has not responded after 3 s has a `timeout`.",
         answer=items(by_name(TEXT)),
     ),
 )
@@ -140,8 +140,8 @@ HAZELCAST_ROUTES = (
         "GET",
         "/hazelcast/rest/cluster",
         _cluster,
-        summary="The members, as Hazelcast lists them.",
+        summary="Members, in Hazelcast's format.",
         answer=block({"members": items(_MEMBER), "connectionCount": WHOLE, "allConnectionCount": WHOLE}),
     ),
 )
-"""What v1 has besides its copies of v2."""
+"""Endpoints of v1 without a counterpart in v2."""

@@ -1,4 +1,4 @@
-"""The OpenAPI document of what users ask, made from the routes."""
+"""OpenAPI document of the REST interface, generated from the routes."""
 
 import re
 from collections.abc import Iterable
@@ -13,13 +13,13 @@ from seatunnel_core.server.rest.shapes import FAILURE, by_name
 _IN_PATH = re.compile(r"{(\w+)(?::\w+)?}")
 
 _ABOUT = (
-    "REST of a node, in the shapes of Apache SeaTunnel's version 2. Any node answers. Each path is there below "
-    "`/hazelcast/rest/maps` too, as version 1."
+    "REST interface of a node, compatible with version 2 of Apache SeaTunnel's. Any node serves it. Each path also "
+    "exists below `/hazelcast/rest/maps`, as version 1."
 )
 
 
 def document(routes: Iterable[Route]) -> dict[str, Any]:
-    """Return the document of some routes, without those that have no summary."""
+    """Return the document of the routes that have a summary."""
     paths: dict[str, dict[str, Any]] = {}
     for route in routes:
         if route.summary:
@@ -54,14 +54,14 @@ def _operation(route: Route) -> dict[str, Any]:
         "parameters": in_path + in_query,
         **({"requestBody": {"required": True, "content": content}} if content else {}),
         "responses": {
-            "200": {"description": "The answer.", "content": answered},
-            "default": {"description": "It was refused, or failed; `code` says why.", "content": failure},
+            "200": {"description": "Response.", "content": answered},
+            "default": {"description": "The request was rejected or failed; `code` is the reason.", "content": failure},
         },
     }
 
 
 def openapi_route(routes: Iterable[Route]) -> Route:
-    """Return the route that shows the document of some routes."""
+    """Return the route that serves the document of some routes."""
 
     async def handler(made: dict[str, Any], _agent: Agent, _request: Request, _body: bytes) -> Any:
         return made
@@ -71,6 +71,6 @@ def openapi_route(routes: Iterable[Route]) -> Route:
         "/openapi.json",
         partial(handler, document(routes)),
         to_leader=False,
-        summary="This interface, as an OpenAPI document.",
+        summary="OpenAPI document of this interface.",
         answer=by_name({}),
     )

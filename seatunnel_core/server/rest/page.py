@@ -1,4 +1,4 @@
-"""The page of a node, which a browser shows, and the help that it opens. Each node has it, whether it leads or not."""
+"""Web page of a node and its help. Every node serves it, whether it leads or not."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ async def _asset(_agent: Agent, request: Request, _body: bytes) -> Any:
 
 
 async def with_slash(_agent: Agent, request: Request, _body: bytes) -> Any:
-    """Lead from a prefix of all paths to the page, whose files are named from there."""
+    """Redirect from the path prefix to the page, whose file names are relative to it."""
     from starlette.responses import RedirectResponse
 
     return RedirectResponse(f"{request.url.path}/", status_code=308)
@@ -40,7 +40,7 @@ async def _help(_agent: Agent, request: Request, _body: bytes) -> Any:
     name = str(request.path_params["name"])
     found = help_page(name)
     if found is None:
-        raise RequestError(f"there is no help on {name[:100]!r}", status=404)
+        raise RequestError(f"no help for {name[:100]!r}", status=404)
     return found
 
 

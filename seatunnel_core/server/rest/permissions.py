@@ -1,4 +1,4 @@
-"""What the user who asks may do."""
+"""Endpoint for the permissions of the current user."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ ROUTES = (
         "/permissions",
         _permissions,
         to_leader=False,
-        summary="Who asks, and what he may do.",
+        summary="The current user and their permissions.",
         needs=needing(),
         answer=block({"user": TEXT, "permissions": items(TEXT)}),
     ),

@@ -1,4 +1,4 @@
-"""A route: a method and a path, who answers them, whether the leader has to, and what is documented of it."""
+"""Routes: method, path, handler, required permissions, and documentation."""
 
 import json
 from collections.abc import Awaitable, Callable, Collection, Mapping
@@ -15,20 +15,20 @@ Request = Any
 """``starlette.requests.Request``."""
 
 Handler = Callable[[Agent, Request, Any], Awaitable[Any]]
-"""From a request and its body to a JSON value, or to a ``starlette.responses.Response``.
+"""Function of agent, request and body that returns a JSON value or a ``starlette.responses.Response``.
 
 Raises:
-    RequestError: with the status and the message of the answer.
+    RequestError: The request failed; the error has the status and message of the response.
 """
 
 
 SMALL_BODY = 256 * 1024
-"""Maximum size of the body of a request that carries no job: it is parsed in the event loop."""
+"""Maximum size of bodies without jobs, in bytes: they are parsed in the event loop."""
 
 
 @frozen
 class Parameter:
-    """What may stand in the query of a request."""
+    """A query parameter."""
 
     name: str
     doc: str
@@ -38,7 +38,7 @@ class Parameter:
 
 @frozen
 class Body:
-    """What a request carries."""
+    """A kind of request body."""
 
     shape: Shape
     kind: str = "application/json"
@@ -46,26 +46,26 @@ class Body:
 
 
 Needs = Callable[[Request], Collection[Permission]]
-"""From a request without its body to the permissions that its user needs. They are checked before a body is read."""
+"""Function that returns the permissions a request needs. They are checked before the body is read."""
 
 Reads = Callable[[Agent, bytes], Awaitable[Any]]
-"""From the body of a request to what its handler gets in place of it. For bodies that take long to parse.
+"""Function that parses a body before it is passed to the handler. For bodies that take long to parse.
 
 Raises:
-    RequestError: the body cannot be read.
+    RequestError: The body is invalid.
 """
 
 
 BodyNeeds = Callable[[Any], Collection[Permission]]
-"""From the body of a request, as it was read, to further permissions that its user needs.
+"""Function that returns further permissions that a parsed body needs.
 
 Raises:
-    RequestError: the body cannot be read.
+    RequestError: The body is invalid.
 """
 
 
 def looking(_request: Request) -> Collection[Permission]:
-    """Require the permission to look."""
+    """Return the permission ``look``, which all requests need by default."""
     return (Permission.LOOK,)
 
 
@@ -84,23 +84,23 @@ def _nothing_more(_body: bytes) -> Collection[Permission]:
 
 @frozen
 class Route:
-    """What a node answers.
+    """An endpoint of a node.
 
     Args:
-        method: of HTTP.
-        path: with parameters in braces, as Starlette writes them.
-        handler: answers.
-        to_leader: whether a node that does not lead forwards the request to the one that does.
-        summary: what it is for, in a sentence; empty for what users do not ask.
-        parameters: of the query.
-        bodies: what it takes, one of each kind of content.
-        answer: the shape of the answer.
-        kind: the kind of its content.
-        other_kinds: what its content may be besides, which has no shape.
-        needs: permissions that the user needs.
-        reads: reads the body; without it, the handler gets its bytes.
-        body_needs: permissions that the user needs besides, because of what the body says.
-        most_bytes: maximum size of the body.
+        method: HTTP method.
+        path: Path with parameters in braces, as in Starlette.
+        handler: Handles requests.
+        to_leader: True if nodes that do not lead forward the request to the leader.
+        summary: Purpose, in a sentence; empty for internal endpoints.
+        parameters: Query parameters.
+        bodies: Accepted bodies, one per content type.
+        answer: Schema of the response.
+        kind: Content type of the response.
+        other_kinds: Further content types of the response, without a schema.
+        needs: Returns the required permissions.
+        reads: Parses the body; by default the handler gets its bytes.
+        body_needs: Returns further permissions, which depend on the body.
+        most_bytes: Maximum size of the body, in bytes.
     """
 
     method: str
@@ -120,7 +120,7 @@ class Route:
 
 
 def encoded(value: Any) -> bytes:
-    """Return a value as JSON. Halves of characters, which requests and jobs may hold, become question marks."""
+    """Return a value as JSON. Unpaired surrogates, which requests and jobs may contain, become question marks."""
     return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode(errors="replace")
 
 
@@ -128,7 +128,7 @@ def json_value(body: bytes) -> Any:
     """Return the JSON value of a body.
 
     Raises:
-        RequestError: the body is empty, or no JSON.
+        RequestError: The body is empty or not JSON.
     """
     if not body.strip():
         raise RequestError("Request body is empty.", reason="empty_body")
@@ -142,7 +142,7 @@ def json_block(body: bytes) -> Mapping[str, Any]:
     """Return the JSON object of a body.
 
     Raises:
-        RequestError: the body is empty, or no JSON object.
+        RequestError: The body is empty or not a JSON object.
     """
     value = json_value(body)
     if not isinstance(value, Mapping):
@@ -151,15 +151,15 @@ def json_block(body: bytes) -> Mapping[str, Any]:
 
 
 def flag(request: Request, name: str) -> bool:
-    """Return a truth value of the query, as ``truth`` does."""
+    """Return a boolean query parameter, as ``truth`` does."""
     return truth(request.query_params, name)
 
 
 def truth(values: Mapping[str, Any], name: str) -> bool:
-    """Return a truth value, which is false where it is not said.
+    """Return a boolean parameter; False if it is missing.
 
     Raises:
-        RequestError: it is neither ``true`` nor ``false``: what was meant must not be guessed.
+        RequestError: It is neither ``true`` nor ``false``.
     """
     value = values.get(name)
     text = "false" if value in (None, "") else str(value).lower()
@@ -169,10 +169,10 @@ def truth(values: Mapping[str, Any], name: str) -> bool:
 
 
 def number(request: Request, name: str, default: int, *, least: int, most: int) -> int:
-    """Return a whole number of the query.
+    """Return an integer query parameter.
 
     Raises:
-        RequestError: it is none, or too small or too large.
+        RequestError: It is not an integer, or is out of range.
     """
     text = request.query_params.get(name, "")
     try:

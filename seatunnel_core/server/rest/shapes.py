@@ -1,4 +1,4 @@
-"""The shapes of answers, as JSON Schema: what the OpenAPI document says, and what tests hold answers against."""
+"""JSON Schemas of responses, for the OpenAPI document and for tests."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -14,33 +14,33 @@ WHOLE_OR_NULL: Shape = {"type": ["integer", "null"]}
 
 
 def block(fields: Mapping[str, Shape], more: Mapping[str, Shape] | None = None) -> Shape:
-    """Return the shape of an object: the fields that it has always, and those that it may have."""
+    """Return the schema of an object with required and optional fields."""
     properties = {**fields, **(more or {})}
     return {"type": "object", "properties": properties, "required": list(fields), "additionalProperties": False}
 
 
 def by_name(values: Shape) -> Shape:
-    """Return the shape of an object whose keys are names."""
+    """Return the schema of an object with arbitrary keys."""
     return {"type": "object", "additionalProperties": values}
 
 
 def items(each: Shape) -> Shape:
-    """Return the shape of a list."""
+    """Return the schema of a list."""
     return {"type": "array", "items": each}
 
 
 def either(*shapes: Shape) -> Shape:
-    """Return the shape of what has one of some shapes."""
+    """Return the schema of a value that matches one of several schemas."""
     return {"anyOf": list(shapes)}
 
 
 def nullable(shape: Shape) -> Shape:
-    """Return the shape of what may be missing, as null."""
+    """Return the schema of a value that may be null."""
     return either(shape, {"type": "null"})
 
 
 FAILURE = block({"status": {"const": "fail"}, "message": TEXT, "code": TEXT})
-"""Every answer with a status of 400 or more."""
+"""Schema of all responses with a status of 400 or more."""
 
 _VERTEX = block(
     {"vertexId": WHOLE, "type": {"enum": ["source", "transform", "sink"]}, "vertexName": TEXT, "name": TEXT,
@@ -87,9 +87,9 @@ JOB = either(
     block({**_OF_ANY_JOB, **_DETAILS, **_AT_END, **_PAST}),
     block({"jobId": TEXT}),
 )
-"""A job that runs, one that has ended, and one that nobody knows."""
+"""Schema of a running, finished or unknown job."""
 
 
 def paged(each: Shape) -> Shape:
-    """Return the shape of a list, or of a page of it where one was asked for."""
+    """Return the schema of a list, or of a page of it."""
     return either(items(each), block({"data": items(each), "total": WHOLE}))

@@ -1,4 +1,4 @@
-"""Jobs that users submit and stop, one at a time or several at once."""
+"""Endpoints that submit and stop jobs, one or several per request."""
 
 import json
 from collections.abc import Collection, Mapping
@@ -22,10 +22,10 @@ from seatunnel_storage_api.layout import require_job_id
 Value = TypeVar("Value")
 
 _ENDINGS = {".json": "json", ".conf": "hocon", ".config": "hocon", ".yaml": "yaml", ".yml": "yaml", ".sql": "sql"}
-"""By the ending of an uploaded file: its format."""
+"""Job format by the extension of an uploaded file."""
 
 _NAME_CHARACTERS = 120
-"""The most characters of a file's name that messages have."""
+"""Maximum number of characters of a file name in messages."""
 
 
 async def _submit_job(agent: Agent, request: Request, body: bytes) -> Any:
@@ -34,16 +34,16 @@ async def _submit_job(agent: Agent, request: Request, body: bytes) -> Any:
 
 
 def file_name(request: Request) -> str:
-    """Return the user's name of the job's file, for messages; an empty text if it is not given."""
+    """Return the name of the job file for messages; empty if it is not given."""
     name = PurePath(request.query_params.get("fileName", "")).name
     return name[-_NAME_CHARACTERS:] if name.isprintable() else ""
 
 
 def job_of(request: Request, body: bytes) -> tuple[str, str]:
-    """Return the text of a job and its format.
+    """Return the text and the format of a job.
 
     Raises:
-        RequestError: the body is empty or no text, or there is no such format.
+        RequestError: The body is empty or not UTF-8, or the format is unknown.
     """
     if not body.strip():
         raise RequestError("Request body is empty.", reason="empty_body")
@@ -58,17 +58,17 @@ async def _submit_upload(agent: Agent, request: Request, body: bytes) -> Any:
     format = _ENDINGS.get(PurePath(name).suffix.lower())
     if format is None:
         raise RequestError(
-            f"the file is called {name[-60:]!r}: its name has to end with one of {', '.join(_ENDINGS)}",
+            f"unknown format of file {name[-60:]!r}: expected one of the extensions {', '.join(_ENDINGS)}",
             reason="unknown_format",
         )
     return await _submitted(agent, request.query_params, _decoded(content), format, variables, PurePath(name).name)
 
 
 async def _uploaded(request: Request, body: bytes) -> tuple[str, bytes, Mapping[str, str]]:
-    """Return the name and the content of the file ``config_file`` in a form, and the values of its ``variables``.
+    """Return name and content of the form's file ``config_file``, and the values of its field ``variables``.
 
     Raises:
-        RequestError: the body is no such form, or has no such file.
+        RequestError: The body is not such a form, or has no such file.
     """
     from starlette.datastructures import UploadFile
     from starlette.formparsers import MultiPartException, MultiPartParser
@@ -77,7 +77,7 @@ async def _uploaded(request: Request, body: bytes) -> tuple[str, bytes, Mapping[
         yield body
 
     if not request.headers.get("content-type", "").lower().startswith("multipart/form-data"):
-        raise RequestError("the body is no multipart/form-data, with the job as its file config_file")
+        raise RequestError("expected multipart/form-data with the job as the file config_file")
     try:
         form = await MultiPartParser(request.headers, received(), max_files=1, max_fields=10).parse()
     except (MultiPartException, KeyError, ValueError) as error:
@@ -92,7 +92,7 @@ async def _uploaded(request: Request, body: bytes) -> tuple[str, bytes, Mapping[
 
 
 def _variables(given: Any) -> Mapping[str, str]:
-    """Return the variables of a form: their values are never in an error."""
+    """Return the variables of a form. Errors never contain their values."""
     try:
         found = json.loads(given) if isinstance(given, str) else None
     except (ValueError, RecursionError):
@@ -100,7 +100,7 @@ def _variables(given: Any) -> Mapping[str, str]:
     texts = (*found, *found.values()) if isinstance(found, Mapping) else ()
     if not isinstance(found, Mapping) or not all(isinstance(each, str) and _writable(each) for each in texts):
         raise RequestError(
-            'variables are no JSON object of texts, such as {"day": "2026-01-31"}', reason="invalid_form"
+            'variables: expected a JSON object of strings, such as {"day": "2026-01-31"}', reason="invalid_form"
         )
     return found
 
@@ -146,20 +146,20 @@ async def accept(
     restore: bool,
     origin: str = "",
 ) -> dict[str, Any]:
-    """Accept a job, durably, and return its id and name: those of the active job, if it is the same.
+    """Accept a job durably; return its id and name. If the same job is already active, return the active one's.
 
     Raises:
-        RequestError: it cannot be planned, is too large, ended before, another job has its id, or this node does not
-            lead.
-        InvalidIdError: its id cannot be one.
+        RequestError: The job cannot be planned, is too large or has already ended, another job has its id, or this
+            node does not lead.
+        InvalidIdError: The id is invalid.
     """
     require_job_id(job_id)
-    agent.require_state()  # else another node plans it
+    agent.require_state()  # otherwise the leader plans it
     job = {"text": text, "format": format, "variables": dict(variables), "origin": origin}
     planned = await agent.planner.plan(job)
     own_name, warnings = stored.text(planned, "name"), stored.texts(planned, "warnings")
     if not _writable(name or own_name):
-        raise RequestError("the name of the job is no text that can be written: it has half a character")
+        raise RequestError("the job name is not valid Unicode: it contains an unpaired surrogate")
     now = wall_clock()
     record = JobRecord(
         job_id=job_id,
@@ -172,8 +172,8 @@ async def accept(
         submitted_at=now,
         since=now,
     )
-    if order_bytes(record) > ORDERS_BYTES:  # it would be accepted, and no member could be told to run it
-        raise RequestError(f"the job is too large: written as JSON it has more than {ORDERS_BYTES} bytes", status=413)
+    if order_bytes(record) > ORDERS_BYTES:  # it would be accepted, but could not be sent to any member
+        raise RequestError(f"the job is too large: encoded as JSON, it has more than {ORDERS_BYTES} bytes", status=413)
     accepted = await agent.users.submit(record)
     answer: dict[str, Any] = {"jobId": job_id, "jobName": accepted.name}
     return {**answer, "warnings": warnings} if warnings else answer
@@ -188,14 +188,14 @@ def _writable(name: str) -> bool:
 
 
 async def _jobs(agent: Agent, body: bytes) -> Any:
-    """Return the jobs of a list. A process beside the agent parses it: other requests do not wait for that."""
+    """Return the jobs of a list, parsed in a separate process, so that other requests need not wait."""
     if not body.strip():
         raise RequestError("Request body is empty.", reason="empty_body")
     return await agent.planner.split(_decoded(body))
 
 
 async def _submit_jobs(agent: Agent, _request: Request, jobs: Any) -> Any:
-    """Accept jobs one after the other. Those before one that is refused are accepted, which its error says."""
+    """Accept jobs in order. If one is rejected, its error lists the jobs accepted before."""
     accepted: list[dict[str, Any]] = []
     for number, entry in enumerate(jobs, 1):
         try:
@@ -203,7 +203,7 @@ async def _submit_jobs(agent: Agent, _request: Request, jobs: Any) -> Any:
         except Exception as error:
             if accepted:
                 done = ", ".join(each["jobId"] for each in accepted[:20])
-                error.add_note(f"job {number} of the list is refused; those before it are accepted: {done}")
+                error.add_note(f"job {number} of the list was rejected; the jobs before it were accepted: {done}")
             raise
     return accepted
 
@@ -211,9 +211,9 @@ async def _submit_jobs(agent: Agent, _request: Request, jobs: Any) -> Any:
 def _entries(body: bytes) -> list[Mapping[str, Any]]:
     value = json_value(body)
     if not isinstance(value, list) or not all(isinstance(each, Mapping) for each in value):
-        raise RequestError("the body is no list of blocks", reason="invalid_json")
+        raise RequestError("expected a JSON array of objects in the body", reason="invalid_json")
     if len(value) > MOST_AT_ONCE:
-        raise RequestError(f"the list has {len(value)} entries: write {MOST_AT_ONCE} at most", status=413)
+        raise RequestError(f"the list has {len(value)} entries: send at most {MOST_AT_ONCE}", status=413)
     return value
 
 
@@ -224,7 +224,7 @@ async def _stop_job(agent: Agent, _request: Request, body: bytes) -> Any:
 async def _stop_jobs(agent: Agent, _request: Request, body: bytes) -> Any:
     entries = _entries(body)
     for each in entries:
-        job_id_of(each), _how(each)  # nothing is stopped when one entry is wrong
+        job_id_of(each), _how(each)  # nothing is stopped if one entry is invalid
     return [await _stopped(agent, each) for each in entries]
 
 
@@ -241,21 +241,21 @@ def _how(entry: Mapping[str, Any]) -> DesiredState:
 
 
 def job_id_of(entry: Mapping[str, Any]) -> str:
-    """Return the ``jobId`` of a block.
+    """Return the ``jobId`` of an object.
 
     Raises:
-        RequestError: it has none, or that cannot be one.
+        RequestError: The id is missing or invalid.
     """
     job_id = entry.get("jobId")
     if job_id in (None, ""):
         raise RequestError("jobId cannot be empty.", reason="missing_job_id")
     if not isinstance(job_id, str | int) or isinstance(job_id, bool) or not _writable(str(job_id)):
-        raise RequestError("jobId is neither a text nor a whole number", reason="invalid_id")
+        raise RequestError("jobId is neither a string nor an integer", reason="invalid_id")
     return str(job_id)
 
 
 async def _encrypt_config(agent: Agent, request: Request, body: bytes) -> Any:
-    """Encrypt a job's secrets as ``seatunnel --encrypt`` does."""
+    """Return a job with its secrets encrypted, as ``seatunnel --encrypt`` does."""
     text, format = job_of(request, body)
     return await agent.planner.encrypt(text, format)
 
@@ -278,11 +278,11 @@ def _to_stop(entry: Mapping[str, Any]) -> Collection[Permission]:
     return (Permission.STOP, Permission.SAVEPOINT) if saved else (Permission.STOP,)
 
 
-_ID = Parameter("jobId", "The job's id; without it, one is made. Give one to be able to repeat the request.")
-_NAME = Parameter("jobName", "The job's name, instead of its own.")
-_RESTORE = Parameter("isStartWithSavePoint", "`true`: go on from the latest checkpoint of the job `jobId`.", FLAG)
-FORMAT = Parameter("format", f"{', '.join(FORMATS)}; `json` if it is not said.")
-FILE = Parameter("fileName", "The name of the job's file, for messages.")
+_ID = Parameter("jobId", "Job id; generated if missing. Send one so that the request can be repeated safely.")
+_NAME = Parameter("jobName", "Job name, which replaces the one in the job.")
+_RESTORE = Parameter("isStartWithSavePoint", "`true` resumes from the latest checkpoint of the job `jobId`.", FLAG)
+FORMAT = Parameter("format", f"{', '.join(FORMATS)}; `json` by default.")
+FILE = Parameter("fileName", "Name of the job file, for messages.")
 JOB_BODIES = (
     Body(by_name({}), doc="The job as JSON."),
     Body(TEXT, "text/plain", doc="The job in another `format`."),
@@ -291,19 +291,19 @@ _ACCEPTED = block({"jobId": TEXT, "jobName": TEXT}, {"warnings": items(TEXT)})
 _STOP = block({"jobId": either(TEXT, {"type": "integer"})}, {"isStopWithSavePoint": FLAG, "force": FLAG})
 _STOPPED = block({"jobId": TEXT})
 _FORM = Body({"type": "object", "properties": {"config_file": {"type": "string", "format": "binary"},
-               "variables": {"type": "string", "description": "Values for `${…}` in the job: an object of texts."}},
+               "variables": {"type": "string", "description": "Values for `${…}` in the job: an object of strings."}},
               "required": ["config_file"]}, "multipart/form-data")  # fmt: skip
 _ENTRY = {"type": "object", "properties": {"params": by_name({})}}
 
 ROUTES = (
     Route(
-        "POST", "/submit-job", _submit_job, summary="Submit a job. The answer means that it is stored.",
+        "POST", "/submit-job", _submit_job, summary="Submit a job. When this responds, the job is stored durably.",
         parameters=(_ID, _NAME, _RESTORE, FORMAT, FILE), bodies=JOB_BODIES, answer=_ACCEPTED, needs=_to_submit,
         most_bytes=LARGEST_BODY,
     ),
     Route(
         "POST", "/submit-job/upload", _submit_upload,
-        summary="Submit a job as a file, whose ending says its format, with `variables` for its `${…}` in the form.",
+        summary="Submit a job as a file, whose extension is its format, with `variables` for its `${…}` in the form.",
         parameters=(_ID, _NAME, _RESTORE), bodies=(_FORM,), answer=_ACCEPTED, needs=_to_submit,
         most_bytes=LARGEST_BODY,
     ),
@@ -324,7 +324,7 @@ ROUTES = (
     ),
     Route(
         "POST", "/encrypt-config", _encrypt_config, to_leader=False,
-        summary="A job with its secrets encrypted, as `seatunnel --encrypt` prints it.",
+        summary="Encrypt the secrets of a job, as `seatunnel --encrypt` does.",
         parameters=(FORMAT,), bodies=JOB_BODIES, answer=by_name({}), needs=needing(Permission.CHECK),
         most_bytes=LARGEST_BODY,
     ),

@@ -1,4 +1,4 @@
-"""The threads of the node that is asked: those of its agent and of its hosts."""
+"""Endpoints for the threads of a node's agent and worker processes."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ async def _running_threads(agent: Agent, request: Request, _body: bytes) -> Any:
     return sorted(found, key=lambda each: (each["threadName"], each["classLoader"]))
 
 
-_NODE = Parameter("node", "The address of another node, whose threads are listed.")
+_NODE = Parameter("node", "Address of another node, whose threads are listed.")
 
 ROUTES = (
     Route(
@@ -34,7 +34,7 @@ ROUTES = (
         _thread_dump,
         to_leader=False,
         parameters=(_NODE,),
-        summary="The threads of the node that is asked, of its agent and of its hosts, with their stacks.",
+        summary="Threads of the node's agent and worker processes, with their stacks.",
         answer=items(
             block({"threadName": TEXT, "threadId": WHOLE, "threadState": TEXT, "stackTrace": TEXT, "process": TEXT})
         ),
@@ -45,7 +45,7 @@ ROUTES = (
         _running_threads,
         to_leader=False,
         parameters=(_NODE,),
-        summary="The names of these threads; the process stands where SeaTunnel has the class loader.",
+        summary="Names of these threads, with the process in place of SeaTunnel's class loader.",
         answer=items(block({"threadName": TEXT, "classLoader": TEXT})),
     ),
 )

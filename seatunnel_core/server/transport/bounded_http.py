@@ -12,20 +12,21 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from seatunnel_core.server.transport.gate import GUEST, Gate, Guest, accept
 
 HEADERS_S = 20.0
-"""For so long a request may take to arrive, its body apart."""
+"""Maximum time for a request's headers to arrive, in seconds."""
 
 STUCK_S = 60.0
-"""For so long a client may take nothing of an answer that is under way."""
+"""Maximum time that a client may read nothing of a response in progress, in seconds."""
 
 
 LINGER_S = 5.0
 LINGER_BYTES = 64 * 1024 * 1024
-"""So much of a body is received and dropped after an answer that did not wait for it. A connection that is closed with
-bytes that nobody has received is reset, and the client loses the answer."""
+"""Maximum number of body bytes received and dropped after an early response, within ``LINGER_S`` seconds.
+
+Closing a socket with unread bytes resets the connection, and the client would lose the response."""
 
 
 class BoundedHttp(H11Protocol):  # type: ignore[misc]
-    """Closes a connection on which no request arrives in time, or whose client does not take its answer."""
+    """Protocol that closes a connection whose request does not arrive, or whose response is not read, in time."""
 
     headers_s = HEADERS_S
     stuck_s = STUCK_S
@@ -40,7 +41,7 @@ class BoundedHttp(H11Protocol):  # type: ignore[misc]
         self._dropped = 0
 
     def connection_made(self, transport: Any) -> None:
-        """Await the first request."""
+        """Start the timeout of the first request."""
         super().connection_made(_Lingering(self, transport))
         guest = self._guest()
         if guest is not None:
@@ -48,7 +49,7 @@ class BoundedHttp(H11Protocol):  # type: ignore[misc]
         self._await_request()
 
     def data_received(self, data: bytes) -> None:
-        """Take in a part of a request; while one is answered, none is awaited."""
+        """Parse received bytes; the request timeout does not run while a response is in progress."""
         if self.lingers:
             self._dropped += len(data)
             if self._dropped > self.linger_bytes:
@@ -62,18 +63,18 @@ class BoundedHttp(H11Protocol):  # type: ignore[misc]
             self._await_request()
 
     def pause_writing(self) -> None:
-        """Begin to wait for a client that does not read."""
+        """Start the timeout of a client that does not read."""
         super().pause_writing()
         self._stuck = self._stuck or self.loop.call_later(self.stuck_s, self.transport.abort)
 
     def resume_writing(self) -> None:
-        """Go on with a client that reads."""
+        """Stop that timeout: the client reads again."""
         super().resume_writing()
         _cancel(self._stuck)
         self._stuck = None
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Await nothing any more, and free the connection's place."""
+        """Cancel all timers and release the connection's slot."""
         guest = self._guest()
         if guest is not None:
             guest.leave()
@@ -84,16 +85,16 @@ class BoundedHttp(H11Protocol):  # type: ignore[misc]
 
     @property
     def lingers(self) -> bool:
-        """True if the last answer was sent, and the rest of its request is dropped."""
+        """True if the last response was sent and the rest of its request is being dropped."""
         return self._lingering is not None
 
     @property
     def is_receiving(self) -> bool:
-        """True if the body of a request has not arrived to its end."""
+        """True if the body of a request has not arrived completely."""
         return self.conn.their_state is h11.SEND_BODY
 
     def linger(self, transport: Any) -> None:
-        """End the answer, and drop what else arrives until the client has ended, for a limited time."""
+        """End the response and drop further bytes until the client closes or the time limit expires."""
         self._lingering = self.loop.call_later(self.linger_s, transport.abort)
         with contextlib.suppress(OSError, RuntimeError):
             if transport.can_write_eof():
@@ -109,7 +110,7 @@ class BoundedHttp(H11Protocol):  # type: ignore[misc]
 
 
 class _Lingering:
-    """A transport that is closed only when its client has sent what it was sending, within limits."""
+    """Transport that delays ``close`` until the client has sent its body, within limits."""
 
     def __init__(self, protocol: BoundedHttp, transport: Any) -> None:
         self._protocol = protocol
@@ -119,7 +120,7 @@ class _Lingering:
         return getattr(self._transport, name)
 
     def close(self) -> None:
-        """Close the connection, soon if a body is still arriving."""
+        """Close the connection; linger if a body is still arriving."""
         if self._protocol.lingers:
             return
         if self._protocol.is_receiving and not self._transport.is_closing():
@@ -128,7 +129,7 @@ class _Lingering:
             self._transport.close()
 
     def is_closing(self) -> bool:
-        """Return True if no further answer can be sent."""
+        """Return True if no further response can be sent."""
         return self._protocol.lingers or bool(self._transport.is_closing())
 
 
@@ -138,7 +139,7 @@ def _cancel(timer: asyncio.TimerHandle | None) -> None:
 
 
 class BoundedServer(uvicorn.Server):  # type: ignore[misc]
-    """A server that accepts connections itself, so that its limit counts those that have sent nothing yet."""
+    """Server with its own accept loop, whose connection limit includes connections that have sent nothing yet."""
 
     def __init__(self, config: uvicorn.Config, gate: Gate) -> None:
         super().__init__(config)
@@ -146,7 +147,7 @@ class BoundedServer(uvicorn.Server):  # type: ignore[misc]
         self._accepting: list[asyncio.Task[None]] = []
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Begin to accept connections."""
+        """Start the accept loops."""
         await super().startup(sockets=[])
         for listener in sockets or ():
             listener.setblocking(False)
@@ -154,7 +155,7 @@ class BoundedServer(uvicorn.Server):  # type: ignore[misc]
             self._accepting.append(task)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Accept no more connections, and close those that exist."""
+        """Stop accepting connections and close the existing ones."""
         for task in self._accepting:
             task.cancel()
         await asyncio.gather(*self._accepting, return_exceptions=True)

@@ -1,4 +1,4 @@
-"""The limit of open files of a node, and how many connections fit into it."""
+"""Open-file limit of a node, and the connection limit derived from it."""
 
 import contextlib
 import logging
@@ -10,16 +10,16 @@ MOST_CONNECTIONS = 1_000
 """Maximum number of connections of one port."""
 
 RESERVED = 256
-"""Descriptors for everything but connections to the node's ports: state, logs, hosts, other members."""
+"""Number of descriptors reserved for state, logs, worker processes and connections to other members."""
 
 LEAST_CONNECTIONS = 16
 _ENOUGH = 4_096
 _HIGHEST = 1 << 20
-"""A soft limit that is raised further makes programs slow that go over all possible descriptors."""
+"""Highest soft limit to set: some programs loop over all possible descriptors."""
 
 
 def raise_limit() -> int:
-    """Raise this process's soft limit of open files to the hard one, and return the effective limit."""
+    """Raise this process's soft open-file limit to the hard limit; return the effective limit."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = _HIGHEST if hard == resource.RLIM_INFINITY else min(hard, _HIGHEST)
     if soft != resource.RLIM_INFINITY and soft < wanted:
@@ -30,7 +30,7 @@ def raise_limit() -> int:
 
 
 def connections_per_port(limit: int, ports: int) -> int:
-    """Return how many connections each port may have, so that they leave enough descriptors for the rest."""
+    """Return the maximum number of connections per port, which leaves ``RESERVED`` descriptors free."""
     return max(LEAST_CONNECTIONS, min(MOST_CONNECTIONS, (limit - RESERVED) // max(1, ports)))
 
 

@@ -1,7 +1,7 @@
-"""The connection limit of a port, counted from accept on, and an accept loop that survives a lack of descriptors.
+"""Connection limit of a port, counted from accept on, and an accept loop that survives a lack of descriptors.
 
-A connection is a *stranger* until one of its requests was allowed. If a port is full, a new connection takes the place
-of the stranger that has waited longest, so idle connections cannot keep members, clients and users out.
+A connection is *untrusted* until one of its requests is allowed. If a port is full, a new connection replaces the
+oldest untrusted one, so idle connections cannot lock out members, clients and users.
 """
 
 import asyncio
@@ -37,30 +37,30 @@ _BUSY = b"HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 
 
 @define(eq=False)
 class Guest:
-    """One accepted connection."""
+    """An accepted connection."""
 
     gate: "Gate"
     close: Callable[[], object]
     """Closes the connection at once."""
 
     def trust(self) -> None:
-        """Record that a request of the connection was allowed: it is never closed for a new one."""
+        """Mark the connection as trusted: it is never closed in favour of a new one."""
         self.gate.trust(self)
 
     def leave(self) -> None:
-        """Free the place of the connection. May be called twice."""
+        """Release the connection's slot. Idempotent."""
         self.gate.leave(self)
 
 
 @define(eq=False)
 class Gate:
-    """The accepted connections of one port."""
+    """Accepted connections of one port."""
 
     most: int
     """Maximum number of connections."""
 
     _untrusted: dict[Guest, None] = field(factory=dict, init=False)
-    """The one that has waited longest comes first."""
+    """Untrusted connections, oldest first."""
 
     _trusted: set[Guest] = field(factory=set, init=False)
     _logged: dict[str, float] = field(factory=dict, init=False)
@@ -69,16 +69,16 @@ class Gate:
         return len(self._untrusted) + len(self._trusted)
 
     def enter(self, guest: Guest) -> bool:
-        """Give a connection a place, and return False if all places belong to trusted connections."""
+        """Admit a connection; return False if trusted connections occupy all slots."""
         if len(self) >= self.most:
-            self.log("a port has %d connections, its maximum: those that sent no valid request are closed", self.most)
+            self.log("a port has %d connections, its limit: those without a valid request are closed", self.most)
             if not self.evict():
                 return False
         self._untrusted[guest] = None
         return True
 
     def evict(self) -> bool:
-        """Close the stranger that has waited longest, and return False if there is none."""
+        """Close the oldest untrusted connection; return False if there is none."""
         oldest = next(iter(self._untrusted), None)
         if oldest is None:
             return False
@@ -87,13 +87,13 @@ class Gate:
         return True
 
     def trust(self, guest: Guest) -> None:
-        """Record that a request of the connection was allowed."""
+        """Mark a connection as trusted, because one of its requests was allowed."""
         if guest in self._untrusted:
             del self._untrusted[guest]
             self._trusted.add(guest)
 
     def leave(self, guest: Guest) -> None:
-        """Free the place of a connection."""
+        """Release the slot of a connection."""
         self._untrusted.pop(guest, None)
         self._trusted.discard(guest)
 
@@ -111,10 +111,10 @@ async def accept(
     """Accept connections until cancelled.
 
     Args:
-        listener: a listening socket that does not block.
-        gate: counts the connections of this port.
-        make: makes the protocol of a connection, which frees its place when the connection is lost.
-        tls: of the port; ``None``: in the clear.
+        listener: Non-blocking listening socket.
+        gate: Connection limit of this port.
+        make: Factory of a connection's protocol, which calls ``Guest.leave`` when the connection is lost.
+        tls: TLS context of the port; ``None`` for plain text.
     """
     loop = asyncio.get_running_loop()
     beginning: set[asyncio.Task[None]] = set()
@@ -126,12 +126,12 @@ async def accept(
                 if listener.fileno() < 0:
                     return
                 if error.errno in OUT_OF_RESOURCES:
-                    gate.log("no connection can be accepted now: %s. The limit of open files is too low", error)
+                    gate.log("cannot accept connections: %s. The open-file limit is too low", error)
                     gate.evict()
                     await asyncio.sleep(PAUSE_S)
                 continue
             _admit(connection, gate, make, tls, beginning)
-            await asyncio.sleep(0)  # a flood of connections must not hold up the event loop
+            await asyncio.sleep(0)  # a flood of connections must not block the event loop
     finally:
         for task in beginning:
             task.cancel()
@@ -160,7 +160,7 @@ def _admit(
 async def _begin(
     connection: socket.socket, guest: Guest, make: Callable[[Guest], asyncio.Protocol], tls: ssl.SSLContext | None
 ) -> None:
-    """Hand a connection to its protocol, after the TLS handshake if there is one."""
+    """Attach a connection to its protocol, after the TLS handshake if the port uses TLS."""
     try:
         await asyncio.get_running_loop().connect_accepted_socket(
             lambda: make(guest), connection, ssl=tls, ssl_handshake_timeout=None if tls is None else HANDSHAKE_S

@@ -1,4 +1,4 @@
-"""What a node is told about REST v2: where it listens, with which certificate, and who is let in."""
+"""Configuration of REST v2: addresses, ports, TLS and users."""
 
 import ipaddress
 import logging
@@ -22,17 +22,17 @@ _CONTEXT_PATH = re.compile(r"(/[A-Za-z0-9._~-]+)*")
 
 @frozen(kw_only=True)
 class KeyStore:
-    """A file with keys or certificates, and what opens it."""
+    """A file with keys or certificates, and its passwords."""
 
     path: Path
     password: str | None = field(default=None, repr=False)
     key_password: str | None = field(default=None, repr=False)
-    """Of the key in it; ``None``: that of the store."""
+    """Password of the key; ``None`` if it is that of the store."""
 
 
 @frozen(kw_only=True)
 class User:
-    """Who may use REST, beside the user who may do everything."""
+    """A REST user with limited permissions."""
 
     name: str
     password: str = field(repr=False)
@@ -41,51 +41,51 @@ class User:
 
 @frozen(kw_only=True)
 class HttpConfig:
-    """REST v2 of a node. Both ports listen on one address; without a port nothing does."""
+    """Configuration of REST v2 on a node. Both ports listen on one address; without a port, REST v2 is off."""
 
     port: int | None = None
-    """In the clear."""
+    """Plain HTTP port."""
 
     https_port: int | None = None
-    """With TLS."""
+    """HTTPS port."""
 
     bind: str = LOOPBACK
     port_count: int = 1
-    """So many ports are tried."""
+    """Number of consecutive ports to try."""
 
     context_path: str = ""
-    """Before all paths; empty, or begins with ``/`` and ends without."""
+    """Prefix of all paths; empty, or with a leading and no trailing ``/``."""
 
     login: tuple[str, str] | None = field(default=None, repr=False)
-    """User and password; ``None``: nobody is asked for them."""
+    """User and password with all permissions; ``None`` without basic authentication."""
 
     users: tuple[User, ...] = ()
-    """Who may use it, beside the one of ``login``."""
+    """Further users."""
 
     is_open: bool = False
-    """Whether who comes from another machine is let in though nobody asks him who he is: the operator said so."""
+    """True if the operator allows unauthenticated access from other machines."""
 
     key_store: KeyStore | None = None
     trust_store: KeyStore | None = None
-    """The authorities of clients' certificates; ``None``: clients need none."""
+    """Certificate authorities of clients; ``None`` if clients need no certificate."""
 
     @property
     def is_local(self) -> bool:
-        """Whether only this machine reaches its ports."""
+        """True if only this machine can reach the ports."""
         return ipaddress.ip_address(self.bind).is_loopback
 
 
 def http_config(options: Options, *, has_secret: bool, port: int | None = None) -> HttpConfig:
-    """Return what the options of a node say of REST.
+    """Return the REST configuration of a node.
 
     Args:
-        options: of the engine's file.
-        has_secret: whether the cluster has one, so that the member port asks for signatures.
-        port: of REST in the clear, whether ``http.enable-http`` is set or not.
+        options: Options of the engine's file.
+        has_secret: True if the cluster has a secret, so that the member port requires signatures.
+        port: Plain HTTP port, which takes effect even if ``http.enable-http`` is not set.
 
     Raises:
-        UsageError: what they say does not go together, or would let everybody in without saying so; the message has
-            all findings.
+        UsageError: Options contradict each other, or would allow unauthenticated access without stating it. The
+            message lists all findings.
     """
     findings = Findings()
     found = HttpConfig(
@@ -106,10 +106,10 @@ def http_config(options: Options, *, has_secret: bool, port: int | None = None) 
 
 
 def _address(written: str) -> str:
-    """Return the address on which to listen.
+    """Return the IP address to listen on.
 
     Raises:
-        UsageError: it is none: a name may be another machine tomorrow.
+        UsageError: It is not an IP address. Names are rejected because they may resolve differently later.
     """
     text = LOOPBACK if written == "localhost" else written.strip("[]")
     try:
@@ -121,10 +121,10 @@ def _address(written: str) -> str:
 
 
 def _context_path(written: str) -> str:
-    """Return the prefix of all paths, without a slash at its end.
+    """Return the prefix of all paths, without a trailing slash.
 
     Raises:
-        UsageError: it has characters that a path would have to escape.
+        UsageError: It has characters that would have to be escaped in a path.
     """
     parts = [part for part in written.split("/") if part]
     path = "".join(f"/{part}" for part in parts)
@@ -134,23 +134,23 @@ def _context_path(written: str) -> str:
 
 
 def _login(options: Options, *, has_secret: bool) -> tuple[str, str] | None:
-    """Return who may use REST.
+    """Return the user and password of basic authentication.
 
     Raises:
-        UsageError: there is no password; or there is no secret, so that the member port would ask nobody.
+        UsageError: The password is missing; or the cluster has no secret, which leaves the member port open.
     """
     if not options[http_options.ENABLE_BASIC_AUTH]:
         return None
     user = options[http_options.BASIC_AUTH_USERNAME] or "admin"
     password = options[http_options.BASIC_AUTH_PASSWORD] or ""
     if ":" in user:
-        raise UsageError("http.basic-auth-username has a colon, which no name of basic authentication can have")
+        raise UsageError("http.basic-auth-username contains a colon, which basic authentication does not allow")
     if password in ("", "admin"):
-        raise UsageError("http.basic-auth-password is not set, or is admin, which everybody knows: set another one")
+        raise UsageError("http.basic-auth-password is not set, or is the well-known default admin: set another one")
     if not has_secret:
         raise UsageError(
-            f"http.enable-basic-auth asks users for a password, and without config/{SECRET_FILE} the member port asks "
-            "nobody. Write one with `seatunnel-cluster --make-secret`"
+            f"http.enable-basic-auth is set, but without config/{SECRET_FILE} the member port accepts unauthenticated "
+            "requests. Create the secret with `seatunnel-cluster --make-secret`"
         )
     return user, password
 
@@ -159,11 +159,11 @@ def _users(options: Options) -> tuple[User, ...]:
     """Return the further users.
 
     Raises:
-        UsageError: one has an empty name or password, or the name of another one; or nobody is asked who he is.
+        UsageError: A name or password is empty, a name is used twice, or basic authentication is not enabled.
     """
     entries = options[http_options.USERS]
     if entries and not options[http_options.ENABLE_BASIC_AUTH]:
-        raise UsageError("http.users are asked for passwords by http.enable-basic-auth: set it")
+        raise UsageError("http.users needs basic authentication: set http.enable-basic-auth: true")
     names = {options[http_options.BASIC_AUTH_USERNAME] or "admin"}
     found = []
     findings = Findings()
@@ -171,15 +171,15 @@ def _users(options: Options) -> tuple[User, ...]:
         name, password = str(entry[http_options.USER_NAME]), str(entry[http_options.USER_PASSWORD])
         with findings.part():
             if not name or not password:
-                raise UsageError(f"the username or the password of entry {number} of http.users is empty")
+                raise UsageError(f"entry {number} of http.users has an empty username or password")
             if ":" in name or name in names:
-                raise UsageError(f"the username of entry {number} of http.users has a colon, or is another user's")
+                raise UsageError(f"the username of entry {number} of http.users contains a colon or is already used")
         names.add(name)
         permissions = frozenset(map(Permission, entry[http_options.USER_PERMISSIONS]))
         if Permission.CHECK in permissions and Permission.SUBMIT not in permissions:
             logger.warning(
-                "http.users: %s may encrypt jobs, but not check them: a check reads files and calls functions as this "
-                "node's user, so it needs the permission submit, too",
+                "http.users: %s can encrypt jobs but not check them: a check reads files and calls functions as this "
+                "node's user, so it also needs the permission submit",
                 name,
             )
         found.append(User(name=name, password=password, permissions=permissions))
@@ -207,15 +207,15 @@ def _trust_store(options: Options) -> KeyStore | None:
     if not path:
         return None
     if not options[http_options.ENABLE_HTTPS]:
-        raise UsageError("http.trust-store-path asks clients for certificates, which only http.enable-https can do")
+        raise UsageError("http.trust-store-path requires client certificates, which need http.enable-https: true")
     return KeyStore(path=Path(path), password=options[http_options.TRUST_STORE_PASSWORD])
 
 
 def _require_asked(config: HttpConfig) -> None:
-    """Refuse a port that other machines reach and that asks nobody who he is, unless the operator says so.
+    """Reject unauthenticated ports that other machines can reach, unless the operator allows them.
 
     Raises:
-        UsageError: there is one.
+        UsageError: There is such a port.
     """
     if config.is_local:
         return
@@ -225,21 +225,21 @@ def _require_asked(config: HttpConfig) -> None:
     if config.login is not None or not unasked:
         if config.login is not None and config.port is not None:
             logger.warning(
-                "http.enable-http on %s: passwords cross the network in the clear; http.enable-https encrypts them",
+                "http.enable-http on %s: passwords are sent unencrypted; http.enable-https encrypts them",
                 config.bind,
             )
         return
     ports = " and ".join(map(str, unasked))
     if config.is_open:
         logger.warning(
-            "http.allow-unauthenticated-access: whoever reaches port %s of %s may run anything as this user",
+            "http.allow-unauthenticated-access: any client that reaches port %s of %s can run anything as this user",
             ports,
             config.bind,
         )
         return
     raise UsageError(
-        f"http.bind-address is {config.bind}, and REST on port {ports} would ask nobody who he is: whoever reaches "
-        "it could run anything as this user. Set http.enable-basic-auth with a password, or leave out http.enable-http "
-        "and name http.trust-store-path so that clients need a certificate; or, if that is what you want, set "
-        "http.allow-unauthenticated-access: true"
+        f"http.bind-address is {config.bind}, and REST on port {ports} would be unauthenticated: any client that "
+        "reaches it could run anything as this user. Set http.enable-basic-auth with a password; or leave out "
+        "http.enable-http and set http.trust-store-path, so that clients need a certificate; or, if that is what you "
+        "want, set http.allow-unauthenticated-access: true"
     )

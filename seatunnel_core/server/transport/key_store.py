@@ -1,8 +1,7 @@
-"""Keys and certificates of TLS, from PEM, PKCS12 and Java's key stores. A key is never on a disk in the clear.
+"""TLS keys and certificates from PEM, PKCS12 and Java key stores. An unencrypted key is never written to disk.
 
-Python's ``ssl`` reads keys from files alone: what comes out of a store is handed to it in a file that lies in memory,
-has no name, and is gone when it was read. A store of Java's own format is converted by Java's ``keytool``, whose result
-is encrypted with a password that is made for it.
+Python's ``ssl`` only reads keys from files, so keys are passed in an anonymous in-memory file. Stores in Java's own
+formats are converted with Java's ``keytool``; the result is encrypted with a random password.
 """
 
 import contextlib
@@ -24,23 +23,23 @@ from seatunnel_core.server.transport.http_config import HttpConfig, KeyStore
 
 _PEM = b"-----BEGIN "
 _PLAIN_KEY = re.compile(rb"-----BEGIN (?!ENCRYPTED)[A-Z ]*PRIVATE KEY-----\r?\n(?!Proc-Type: 4,ENCRYPTED)")
-"""The first lines of a key that no password protects, in one of the formats that PEM has for keys."""
+"""First lines of an unencrypted key, in any PEM key format."""
 
 _JAVA = (b"\xfe\xed\xfe\xed", b"\xce\xce\xce\xce")
-"""The first bytes of the formats JKS and JCEKS."""
+"""First bytes of JKS and JCEKS."""
 
 _KEYTOOL_S = 60.0
 
 
 def server_context(config: HttpConfig) -> ssl.SSLContext:
-    """Return the TLS of a node's https port.
+    """Return the TLS context of a node's HTTPS port.
 
     Raises:
-        UsageError: a store cannot be read, has not what it is to have, or its password is another one; or others may
-            read a key that no password protects.
-        PlatformError: what reads a store of its format is not installed.
+        UsageError: A store cannot be read, lacks a key or certificate, or has another password; or other users may
+            read an unencrypted key.
+        PlatformError: The software that reads the store's format is not installed.
     """
-    assert config.key_store is not None, "https is not enabled without one"
+    assert config.key_store is not None, "https is only enabled with a key store"
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     _take_key(context, config.key_store)
@@ -49,9 +48,7 @@ def server_context(config: HttpConfig) -> ssl.SSLContext:
         try:
             context.load_verify_locations(cadata=_authorities(config.trust_store))
         except ssl.SSLError as error:
-            raise _wrong(
-                "http.trust-store-path", config.trust_store, "it has no certificate of an authority"
-            ) from error
+            raise _wrong("http.trust-store-path", config.trust_store, "it has no CA certificate") from error
     return context
 
 
@@ -67,26 +64,26 @@ def _take_key(context: ssl.SSLContext, store: KeyStore) -> None:
         _require_private(store)
     try:
         with _in_memory(pem) as path:
-            context.load_cert_chain(path, password=password.encode)  # without one OpenSSL would ask the terminal
+            context.load_cert_chain(path, password=password.encode)  # without one, OpenSSL would prompt
     except ssl.SSLError as error:
-        reason = "its key and its certificate do not belong together, one of them is missing, or the password is wrong"
+        reason = "key and certificate do not match, one of them is missing, or the password is wrong"
         raise _wrong("http.key-store-path", store, reason) from error
 
 
 def _require_private(store: KeyStore) -> None:
-    """Refuse a key that others may read: whoever has it can pretend to be this node.
+    """Reject an unencrypted key that other users can read: with it they could impersonate this node.
 
-    Its group may read a file that belongs to root, as distributions and Kubernetes hand keys to services.
+    If the file belongs to root, its group may read it: distributions and Kubernetes provide keys in this way.
 
     Raises:
-        UsageError: others may read or write the file.
+        UsageError: Other users may read or write the file.
     """
     found = store.path.stat()
     shared = stat.S_IRGRP if found.st_uid == 0 else 0
     if stat.S_IMODE(found.st_mode) & (stat.S_IRWXG | stat.S_IRWXO) & ~shared:
         raise UsageError(
-            f"http.key-store-path: others may read the key in {store.path}, which no password protects: "
-            f"chmod 600 {store.path}, or 640 where it belongs to root and only its group is to read it"
+            f"http.key-store-path: other users may read the unencrypted key in {store.path}: "
+            f"chmod 600 {store.path}, or 640 if it belongs to root and only its group needs it"
         )
 
 
@@ -100,7 +97,7 @@ def _authorities(store: KeyStore) -> str:
 
 @contextlib.contextmanager
 def _in_memory(content: bytes) -> Iterator[str]:
-    """Give the path of a file that only this process can open, and that is nowhere on a disk."""
+    """Yield the path of an in-memory file that only this process can open."""
     descriptor = os.memfd_create("key", os.MFD_CLOEXEC)
     try:
         with open(descriptor, "wb", closefd=False) as file:
@@ -118,11 +115,11 @@ def _read(option: str, store: KeyStore) -> bytes:
 
 
 def _pkcs12(option: str, store: KeyStore, content: bytes) -> Any:
-    """Return what a store holds, as ``cryptography`` has it.
+    """Return the content of a store, as an object of ``cryptography``.
 
     Raises:
-        UsageError: it is no store, or its password is another one.
-        PlatformError: ``cryptography``, or Java for a store of its own format, is not installed.
+        UsageError: The file is not a store, or has another password.
+        PlatformError: ``cryptography`` is not installed, or Java, which a store in a Java format needs.
     """
     try:
         from cryptography.hazmat.primitives.serialization import pkcs12
@@ -134,15 +131,15 @@ def _pkcs12(option: str, store: KeyStore, content: bytes) -> Any:
     try:
         return pkcs12.load_pkcs12(content, password.encode() or None)
     except ValueError as error:
-        raise _wrong(option, store, "it is no PEM, PKCS12 or JKS, or its password is another one") from error
+        raise _wrong(option, store, "it is not PEM, PKCS12 or JKS, or the password is wrong") from error
 
 
 def _identity(store: KeyStore, found: Any) -> bytes:
-    """Return key and certificates as PEM, the node's own certificate first and each one before who signed it."""
+    """Return key and certificates as PEM, the node's own certificate first, each followed by its issuer's."""
     from cryptography.hazmat.primitives import serialization
 
     if found.key is None or found.cert is None:
-        raise _wrong("http.key-store-path", store, "it has no key with a certificate")
+        raise _wrong("http.key-store-path", store, "it has no key with its certificate")
     key: bytes = found.key.private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
@@ -166,13 +163,13 @@ def _pem(certificate: Any) -> bytes:
 
 
 def _converted(option: str, store: KeyStore) -> tuple[bytes, str]:
-    """Return a store of Java's own format as PKCS12, and the password that was made for it."""
+    """Convert a store in a Java format to PKCS12; return it with its random password."""
     password = secrets.token_hex(16)
     given = {"STORE": store.password or "", "KEY": store.key_password or store.password or "", "MADE": password}
     source = ["-keystore", str(store.path), "-storepass:env", "STORE"]
     listed = _keytool(option, store, ["-list", *source], given)
     entries = [line.partition(",")[0] for line in listed.splitlines() if "PrivateKeyEntry" in line]
-    with tempfile.TemporaryDirectory(prefix="seatunnel-") as folder:  # nobody else may enter it
+    with tempfile.TemporaryDirectory(prefix="seatunnel-") as folder:  # only this user can access it
         target = Path(folder, "store.p12")
         arguments = ["-importkeystore", "-noprompt", "-srckeystore", str(store.path), "-srcstorepass:env", "STORE"]
         arguments += ["-destkeystore", str(target), "-deststoretype", "PKCS12", "-deststorepass:env", "MADE"]
@@ -183,13 +180,13 @@ def _converted(option: str, store: KeyStore) -> tuple[bytes, str]:
 
 
 def _keytool(option: str, store: KeyStore, arguments: Sequence[str], given: dict[str, str]) -> str:
-    """Return what Java's ``keytool`` prints. It gets passwords by its environment, which others cannot read."""
+    """Return the output of Java's ``keytool``. Passwords are passed in environment variables."""
     home = os.environ.get("JAVA_HOME", "")
     program = shutil.which("keytool", path=os.path.join(home, "bin")) if home else shutil.which("keytool")
     if program is None:
         raise PlatformError(
-            f"{option}: {store.path} is a store of Java's own format, which Java's keytool reads, and there is none in "
-            "JAVA_HOME or PATH: install a JDK or JRE, or write PKCS12 or PEM"
+            f"{option}: {store.path} is in a Java format that needs Java's keytool, which is in neither JAVA_HOME nor "
+            "PATH: install a JDK or JRE, or use PKCS12 or PEM"
         )
     done = subprocess.run(
         [program, "-J-Duser.language=en", *arguments],
@@ -203,7 +200,7 @@ def _keytool(option: str, store: KeyStore, arguments: Sequence[str], given: dict
     )
     if done.returncode:
         said = next((line for line in done.stdout.splitlines() if "rror" in line), "no reason")
-        raise _wrong(option, store, f"Java's keytool says: {said}")
+        raise _wrong(option, store, f"Java's keytool reports: {said}")
     return done.stdout
 
 

@@ -21,23 +21,23 @@ logger = logging.getLogger("seatunnel.cluster")
 
 @frozen(kw_only=True)
 class Port:
-    """A port that listens."""
+    """A listening port."""
 
     socket: socket.socket
     tls: ssl.SSLContext | None = None
-    """``None``: in the clear."""
+    """``None`` for plain text."""
 
     @property
     def number(self) -> int:
-        """Of the port."""
+        """Port number."""
         return int(self.socket.getsockname()[1])
 
 
 def listening(host: str, port: int, *, tries: int = 1, hint: str = "") -> socket.socket:
-    """Return a socket that listens on the first free port, and sends what is written without waiting for more.
+    """Return a socket that listens on the first free port, with Nagle's algorithm off.
 
     Raises:
-        UsageError: none of them is free; says what to write, by ``hint``.
+        UsageError: None of the ports is free. ``hint`` is appended to the message.
     """
     problem: OSError | None = None
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
@@ -48,7 +48,7 @@ def listening(host: str, port: int, *, tries: int = 1, hint: str = "") -> socket
         except OSError as error:
             problem = error
             continue
-        # Connections have it from here: an answer's body goes out behind its headers, not 40 ms later.
+        # Accepted connections inherit it: a response's body follows its headers at once, not 40 ms later.
         made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         return made
     raise UsageError(f"no port from {port} to {last} of {host} is free: {problem}{hint}")
@@ -56,11 +56,11 @@ def listening(host: str, port: int, *, tries: int = 1, hint: str = "") -> socket
 
 @contextlib.contextmanager
 def rest_ports(config: HttpConfig) -> Iterator[tuple[Port, ...]]:
-    """Give the ports of REST v2 as long as they are wanted.
+    """Open the ports of REST v2; close them on exit.
 
     Raises:
-        UsageError: one is taken, or the key store is not usable.
-        PlatformError: what reads the key store is not installed.
+        UsageError: A port is taken, or the key store is not usable.
+        PlatformError: The software that reads the key store is not installed.
     """
     hint = "" if config.port_count > 1 else ". http.enable-dynamic-port: true tries the next ones"
     with contextlib.ExitStack() as resources:
@@ -77,9 +77,9 @@ def rest_ports(config: HttpConfig) -> Iterator[tuple[Port, ...]]:
 
 
 def _is_fault(record: logging.LogRecord) -> bool:
-    """Return whether to log a record of ``uvicorn``.
+    """Return True if a record of ``uvicorn`` is an error of this node.
 
-    A node that stops cancels what it still answers, and anybody can send invalid requests.
+    Warnings about invalid requests, and requests cancelled by a shutdown, are not.
     """
     if record.levelno < logging.ERROR:
         return False
@@ -87,12 +87,12 @@ def _is_fault(record: logging.LogRecord) -> bool:
 
 
 def http_server(application: Any, tls: ssl.SSLContext | None = None, *, most: int = MOST_CONNECTIONS) -> Any:
-    """Return a server of ``uvicorn``, which serves a socket that listens.
+    """Return a ``uvicorn`` server for a listening socket.
 
     Args:
-        application: of ASGI.
-        tls: of the port; ``None``: in the clear.
-        most: maximum number of connections, from accept on.
+        application: ASGI application.
+        tls: TLS context of the port; ``None`` for plain text.
+        most: Maximum number of connections, counted from accept on.
     """
     import uvicorn
 
@@ -105,7 +105,7 @@ def http_server(application: Any, tls: ssl.SSLContext | None = None, *, most: in
         log_config=None,
         access_log=False,
         lifespan="off",
-        proxy_headers=False,  # whoever is on this machine could name any address as the client's
+        proxy_headers=False,  # any local process could forge the client's address
         timeout_keep_alive=30,
         server_header=False,
     )

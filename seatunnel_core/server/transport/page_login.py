@@ -1,4 +1,4 @@
-"""The page that ``seatunnel-cluster -d`` serves where the configuration says nothing of REST."""
+"""Web page of ``seatunnel-cluster -d`` if REST is not configured."""
 
 import os
 import secrets
@@ -18,19 +18,19 @@ PASSWORD_FILE = "page.password"
 
 
 def with_page(http: HttpConfig, options: Options, folder: Path, *, has_secret: bool) -> HttpConfig:
-    """Return the ports of a node with one for the page, unless the configuration says whether there is one.
+    """Return the REST configuration with a port for the page, unless REST is configured explicitly.
 
-    It listens on loopback, on the first free port. Where the cluster has a secret, users of this machine who do not
-    know it must not get in by the page: it asks for a password, which a file that only its owner may read contains.
+    The page listens on loopback, on the first free port. If the cluster has a secret, the page requires a password,
+    stored in an owner-only file: other users of this machine must not bypass the secret.
 
     Args:
-        http: As the configuration says.
-        options: Of the engine's file.
-        folder: Gets the password's file.
-        has_secret: Whether the cluster has a secret.
+        http: REST configuration.
+        options: Options of the engine's file.
+        folder: Folder of the password file.
+        has_secret: True if the cluster has a secret.
 
     Raises:
-        UsageError: The password's file cannot be read or written.
+        UsageError: The password file cannot be read or written.
     """
     said = (http_options.ENABLE_HTTP, http_options.ENABLE_HTTPS, http_options.BIND_ADDRESS)
     if http.port is not None or http.https_port is not None or any(options.is_set(each) for each in said):
@@ -43,7 +43,7 @@ def with_page(http: HttpConfig, options: Options, folder: Path, *, has_secret: b
 
 
 def _password(path: Path) -> str:
-    """Return the password of a file, which is made if it does not exist."""
+    """Return the password from a file, created with a random password if it does not exist."""
     try:
         opened = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:

@@ -1,4 +1,4 @@
-"""Client of another node, for an event loop: no request holds a thread, and one that is not wanted any more ends."""
+"""Asynchronous HTTP client of another node: requests hold no thread and can be cancelled."""
 
 import asyncio
 from collections.abc import Mapping
@@ -16,10 +16,10 @@ _PART = 1 << 18
 
 
 class PeerClient:
-    """One sender of signed requests to one member. It has one request under way at a time.
+    """Client that sends signed requests to one member, one at a time.
 
     Args:
-        member: As ``host:port``.
+        member: Address of the member, as ``host:port``.
         signer: Signs the requests.
     """
 
@@ -28,12 +28,12 @@ class PeerClient:
         self._signer = signer
 
     async def exchange(self, method: str, target: str, body: bytes, content_type: str, *, answer_s: float) -> Answer:
-        """Return the answer to a request; cancelling this closes the connection.
+        """Send a request and return its response; cancelling this closes the connection.
 
         Raises:
-            OSError: The member cannot be reached, or its answer is not complete within ``answer_s``.
-            h11.RemoteProtocolError: It does not speak HTTP.
-            UnsignedError: It does not know the cluster's secret.
+            OSError: The member cannot be reached, or its response is not complete within ``answer_s``.
+            h11.RemoteProtocolError: The response is not HTTP.
+            UnsignedError: The member does not know the cluster's secret.
         """
         async with asyncio.timeout(answer_s):
             for is_first in (True, False):
@@ -47,7 +47,7 @@ class PeerClient:
     async def _exchanged(
         self, method: str, target: str, body: bytes, headers: Mapping[str, str]
     ) -> tuple[Answer, dict[str, str]]:
-        """Return an answer and its headers, by a new connection."""
+        """Return a response and its headers, over a new connection."""
         host, _, port = self._member.rpartition(":")
         async with asyncio.timeout(CONNECT_S):
             reader, writer = await asyncio.open_connection(host.strip("[]"), int(port))
@@ -60,7 +60,7 @@ class PeerClient:
             await writer.drain()
             return await _received(connection, reader)
         finally:
-            writer.transport.abort()  # an orderly end would wait for a member that does not read
+            writer.transport.abort()  # an orderly close would wait for a member that does not read
 
 
 async def _received(connection: h11.Connection, reader: asyncio.StreamReader) -> tuple[Answer, dict[str, str]]:
@@ -77,4 +77,4 @@ async def _received(connection: h11.Connection, reader: asyncio.StreamReader) ->
         elif isinstance(event, h11.EndOfMessage):
             return Answer(status, bytes(body), headers.get("content-type", "")), headers
         elif isinstance(event, h11.ConnectionClosed):
-            raise ConnectionResetError("it closed the connection")
+            raise ConnectionResetError("the member closed the connection")

@@ -1,4 +1,4 @@
-"""Requests that the member port rejects: a node or client of another cluster, or with another secret."""
+"""Log of requests that the member port rejects: from another cluster, or signed with another secret."""
 
 import logging
 import time
@@ -12,7 +12,7 @@ REPORT_S = 60.0
 MOST_KNOWN = 1_000
 
 _ROUTINE = ("the request is signed for an earlier process", "the request is not signed with the cluster's secret")
-"""Reasons that are no news: a sender that does not know this process yet, and port scanners."""
+"""Reasons that are not logged: they are routine for restarted peers and port scanners."""
 
 
 class Rejections:
@@ -27,7 +27,7 @@ class Rejections:
         self._reported: dict[tuple[str, str], float] = {}
 
     def report(self, sender: str, reason: str) -> None:
-        """Log that a request was rejected, unless that is routine or was logged a moment ago."""
+        """Log a rejected request, unless the reason is routine or was logged recently."""
         now = self._clock()
         if reason in _ROUTINE or now - self._reported.get((sender, reason), float("-inf")) < REPORT_S:
             return

@@ -68,7 +68,7 @@ def table() -> str:
 
 def _row(route: Route) -> str:
     parameters = ", ".join(f"`{each.name}`" for each in route.parameters)
-    where = "" if route.to_leader else " Answered by the node that is asked."
+    where = "" if route.to_leader else " Served by the requested node."
     shown = SHOWN_BY.get(route.path, "")
     path = re.sub(r"{(\w+)}", lambda named: _IN_PATH[named[1]], route.path)
     return f"| `{route.method} {path}` | {route.summary}{where} | {parameters} | {f'`{shown}`' if shown else ''} |"

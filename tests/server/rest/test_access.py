@@ -120,7 +120,7 @@ def test_each_deed_has_its_permission(tmp_path: Path, method: str, path: str, bo
         )
         assert (status, json.loads(answer)["message"]) == (
             403,
-            f"this user may not do that: it needs {missing.value}",
+            f"access denied: this user lacks {missing.value}",
         )
     users = (User(name="eve", password="looks", permissions=permissions),)
     agent = agent_of(tmp_path, login=("admin", "hunter2"), users=users)
@@ -161,7 +161,7 @@ def test_no_page_of_another_site_asks_by_a_browser_that_knows_the_password(tmp_p
     for path, signed in (("/submit-job", False), ("/hazelcast/rest/maps/submit-job", True)):
         asked = {"method": "POST", "authorization": HUNTER, "signed": signed}
         status, _, body = status_of(agent, path, policy=ANYWHERE, origin=origin, **asked)  # type: ignore[arg-type]
-        assert (status, b"another site" in body) == (401, True)
+        assert (status, b"cross-site" in body) == (401, True)
         own = status_of(agent, path, policy=ANYWHERE, origin="http://192.0.2.1:8080", **asked)  # type: ignore[arg-type]
         assert own[0] == 400, "which has no job"
 

@@ -244,4 +244,4 @@ def test_files_of_other_nodes_are_read_through_this_one(agent: Agent, tmp_path: 
 def test_a_client_with_the_secret_asks_for_ranges(agent: Agent) -> None:
     """What is signed is signed as a whole, before it is sent."""
     refused = Asked(agent).get("/logs/seatunnel-engine-server.log", **{AUTHORIZATION: "me-1 x"})  # type: ignore[arg-type]
-    assert (refused.status, "ask for ranges" in refused.json["message"]) == (413, True)
+    assert (refused.status, "request ranges" in refused.json["message"]) == (413, True)

@@ -55,7 +55,7 @@ def test_a_batch_says_which_job_is_refused_and_which_are_accepted(tmp_path: Path
     jobs = [{"params": {"jobId": job_id}, **json.loads(OTHER)} for job_id in ("6", "7", "8")]
     status, answer, _ = ask(agent, "POST", "/submit-jobs", json.dumps(jobs))
     assert status == 409
-    assert "job 2 of the list is refused; those before it are accepted: 6" in answer["message"]
+    assert "job 2 of the list was rejected; the jobs before it were accepted: 6" in answer["message"]
     assert {each["jobId"] for each in ask(agent, "GET", "/running-jobs")[1]} == {"6", "7"}
 
 

@@ -120,7 +120,7 @@ def test_a_list_says_which_of_its_jobs_were_accepted_before_one_that_is_refused(
     bad = {"params": {"jobId": "2"}, "source": [], "sink": []}
     status, answer, _ = ask(agent, "POST", "/submit-jobs", json.dumps([good, bad]))
     assert status == 400
-    assert "job 2 of the list is refused; those before it are accepted: 1" in answer["message"]
+    assert "job 2 of the list was rejected; the jobs before it were accepted: 1" in answer["message"]
     assert set(local_store(tmp_path).read()) == {"job/1"}
     for body in ("{}", "[1]", "1", "[" * 100_000):
         status, answer, _ = ask(agent, "POST", "/submit-jobs", body)

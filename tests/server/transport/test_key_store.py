@@ -118,7 +118,7 @@ def test_stores_of_java_are_read_by_its_keytool(tmp_path: Path, monkeypatch: pyt
     )
     with serving(tls) as port:
         assert said_to(port, signed("me", ROOT), folder=tmp_path).endswith(b"hi")
-    with pytest.raises(UsageError, match="keytool says") as refused:
+    with pytest.raises(UsageError, match="keytool reports") as refused:
         context(KeyStore(path=tmp_path / "node.jks", password="wrong-one"))
     assert "wrong-one" not in str(refused.value)
 
@@ -133,9 +133,9 @@ def test_a_store_that_is_not_usable_is_named_with_the_option(tmp_path: Path) -> 
         (node, "wrong-one", "the password is wrong"),
         (node, None, "the password is wrong"),
         (tmp_path / "no-key.pem", None, "one of them is missing"),
-        (tmp_path / "other.pem", None, "do not belong together"),
-        (tmp_path / "text.p12", "x", "no PEM, PKCS12 or JKS"),
-        (NODE.write_pkcs12(tmp_path / "node.p12", "pass"), "wrong-one", "its password is another one"),
+        (tmp_path / "other.pem", None, "do not match"),
+        (tmp_path / "text.p12", "x", "not PEM, PKCS12 or JKS"),
+        (NODE.write_pkcs12(tmp_path / "node.p12", "pass"), "wrong-one", "the password is wrong"),
         (tmp_path / "missing.pem", None, "No such file"),
     ):
         with pytest.raises(UsageError) as refused:
@@ -169,7 +169,7 @@ def test_a_key_that_others_may_read_is_refused(tmp_path: Path, mode: int) -> Non
         if TAKEN[mode]:
             context(store)
             continue
-        with pytest.raises(UsageError, match=f"others may read the key in .*: chmod 600 {store.path}"):
+        with pytest.raises(UsageError, match=f"other users may read the unencrypted key in .*: chmod 600 {store.path}"):
             context(store)
 
 
