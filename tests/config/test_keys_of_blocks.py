@@ -10,7 +10,7 @@ from seatunnel_core.config.problem import Problems, Severity
 from seatunnel_core.config.validation import BlockRules, Unknown, validate
 from seatunnel_core.connectors.assertion.sink import AssertSink
 from seatunnel_core.connectors.fake.source import FakeSource
-from seatunnel_core.connectors.file.sftp import SftpFileSource
+from seatunnel_core.connectors.file.ftp import SftpFileSource
 from seatunnel_core.transforms.data_validator import DataValidator
 from seatunnel_core.transforms.json_path import JsonPath
 from seatunnel_core.transforms.table_rename import TableRename

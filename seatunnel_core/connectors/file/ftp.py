@@ -1,51 +1,70 @@
-"""``FtpFile``: files of a server that speaks FTP, by fsspec and Python's own client."""
+"""``FtpFile`` and ``SftpFile``: files of a server that speaks FTP or SFTP, with fsspec's clients."""
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from seatunnel_core.connector_api.option import ENUM, STRING, Option, Options, within
+from seatunnel_core.connector_api.several_tables import TABLES
 from seatunnel_core.connectors.file import sink_options, source_options
-from seatunnel_core.connectors.file.sftp import HOST, USER
 from seatunnel_core.connectors.file.sink import FileSink
 from seatunnel_core.connectors.file.source import FileSource
 from seatunnel_core.connectors.filesystems.filesystem import FileSystem
 from seatunnel_core.connectors.filesystems.fsspec.files import FsspecFileSystem
 
-PORT = Option("port", within(1, 65535), default=21, doc="The server's port.")
-PASSWORD = Option("password", STRING, secret=True, doc="The password of that user. It goes over the network as it is.")
+HOST = Option("host", STRING, required=True, unless=(TABLES,), doc="The server's name or address.")
+USER = Option("user", STRING, required=True, unless=(TABLES,), aliases=("username",), doc="The user who logs in.")
+FTP_PORT = Option("port", within(1, 65535), default=21, doc="The server's port.")
+FTP_PASSWORD = Option("password", STRING, secret=True, doc="The password of that user. It is sent unencrypted.")
 MODE = Option(
     "connection_mode",
     ENUM("passive_local", "active_local"),
     default="passive_local",
     no_effect="connections are always opened to the server (passive)",
-    doc="Who opens the connections for data.",
+    doc="Active or passive mode.",
 )
 CONTROL_ENCODING = Option("control_encoding", STRING, default="UTF-8", doc="The encoding of names on the server.")
-OPTIONS: tuple[Option[Any], ...] = (HOST, PORT, USER, PASSWORD, MODE, CONTROL_ENCODING)
+SFTP_PORT = Option("port", within(1, 65535), default=22, doc="The server's port.")
+SFTP_PASSWORD = Option("password", STRING, secret=True, doc="The password of that user, or of the private key.")
+KEY_FILE = Option(
+    "private_key_path",
+    STRING,
+    aliases=("keyfile",),
+    doc="The file of a private key, on every machine, to log in with instead of a password.",
+)
+FTP_OPTIONS: tuple[Option[Any], ...] = (HOST, FTP_PORT, USER, FTP_PASSWORD, MODE, CONTROL_ENCODING)
+SFTP_OPTIONS: tuple[Option[Any], ...] = (HOST, SFTP_PORT, USER, SFTP_PASSWORD, KEY_FILE)
 
 
-def file_system(options: Options) -> FileSystem:
-    """Return the server of a source or a sink."""
-    host = options[HOST]
-    given = {"port": options[PORT], "username": options[USER], "password": options[PASSWORD] or ""}
+def _server(protocol: str, options: Options, **own: Any) -> FileSystem:
+    """Return the server of a source or a sink; ``own`` are further arguments of fsspec's client."""
+    host, port = options[HOST], options[FTP_PORT]
+    given: Mapping[str, Any] = {"host": host, "port": port, "username": options[USER], "timeout": 30, **own}
     return FsspecFileSystem(
-        protocol="ftp",
-        top=f"ftp://{host}:{options[PORT]}",
-        schemes=(f"ftp://{host}",),
-        options={
-            "host": host,
-            **given,
-            "encoding": options[CONTROL_ENCODING],
-            "timeout": 30,
-            "use_listings_cache": False,  # another process publishes, and tasks stage
-        },
+        protocol=protocol, top=f"{protocol}://{host}:{port}", schemes=(f"{protocol}://{host}",), options=given
     )
 
 
-class FtpFileSource(FileSource):
+class _Ftp:
+    @classmethod
+    def file_system(cls, options: Options) -> FileSystem:
+        """Return the server; its listings are not cached, because another process publishes while tasks stage."""
+        password, encoding = options[FTP_PASSWORD] or "", options[CONTROL_ENCODING]
+        return _server("ftp", options, password=password, encoding=encoding, use_listings_cache=False)
+
+
+class _Sftp:
+    @classmethod
+    def file_system(cls, options: Options) -> FileSystem:
+        """Return the server."""
+        login = {"password": options[SFTP_PASSWORD], "key_filename": options[KEY_FILE]}
+        return _server("sftp", options, **{key: value for key, value in login.items() if value is not None})
+
+
+class FtpFileSource(_Ftp, FileSource):
     """Reads files of a server that speaks FTP."""
 
     identifier: ClassVar[str] = "FtpFile"
-    declared = source_options.source_options(*OPTIONS)
+    declared = source_options.source_options(*FTP_OPTIONS)
     example = """
         host = "files.example.com"
         user = reader
@@ -54,16 +73,12 @@ class FtpFileSource(FileSource):
         csv_use_header_line = true
     """
 
-    @classmethod
-    def file_system(cls, options: Options) -> FileSystem:
-        return file_system(options)
 
-
-class FtpFileSink(FileSink):
+class FtpFileSink(_Ftp, FileSink):
     """Writes files on a server that speaks FTP, with a rename for each file of a checkpoint."""
 
     identifier: ClassVar[str] = "FtpFile"
-    declared = (*OPTIONS, *sink_options.SINK_OPTIONS)
+    declared = (*FTP_OPTIONS, *sink_options.SINK_OPTIONS)
     example = """
         host = "files.example.com"
         user = writer
@@ -71,6 +86,31 @@ class FtpFileSink(FileSink):
         file_format_type = parquet
     """
 
-    @classmethod
-    def file_system(cls, options: Options) -> FileSystem:
-        return file_system(options)
+
+class SftpFileSource(_Sftp, FileSource):
+    """Reads files of a server that speaks SFTP."""
+
+    identifier: ClassVar[str] = "SftpFile"
+    declared = source_options.source_options(*SFTP_OPTIONS)
+    example = """
+        host = "files.example.com"
+        user = reader
+        private_key_path = "/home/reader/.ssh/id_ed25519"
+        path = "/data/in"
+        file_format_type = csv
+        csv_use_header_line = true
+    """
+
+
+class SftpFileSink(_Sftp, FileSink):
+    """Writes files on a server that speaks SFTP, with a rename for each file of a checkpoint."""
+
+    identifier: ClassVar[str] = "SftpFile"
+    declared = (*SFTP_OPTIONS, *sink_options.SINK_OPTIONS)
+    example = """
+        host = "files.example.com"
+        user = writer
+        private_key_path = "/home/writer/.ssh/id_ed25519"
+        path = "/data/out"
+        file_format_type = parquet
+    """

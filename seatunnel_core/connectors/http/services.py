@@ -4,12 +4,13 @@ import base64
 import hashlib
 import hmac
 import json
+import re
 import time
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 import pyarrow as pa
-from attrs import evolve
+from attrs import evolve, field, frozen
 
 from seatunnel_core.connector_api.errors import SourceError, UsageError
 from seatunnel_core.connector_api.option import LIST, STRING, Option, Options
@@ -22,6 +23,7 @@ from seatunnel_core.rows.json_document import parsed
 from seatunnel_core.rows.value_text import json_text
 
 _AUTHORIZATION = "Authorization"
+_OPTION = re.compile(r"{(\w+)}")
 
 
 def _source_options(*own: Option[Any]) -> tuple[Option[Any], ...]:
@@ -33,80 +35,125 @@ def _sink_options(*own: Option[Any]) -> tuple[Option[Any], ...]:
     return (*own, opt.INTERVAL, *opt.CONNECTION)
 
 
-def _basic(user: str, password: str) -> str:
-    return "Basic " + base64.b64encode(f"{user}:{password}".encode()).decode()
+@frozen
+class _Header:
+    """A header made from options."""
+
+    template: str
+    """The value, with options in braces."""
+
+    is_basic: bool = field(default=False, kw_only=True)
+    """True if the value is user and password, for basic authentication."""
+
+    @property
+    def is_made(self) -> bool:
+        """True if the value contains an option."""
+        return "{" in self.template
+
+    def value(self, options: Options) -> str | None:
+        """Return the value; ``None`` if an option of it is not set."""
+        given = {name: options.get(name) for name in _OPTION.findall(self.template)}
+        if any(not value for value in given.values()):
+            return None
+        text = self.template.format_map(given)
+        return f"Basic {base64.b64encode(text.encode()).decode()}" if self.is_basic else text
 
 
 class ServiceSource(HttpSource):
     """A source of one service, with options for credentials that become headers."""
 
-    asks_with: ClassVar[tuple[str, ...]] = (_AUTHORIZATION,)
-    """The headers that are made from those options."""
+    headers: ClassVar[Mapping[str, _Header]] = {}
+    """How each header of the service is made from the options."""
 
     def __init__(self, options: Options) -> None:
         super().__init__(options)
-        made = {name.lower() for name in self.asks_with}
+        made = {name.lower() for name, header in self.headers.items() if header.is_made}
         doubled = [name for name in options[opt.HEADERS] or {} if name.lower() in made]
         if doubled:
             raise UsageError(f"option 'headers': {doubled[0]} is made of {self.credentials}; leave it out")
 
+    def identity(self, client: Client) -> Mapping[str, str]:
+        made = {name: header.value(self.options) for name, header in self.headers.items()}
+        return {name: value for name, value in made.items() if value is not None}
+
 
 ACCESS_TOKEN = Option("access_token", STRING, required=True, secret=True, doc="A token of the service.")
 API_TOKEN = Option("api_token", STRING, required=True, secret=True, doc="An API token of that user.")
-EMAIL = Option("email", STRING, required=True, doc="Whose it is.")
+EMAIL = Option("email", STRING, required=True, doc="Account email.")
 PASSWORD = Option("password", STRING, required=True, secret=True, doc="The API key of the service.")
 PRIVATE_KEY = Option("private_key", STRING, required=True, secret=True, doc="The private API key.")
 REVISION = Option("revision", STRING, required=True, doc="The revision of the API, a date such as 2024-10-15.")
 VERSION = Option("version", STRING, required=True, doc="The version of the API, a date such as 2022-06-28.")
 
 
-class Github(ServiceSource):
-    """Rows of GitHub's REST API; the header is ``Authorization: Bearer access_token``."""
+def _source(
+    name: str, doc: str, *own: Option[Any], headers: Mapping[str, _Header], example: str, base: type = ServiceSource
+) -> type[ServiceSource]:
+    """Return the source of one service.
 
-    identifier: ClassVar[str] = "Github"
-    declared = _source_options(
-        evolve(ACCESS_TOKEN, required=False, doc="A personal token; without it, what is public.")
-    )
-    credentials = "access_token"
-    example = """
+    Args:
+        name: Its identifier, and the name under which this module has it.
+        doc: The text of its page.
+        own: Its own options.
+        headers: The headers that identify the user, and further ones that the service needs.
+        example: The options of a job.
+        base: The class with what differs from other services.
+    """
+    credentials = " and ".join(option.key for option in own if option not in (REVISION, VERSION))
+    declared = _source_options(*own)
+    members = {"identifier": name, "declared": declared, "credentials": credentials, "headers": headers}
+    return type(name, (base,), {**members, "example": example, "__doc__": doc, "__module__": __name__})
+
+
+class _LoggedIn(ServiceSource):
+    """A source that logs in with ``email`` and ``password`` and sends the token that it gets."""
+
+    login: ClassVar[str] = "https://api2.myhours.com/api/tokens/login"
+
+    def identity(self, client: Client) -> Mapping[str, str]:
+        user = {"email": self.options[EMAIL], "password": self.options[PASSWORD]}
+        body = json.dumps({"grantType": "password", **user, "clientId": "api"})
+        request = Request(method="POST", url=self.login, body=body)
+        try:
+            token = parsed(client.send(request).content)["accessToken"]
+        except (ValueError, KeyError, TypeError):
+            raise SourceError(f"{request.shown} gives no accessToken") from None
+        return {_AUTHORIZATION: f"Bearer {token}"}
+
+
+Github = _source(
+    "Github",
+    "Rows of GitHub's REST API; the header is ``Authorization: Bearer access_token``.",
+    evolve(ACCESS_TOKEN, required=False, doc="A personal token; without it, only public data can be read."),
+    headers={_AUTHORIZATION: _Header("Bearer {access_token}")},
+    example="""
         url = "https://api.github.com/orgs/apache/repos"
         access_token = "ghp_of_your_own"
         params { per_page = 100 }
         pageing { page_field = page, batch_size = 100 }
         schema { fields { id = bigint, name = string } }
-    """
-
-    def identity(self, client: Client) -> Mapping[str, str]:
-        token = self.options[ACCESS_TOKEN]
-        return {_AUTHORIZATION: f"Bearer {token}"} if token else {}
-
-
-class Gitlab(ServiceSource):
-    """Rows of GitLab's REST API; the header is ``PRIVATE-TOKEN: access_token``."""
-
-    identifier: ClassVar[str] = "Gitlab"
-    declared = _source_options(ACCESS_TOKEN)
-    credentials = "access_token"
-    asks_with = ("PRIVATE-TOKEN",)
-    example = """
+    """,
+)
+Gitlab = _source(
+    "Gitlab",
+    "Rows of GitLab's REST API; the header is ``PRIVATE-TOKEN: access_token``.",
+    ACCESS_TOKEN,
+    headers={"PRIVATE-TOKEN": _Header("{access_token}")},
+    example="""
         url = "https://gitlab.com/api/v4/projects"
         access_token = "glpat-of-your-own"
         params { membership = true, per_page = 100 }
         pageing { page_field = page, batch_size = 100 }
         schema { fields { id = bigint, name = string } }
-    """
-
-    def identity(self, client: Client) -> Mapping[str, str]:
-        return {"PRIVATE-TOKEN": self.options[ACCESS_TOKEN]}
-
-
-class Jira(ServiceSource):
-    """Rows of Jira's REST API; ``email`` and ``api_token`` are user and password."""
-
-    identifier: ClassVar[str] = "Jira"
-    declared = _source_options(EMAIL, API_TOKEN)
-    credentials = "email and api_token"
-    example = """
+    """,
+)
+Jira = _source(
+    "Jira",
+    "Rows of Jira's REST API; ``email`` and ``api_token`` are user and password.",
+    EMAIL,
+    API_TOKEN,
+    headers={_AUTHORIZATION: _Header("{email}:{api_token}", is_basic=True)},
+    example="""
         url = "https://example.atlassian.net/rest/api/3/search/jql"
         email = "me@example.org"
         api_token = "of-your-own"
@@ -114,126 +161,90 @@ class Jira(ServiceSource):
         content_field = "$.issues[*]"
         pageing { page_type = Cursor, cursor_field = nextPageToken, cursor_response_field = "$.nextPageToken" }
         schema { fields { id = string, key = string } }
-    """
-
-    def identity(self, client: Client) -> Mapping[str, str]:
-        return {_AUTHORIZATION: _basic(self.options[EMAIL], self.options[API_TOKEN])}
-
-
-class Klaviyo(ServiceSource):
-    """Rows of Klaviyo's API; the headers are ``Authorization: Klaviyo-API-Key private_key`` and ``revision``."""
-
-    identifier: ClassVar[str] = "Klaviyo"
-    declared = _source_options(PRIVATE_KEY, REVISION)
-    credentials = "private_key"
-    asks_with = (_AUTHORIZATION, "revision")
-    example = """
+    """,
+)
+Klaviyo = _source(
+    "Klaviyo",
+    "Rows of Klaviyo's API; the headers are ``Authorization: Klaviyo-API-Key private_key`` and ``revision``.",
+    PRIVATE_KEY,
+    REVISION,
+    headers={
+        "Accept": _Header("application/json"),
+        _AUTHORIZATION: _Header("Klaviyo-API-Key {private_key}"),
+        "revision": _Header("{revision}"),
+    },
+    example="""
         url = "https://a.klaviyo.com/api/lists"
         private_key = "pk_of_your_own"
         revision = "2024-10-15"
         content_field = "$.data[*]"
         pageing { page_type = Cursor, cursor_response_field = "$.links.next" }
         schema { fields { id = string, type = string } }
-    """
-
-    def identity(self, client: Client) -> Mapping[str, str]:
-        key = f"Klaviyo-API-Key {self.options[PRIVATE_KEY]}"
-        return {"Accept": "application/json", _AUTHORIZATION: key, "revision": self.options[REVISION]}
-
-
-class Lemlist(ServiceSource):
-    """Rows of Lemlist's API; ``password`` is the password of a user without a name."""
-
-    identifier: ClassVar[str] = "Lemlist"
-    declared = _source_options(PASSWORD)
-    credentials = "password"
-    example = """
+    """,
+)
+Lemlist = _source(
+    "Lemlist",
+    "Rows of Lemlist's API; ``password`` is the password of a user without a name.",
+    PASSWORD,
+    headers={_AUTHORIZATION: _Header(":{password}", is_basic=True)},
+    example="""
         url = "https://api.lemlist.com/api/campaigns"
         password = "of-your-own"
         schema { fields { _id = string, name = string } }
-    """
-
-    def identity(self, client: Client) -> Mapping[str, str]:
-        return {_AUTHORIZATION: _basic("", self.options[PASSWORD])}
-
-
-class Notion(ServiceSource):
-    """Rows of Notion's API; the headers are ``Authorization: Bearer password`` and ``Notion-Version: version``."""
-
-    identifier: ClassVar[str] = "Notion"
-    declared = _source_options(PASSWORD, VERSION)
-    credentials = "password"
-    asks_with = (_AUTHORIZATION, "Notion-Version")
-    example = """
+    """,
+)
+Notion = _source(
+    "Notion",
+    "Rows of Notion's API; the headers are ``Authorization: Bearer password`` and ``Notion-Version: version``.",
+    PASSWORD,
+    VERSION,
+    headers={_AUTHORIZATION: _Header("Bearer {password}"), "Notion-Version": _Header("{version}")},
+    example="""
         url = "https://api.notion.com/v1/users"
         password = "secret_of_your_own"
         version = "2022-06-28"
         content_field = "$.results[*]"
         pageing { page_type = Cursor, cursor_field = start_cursor, cursor_response_field = "$.next_cursor" }
         schema { fields { id = string, name = string } }
-    """
-
-    def identity(self, client: Client) -> Mapping[str, str]:
-        return {_AUTHORIZATION: f"Bearer {self.options[PASSWORD]}", "Notion-Version": self.options[VERSION]}
-
-
-class OneSignal(ServiceSource):
-    """Rows of OneSignal's API; the header is ``Authorization: Basic password``."""
-
-    identifier: ClassVar[str] = "OneSignal"
-    declared = _source_options(PASSWORD)
-    credentials = "password"
-    example = """
+    """,
+)
+OneSignal = _source(
+    "OneSignal",
+    "Rows of OneSignal's API; the header is ``Authorization: Basic password``.",
+    PASSWORD,
+    headers={"Content-Type": _Header("application/json"), _AUTHORIZATION: _Header("Basic {password}")},
+    example="""
         url = "https://onesignal.com/api/v1/apps"
         password = "of-your-own"
         schema { fields { id = string, name = string } }
-    """
-
-    def identity(self, client: Client) -> Mapping[str, str]:
-        return {"Content-Type": "application/json", _AUTHORIZATION: f"Basic {self.options[PASSWORD]}"}
-
-
-class Persistiq(ServiceSource):
-    """Rows of PersistIQ's API; the header is ``x-api-key: password``."""
-
-    identifier: ClassVar[str] = "Persistiq"
-    declared = _source_options(PASSWORD)
-    credentials = "password"
-    asks_with = ("x-api-key",)
-    example = """
+    """,
+)
+Persistiq = _source(
+    "Persistiq",
+    "Rows of PersistIQ's API; the header is ``x-api-key: password``.",
+    PASSWORD,
+    headers={"x-api-key": _Header("{password}")},
+    example="""
         url = "https://api.persistiq.com/v1/users"
         password = "of-your-own"
         content_field = "$.users[*]"
         schema { fields { id = string, name = string } }
-    """
-
-    def identity(self, client: Client) -> Mapping[str, str]:
-        return {"x-api-key": self.options[PASSWORD]}
-
-
-class MyHours(ServiceSource):
-    """Rows of My Hours' API. Each task logs in with ``email`` and ``password``, and asks with the token it gets."""
-
-    identifier: ClassVar[str] = "MyHours"
-    declared = _source_options(EMAIL, evolve(PASSWORD, doc="The password of that user."))
-    credentials = "email and password"
-    login: ClassVar[str] = "https://api2.myhours.com/api/tokens/login"
-    example = """
+    """,
+)
+MyHours = _source(
+    "MyHours",
+    "Rows of My Hours' API. Each task logs in with ``email`` and ``password``, and sends the token that it gets.",
+    EMAIL,
+    evolve(PASSWORD, doc="The password of that user."),
+    headers={_AUTHORIZATION: _Header("Bearer {token}")},
+    base=_LoggedIn,
+    example="""
         url = "https://api2.myhours.com/api/Projects/getAll"
         email = "me@example.org"
         password = "of-your-own"
         schema { fields { id = bigint, name = string } }
-    """
-
-    def identity(self, client: Client) -> Mapping[str, str]:
-        who = {"email": self.options[EMAIL], "password": self.options[PASSWORD]}
-        body = json.dumps({"grantType": "password", **who, "clientId": "api"})
-        request = Request(method="POST", url=self.login, body=body)
-        try:
-            token = parsed(client.send(request).content)["accessToken"]
-        except (ValueError, KeyError, TypeError):
-            raise SourceError(f"{request.shown} gives no accessToken") from None
-        return {_AUTHORIZATION: f"Bearer {token}"}
+    """,
+)
 
 
 # -- sinks ---------------------------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from seatunnel_core.config.option import Options
 from seatunnel_core.connector_api.testing import SourceConformance, commit, options_of, plan, read, stage
 from seatunnel_core.connector_api.testing.drive import place, sink_place
 from seatunnel_core.connector_api.testing.kill_suite import SCHEMA, numbered
-from seatunnel_core.connectors.file.sftp import SftpFileSink
+from seatunnel_core.connectors.file.ftp import SftpFileSink
 from seatunnel_core.connectors.file.sink import FileSink
 from seatunnel_core.connectors.file.sink_options import SINK_OPTIONS
 from seatunnel_core.connectors.file.source import FileSource

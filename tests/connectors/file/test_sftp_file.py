@@ -14,7 +14,7 @@ import pytest
 from seatunnel_core.connector_api.testing import SourceConformance, commit, options_of, plan, read, stage
 from seatunnel_core.connector_api.testing.drive import place, sink_place
 from seatunnel_core.connector_api.testing.kill_suite import SCHEMA, numbered
-from seatunnel_core.connectors.file.sftp import SftpFileSink, SftpFileSource
+from seatunnel_core.connectors.file.ftp import SftpFileSink, SftpFileSource
 from seatunnel_core.errors import CommitError, SinkError, SourceError
 from tests.connectors.file.sink_suite import FileSinkSuite, files_below
 from tests.servers.sshd import Sshd
