@@ -28,13 +28,13 @@ class JsonLines(Sink):
         name = f"{context.sink_ordinal}~{context.source_ordinal}-{context.epoch}-{context.unit}~{context.attempt}.json"
         return Writer(self.staging(context, context.epoch) / name)  # between the ~ stands the committable's id
 
-    def commit(self, committables, context, *, again):
+    def commit(self, committables, context, *, may_be_committed):
         for committable in committables:
             staged = self.staging(context, committable.epoch) / Path(committable.body["name"]).name
             target = Path(self.options[PATH], f"{context.job_id}~{context.pipeline_id}~{staged.name}")
             if staged.exists() and not target.exists():
                 staged.rename(target)
-            elif staged.exists() or not again or not staged.parent.is_dir():
+            elif staged.exists() or not may_be_committed or not staged.parent.is_dir():
                 raise CommitError(f"{staged} cannot become {target}: it is gone, or both are there")
         sync(Path(self.options[PATH]))
 

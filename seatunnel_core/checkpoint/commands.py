@@ -147,7 +147,7 @@ class Commit:
 
     sink: str
     committables: tuple[Committable, ...]
-    again: bool
+    may_be_committed: bool
     """Whether an earlier attempt, here or in a former process, may already have published them (R8)."""
 
 

@@ -11,7 +11,15 @@ from attrs import evolve
 
 from seatunnel_core import stored
 from seatunnel_core.config.option import ENTRIES, Option, Options
-from seatunnel_core.connector_api.source import Enumeration, Item, Planning, PollResult, ReadContext, Source
+from seatunnel_core.connector_api.source import (
+    DiscoveredObject,
+    Enumeration,
+    PlanningContext,
+    PollCursor,
+    PollResult,
+    ReadContext,
+    Source,
+)
 from seatunnel_core.errors import SourceError, UsageError
 from seatunnel_core.findings import Findings
 from seatunnel_core.rows.batch import Batch, TableSchema
@@ -146,19 +154,19 @@ class SeveralTables(Source):
 
     # -- planning -------------------------------------------------------------------------------------------------
 
-    def discover(self, planning: Planning) -> Sequence[Item]:
+    def discover(self, planning: PlanningContext) -> Sequence[DiscoveredObject]:
         return [
             {"table": table, "item": item}
             for table, source in self._sources.items()
             for item in source.discover(planning)
         ]
 
-    def inspect(self, item: Item, planning: Planning) -> Item:
+    def inspect(self, item: DiscoveredObject, planning: PlanningContext) -> DiscoveredObject:
         if item.get("inspected"):
             return item
         return {**item, "item": self._sources[item["table"]].inspect(item["item"], planning)}
 
-    def enumerate(self, inspected: Sequence[Item], planning: Planning) -> Enumeration:
+    def enumerate(self, inspected: Sequence[DiscoveredObject], planning: PlanningContext) -> Enumeration:
         """Ask all tables at the start, and later only those for which items are given."""
         asked = list(self._sources) if self.bounded or not inspected else {item["table"]: None for item in inspected}
         found = {
@@ -173,11 +181,11 @@ class SeveralTables(Source):
         ]
         return Enumeration(schemas=_different(found), splits=tuple(splits))
 
-    def poll(self, memory: Item, planning: Planning) -> PollResult:
+    def poll(self, cursor: PollCursor, planning: PlanningContext) -> PollResult:
         """Poll each table as often as it asks for."""
-        known = stored.below(memory, "tables") if memory else {}
-        passed_ms = stored.number(memory, "passed_ms") if memory else 0
-        items: list[Item] = []
+        known = stored.below(cursor, "tables") if cursor else {}
+        passed_ms = stored.number(cursor, "passed_ms") if cursor else 0
+        items: list[DiscoveredObject] = []
         warnings: list[str] = []
         after: dict[str, Any] = {}
         inspect = False
@@ -192,12 +200,12 @@ class SeveralTables(Source):
             items += [{"table": table, "item": item, "inspected": not polled.inspect} for item in polled.items]
             warnings += polled.warnings
             inspect = inspect or polled.inspect
-            after[table] = {"memory": dict(polled.memory), "in_ms": polled.again_ms}
+            after[table] = {"memory": dict(polled.cursor), "in_ms": polled.again_ms}
         again_ms = min((each["in_ms"] for each in after.values() if each["in_ms"] is not None), default=None)
         return PollResult(
             items=tuple(items),
             inspect=inspect,
-            memory={"tables": after, "passed_ms": again_ms or 0},
+            cursor={"tables": after, "passed_ms": again_ms or 0},
             again_ms=again_ms,
             warnings=tuple(warnings),
         )
@@ -224,8 +232,8 @@ class SeveralTables(Source):
     def acknowledges(self) -> bool:  # type: ignore[override]
         return any(source.acknowledges for source in self._sources.values())
 
-    def acknowledge(self, planned: Sequence[Split], unread: Sequence[Split], memory: Item) -> None:
-        known = stored.below(memory, "tables") if memory else {}
+    def acknowledge(self, planned: Sequence[Split], unread: Sequence[Split], cursor: PollCursor) -> None:
+        known = stored.below(cursor, "tables") if cursor else {}
         for table, source in self._sources.items():
             if source.acknowledges:
                 own = stored.below(known[table], "memory") if table in known else {}

@@ -102,7 +102,7 @@ class Sink(ABC):
     weakness: str = ""
     """Why it is not exactly-once, as words that follow its name; empty: what the guarantee alone implies."""
 
-    tells_rows_apart: bool = False
+    isolates_bad_rows: bool = False
     """Whether a writer that raises ``RowError`` has taken no row of that batch, so that bad rows can be found, and left
     out or written with null, as ``row_error_handle_way`` asks. Without it that option is refused."""
 
@@ -114,12 +114,12 @@ class Sink(ABC):
     """Whether ``retract`` is implemented: the pipeline can go back to an older checkpoint without publishing rows
     twice."""
 
-    saves_later: ClassVar[bool] = False
+    defers_save_mode: ClassVar[bool] = False
     """Whether ``apply_save_mode`` only records the request and ``create_tables`` carries it out, because the tables are
     not known earlier. Such a sink has to make sure by itself that this happens once per job and table, before any of
     the job's sinks publishes there, and that a replaced engine changes nothing any more."""
 
-    forgets: ClassVar[bool] = True
+    expires_commit_records: ClassVar[bool] = True
     """Whether ``sweep`` also forgets what it committed, so that ``keep`` has to hold all that live checkpoints name.
     ``False`` for a sink whose target records that for ever: then only what its start has restored is read."""
 
@@ -276,10 +276,10 @@ class Sink(ABC):
         """
 
     @abstractmethod
-    def commit(self, committables: Sequence[Committable], context: SinkContext, *, again: bool) -> None:
+    def commit(self, committables: Sequence[Committable], context: SinkContext, *, may_be_committed: bool) -> None:
         """Publish the committables, in order.
 
-        ``again`` is true if an earlier attempt, in this process or a former one, may already have published them.
+        ``may_be_committed`` is true if an earlier attempt, in this process or an earlier one, may have published them.
 
         Raises:
             CommitError: the message names the committable and the obstacle; ``retryable`` when trying again may help.
@@ -367,7 +367,12 @@ class FrameSink(Sink):
 
     @abstractmethod
     def publish(
-        self, spark: "SparkSession", committables: Sequence[Committable], context: SinkContext, *, again: bool
+        self,
+        spark: "SparkSession",
+        committables: Sequence[Committable],
+        context: SinkContext,
+        *,
+        may_be_committed: bool,
     ) -> None:
         """Publish the committables with Spark, in place of ``commit``.
 
@@ -378,5 +383,5 @@ class FrameSink(Sink):
     def create_tables(self, schemas: Sequence[TableSchema], context: SinkContext) -> None:
         raise NotImplementedError(f"only Spark can make the target of {self.identifier} ready")
 
-    def commit(self, committables: Sequence[Committable], context: SinkContext, *, again: bool) -> None:
+    def commit(self, committables: Sequence[Committable], context: SinkContext, *, may_be_committed: bool) -> None:
         raise NotImplementedError(f"only Spark publishes the rows of {self.identifier}")

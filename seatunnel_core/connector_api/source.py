@@ -23,13 +23,26 @@ from seatunnel_core.config.option import Option, Options
 from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.work.split import Split
 
-__all__ = ["Enumeration", "FrameSource", "Item", "Planning", "PollResult", "ReadContext", "Source", "discovered"]
+__all__ = [
+    "DiscoveredObject",
+    "Enumeration",
+    "FrameSource",
+    "PlanningContext",
+    "PollCursor",
+    "PollResult",
+    "ReadContext",
+    "Source",
+    "discovered",
+]
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-Item = Mapping[str, Any]
-"""One discovered thing, or what a task found in it: JSON values only."""
+DiscoveredObject = Mapping[str, Any]
+"""A discovered object, such as a file or a range of keys, or the result of its inspection. JSON values only."""
+
+PollCursor = Mapping[str, Any]
+"""The position of a poll in an unbounded source: JSON values, or ``bytes`` for large parts."""
 
 
 @frozen(kw_only=True)
@@ -50,14 +63,14 @@ class Enumeration:
 class PollResult:
     """What a poll of an unbounded source found beyond what it remembered."""
 
-    items: tuple[Item, ...] = field(default=(), repr=False)
+    items: tuple[DiscoveredObject, ...] = field(default=(), repr=False)
     """For ``enumerate``, in the order in which they are to be read. Return a bounded number, about a thousand: the next
     poll finds the rest. Until they are emitted, their splits are part of every checkpoint."""
 
     inspect: bool = False
     """Whether tasks have to inspect the items first: ``enumerate`` then gets what ``inspect`` returns."""
 
-    memory: Item = field(repr=False)
+    cursor: PollCursor = field(repr=False)
     """What the next poll has to know, as JSON values. Part of every checkpoint, so its size must have a bound.
 
     Values may also be ``bytes``, which are stored once and only named in checkpoints. They are kept as long as the job,
@@ -71,7 +84,7 @@ class PollResult:
 
 
 @frozen(kw_only=True)
-class Planning:
+class PlanningContext:
     """What the engine knows when it plans a source, for choosing the size of splits."""
 
     parallelism: int
@@ -157,7 +170,7 @@ class Source(ABC):
         """The ``read_path`` of each of its tables."""
         return () if self.read_path is None else (self.read_path,)
 
-    def discover(self, planning: Planning) -> Sequence[Item]:
+    def discover(self, planning: PlanningContext) -> Sequence[DiscoveredObject]:
         """List what there is to inspect, without opening any of it. Runs in the driver.
 
         An empty sequence (the default) needs no task: ``enumerate`` is called at once, and may list by itself.
@@ -167,30 +180,30 @@ class Source(ABC):
         """
         return ()
 
-    def inspect(self, item: Item, planning: Planning) -> Item:
+    def inspect(self, item: DiscoveredObject, planning: PlanningContext) -> DiscoveredObject:
         """Look inside one discovered item. Runs in a Spark task; must be a pure function of the item's content."""
         raise NotImplementedError(f"{self.identifier} discovers items and does not say how to inspect them")
 
     @abstractmethod
-    def enumerate(self, inspected: Sequence[Item], planning: Planning) -> Enumeration:
+    def enumerate(self, inspected: Sequence[DiscoveredObject], planning: PlanningContext) -> Enumeration:
         """Turn the inspected items, in the order of ``discover``, into schemas and splits. Runs in the driver."""
 
-    def poll(self, memory: Item, planning: Planning) -> PollResult:
-        """Find what has been added since the poll that returned ``memory``, without opening data.
+    def poll(self, cursor: PollCursor, planning: PlanningContext) -> PollResult:
+        """Find what has been added since the poll that returned ``cursor``, without opening data.
 
-        Runs in the driver, repeatedly, and only for unbounded sources. The result must depend on ``memory`` and on the
-        outside world only: after a crash the engine polls with an older memory, and everything found since must be
+        Runs in the driver, repeatedly, and only for unbounded sources. The result must depend on ``cursor`` and on the
+        outside world only: after a crash the engine polls with an older cursor, and everything found since must be
         found again.
 
         Args:
-            memory: the ``memory`` of the last result; empty for the first poll.
+            cursor: the ``cursor`` of the last result; empty for the first poll.
             planning: what the engine knows, as for ``enumerate``.
 
         Raises:
             SourceError: the source cannot be polled. The engine polls again after a retryable error; any other fails
                 the pipeline.
         """
-        return PollResult(memory=memory, again_ms=None)
+        return PollResult(cursor=cursor, again_ms=None)
 
     def open(self, *, restored: bool) -> None:
         """Acquire what the tasks share while they read, such as a database snapshot.
@@ -227,7 +240,7 @@ class Source(ABC):
         """
         return [f"split {split.index}" for split in splits]
 
-    def acknowledge(self, planned: Sequence[Split], unread: Sequence[Split], memory: Item) -> None:
+    def acknowledge(self, planned: Sequence[Split], unread: Sequence[Split], cursor: PollCursor) -> None:
         """Report to the external system how far a checkpoint came, once all rows of that checkpoint are published.
 
         Runs in the driver beside the work, only if ``acknowledges`` is true. The engine may leave out checkpoints, and
@@ -237,7 +250,7 @@ class Source(ABC):
         Args:
             planned: the splits of the enumeration.
             unread: of these, and of those found by polls since, the ones whose rows are not all published.
-            memory: the memory of the last poll by then, with names in place of ``bytes``; empty for a bounded source.
+            cursor: the cursor of the last poll by then, with names in place of ``bytes``; empty for a bounded source.
 
         Raises:
             SourceError: the system cannot be reached. The job goes on and logs the error.
@@ -282,7 +295,7 @@ class FrameSource(Source):
     def table(self) -> str:
         """The path of the table."""
 
-    def enumerate(self, inspected: Sequence[Item], planning: Planning) -> Enumeration:
+    def enumerate(self, inspected: Sequence[DiscoveredObject], planning: PlanningContext) -> Enumeration:
         raise NotImplementedError(f"only Spark can tell the columns of {self.identifier}")
 
     def read(self, split: Split, context: "ReadContext") -> Iterator[Batch]:
@@ -318,6 +331,6 @@ class ReadContext(ABC):
         """
 
 
-def discovered(names: Iterable[str]) -> tuple[Item, ...]:
+def discovered(names: Iterable[str]) -> tuple[DiscoveredObject, ...]:
     """Return items that carry nothing but a name, for sources that need no more."""
     return tuple({"name": name} for name in names)

@@ -33,7 +33,7 @@ class ConsoleSink(Sink):
     """Prints to standard output."""
 
     identifier: ClassVar[str] = "Console"
-    tells_rows_apart = True
+    isolates_bad_rows = True
     declared = (PRINT, DELAY, ROWS)
     guarantee = Guarantee.AT_LEAST_ONCE
 
@@ -49,7 +49,7 @@ class ConsoleSink(Sink):
             sys.stdout.write(zlib.decompress(base64.b64decode(packed)).decode())
         sys.stdout.flush()
 
-    def commit(self, committables: Sequence[Committable], context: SinkContext, *, again: bool) -> None:
+    def commit(self, committables: Sequence[Committable], context: SinkContext, *, may_be_committed: bool) -> None:
         """Do nothing: the rows are on the screen."""
 
 

@@ -13,7 +13,7 @@ from seatunnel_core.connector_api.batch import Batch, TableSchema
 from seatunnel_core.connector_api.errors import RowError, UsageError
 from seatunnel_core.connector_api.option import BOOLEAN, FUNCTION, SCHEMA, Option, Options, within
 from seatunnel_core.connector_api.schema import table_without_name
-from seatunnel_core.connector_api.source import Enumeration, Item, Planning, ReadContext, Source
+from seatunnel_core.connector_api.source import DiscoveredObject, Enumeration, PlanningContext, ReadContext, Source
 from seatunnel_core.connector_api.values import Split
 from seatunnel_core.connectors.schema_options import COLUMN_NAMES, NESTING, nesting_of
 from seatunnel_core.connectors.source_function import SourceFunction
@@ -119,18 +119,18 @@ class PythonFunctionSource(Source):
         except ValueError as error:
             raise UsageError(f"option 'nesting': {error}") from None
 
-    def discover(self, planning: Planning) -> Sequence[Item]:
+    def discover(self, planning: PlanningContext) -> Sequence[DiscoveredObject]:
         if self._schema is not None:
             return ()
         return ({"splits": self._function.planned_splits(), "rows": self.options[SAMPLE]},)
 
-    def inspect(self, item: Item, planning: Planning) -> Item:
+    def inspect(self, item: DiscoveredObject, planning: PlanningContext) -> DiscoveredObject:
         """Read the first rows, of as many splits as they need, and return their columns beside the splits."""
         seen = PythonRows(None)
         seen.see(list(islice(chain.from_iterable(map(self._function.rows, item["splits"])), item["rows"])))
         return {"splits": item["splits"], "columns": schema_to_text(seen.columns), "rows": seen.count}
 
-    def enumerate(self, inspected: Sequence[Item], planning: Planning) -> Enumeration:
+    def enumerate(self, inspected: Sequence[DiscoveredObject], planning: PlanningContext) -> Enumeration:
         if self._schema is not None:
             schema = self._schema
             bodies = [{"split": split} for split in self._function.planned_splits()]

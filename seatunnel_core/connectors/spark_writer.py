@@ -84,7 +84,7 @@ class SparkSink(AddingSink, FrameSink):
     """Writes the rows of each checkpoint when it is complete; a commit that was broken off writes them again."""
 
     identifier: ClassVar[str] = "Spark"
-    tells_rows_apart = True
+    isolates_bad_rows = True
     declared: ClassVar[tuple[Option[Any], ...]] = (
         FORMAT,
         DATA_SOURCE,
@@ -98,8 +98,8 @@ class SparkSink(AddingSink, FrameSink):
     )
     example: ClassVar[str] = 'format = "parquet", path = "/data/people", staging_path = "/data/staging"'
     guarantee = Guarantee.AT_LEAST_ONCE
-    saves_later = True
-    forgets = False
+    defers_save_mode = True
+    expires_commit_records = False
 
     def __init__(self, options: Options) -> None:
         super().__init__(options)
@@ -230,14 +230,19 @@ class SparkSink(AddingSink, FrameSink):
         return files_in_words(sum(not name.startswith((".", "_")) for name in files))
 
     def publish(
-        self, spark: "SparkSession", committables: Sequence[Committable], context: SinkContext, *, again: bool
+        self,
+        spark: "SparkSession",
+        committables: Sequence[Committable],
+        context: SinkContext,
+        *,
+        may_be_committed: bool,
     ) -> None:
         target = self._target(context)
         target.require_for_commit(context.epoch)
         self._require_target(spark, context, CommitError)
         by_columns: dict[str, list[str]] = {}
         for file in (file for committable in committables for file in staged_files(committable, target)):
-            waiting = target.waiting(file.epoch, file.name, again=again)
+            waiting = target.waiting(file.epoch, file.name, may_be_committed=may_be_committed)
             if waiting is not None:
                 by_columns.setdefault(_columns_in(file.name), []).append(waiting)
         for paths in by_columns.values():

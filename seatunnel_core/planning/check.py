@@ -13,9 +13,9 @@ from seatunnel_core.config.engine import EngineConfig, StorageConfig
 from seatunnel_core.config.env import CHECKPOINT_INTERVAL, STREAMING
 from seatunnel_core.config.option import Options
 from seatunnel_core.config.problem import Problems
-from seatunnel_core.connector_api.source import FrameSource, Planning
+from seatunnel_core.connector_api.capabilities import SupportsDryRun
+from seatunnel_core.connector_api.source import FrameSource, PlanningContext
 from seatunnel_core.connector_api.transform import Transform
-from seatunnel_core.connectors.looking import LookingSink
 from seatunnel_core.errors import ConnectorError, JobError, SourceError, each_of
 from seatunnel_core.findings import Findings
 from seatunnel_core.planning.guarantee import weakest
@@ -132,14 +132,14 @@ def _looks(job: PlannedJob, schemas: Mapping[str, Schemas], problems: Problems) 
     """Return what the sinks see of their targets, by the name of the sink; report what a start would fail with."""
     found: dict[str, Sequence[str]] = {}
     for sink in (sink for pipeline in job.pipelines for sink in pipeline.sinks):
-        if not isinstance(sink.sink, LookingSink):
+        if not isinstance(sink.sink, SupportsDryRun):
             if sink.sink.bound_to:  # it has a target, then
                 found[sink.name] = ["its target was not looked at"]
             continue
         arriving = [schemas[name] for name in sink.inputs]
         try:
             known = None if None in arriving else distinct_tables(sink.name, (each or () for each in arriving))
-            found[sink.name] = sink.sink.look(known)
+            found[sink.name] = sink.sink.dry_run(known)
         except ConnectorError as error:
             for each in each_of(error):
                 if not any(each in problem.message for problem in problems.errors):  # its columns may be reported
@@ -165,7 +165,7 @@ def _warnings(job: PlannedJob) -> list[str]:
 def _inspect(job: PlannedJob, problems: Problems) -> None:
     """Inspect the first items of each source in this process, as tasks will; report those that cannot be read."""
     for source in (source for pipeline in job.pipelines for source in pipeline.sources):
-        planning = Planning(
+        planning = PlanningContext(
             parallelism=source.parallelism,
             rows_per_second=source.rows_per_second,
             bytes_per_second=source.bytes_per_second,

@@ -292,7 +292,7 @@ def _make(block: RawBlock, registry: Registry, problems: Problems, *, streaming:
         plugin = construct(plugin_class, validated, block, problems, streaming=streaming, rejected=rejected)
         for remark in plugin.remarks if isinstance(plugin, Source | Sink) else ():
             problems.warn(f"{what}: {remark}", block.position)
-        if isinstance(plugin, Sink) and options[BAD_ROWS.key] != "FAIL" and not plugin.tells_rows_apart:
+        if isinstance(plugin, Sink) and options[BAD_ROWS.key] != "FAIL" and not plugin.isolates_bad_rows:
             problems.error(
                 f"{what}: option 'row_error_handle_way': it is not known which of its rows this sink cannot take, so "
                 "the first one ends the pipeline; leave the option out, and bad rows with the transform DataValidator",

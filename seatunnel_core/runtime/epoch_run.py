@@ -303,7 +303,9 @@ class EpochRun:
         def publish() -> None:
             if on_spark:
                 self._shared.spark.result()
-            self._work.commit(command.sink, self._epoch, command.committables, again=command.again)
+            self._work.commit(
+                command.sink, self._epoch, command.committables, may_be_committed=command.may_be_committed
+            )
 
         commit = partial(
             self._ask,

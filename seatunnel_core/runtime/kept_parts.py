@@ -1,6 +1,6 @@
 """The parts of what unbounded sources remember, as attachments in the checkpoint storage."""
 
-from seatunnel_core.connector_api.source import Item
+from seatunnel_core.connector_api.source import DiscoveredObject, PollCursor
 from seatunnel_core.work.parts import attachment_of, part_of, with_parts, without_parts
 from seatunnel_storage_api.storage import CheckpointStorage
 
@@ -18,7 +18,7 @@ class KeptParts:
         self._held: dict[str, dict[bytes, str]] = {}
         """By source: the digests of parts that are durable."""
 
-    def whole(self, source: str, memory: Item) -> Item:
+    def whole(self, source: str, memory: PollCursor) -> DiscoveredObject:
         """Return a memory from a checkpoint with its parts.
 
         Raises:
@@ -35,11 +35,11 @@ class KeptParts:
             named[part] = digest
             return part
 
-        found: Item = with_parts(memory, get)
+        found: DiscoveredObject = with_parts(memory, get)
         self._held[source] = named
         return found
 
-    def stored(self, source: str, memory: Item) -> Item:
+    def stored(self, source: str, memory: PollCursor) -> DiscoveredObject:
         """Return a memory for a checkpoint: each new part is durable, and named.
 
         Raises:
@@ -54,6 +54,6 @@ class KeptParts:
                 named[part] = digest or self._storage.store_attachment(self._job_id, attachment_of(part))
             return named[part]
 
-        kept: Item = without_parts(memory, store)
+        kept: DiscoveredObject = without_parts(memory, store)
         self._held[source] = named
         return kept

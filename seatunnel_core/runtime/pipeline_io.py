@@ -168,7 +168,7 @@ class PipelineIO:
         acting = [sink.sink for sink in pending if (mode := sink.sink.save_mode) is not None and mode.does]
         if acting:
             self.require_own(epoch)  # behind what a newer engine takes away, and before the target changes
-        self._saves_later = any(sink.saves_later for sink in acting)
+        self._saves_later = any(sink.defers_save_mode for sink in acting)
         for sink in pending:
             self.save_modes.apply(sink.sink, self._context(sink, epoch))
 
@@ -183,14 +183,16 @@ class PipelineIO:
         """Return whether Spark publishes for the sink."""
         return isinstance(self.planned.sink(sink_name).sink, FrameSink)
 
-    def commit(self, sink_name: str, epoch: int, committables: Sequence[Committable], *, again: bool) -> None:
-        """Publish committables of one sink; with ``again``, they may be published already."""
+    def commit(
+        self, sink_name: str, epoch: int, committables: Sequence[Committable], *, may_be_committed: bool
+    ) -> None:
+        """Publish committables of one sink; with ``may_be_committed``, they may be published already."""
         planned = self.planned.sink(sink_name)
         sink, context = planned.sink, self._context(planned, epoch)
         if isinstance(sink, FrameSink):
-            self.backend.publish(sink, committables, context, again=again)
+            self.backend.publish(sink, committables, context, may_be_committed=may_be_committed)
         else:
-            sink.commit(committables, context, again=again)
+            sink.commit(committables, context, may_be_committed=may_be_committed)
         self._published_to[sink_name] = with_tables(context.published_to, committables)
 
     def show(self, shown: Mapping[str, Sequence[str]]) -> None:
@@ -331,7 +333,7 @@ class PipelineIO:
 
 
 def _forgets(sink: Sink) -> bool:
-    return sink.forgets and type(sink).sweep is not Sink.sweep
+    return sink.expires_commit_records and type(sink).sweep is not Sink.sweep
 
 
 def _refuse_new(query: OperatorChain, restored: frozenset[str]) -> None:

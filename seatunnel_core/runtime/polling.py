@@ -68,7 +68,7 @@ class SourcePolling:
             self._notices.warned(command.source, news.warnings)
             self._deliver(
                 lambda now: events.Found(
-                    now_ms=now, source=command.source, splits=splits, memory=news.memory, again_ms=news.again_ms
+                    now_ms=now, source=command.source, splits=splits, memory=news.cursor, again_ms=news.again_ms
                 )
             )
 

@@ -26,7 +26,7 @@ class SaveModes:
             SinkError: It cannot be done.
         """
         mode = sink.save_mode
-        if mode is None or sink.saves_later:
+        if mode is None or sink.defers_save_mode:
             sink.apply_save_mode(context)
             return
         with self._guard:

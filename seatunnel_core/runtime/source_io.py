@@ -7,7 +7,15 @@ from collections.abc import Sequence
 
 from attrs import Factory, evolve, field, frozen
 
-from seatunnel_core.connector_api.source import Enumeration, FrameSource, Item, Planning, PollResult, Source
+from seatunnel_core.connector_api.source import (
+    DiscoveredObject,
+    Enumeration,
+    FrameSource,
+    PlanningContext,
+    PollCursor,
+    PollResult,
+    Source,
+)
 from seatunnel_core.planning.plan import PlannedPipeline, PlannedSource
 from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.runtime.acknowledging import Acknowledgements
@@ -47,12 +55,14 @@ class SourceIO:
         source = self._source(source_name)
         return source.rows_per_second is not None or source.bytes_per_second is not None
 
-    def discover(self, source_name: str) -> Sequence[Item]:
+    def discover(self, source_name: str) -> Sequence[DiscoveredObject]:
         """Return what tasks have to look into before the source can be enumerated."""
         source = self._source(source_name)
         return retried(lambda: source.source.discover(_planning(source)))
 
-    def enumerate(self, source_name: str, attachment: str | None, items: Sequence[Item]) -> tuple[Enumeration, str]:
+    def enumerate(
+        self, source_name: str, attachment: str | None, items: Sequence[DiscoveredObject]
+    ) -> tuple[Enumeration, str]:
         """Return the frozen enumeration of a source, and the name of the attachment that holds it (R12).
 
         Needs Spark when there are discovered ``items``.
@@ -85,11 +95,11 @@ class SourceIO:
         for source in self.planned.sources:
             source.source.close()
 
-    def poll(self, source_name: str, memory: Item) -> PollResult:
+    def poll(self, source_name: str, cursor: PollCursor) -> PollResult:
         """Return what an unbounded source has more than it remembers, once the parts of its memory are durable."""
         source = self._source(source_name)
-        polled = source.source.poll(self._parts.whole(source_name, memory), _planning(source))
-        return evolve(polled, memory=self._parts.stored(source_name, polled.memory))
+        polled = source.source.poll(self._parts.whole(source_name, cursor), _planning(source))
+        return evolve(polled, cursor=self._parts.stored(source_name, polled.cursor))
 
     def splits_of(self, source_name: str, news: PollResult, next_index: int) -> tuple[Split, ...]:
         """Return the splits of what a poll found, numbered from ``next_index``.
@@ -110,8 +120,8 @@ def _one_split(schema: TableSchema) -> Enumeration:
     return Enumeration(schemas=(schema,), splits=(Split(index=0, weight_bytes=0, rows=1, body={}),))
 
 
-def _planning(source: PlannedSource) -> Planning:
-    return Planning(
+def _planning(source: PlannedSource) -> PlanningContext:
+    return PlanningContext(
         parallelism=source.parallelism,
         rows_per_second=source.rows_per_second,
         bytes_per_second=source.bytes_per_second,

@@ -7,7 +7,7 @@ from attrs import frozen
 
 from seatunnel_core.checkpoint import commands, events
 from seatunnel_core.checkpoint.events import Event
-from seatunnel_core.connector_api.source import Enumeration, Item
+from seatunnel_core.connector_api.source import DiscoveredObject, Enumeration
 from seatunnel_core.reporting.connector_warnings import heard
 from seatunnel_core.runtime.pipeline_io import PipelineIO, require_same_splits
 from seatunnel_core.runtime.shared import SharedResources
@@ -85,7 +85,7 @@ class Planner:
             return partial(self._when_spark_runs, deliver)
         return deliver
 
-    def _plan(self, command: commands.Enumerate, items: Sequence[Item]) -> Then:
+    def _plan(self, command: commands.Enumerate, items: Sequence[DiscoveredObject]) -> Then:
         source, attachment = command.source, command.attachment
         enumeration, stored = self._work.sources.enumerate(source, attachment, items)
         self._work.sources.open(source, restored=attachment is not None)

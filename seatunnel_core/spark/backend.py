@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from attrs import evolve
 
 from seatunnel_core.connector_api.sink import FrameSink, Sink, SinkContext
-from seatunnel_core.connector_api.source import FrameSource, Item, Planning, Source
+from seatunnel_core.connector_api.source import DiscoveredObject, FrameSource, PlanningContext, Source
 from seatunnel_core.connector_api.transform import DataFrameTransform
 from seatunnel_core.errors import CommitError, PacketLostError, PlatformError, SeaTunnelError, SinkError, SourceError
 from seatunnel_core.rows.batch import TableSchema
@@ -287,7 +287,7 @@ class SparkBackend:
             raise SinkError(f"pipeline {context.pipeline_id}, sink {sink.identifier}: {error}") from error
 
     def publish(
-        self, sink: FrameSink, committables: Sequence[Committable], context: SinkContext, *, again: bool
+        self, sink: FrameSink, committables: Sequence[Committable], context: SinkContext, *, may_be_committed: bool
     ) -> None:
         """Have Spark publish what is staged for a sink.
 
@@ -296,7 +296,7 @@ class SparkBackend:
         """
         try:
             with self._tagged(self.new_tag()):
-                self._spark_frames().publish(sink, committables, context, again=again)
+                self._spark_frames().publish(sink, committables, context, may_be_committed=may_be_committed)
         except PacketLostError as error:
             raise CommitError(
                 f"pipeline {context.pipeline_id}, sink {sink.identifier}: {error}",
@@ -364,7 +364,9 @@ class SparkBackend:
 
     # -- requests -------------------------------------------------------------------------------------------------
 
-    def inspect(self, source: Source, items: Sequence[Item], planning: Planning) -> tuple[Item, ...]:
+    def inspect(
+        self, source: Source, items: Sequence[DiscoveredObject], planning: PlanningContext
+    ) -> tuple[DiscoveredObject, ...]:
         """Inspect the items in Spark tasks, and return them in their order.
 
         Calls that several threads make at the same time share Spark jobs.

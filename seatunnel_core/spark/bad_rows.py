@@ -1,7 +1,7 @@
 """The handling of rows that a sink cannot take, as its option ``row_error_handle_way`` asks.
 
-A writer that ``tells_rows_apart`` has taken no row of a batch when it raises ``RowError``. So a refused batch is halved
-until each bad row is alone; all other rows are written, in their order.
+A writer that ``isolates_bad_rows`` has taken no row of a batch when it raises ``RowError``. So a refused batch is
+halved until each bad row is alone; all other rows are written, in their order.
 """
 
 import enum

@@ -16,7 +16,7 @@ from functools import partial
 from typing import Any
 
 from seatunnel_core.connector_api.sink import Sink, SinkContext
-from seatunnel_core.connector_api.source import Item, Planning, Source
+from seatunnel_core.connector_api.source import DiscoveredObject, PlanningContext, Source
 from seatunnel_core.errors import SourceError
 from seatunnel_core.spark.failure import retried, task_failure
 from seatunnel_core.spark.operator_chain import OperatorChain
@@ -128,7 +128,7 @@ def run_unit(chain: OperatorChain, attempt: UnitAttempt, task_attempt: int) -> U
     return run.result()
 
 
-def inspect_items(source: Source, items: Iterable[Item], planning: Planning) -> InspectResult:
+def inspect_items(source: Source, items: Iterable[DiscoveredObject], planning: PlanningContext) -> InspectResult:
     """Inspect some items of one source, in their order; an ``Exception`` becomes the result's failure."""
     try:
         return InspectResult(items=tuple(retried(partial(source.inspect, item, planning)) for item in items))

@@ -181,7 +181,7 @@ class UnitRun(ReadContext):
         try:
             writer.write(batch)
         except RowError:
-            if not target.sink.tells_rows_apart:
+            if not target.sink.isolates_bad_rows:
                 raise
             for refused in write_around(writer, batch, nulls=target.on_bad_row is OnBadRow.NULL):
                 self._refused(target, refused, as_read=as_read)

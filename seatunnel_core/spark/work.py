@@ -6,7 +6,7 @@ from typing import Any
 from attrs import field, frozen
 
 from seatunnel_core.connector_api.sink import SinkContext
-from seatunnel_core.connector_api.source import Item, Planning
+from seatunnel_core.connector_api.source import DiscoveredObject, PlanningContext
 from seatunnel_core.work.committable import Committable
 from seatunnel_core.work.failure import Failure
 from seatunnel_core.work.unit import AttemptId, UnitAttempt
@@ -32,8 +32,8 @@ class InspectWork:
     source: str
     """The key of the source in ``TaskBatch.carriers``."""
 
-    items: tuple[Item, ...] = field(repr=False)
-    planning: Planning
+    items: tuple[DiscoveredObject, ...] = field(repr=False)
+    planning: PlanningContext
 
 
 @frozen(kw_only=True)
@@ -116,7 +116,7 @@ class UnitResult:
 class InspectResult:
     """The result of an ``InspectWork``."""
 
-    items: tuple[Item, ...] = field(default=(), repr=False)
+    items: tuple[DiscoveredObject, ...] = field(default=(), repr=False)
     """The inspected items, in their order; empty after a failure."""
 
     failure: Failure | None = None

@@ -90,7 +90,7 @@ def test_a_restart_commits_sweeps_and_goes_on_where_its_base_was() -> None:
     assert played.only(commands.EpochStarted).restored_committables == 1
     assert played.only(commands.PrepareSinks).save_mode_pending == frozenset()
     played.deliver(events.SinksPrepared(now_ms=0))
-    assert played.said == (commands.Commit(sink="out", committables=(committable(1),), again=True),)
+    assert played.said == (commands.Commit(sink="out", committables=(committable(1),), may_be_committed=True),)
     played.committed()
     assert played.only(commands.RowsCommitted).total_rows == 6
     assert played.only(commands.Sweep).keep == frozenset({"0-1-3", "0-1-1"}), (
@@ -147,7 +147,7 @@ def test_a_completed_point_commits_and_sweeps_and_moves_no_row() -> None:
     assert restore_point.checkpoint_type is CheckpointType.COMPLETED_POINT
     played.stored(8)
     played.deliver(events.SinksPrepared(now_ms=0))
-    assert played.only(commands.Commit).again
+    assert played.only(commands.Commit).may_be_committed
     played.committed()
     assert played.only(commands.Complete) == commands.Complete(epoch=2)
     played.deliver(events.Completed(now_ms=0))
@@ -288,7 +288,7 @@ def test_a_failed_commit_of_the_base_is_tried_again_before_anything_else() -> No
     assert (timer.key, timer.at_ms) == ("commit:out", 500)
     assert not played.get(commands.Sweep)
     played.at(500).fire("commit:out")
-    assert played.only(commands.Commit).again
+    assert played.only(commands.Commit).may_be_committed
     played.committed()
     assert played.get(commands.Sweep)
 

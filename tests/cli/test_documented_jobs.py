@@ -20,7 +20,7 @@ from seatunnel_core.config.file import parse
 from seatunnel_core.config.job_file import read_job
 from seatunnel_core.config.problem import Problems
 from seatunnel_core.config.variables import Variables
-from seatunnel_core.connector_api.source import Planning
+from seatunnel_core.connector_api.source import PlanningContext
 from seatunnel_core.connector_api.testing import Skipped, plan
 from seatunnel_core.connector_api.testing.drive import commit, place, shipped, sink_place, through_json
 from seatunnel_core.connector_api.transform import Transform
@@ -189,7 +189,7 @@ def moved(pipeline: PlannedPipeline) -> Iterator[Batch]:
     schemas: dict[str, list[TableSchema]] = {}
     batches: dict[str, list[Batch]] = {}
     for node in pipeline.sources:
-        found = plan(node.source, Planning(parallelism=node.parallelism))
+        found = plan(node.source, PlanningContext(parallelism=node.parallelism))
         schemas[node.name] = list(found.schemas)
         batches[node.name] = [batch for split in found.splits for batch in node.source.read(split, Skipped())]
     for each in pipeline.transforms:

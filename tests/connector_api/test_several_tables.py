@@ -12,7 +12,15 @@ from seatunnel_core.config.option import Options
 from seatunnel_core.config.problem import Problems
 from seatunnel_core.config.validation import BlockRules, validate
 from seatunnel_core.connector_api.several_tables import SeveralTables, source_of
-from seatunnel_core.connector_api.source import Enumeration, Item, Planning, PollResult, ReadContext, Source
+from seatunnel_core.connector_api.source import (
+    DiscoveredObject,
+    Enumeration,
+    PlanningContext,
+    PollCursor,
+    PollResult,
+    ReadContext,
+    Source,
+)
 from seatunnel_core.connector_api.testing import Skipped, SourceConformance, options_of, plan
 from seatunnel_core.connector_api.testing.drive import shipped, through_json
 from seatunnel_core.connectors.fake.source import FakeSource
@@ -60,7 +68,7 @@ class TestSeveralFakeTables(SourceConformance):
 
 def test_each_table_has_its_columns_and_its_number_of_rows() -> None:
     source = fake(counted("shop.orders", 3), {"schema": PEOPLE, "row.num": 2})
-    found = plan(source, Planning(parallelism=2))
+    found = plan(source, PlanningContext(parallelism=2))
     assert found.schemas == source.planned_schemas()
     assert [schema.table for schema in found.schemas] == ["shop.orders", "shop.people"]
     rows = by_table(source, found)
@@ -108,13 +116,13 @@ def test_a_stream_of_several_tables_gives_each_at_its_pace() -> None:
     )
     source.run_in(streaming=True)
     assert not source.bounded
-    planning = Planning(parallelism=1)
+    planning = PlanningContext(parallelism=1)
     assert source.enumerate(source.discover(planning), planning).splits == ()
     memory: dict[str, Any] = {}
     came, paces = [], []
     while True:
         polled = source.poll(through_json(memory), planning)
-        memory = dict(polled.memory)
+        memory = dict(polled.cursor)
         came.append(sorted(item["table"] for item in polled.items))
         splits = source.enumerate(polled.items, planning).splits if polled.items else ()
         assert len(splits) == len(polled.items)
@@ -136,16 +144,16 @@ class Letters(Source):
         super().__init__(Options({}, ()))
         self.looks_into = looks_into
 
-    def enumerate(self, inspected: Sequence[Item], planning: Planning) -> Enumeration:
+    def enumerate(self, inspected: Sequence[DiscoveredObject], planning: PlanningContext) -> Enumeration:
         letters = [item["letter"] for item in inspected] or ["start"]
         splits = [Split(index=at, weight_bytes=1, rows=1, body={"letter": each}) for at, each in enumerate(letters)]
         return Enumeration(schemas=(), splits=tuple(splits))
 
-    def inspect(self, item: Item, planning: Planning) -> Item:
+    def inspect(self, item: DiscoveredObject, planning: PlanningContext) -> DiscoveredObject:
         return {"letter": item["letter"].upper()}
 
-    def poll(self, memory: Item, planning: Planning) -> PollResult:
-        return PollResult(items=({"letter": "a"},), inspect=self.looks_into, memory={}, again_ms=None)
+    def poll(self, cursor: PollCursor, planning: PlanningContext) -> PollResult:
+        return PollResult(items=({"letter": "a"},), inspect=self.looks_into, cursor={}, again_ms=None)
 
     def read(self, split: Split, context: ReadContext) -> Iterator[Batch]:
         raise AssertionError
@@ -153,9 +161,9 @@ class Letters(Source):
 
 def test_news_of_one_table_concern_no_other_one() -> None:
     letters = {"upper": Letters(looks_into=True), "lower": Letters(looks_into=False)}
-    source, planning = SeveralTables(Options({}, ()), letters), Planning(parallelism=1)
+    source, planning = SeveralTables(Options({}, ()), letters), PlanningContext(parallelism=1)
 
-    def splits(items: Sequence[Item]) -> list[Any]:
+    def splits(items: Sequence[DiscoveredObject]) -> list[Any]:
         inspected = [source.inspect(through_json(dict(item)), planning) for item in items]
         found = source.enumerate(inspected, planning).splits
         return [(split.index, split.body["table"], split.body["split"]["letter"]) for split in found]
@@ -223,7 +231,7 @@ def files(folder: Path, **more: Any) -> Source:
 def test_files_of_several_tables_are_looked_into_and_read(tmp_path: Path, rows_per_second: int | None) -> None:
     source = files(tmp_path)
     source.require_input()
-    found = plan(source, Planning(parallelism=2, rows_per_second=rows_per_second))
+    found = plan(source, PlanningContext(parallelism=2, rows_per_second=rows_per_second))
     assert [(each.table, each.columns.names, each.primary_key) for each in found.schemas] == [
         ("shop.orders", ["id", "city"], ("id",)),
         ("shop.people", ["name"], ()),

@@ -54,7 +54,7 @@ def run(
     of.prepare(sink_place(here))
     of.create_tables((schema,), sink_place(here))
     staged = [stage(of, schema, [rows], place(unit=number)) for number, rows in enumerate(units, 1)]
-    of.commit(staged, sink_place(here), again=False)
+    of.commit(staged, sink_place(here), may_be_committed=False)
     if end:
         of.complete(sink_place(here))
         of.sweep(sink_place(here), frozenset(), final=True)
@@ -71,7 +71,7 @@ def test_keys_that_are_lost_are_an_error_and_remove_no_row(database: Database) -
     database.run(*PEOPLE)
     of = run(database, keys(1, 2), end=False)
     done = stage(of, KEYS, [keys(3)], place(unit=2))
-    of.commit([done], sink_place(place()), again=False)
+    of.commit([done], sink_place(place()), may_be_committed=False)
     (name,) = {row[0] for row in database.run("SELECT collected FROM seatunnel_replacing")}
     del of
     gc.collect()

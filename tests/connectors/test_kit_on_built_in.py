@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from seatunnel_core.connector_api.source import Planning
+from seatunnel_core.connector_api.source import PlanningContext
 from seatunnel_core.connector_api.testing import (
     EndlessSourceConformance,
     SinkConformance,
@@ -117,7 +117,7 @@ class TestFakeSource(SourceConformance):
 
     def expected(self) -> Sequence[Mapping[str, Any]]:
         whole = self.source_class(options_of(FakeSource, {**self.options(), "split.num": 1, "row.num": 1400}))
-        return read(whole, plan(whole, Planning(parallelism=1)))
+        return read(whole, plan(whole, PlanningContext(parallelism=1)))
 
 
 class TestFakeSourceWithoutEnd(EndlessSourceConformance):

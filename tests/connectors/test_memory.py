@@ -213,7 +213,7 @@ def test_committed_rows_are_collected_once() -> None:
     first, second = (stage(sink, SCHEMA, [rows(unit * 10, 5)], place(unit=unit)) for unit in (1, 2))
     assert sink.collected()["default"].num_rows == 0
     commit(sink, [first], there)
-    commit(sink, [first, second], place(epoch=2), again=True)
+    commit(sink, [first, second], place(epoch=2), may_be_committed=True)
     sink.conclude(10, {})
     assert sink.collected()["default"].to_pylist() == ROWS[10:15] + ROWS[20:25]
     merged = sink.merge([writer_of(sink, 0).finish(), writer_of(sink, 5).finish()])

@@ -11,7 +11,7 @@ import pytest
 from pyspark import cloudpickle
 
 import seatunnel_core as st
-from seatunnel_core.connector_api.source import Planning
+from seatunnel_core.connector_api.source import PlanningContext
 from seatunnel_core.connector_api.testing import SourceConformance
 from seatunnel_core.connector_api.testing.drive import options_of, plan, read
 from seatunnel_core.connectors.python_function import NOT_SAID, PythonFunctionSource
@@ -57,7 +57,7 @@ def source_of(function: Any, **options: Any) -> PythonFunctionSource:
 
 def rows_of(function: Any, **options: Any) -> list[Any]:
     source = source_of(function, **options)
-    return list(read(source, plan(source, Planning(parallelism=2))))
+    return list(read(source, plan(source, PlanningContext(parallelism=2))))
 
 
 def test_a_function_can_be_iterated_over_and_has_its_own_name_and_parameters() -> None:
@@ -72,10 +72,10 @@ def test_a_function_can_be_iterated_over_and_has_its_own_name_and_parameters() -
 
 def test_columns_are_declared_or_found() -> None:
     declared = plan(
-        source_of(letters, schema={"fields": {"letter": "string", "number": "int"}}), Planning(parallelism=2)
+        source_of(letters, schema={"fields": {"letter": "string", "number": "int"}}), PlanningContext(parallelism=2)
     )
     assert declared.schemas[0].columns == pa.schema([("letter", pa.string()), ("number", pa.int32())])
-    found = plan(source_of(letters), Planning(parallelism=2))
+    found = plan(source_of(letters), PlanningContext(parallelism=2))
     assert found.schemas[0].columns == pa.schema([("letter", pa.string()), ("number", pa.int64())])
     assert found.schemas[0].table == "default"
     said = st.source(schema=pa.schema([("n", pa.int8())]))(lambda: [{"n": 1}])
@@ -97,14 +97,14 @@ def test_splits_may_be_found_by_a_function_that_gets_the_arguments() -> None:
 def test_a_split_that_no_checkpoint_could_hold_is_refused(split: Any) -> None:
     source = source_of(st.source(splits=["a", split])(letters.function))
     with pytest.raises(st.UsageError, match=r"letters: split 2 is .*; splits are stored in checkpoints as JSON"):
-        plan(source, Planning(parallelism=2))
+        plan(source, PlanningContext(parallelism=2))
 
 
 def test_a_split_that_json_holds_comes_back_as_it_was() -> None:
     splits: list[Any] = [{"from": 1, "to": [2, None]}, "x", 1.5, True, ["a"]]
     found = plan(
         source_of(st.source(splits=splits, schema={"letter": "string", "number": "int"})(letters.function)),
-        Planning(parallelism=2),
+        PlanningContext(parallelism=2),
     ).splits
     assert [split.body["split"] for split in found] == splits
 
@@ -139,7 +139,7 @@ def test_errors_name_the_function_and_the_split() -> None:
 
     with pytest.raises(RowError, match=r'broken, split "b": row 1, key .n.: a str'):
         rows_of(broken)
-    described = source_of(broken).describe(plan(source_of(broken), Planning(parallelism=2)).splits)
+    described = source_of(broken).describe(plan(source_of(broken), PlanningContext(parallelism=2)).splits)
     assert [each.partition(": ")[0] for each in described] == ['split "a"', 'split "b"']
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from seatunnel_core.connector_api.source import Planning
+from seatunnel_core.connector_api.source import PlanningContext
 from seatunnel_core.connector_api.testing import options_of
 from seatunnel_core.connectors.file.listing import Listing
 from seatunnel_core.connectors.file.source import LocalFileSource
@@ -126,7 +126,7 @@ def test_a_restored_job_neither_lists_again_nor_stores_its_list_again(tmp_path: 
 def test_what_the_driver_needs_for_a_file_has_a_bound(tmp_path: Path, figure: Figure) -> None:
     make_tiny(tmp_path / "in", TRACED)
     values = {"path": str(tmp_path / "in"), "file_format_type": "csv", "schema": {"fields": {"id": "bigint"}}}
-    source, planning = LocalFileSource(options_of(LocalFileSource, values)), Planning(parallelism=2)
+    source, planning = LocalFileSource(options_of(LocalFileSource, values)), PlanningContext(parallelism=2)
     tracemalloc.start()
     try:
         assert source.discover(planning) == ()

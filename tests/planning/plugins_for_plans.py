@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from seatunnel_core.config.option import DURATION_MS, ENUM, FUNCTION, INTEGER, LIST, SCHEMA, STRING, Option
 from seatunnel_core.connector_api.sink import Guarantee, Sink, SinkContext, SinkWriter, WriterContext
-from seatunnel_core.connector_api.source import Enumeration, Item, Planning, ReadContext, Source
+from seatunnel_core.connector_api.source import DiscoveredObject, Enumeration, PlanningContext, ReadContext, Source
 from seatunnel_core.connector_api.transform import Transform
 from seatunnel_core.errors import TransformError, UsageError
 from seatunnel_core.rows.batch import Batch, TableSchema
@@ -28,7 +28,7 @@ class LocalFile(Source):
         Option("secret.size", INTEGER, doc="A secret number.", secret=True),
     )
 
-    def enumerate(self, inspected: Sequence[Item], planning: Planning) -> Enumeration:
+    def enumerate(self, inspected: Sequence[DiscoveredObject], planning: PlanningContext) -> Enumeration:
         raise NotImplementedError
 
     def read(self, split: Split, context: ReadContext) -> Iterator[Batch]:
@@ -73,7 +73,7 @@ class FileSink(Sink):
     def open_writer(self, schemas: Sequence[TableSchema], context: WriterContext) -> SinkWriter:
         raise NotImplementedError
 
-    def commit(self, committables: Sequence[Committable], context: SinkContext, *, again: bool) -> None:
+    def commit(self, committables: Sequence[Committable], context: SinkContext, *, may_be_committed: bool) -> None:
         raise NotImplementedError
 
 

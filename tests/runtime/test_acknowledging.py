@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from seatunnel_core.connector_api.source import Item
+from seatunnel_core.connector_api.source import PollCursor
 from seatunnel_core.connectors.fake.source import FakeSource
 from seatunnel_core.errors import SourceError
 from seatunnel_core.job.restoring import Restore
@@ -33,8 +33,8 @@ def test_it_hears_of_published_rows_only_and_in_the_end_of_all(ground: Ground, m
     """Also by the process that goes on with the job, which reads the splits from its storage."""
     said: list[set[int]] = []
 
-    def acknowledge(_: FakeSource, planned: Sequence[Split], unread: Sequence[Split], memory: Item) -> None:
-        assert (ids(planned), memory) == (set(ALL), {})
+    def acknowledge(_: FakeSource, planned: Sequence[Split], unread: Sequence[Split], cursor: PollCursor) -> None:
+        assert (ids(planned), cursor) == (set(ALL), {})
         read = ids(planned) - ids(unread)
         assert read <= set(ground.rows("a")), "it is told before the rows are published"
         said.append(read)
@@ -62,7 +62,7 @@ def test_a_place_that_answers_late_hears_of_one_checkpoint_after_the_other(
     said: list[set[int]] = []
     began, all_published = threading.Event(), threading.Event()
 
-    def acknowledge(_: FakeSource, planned: Sequence[Split], unread: Sequence[Split], memory: Item) -> None:
+    def acknowledge(_: FakeSource, planned: Sequence[Split], unread: Sequence[Split], cursor: PollCursor) -> None:
         if not began.is_set():
             began.set()
             assert all_published.wait(60)

@@ -92,7 +92,7 @@ def commits_again_always(patch: Patch) -> None:
     commit = PipelineIO.commit
 
     def again(self: PipelineIO, sink: str, epoch: int, committables: Any, *, again: bool) -> None:
-        commit(self, sink, epoch, committables, again=True)
+        commit(self, sink, epoch, committables, may_be_committed=True)
 
     patch.setattr(PipelineIO, "commit", again)
 

@@ -189,7 +189,7 @@ def test_a_failed_pipeline_waits_for_its_running_commits(
 ) -> None:
     """Their rows are published, and were missing in the closing table. One that hangs delays the end for a time."""
     monkeypatch.setattr(epoch_run, "LAST_COMMITS_S", 0.01 if hangs else 60)
-    protocol = FailedMeanwhile(commands.Commit(sink="out", committables=(), again=False))
+    protocol = FailedMeanwhile(commands.Commit(sink="out", committables=(), may_be_committed=False))
     spark: asyncio.Future[Any] = loop.create_future()
     goes_on, ended = threading.Event(), asyncio.Event()
 
@@ -199,7 +199,7 @@ def test_a_failed_pipeline_waits_for_its_running_commits(
         def commits_on_spark(self, sink: str) -> bool:
             return False
 
-        def commit(self, *_what: object, again: bool) -> None:
+        def commit(self, *_what: object, may_be_committed: bool) -> None:
             assert goes_on.wait(60)
 
     with ThreadPoolExecutor(1) as pool:

@@ -29,7 +29,7 @@ class Target:
     do: Callable[[Path, str], Any]
     """Runs a statement, or what stands for it."""
 
-    again: bool = False
+    may_be_committed: bool = False
     """Whether a table that was created again in its place is recognised."""
 
     dropped: str = "DROP TABLE orders"
@@ -85,7 +85,7 @@ TARGETS = {
         sink=f"Iceberg {{ plugin_input = a, iceberg.catalog.config {{ {_CATALOG} }}, {_SHOP}, table = orders }}",
         named="shop.orders",
         do=in_iceberg,
-        again=True,
+        may_be_committed=True,
         moved="moved",
         back="back",
     ),
@@ -119,7 +119,7 @@ def test_a_table_that_is_lost_while_its_job_is_stopped_is_not_created_again(kind
             assert "Restore the table with its rows and resume the job, or start a new job" in said
             with pytest.raises(Exception, match=r"(?i)orders"):
                 target.do(ground.work, target.count)
-        if target.again:
+        if target.may_be_committed:
             target.do(ground.work, target.made)
             report, _ = run_through(ground.run(free, restore=Restore()))
             assert report.outcome is JobOutcome.FAILED

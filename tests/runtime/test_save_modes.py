@@ -29,7 +29,7 @@ class Emptying(Sink):
 
     def __init__(self, target: str, acts: Any = lambda: None, later: bool = False) -> None:
         self.acted, self._target, self._acts = 0, target, acts
-        self.saves_later = later  # type: ignore[misc]
+        self.defers_save_mode = later  # type: ignore[misc]
 
     @property
     def save_mode(self) -> SaveMode:
@@ -41,7 +41,7 @@ class Emptying(Sink):
 
     def open_writer(self, *_: Any) -> Any: ...
 
-    def commit(self, *_: Any, again: bool) -> None: ...
+    def commit(self, *_: Any, may_be_committed: bool) -> None: ...
 
 
 def test_one_of_the_sinks_that_share_a_target_acts() -> None:

@@ -40,7 +40,7 @@ def run(folder: Path, way: str, columns: Any = COLUMNS, **options: Any) -> tuple
 
 def written(result: UnitResult, made: LocalFileSink, folder: Path) -> str:
     (committable,) = result.committables.values()
-    made.commit([committable], sink_place(place()), again=False)
+    made.commit([committable], sink_place(place()), may_be_committed=False)
     return "".join(path.read_text() for path in sorted((folder / "out").glob("*.xml")))
 
 
@@ -92,7 +92,7 @@ def test_a_row_with_two_bad_values_has_two_nulls(tmp_path: Path) -> None:
     assert [(each.place, each.written, each.error.column) for each in refused] == [
         *((1, True, "a"), (1, True, "b"), (2, True, "b")),
     ]
-    made.commit([finished(writer, place())], sink_place(place()), again=False)
+    made.commit([finished(writer, place())], sink_place(place()), may_be_committed=False)
     assert next(tmp_path.glob("*.txt")).read_text() == "x;1\n;\ny;\n"
 
 

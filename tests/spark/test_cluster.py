@@ -18,7 +18,7 @@ import pytest
 from attrs import evolve
 from watched import Numbers, numbers_chain, numbers_unit, staged_numbers
 
-from seatunnel_core.connector_api.source import Planning
+from seatunnel_core.connector_api.source import PlanningContext
 from seatunnel_core.errors import PlatformError
 from seatunnel_core.reporting.report import JobOutcome
 from seatunnel_core.spark import shipping
@@ -86,7 +86,7 @@ def test_executors_that_know_nothing_of_us_run_our_units(master: str, tmp_path: 
         assert not backend.shares_disk
         assert backend.slots == 2
         wait_for_both_workers(backend)
-        planning = Planning(parallelism=2)
+        planning = PlanningContext(parallelism=2)
         inspected = backend.inspect(Numbers(), [{"name": str(number)} for number in range(8)], planning)
         assert len({item["pid"] for item in inspected}) >= 2, "one executor did everything"
         assert os.getpid() not in {item["pid"] for item in inspected}
@@ -182,7 +182,7 @@ def test_an_executor_without_what_a_plugin_declares_is_named_with_the_plugin(mas
     backend.start()
     try:
         with pytest.raises(PlatformError) as caught:
-            backend.inspect(NumbersByPandas(), [{"name": "0"}], Planning(parallelism=2))
+            backend.inspect(NumbersByPandas(), [{"name": "0"}], PlanningContext(parallelism=2))
     finally:
         backend.stop()
     assert "cannot import pandas, which the source Numbers needs" in str(caught.value)

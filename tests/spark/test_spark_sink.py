@@ -82,8 +82,8 @@ class OnBackend(SparkSink):
     def create_tables(self, schemas: Sequence[TableSchema], context: SinkContext) -> None:
         self.backend.begin(self, schemas, context)
 
-    def commit(self, committables: Sequence[Committable], context: SinkContext, *, again: bool) -> None:
-        self.backend.publish(self, committables, context, again=again)
+    def commit(self, committables: Sequence[Committable], context: SinkContext, *, may_be_committed: bool) -> None:
+        self.backend.publish(self, committables, context, may_be_committed=may_be_committed)
 
 
 @pytest.fixture(autouse=True)
@@ -156,7 +156,7 @@ def test_what_is_written_and_not_noted_is_written_again(backend: SparkBackend, t
     commit(made, [first], place())
     file.write_bytes(kept)
     second = stage(made, SCHEMA, [numbered(10, 2)], place(unit=2))
-    commit(started(sink(tmp_path), epoch=2), [first, second], place(epoch=2), again=True)
+    commit(started(sink(tmp_path), epoch=2), [first, second], place(epoch=2), may_be_committed=True)
     assert ids(tmp_path / "out") == [0, 0, 1, 1, 10, 11]
     assert staged(tmp_path / "staging") == []
 
@@ -243,7 +243,7 @@ def test_a_table_of_sparks_catalog_is_written(backend: SparkBackend, tmp_path: P
     with pytest.raises(SinkError, match=said):
         resumed.create_tables((SCHEMA,), known)
     with pytest.raises(CommitError, match=said):
-        resumed.commit([], known, again=True)
+        resumed.commit([], known, may_be_committed=True)
 
 
 def test_nanoseconds_that_spark_cannot_hold_are_refused(tmp_path: Path) -> None:

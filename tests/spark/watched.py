@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from seatunnel_core.config.option import Options
 from seatunnel_core.connector_api.sink import Guarantee, Sink, SinkContext, SinkWriter, Staged, WriterContext
-from seatunnel_core.connector_api.source import Enumeration, Item, Planning, ReadContext, Source
+from seatunnel_core.connector_api.source import DiscoveredObject, Enumeration, PlanningContext, ReadContext, Source
 from seatunnel_core.connector_api.transform import Transform
 from seatunnel_core.errors import RowError
 from seatunnel_core.rows.batch import Batch, TableSchema
@@ -39,12 +39,12 @@ class Numbers(Source):
         super().__init__(Options({}, ()))
         self.waits = waits
 
-    def inspect(self, item: Item, planning: Planning) -> Item:
+    def inspect(self, item: DiscoveredObject, planning: PlanningContext) -> DiscoveredObject:
         if item.get("accident") == "unreadable":
             raise PermissionError(errno.EACCES, "no", item["name"])
         return {**item, "pid": os.getpid(), "parallelism": planning.parallelism}
 
-    def enumerate(self, inspected: Sequence[Item], planning: Planning) -> Enumeration:
+    def enumerate(self, inspected: Sequence[DiscoveredObject], planning: PlanningContext) -> Enumeration:
         return Enumeration(schemas=(NUMBERS,), splits=())
 
     def read(self, split: Split, context: ReadContext) -> Iterator[Batch]:
@@ -149,7 +149,7 @@ class Folder(Sink):
     def probe(self, context: SinkContext, token: str) -> None:
         (Path(self.path) / token).write_text(str(os.getpid()))
 
-    def commit(self, committables: Sequence[Committable], context: SinkContext, *, again: bool) -> None:
+    def commit(self, committables: Sequence[Committable], context: SinkContext, *, may_be_committed: bool) -> None:
         raise NotImplementedError
 
 

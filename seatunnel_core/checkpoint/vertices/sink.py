@@ -43,7 +43,7 @@ class _Entry:
     after: int
     """The last barrier that had passed on its input when it arrived; every later checkpoint contains it."""
 
-    again: bool
+    may_be_committed: bool
     """Whether it may be published already: it comes from a restored state, or was tried before (R8)."""
 
 
@@ -193,10 +193,12 @@ class SinkVertex:
         self._settle()
         if not self._publishable:
             return
-        again = self._publishable[0].again
-        batch = tuple(entry.committable for entry in takewhile(lambda entry: entry.again is again, self._publishable))
+        again = self._publishable[0].may_be_committed
+        batch = tuple(
+            entry.committable for entry in takewhile(lambda entry: entry.may_be_committed is again, self._publishable)
+        )
         self._in_flight = tuple(committable.id for committable in batch)
-        self._wiring.do(Commit(sink=self.spec.name, committables=batch, again=again))
+        self._wiring.do(Commit(sink=self.spec.name, committables=batch, may_be_committed=again))
 
     def require_in_flight(self, event: CommitSucceeded | CommitFailed) -> None:
         """Raise ``IllegalEventError`` unless ``event`` answers the commit that is running."""
@@ -227,7 +229,7 @@ class SinkVertex:
         A failure that cannot pass, or one too many in a row, fails the pipeline.
         """
         for entry in islice(self._publishable, len(self._in_flight)):
-            entry.again = True
+            entry.may_be_committed = True
         self._in_flight = ()
         self._record(len(event.committed))
         self._failures += 1

@@ -9,7 +9,13 @@ import pyarrow as pa
 
 from seatunnel_core.config.option import Option, Options
 from seatunnel_core.connector_api.sink import Sink, SinkContext, SinkWriter, WriterContext
-from seatunnel_core.connector_api.source import Enumeration, Item, Planning, ReadContext, Source
+from seatunnel_core.connector_api.source import (
+    Enumeration,
+    PlanningContext,
+    PollCursor,
+    ReadContext,
+    Source,
+)
 from seatunnel_core.connector_api.within_extent import writer_of
 from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.work.committable import Committable
@@ -73,16 +79,16 @@ def through_json(value: T) -> T:
     return kept
 
 
-def through_checkpoint(memory: Item) -> Item:
-    """Return a memory as the next poll gets it after a restart: the engine stores ``bytes`` apart from the JSON."""
+def through_checkpoint(cursor: PollCursor) -> PollCursor:
+    """Return a cursor as the next poll receives it after a restart: the engine stores ``bytes`` apart from the JSON."""
     parts: list[bytes] = []
 
     def store(part: bytes) -> str:
         parts.append(part)
         return f"{len(parts) - 1:064x}"
 
-    kept: Item = with_parts(through_json(without_parts(memory, store)), lambda name: parts[int(name, 16)])
-    assert kept == memory, f"a checkpoint does not keep {memory!r}"
+    kept: PollCursor = with_parts(through_json(without_parts(cursor, store)), lambda name: parts[int(name, 16)])
+    assert kept == cursor, f"a checkpoint does not keep {cursor!r}"
     return kept
 
 
@@ -91,9 +97,9 @@ def shipped(value: T) -> T:
     return pickle.loads(pickle.dumps(value))  # type: ignore[no-any-return] # noqa: S301 - our own bytes
 
 
-def plan(source: Source, planning: Planning | None = None) -> Enumeration:
+def plan(source: Source, planning: PlanningContext | None = None) -> Enumeration:
     """Discover, inspect and enumerate; the source is pickled and the items go through JSON, as in the engine."""
-    planning = planning or Planning(parallelism=1)
+    planning = planning or PlanningContext(parallelism=1)
     in_task = shipped(source)
     inspected = [
         through_json(dict(in_task.inspect(item, planning))) for item in map(through_json, source.discover(planning))
@@ -173,6 +179,8 @@ def finished(writer: SinkWriter, staging: WriterContext) -> Committable:
     )
 
 
-def commit(sink: Sink, committables: Sequence[Committable], staging: WriterContext, *, again: bool = False) -> None:
+def commit(
+    sink: Sink, committables: Sequence[Committable], staging: WriterContext, *, may_be_committed: bool = False
+) -> None:
     """Commit as the driver of this epoch does."""
-    sink.commit(committables, sink_place(staging), again=again)
+    sink.commit(committables, sink_place(staging), may_be_committed=may_be_committed)

@@ -8,7 +8,13 @@ from typing import Any
 
 from attrs import evolve
 
-from seatunnel_core.connector_api.source import Enumeration, Item, Planning, PollResult, Source
+from seatunnel_core.connector_api.source import (
+    Enumeration,
+    PlanningContext,
+    PollCursor,
+    PollResult,
+    Source,
+)
 from seatunnel_core.connector_api.testing.drive import options_of, plan, read, shipped, through_checkpoint, through_json
 from seatunnel_core.work.split import Split
 
@@ -36,7 +42,7 @@ class EndlessSourceConformance(ABC):
         """Wait before the next poll; override it where that can be done without waiting."""
         time.sleep(pause_ms / 1000)
 
-    planning = Planning(parallelism=2)
+    planning = PlanningContext(parallelism=2)
 
     def source(self) -> Source:
         """Return a new source for the options, in streaming mode."""
@@ -44,15 +50,15 @@ class EndlessSourceConformance(ABC):
         made.run_in(streaming=True)
         return made
 
-    def looks(self, source: Source, memory: Item) -> list[PollResult]:
+    def looks(self, source: Source, cursor: PollCursor) -> list[PollResult]:
         """Poll until no more will come, or ``IDLE_LOOKS`` polls in a row found nothing; return all results."""
         found: list[PollResult] = []
         while len(found) < MOST_LOOKS and (len(found) < IDLE_LOOKS or any(each.items for each in found[-IDLE_LOOKS:])):
-            polled = source.poll(through_checkpoint(memory), self.planning)
+            polled = source.poll(through_checkpoint(cursor), self.planning)
             found.append(evolve(polled, items=tuple(through_json(dict(item)) for item in polled.items)))
             if polled.again_ms is None:
                 break
-            memory = polled.memory
+            cursor = polled.cursor
             self.wait(polled.again_ms)
         return found
 
@@ -90,7 +96,7 @@ class EndlessSourceConformance(ABC):
         for at in range(1, finds[-1] + 1):
             again = self.source()
             self.wait(polled[at - 1].again_ms or 0)
-            rest = self.rows(again, self.looks(again, polled[at - 1].memory))
+            rest = self.rows(again, self.looks(again, polled[at - 1].cursor))
             assert _multiset(self.rows(source, polled[:at]) + rest) == _multiset(self.expected())
 
     def test_a_split_gives_the_same_rows_again(self) -> None:

@@ -93,7 +93,7 @@ class _Life:
         if not self._ended:
             sink.prepare(sink_place(here))
             if self._stored:
-                commit(sink, self._stored, here, again=True)
+                commit(sink, self._stored, here, may_be_committed=True)
             sink.sweep(sink_place(here), frozenset(each.id for each in self._stored), final=False)
             for unit in (unit for unit in _UNITS if unit not in self._done):
                 self._run_unit(sink, epoch, unit)

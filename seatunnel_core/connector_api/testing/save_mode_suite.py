@@ -77,7 +77,7 @@ class SinkTargets(ABC):
         with suppress(SinkError):
             told_otherwise.prepare(sink_place(later))
             told_otherwise.create_tables((SCHEMA,), sink_place(later))
-            commit(told_otherwise, [committable], later, again=True)
+            commit(told_otherwise, [committable], later, may_be_committed=True)
             assert self._found() == Counter([10]), "it took what it did not find for published, or published elsewhere"
         self._finish(sink, committable)
 
@@ -99,7 +99,7 @@ class SinkTargets(ABC):
         here = evolve(sink_place(first), published_to=done.tables)
         for again in (False, True):
             with pytest.raises(CommitError):
-                sink.commit([waiting], here, again=again)
+                sink.commit([waiting], here, may_be_committed=again)
         for _ in range(2):
             here = evolve(sink_place(place(epoch=4)), prepared_in=3, published_to=done.tables)
             later = self._made(self.options())
@@ -132,7 +132,7 @@ class SinkTargets(ABC):
         """Commit with the original options, and check that all rows are there."""
         last = place(epoch=3)
         sink.prepare(sink_place(last))
-        commit(sink, [committable], last, again=True)
+        commit(sink, [committable], last, may_be_committed=True)
         assert self._found() == Counter([10]), "what was staged is not there any more"
 
     def test_two_sinks_of_a_pipeline_that_share_a_target_keep_apart(self) -> None:
@@ -159,7 +159,7 @@ class SinkTargets(ABC):
         first, second = self._made(options), self._made(options)
         for sink, here in ((first, one), (second, two)):
             sink.prepare(sink_place(here))
-            if sink is first or sink.saves_later:
+            if sink is first or sink.defers_save_mode:
                 sink.apply_save_mode(sink_place(here))
         self._publish(first, one, 10, began=True)
         self._publish(second, two, 20, began=True)
@@ -172,7 +172,7 @@ class SinkTargets(ABC):
             return
         asleep, awake, later = self._made(options), self._made(options), place(epoch=2)
         asleep.prepare(sink_place(place()))
-        if asleep.saves_later:
+        if asleep.defers_save_mode:
             asleep.apply_save_mode(sink_place(place()))
         awake.prepare(sink_place(later))
         awake.apply_save_mode(sink_place(later))
@@ -194,7 +194,7 @@ class SinkTargets(ABC):
 
     def _wake(self, asleep: Sink) -> None:
         with suppress(SinkError):
-            if not asleep.saves_later:
+            if not asleep.defers_save_mode:
                 asleep.apply_save_mode(sink_place(place()))
             asleep.create_tables((SCHEMA,), sink_place(place()))
 

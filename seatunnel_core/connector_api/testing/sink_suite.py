@@ -75,7 +75,7 @@ class SinkConformance(SinkTargets, SinkKills):
         sink = self.started(staging)
         committable = stage(sink, SCHEMA, [numbered(0, 4)], staging)
         commit(sink, [committable], staging)
-        commit(sink, [committable], staging, again=True)
+        commit(sink, [committable], staging, may_be_committed=True)
         assert self._ids() == Counter(range(4))
 
     def test_a_commit_that_was_interrupted_goes_on(self) -> None:
@@ -85,11 +85,11 @@ class SinkConformance(SinkTargets, SinkKills):
         both = [stage(sink, SCHEMA, [numbered(unit * 10, 2)], place(unit=unit)) for unit in (1, 2)]
         commit(sink, both[:1], staging)
         later = place(epoch=2)
-        commit(self.started(later), both, later, again=True)
+        commit(self.started(later), both, later, may_be_committed=True)
         assert self._ids() == Counter([10, 11, 20, 21])
 
     def test_what_is_gone_for_no_known_reason_is_an_error(self) -> None:
-        """Commit a committable twice without ``again``: the second time its staged rows are missing."""
+        """Commit a committable twice without ``may_be_committed``: the second time its staged rows are missing."""
         staging = place()
         sink = self.started(staging)
         committable = stage(sink, SCHEMA, [numbered(0, 1)], staging)
@@ -124,7 +124,7 @@ class SinkConformance(SinkTargets, SinkKills):
         later = place(epoch=2)
         after = self.started(later)
         assert after.sweep(sink_place(later), frozenset({kept.id}), final=False) >= 1
-        commit(after, [kept], later, again=True)
+        commit(after, [kept], later, may_be_committed=True)
         assert self._ids() == Counter([10])
         assert dropped.id != kept.id
 
@@ -136,7 +136,7 @@ class SinkConformance(SinkTargets, SinkKills):
         for epoch in (2, 3):
             later = place(epoch=epoch)
             sink = self.started(later)
-            commit(sink, [committable], later, again=True)
+            commit(sink, [committable], later, may_be_committed=True)
             sink.sweep(sink_place(later), frozenset({committable.id}), final=False)
         assert self._ids() == Counter(range(3))
 

@@ -7,7 +7,7 @@ from collections.abc import Generator, Mapping, Sequence
 from itertools import zip_longest
 from typing import Any
 
-from seatunnel_core.connector_api.source import Planning, Source
+from seatunnel_core.connector_api.source import PlanningContext, Source
 from seatunnel_core.connector_api.testing.drive import Skipped, options_of, plan, read, shipped
 
 __all__ = ["SourceConformance"]
@@ -29,7 +29,7 @@ class SourceConformance(ABC):
     def expected(self) -> Sequence[Mapping[str, Any]]:
         """Return all rows that it must give at parallelism 2, in any order."""
 
-    planning = Planning(parallelism=2)
+    planning = PlanningContext(parallelism=2)
 
     def source(self) -> Source:
         """Return a new source for the options."""
@@ -101,7 +101,7 @@ class SourceConformance(ABC):
     def test_a_speed_limit_changes_no_row(self) -> None:
         """Plan with a limit of rows per second, and compare the rows."""
         source = self.source()
-        slow = Planning(parallelism=self.planning.parallelism, rows_per_second=50, bytes_per_second=1000)
+        slow = PlanningContext(parallelism=self.planning.parallelism, rows_per_second=50, bytes_per_second=1000)
         assert _multiset(read(source, plan(source, slow))) == _multiset(self.expected())
 
     def test_planned_schemas_are_those_of_the_enumeration(self) -> None:

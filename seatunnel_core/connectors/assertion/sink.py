@@ -35,7 +35,7 @@ class AssertSink(Sink):
     """Checks each row where it is read, and the number of rows when the last ones are committed."""
 
     identifier: ClassVar[str] = "Assert"
-    tells_rows_apart = True
+    isolates_bad_rows = True
     declared = (RULES,)
     example = "rules { row_rules = [ { rule_type = MIN_ROW, rule_value = 1 } ] }"
     guarantee = Guarantee.IDEMPOTENT
@@ -65,7 +65,7 @@ class AssertSink(Sink):
     def open_writer(self, schemas: Sequence[TableSchema], context: WriterContext) -> "AssertWriter":
         return AssertWriter(self.rules, self._tables)
 
-    def commit(self, committables: Sequence[Committable], context: SinkContext, *, again: bool) -> None:
+    def commit(self, committables: Sequence[Committable], context: SinkContext, *, may_be_committed: bool) -> None:
         """Do nothing: there are no staged rows."""
 
     def conclude(self, committed_rows: int, table_rows: Mapping[str, int]) -> None:

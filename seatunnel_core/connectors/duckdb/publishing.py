@@ -172,20 +172,20 @@ class Publishing:
 
     # -- committing -----------------------------------------------------------------------------------------------
 
-    def commit(self, committables: Sequence[Committable], *, again: bool) -> None:
+    def commit(self, committables: Sequence[Committable], *, may_be_committed: bool) -> None:
         """Publish in one transaction the committables that are not recorded as committed.
 
         Args:
             committables: The committables of one checkpoint, in order.
-            again: Whether they may have been committed before.
+            may_be_committed: Whether they may have been committed before.
 
         Raises:
             CommitError: Another engine has the pipeline, a staged file is gone, a committable is not of this sink, or
-                it is recorded as committed although ``again`` is false.
+                it is recorded as committed although ``may_be_committed`` is false.
         """
         parts = {committable.id: self._parts(committable) for committable in committables}
         with self.held() as connection:
-            done = self.ledger.done(connection, list(parts), again=again)
+            done = self.ledger.done(connection, list(parts), may_be_committed=may_be_committed)
             left = [committable for committable in committables if committable.id not in done]
             self._take_all_in(connection, [part for each in left for part in parts[each.id]])
             for each in left:
@@ -226,7 +226,7 @@ class Publishing:
     def _require_waiting(self, parts: Sequence[Part]) -> None:
         """Raise an error if a staged file is gone."""
         for part in parts:
-            if self.staging.waiting(part.epoch, part.name, again=False) is None:  # it raises what is wrong
+            if self.staging.waiting(part.epoch, part.name, may_be_committed=False) is None:  # it raises what is wrong
                 raise AssertionError(part.name)
 
     def _take_in(self, connection: Any, parts: Sequence[Part]) -> None:

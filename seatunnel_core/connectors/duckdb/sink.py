@@ -48,8 +48,8 @@ class DuckDBSink(AddingSink):
     identifier: ClassVar[str] = "DuckDB"
     declared = opt.SINK_OPTIONS
     guarantee = Guarantee.EXACTLY_ONCE
-    tells_rows_apart = True
-    saves_later = True
+    isolates_bad_rows = True
+    defers_save_mode = True
     example = """
         path = "/data/shop.duckdb"
         table = orders
@@ -234,9 +234,9 @@ class DuckDBSink(AddingSink):
 
     # -- committing and sweeping ----------------------------------------------------------------------------------
 
-    def commit(self, committables: Sequence[Committable], context: SinkContext, *, again: bool) -> None:
+    def commit(self, committables: Sequence[Committable], context: SinkContext, *, may_be_committed: bool) -> None:
         with self._errors_wrapped(context, "cannot take staged rows in", CommitError):
-            self._publishing(context).commit(committables, again=again)
+            self._publishing(context).commit(committables, may_be_committed=may_be_committed)
 
     def complete(self, context: SinkContext) -> None:
         if self.mode.collects:

@@ -13,7 +13,15 @@ from seatunnel_core.connector_api.batch import Batch, TableSchema
 from seatunnel_core.connector_api.errors import SourceError, UsageError
 from seatunnel_core.connector_api.option import Options
 from seatunnel_core.connector_api.schema import named_block
-from seatunnel_core.connector_api.source import Enumeration, Item, Planning, PollResult, ReadContext, Source
+from seatunnel_core.connector_api.source import (
+    DiscoveredObject,
+    Enumeration,
+    PlanningContext,
+    PollCursor,
+    PollResult,
+    ReadContext,
+    Source,
+)
 from seatunnel_core.connector_api.values import Split
 from seatunnel_core.connectors.fake import options as opt
 from seatunnel_core.connectors.fake.generate import Generator, counting
@@ -94,9 +102,9 @@ class FakeSource(Source):
         self.bounded = not streaming
         self.waits = self.bounded and self.options[opt.READ_INTERVAL] >= _WORTH_MS
 
-    def enumerate(self, inspected: Sequence[Item], planning: Planning) -> Enumeration:
+    def enumerate(self, inspected: Sequence[DiscoveredObject], planning: PlanningContext) -> Enumeration:
         cut = self._cut(planning)
-        bodies: Sequence[Item] = inspected
+        bodies: Sequence[DiscoveredObject] = inspected
         if self.bounded:
             pieces = [cut.body(reader, piece) for reader in range(cut.readers) for piece in range(cut.pieces)]
             bodies = self._stamped(pieces)
@@ -106,9 +114,9 @@ class FakeSource(Source):
         )
         return Enumeration(schemas=(self._schema,), splits=splits)
 
-    def poll(self, memory: Item, planning: Planning) -> PollResult:
-        cut = _Cut.of(memory) if memory else self._cut(planning)
-        given = stored.number(memory, "given") if memory else 0
+    def poll(self, cursor: PollCursor, planning: PlanningContext) -> PollResult:
+        cut = _Cut.of(cursor) if cursor else self._cut(planning)
+        given = stored.number(cursor, "given") if cursor else 0
         interval_ms = self.options[opt.READ_INTERVAL]
         rounds = max(1, _GROUP_MS // max(interval_ms, 1))
         some = min(rounds * cut.readers, _MOST_SPLITS)
@@ -116,11 +124,11 @@ class FakeSource(Source):
         items = [cut.body(number % cut.readers, number // cut.readers) for number in numbers]
         return PollResult(
             items=tuple(self._stamped(items)),
-            memory={"given": given + len(numbers), **asdict(cut)},
+            cursor={"given": given + len(numbers), **asdict(cut)},
             again_ms=rounds * interval_ms if numbers else None,
         )
 
-    def _cut(self, planning: Planning) -> "_Cut":
+    def _cut(self, planning: PlanningContext) -> "_Cut":
         per_reader = self.options[opt.ROW_NUM] if self._rows is None else len(self._rows.rows)
         if self._counted is not None and self._rows is None:
             self._check_count(planning.parallelism * per_reader)
@@ -138,7 +146,7 @@ class FakeSource(Source):
                 f"{column.name!r}, which goes from {-limit} to {limit - 1}; begin lower, or make it a bigint"
             )
 
-    def _stamped(self, bodies: Sequence[Item]) -> Sequence[Item]:
+    def _stamped(self, bodies: Sequence[DiscoveredObject]) -> Sequence[DiscoveredObject]:
         """Return the bodies with the current time, if any value needs it."""
         if not self._dated:
             return bodies
@@ -195,12 +203,12 @@ class _Cut:
     """The number of pieces of each reader."""
 
     @classmethod
-    def of(cls, memory: Item) -> "_Cut":
+    def of(cls, memory: PollCursor) -> "_Cut":
         """Return the division that the memory of ``poll`` contains."""
         named = {name: stored.number(memory, name, least=least) for name, least in _LEAST.items()}
         return cls(**named)
 
-    def body(self, reader: int, piece: int) -> Item:
+    def body(self, reader: int, piece: int) -> DiscoveredObject:
         start, end = (reader * self.rows + self.rows * bound // self.pieces for bound in (piece, piece + 1))
         return {"start": start, "rows": end - start}
 

@@ -132,13 +132,13 @@ class Replacing:
                 self._files.leave_note(os.path.join(noted, _NOTE))
                 self._files.sync_folder(noted)
 
-    def collected(self, files: Sequence[StagedFile], *, again: bool) -> list[StagedFile]:
+    def collected(self, files: Sequence[StagedFile], *, may_be_committed: bool) -> list[StagedFile]:
         """Return the staged files as they are to be published: where they wait.
 
         Those of a bucket that have come to the target already, before a kill, are left out.
         """
         beside = self.waiting[len(self.target.root) :].strip("/")
-        looked = again and not self._files.has_folders
+        looked = may_be_committed and not self._files.has_folders
         return [
             evolve(file, folder=os.path.join(beside, file.folder) if file.folder else beside)
             for file in files

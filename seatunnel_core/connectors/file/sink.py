@@ -10,6 +10,7 @@ import pyarrow as pa
 from attrs import evolve
 
 from seatunnel_core.connector_api.batch import TableSchema
+from seatunnel_core.connector_api.capabilities import SupportsDryRun
 from seatunnel_core.connector_api.errors import SinkError, UsageError
 from seatunnel_core.connector_api.option import Option, Options
 from seatunnel_core.connector_api.sink import Guarantee, SaveMode, SinkContext, SinkWriter, WriterContext
@@ -24,7 +25,6 @@ from seatunnel_core.connectors.file.save_mode import Fence
 from seatunnel_core.connectors.file.writing import Destination, FileSinkWriter
 from seatunnel_core.connectors.filesystems.filesystem import FileSystem
 from seatunnel_core.connectors.filesystems.local import LocalFileSystem
-from seatunnel_core.connectors.looking import LookingSink
 from seatunnel_core.connectors.staging.committed import staged_copies, staged_files
 from seatunnel_core.connectors.staging.naming import folder_parts, split_path
 from seatunnel_core.connectors.staging.published import NamePattern, own_name, published, retract
@@ -41,12 +41,12 @@ from seatunnel_core.findings import Findings
 from seatunnel_core.rows.types import type_name
 
 
-class FileSink(AddingSink, LookingSink):
+class FileSink(AddingSink, SupportsDryRun):
     """The part that the sinks of all file systems share: everything but the file system."""
 
     guarantee = Guarantee.EXACTLY_ONCE
     retracts = True
-    forgets = False
+    expires_commit_records = False
     server: ClassVar[tuple[Option[Any], ...]] = ()
     """The options that name the server of the files, if their path does not."""
 
@@ -66,7 +66,7 @@ class FileSink(AddingSink, LookingSink):
         if self.mode.replaces and not self.mode.partitions and self.files.has_folders and not self.template:
             self.root, _, self.template = self.place.rpartition("/")  # a folder is replaced from outside
         self.style = style_of(options)
-        self.tells_rows_apart = not self.style.writer.keeps_names
+        self.isolates_bad_rows = not self.style.writer.keeps_names
         self.takes_any_moment = self.style.format == "parquet" and not self.style.int96
         # Files are known by our names alone.
         self.retracts = not (self.style.writer.keeps_names or self.mode.replaces)  # type: ignore[misc]
@@ -182,7 +182,7 @@ class FileSink(AddingSink, LookingSink):
 
     # -- in the driver --------------------------------------------------------------------------------------------
 
-    def look(self, schemas: Sequence[TableSchema] | None) -> Sequence[str]:
+    def dry_run(self, schemas: Sequence[TableSchema] | None) -> Sequence[str]:
         try:
             there = self.files.is_folder(self.place)
             known = self.files.require_writable(self.root)
@@ -246,7 +246,7 @@ class FileSink(AddingSink, LookingSink):
         except OSError as error:
             raise target.failed("cannot be emptied", error, self.root) from error
 
-    def commit(self, committables: Sequence[Committable], context: SinkContext, *, again: bool) -> None:
+    def commit(self, committables: Sequence[Committable], context: SinkContext, *, may_be_committed: bool) -> None:
         target = self.target(context)
         target.require_for_commit(context.epoch)
         named = staged_copies if self.style.writer.keeps_names else staged_files
@@ -255,27 +255,27 @@ class FileSink(AddingSink, LookingSink):
             replacing = self._replacing(context)
             if self.mode.partitions:
                 replacing.expect(dict.fromkeys(file.folder for file in files))
-            files = replacing.collected(files, again=again)
+            files = replacing.collected(files, may_be_committed=may_be_committed)
         touched: set[str] = set()
         try:
-            for folder in self._published(target, files, again=again):
+            for folder in self._published(target, files, may_be_committed=may_be_committed):
                 touched.add(folder)
         finally:
             for folder in touched:
                 with suppress(FileNotFoundError):  # published before, and taken away since
                     self.files.sync_folder(folder)
 
-    def _published(self, target: Target, files: Sequence[StagedFile], *, again: bool) -> Iterator[str]:
+    def _published(self, target: Target, files: Sequence[StagedFile], *, may_be_committed: bool) -> Iterator[str]:
         """Publish all files, and yield the folder of each.
 
         No new file is begun after the first error, and none is still being published when that error is raised.
         """
         workers = min(self.files.publishes_at_once, len(files))
         if workers <= 1:
-            yield from (target.publish(file, again=again) for file in files)
+            yield from (target.publish(file, may_be_committed=may_be_committed) for file in files)
             return
         with ThreadPoolExecutor(workers, thread_name_prefix="publish") as pool:
-            waiting = [pool.submit(target.publish, file, again=again) for file in files]
+            waiting = [pool.submit(target.publish, file, may_be_committed=may_be_committed) for file in files]
             try:
                 yield from (each.result() for each in waiting)
             finally:

@@ -24,7 +24,15 @@ from seatunnel_core.connector_api.batch import Batch, TableSchema
 from seatunnel_core.connector_api.errors import SeaTunnelError, SourceError, UsageError
 from seatunnel_core.connector_api.option import Options
 from seatunnel_core.connector_api.schema import named_block
-from seatunnel_core.connector_api.source import Enumeration, Item, Planning, PollResult, ReadContext, Source
+from seatunnel_core.connector_api.source import (
+    DiscoveredObject,
+    Enumeration,
+    PlanningContext,
+    PollCursor,
+    PollResult,
+    ReadContext,
+    Source,
+)
 from seatunnel_core.connector_api.values import Split
 from seatunnel_core.connectors.file import source_options as opt
 from seatunnel_core.connectors.file.formats.archives import Archived
@@ -112,7 +120,7 @@ class FileSource(IncrementalFiles, Source):
 
     # -- planning -------------------------------------------------------------------------------------------------
 
-    def discover(self, planning: Planning) -> Sequence[Item]:
+    def discover(self, planning: PlanningContext) -> Sequence[DiscoveredObject]:
         if not self.bounded:
             return ()
         files, self._checked = self._checked or self._files_to_read(), ()
@@ -120,31 +128,31 @@ class FileSource(IncrementalFiles, Source):
         self._listed = () if inspects else files
         return self._chunks(files, planning) if inspects else ()
 
-    def poll(self, memory: Item, planning: Planning) -> PollResult:
+    def poll(self, cursor: PollCursor, planning: PlanningContext) -> PollResult:
         now_ms = time.time_ns() // 1_000_000
-        changes = self._watch.poll(self._listing.found(), Memory.of(memory), now_ms)
+        changes = self._watch.poll(self._listing.found(), Memory.of(cursor), now_ms)
         return PollResult(
             items=tuple(self._chunks(changes.taken, planning)),
             inspect=self._any_to_inspect(changes.taken, planning),
-            memory=changes.memory.body(),
+            cursor=changes.memory.body(),
             again_ms=changes.again_ms,
-            warnings=changes.warnings if memory else (*changes.warnings, *filter(None, (self._listing.doubt(),))),
+            warnings=changes.warnings if cursor else (*changes.warnings, *filter(None, (self._listing.doubt(),))),
         )
 
-    def _chunks(self, files: Sequence[FileVersion], planning: Planning) -> list[Item]:
+    def _chunks(self, files: Sequence[FileVersion], planning: PlanningContext) -> list[DiscoveredObject]:
         return [
             {**version.body(), "start": start, "end": end}
             for version in files
             for start, end in self._format.chunks(version, planning)
         ]
 
-    def _any_to_inspect(self, files: Sequence[FileVersion], planning: Planning) -> bool:
+    def _any_to_inspect(self, files: Sequence[FileVersion], planning: PlanningContext) -> bool:
         return any(self._must_inspect(version, planning) for version in files)
 
-    def _must_inspect(self, version: FileVersion, planning: Planning) -> bool:
+    def _must_inspect(self, version: FileVersion, planning: PlanningContext) -> bool:
         return self._reading.declared is None or self._format.must_inspect(version, planning)
 
-    def inspect(self, item: Item, planning: Planning) -> Item:
+    def inspect(self, item: DiscoveredObject, planning: PlanningContext) -> DiscoveredObject:
         found = dict(item)
         version = FileVersion.of(item)
         with self._files.open(version) as file, _named(version):
@@ -154,8 +162,8 @@ class FileSource(IncrementalFiles, Source):
                 found |= {"doubt": doubt} if item["start"] == 0 and (doubt := self._format.doubt(file)) else {}
             return found | self._format.examine(file, item["start"], item["end"], planning)
 
-    def enumerate(self, inspected: Sequence[Item], planning: Planning) -> Enumeration:
-        by_file: Iterable[list[Item]]
+    def enumerate(self, inspected: Sequence[DiscoveredObject], planning: PlanningContext) -> Enumeration:
+        by_file: Iterable[list[DiscoveredObject]]
         if self.bounded and not inspected:
             files, self._listed = self._listed or self._files_to_read(), ()
             by_file = ([{**version.body(), "start": 0, "end": version.size}] for version in files)
@@ -189,7 +197,7 @@ class FileSource(IncrementalFiles, Source):
         return Enumeration(schemas=self._schemas(columns, keys), splits=splits)
 
     def _bodies(
-        self, version: FileVersion, examined: list[Item], columns: pa.Schema, planning: Planning
+        self, version: FileVersion, examined: list[DiscoveredObject], columns: pa.Schema, planning: PlanningContext
     ) -> Iterator[tuple[dict[str, Any], int, int]]:
         """Yield the body, bytes and rows of each split of one file."""
         body = version.body()

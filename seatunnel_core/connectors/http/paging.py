@@ -7,7 +7,7 @@ from attrs import frozen
 
 from seatunnel_core.connector_api.errors import SourceError, UsageError
 from seatunnel_core.connector_api.option import Options
-from seatunnel_core.connector_api.source import Planning
+from seatunnel_core.connector_api.source import PlanningContext
 from seatunnel_core.connectors.http import options as opt
 from seatunnel_core.connectors.http.content import checked_path
 from seatunnel_core.connectors.http.request import Request
@@ -107,7 +107,7 @@ class Paging:
             return request.with_placeholder(self.name, value)
         return request.with_key(self.name, value)
 
-    def ranges(self, planning: Planning) -> list[tuple[int, int | None]]:
+    def ranges(self, planning: PlanningContext) -> list[tuple[int, int | None]]:
         """Return the first and the last page of each split; one split without a last page when that is not known."""
         if self.by_cursor or not self.last:
             return [(self.start, None)]

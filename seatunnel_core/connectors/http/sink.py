@@ -8,26 +8,26 @@ from typing import Any, ClassVar
 import pyarrow as pa
 
 from seatunnel_core.connector_api.batch import Batch, RowKind, TableSchema
+from seatunnel_core.connector_api.capabilities import SupportsDryRun
 from seatunnel_core.connector_api.errors import RowError, SinkError, UsageError
 from seatunnel_core.connector_api.option import Option, Options
-from seatunnel_core.connector_api.sink import Guarantee, SinkContext, SinkWriter, Staged, WriterContext
+from seatunnel_core.connector_api.sink import Guarantee, Sink, SinkContext, SinkWriter, Staged, WriterContext
 from seatunnel_core.connector_api.values import Committable
 from seatunnel_core.connectors.http import options as opt
 from seatunnel_core.connectors.http.client import MODULES, Answer, Client
 from seatunnel_core.connectors.http.connection import Connection
 from seatunnel_core.connectors.http.request import Request, checked_url
 from seatunnel_core.connectors.http.source import secrets_of
-from seatunnel_core.connectors.looking import LookingSink
 from seatunnel_core.rows.value_text import json_text
 
 
-class HttpSink(LookingSink):
+class HttpSink(Sink, SupportsDryRun):
     """Tasks send rows as they come, so what a failed task has sent is sent again by the next one."""
 
     identifier: ClassVar[str] = "Http"
     declared: ClassVar[tuple[Option[Any], ...]] = opt.SINK_OPTIONS
     guarantee = Guarantee.AT_LEAST_ONCE
-    tells_rows_apart = True
+    isolates_bad_rows = True
     weakness = "sends rows at once, and what a failed task has sent is sent again"
     credentials: ClassVar[str] = "headers and params"
     """The options that have the credentials, for messages."""
@@ -81,7 +81,7 @@ class HttpSink(LookingSink):
     def bound_to(self) -> Mapping[str, str]:
         return {}
 
-    def look(self, schemas: Sequence[TableSchema] | None) -> Sequence[str]:
+    def dry_run(self, schemas: Sequence[TableSchema] | None) -> Sequence[str]:
         with Client(self.connection, SinkError) as client:
             client.reach(self.request(""))
         return ["the service answers; whether it accepts the login shows with the first row"]
@@ -96,7 +96,7 @@ class HttpSink(LookingSink):
     def open_writer(self, schemas: Sequence[TableSchema], context: WriterContext) -> "HttpWriter":
         return HttpWriter(self)
 
-    def commit(self, committables: Sequence[Committable], context: SinkContext, *, again: bool) -> None:
+    def commit(self, committables: Sequence[Committable], context: SinkContext, *, may_be_committed: bool) -> None:
         """Do nothing: the tasks have sent all rows."""
 
 

@@ -20,7 +20,15 @@ from seatunnel_core.connector_api.batch import Batch, TableSchema
 from seatunnel_core.connector_api.errors import SourceError, UsageError
 from seatunnel_core.connector_api.increments import Increment, OptionIncrements
 from seatunnel_core.connector_api.option import Option, Options
-from seatunnel_core.connector_api.source import Enumeration, Item, Planning, PollResult, ReadContext, Source
+from seatunnel_core.connector_api.source import (
+    DiscoveredObject,
+    Enumeration,
+    PlanningContext,
+    PollCursor,
+    PollResult,
+    ReadContext,
+    Source,
+)
 from seatunnel_core.connector_api.values import Cursor, Split, Window
 from seatunnel_core.connectors.fitted import UnreadKeys
 from seatunnel_core.connectors.http import options as opt
@@ -166,21 +174,21 @@ class HttpSource(Source, OptionIncrements[RowIncrements | InferredIncrements]):
                 self._content.counted(client.send(request).decoded(request.shown), request.shown)
         return []
 
-    def discover(self, planning: Planning) -> Sequence[Item]:
+    def discover(self, planning: PlanningContext) -> Sequence[DiscoveredObject]:
         is_known = self._looked is not None or (self._window is not None and self._window.upto is None)
         return ({},) if self._content.sample is not None and not is_known else ()
 
-    def inspect(self, item: Item, planning: Planning) -> Item:
+    def inspect(self, item: DiscoveredObject, planning: PlanningContext) -> DiscoveredObject:
         bodies = self._bodies(planning)
         every = {"first": bodies[0]["first"], "last": bodies[-1]["last"]}
         with self._client() as client:
             pages = self._pages(client, every, self._elements)
             return {"shape": self._content.shape(pages, every=self._increments is not None).body()}
 
-    def enumerate(self, inspected: Sequence[Item], planning: Planning) -> Enumeration:
+    def enumerate(self, inspected: Sequence[DiscoveredObject], planning: PlanningContext) -> Enumeration:
         if self._window is not None and self._window.upto is None:
             return Enumeration(schemas=() if self._content.sample is not None else self._content.schemas, splits=())
-        polls: Sequence[Item] = [{}] if self.bounded else inspected
+        polls: Sequence[DiscoveredObject] = [{}] if self.bounded else inspected
         content, columns = self._content, {}
         if content.sample is not None:
             found = (self._looked or Shape.of(stored.below(inspected[0], "shape"))).columns()
@@ -192,11 +200,11 @@ class HttpSource(Source, OptionIncrements[RowIncrements | InferredIncrements]):
         splits = [self._split(index, body) for index, body in enumerate(bodies)]
         return Enumeration(schemas=content.schemas, splits=tuple(splits))
 
-    def poll(self, memory: Item, planning: Planning) -> PollResult:
-        poll = stored.number(memory, "polls") + 1 if memory else 1
-        return PollResult(items=({"poll": poll},), memory={"polls": poll}, again_ms=self.options[opt.POLL])
+    def poll(self, cursor: PollCursor, planning: PlanningContext) -> PollResult:
+        poll = stored.number(cursor, "polls") + 1 if cursor else 1
+        return PollResult(items=({"poll": poll},), cursor={"polls": poll}, again_ms=self.options[opt.POLL])
 
-    def _bodies(self, planning: Planning) -> list[dict[str, Any]]:
+    def _bodies(self, planning: PlanningContext) -> list[dict[str, Any]]:
         if self._paging is None:
             return [{"first": 0, "last": 0}]
         return [{"first": first, "last": last} for first, last in self._paging.ranges(planning)]
@@ -220,7 +228,7 @@ class HttpSource(Source, OptionIncrements[RowIncrements | InferredIncrements]):
         def page(answer: Answer, where: str) -> tuple[int, Iterator[pa.RecordBatch]]:
             return self._page(self._content, answer, where, context, set())
 
-        (body,) = self._bodies(Planning(parallelism=1))
+        (body,) = self._bodies(PlanningContext(parallelism=1))
         with self._client() as client:
             if isinstance(increments, InferredIncrements):
                 window, self._looked = increments.window(self._pages(client, body, self._elements), after)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from attrs import evolve
 
 from seatunnel_core.connector_api.batch import TableSchema
+from seatunnel_core.connector_api.capabilities import SupportsDryRun
 from seatunnel_core.connector_api.errors import CommitError, SinkError, StoredValueError, UsageError
 from seatunnel_core.connector_api.option import Options
 from seatunnel_core.connector_api.sink import Guarantee, SaveMode, SinkContext, WriterContext
@@ -32,7 +33,6 @@ from seatunnel_core.connectors.iceberg.staging import epoch_folder, make_folder
 from seatunnel_core.connectors.iceberg.table import MAIN, TargetTable
 from seatunnel_core.connectors.iceberg.table_ids import TableId, TableIds
 from seatunnel_core.connectors.iceberg.writer import IcebergWriter, StagingTable
-from seatunnel_core.connectors.looking import LookingSink
 from seatunnel_core.connectors.staging.lost_table import lost
 from seatunnel_core.connectors.write_mode import MERGE_KEY, REPLACE_PARTITIONS, WRITE_MODE, WriteMode, write_mode_of
 from seatunnel_core.quantity import pick
@@ -46,7 +46,7 @@ _making = threading.Lock()
 """Held by a sink of this process that creates what others share: a new catalog's own tables, or a namespace."""
 
 
-class IcebergSink(AddingSink, LookingSink):
+class IcebergSink(AddingSink, SupportsDryRun):
     """Rows are appended to one table, or to one for each table of the rows; or they replace what is there.
 
     The catalog checks that nobody else has committed in between. So a commit happens once, even when an engine that was
@@ -54,7 +54,7 @@ class IcebergSink(AddingSink, LookingSink):
     """
 
     identifier: ClassVar[str] = "Iceberg"
-    tells_rows_apart = True
+    isolates_bad_rows = True
     declared = opt.SINK_OPTIONS
     example = """
         iceberg.catalog.config { type = sql, uri = "sqlite:////data/catalog.db", warehouse = "file:///data/warehouse" }
@@ -62,9 +62,9 @@ class IcebergSink(AddingSink, LookingSink):
         table = orders
     """
     guarantee = Guarantee.EXACTLY_ONCE
-    forgets = False
+    expires_commit_records = False
     retracts = True
-    saves_later = True
+    defers_save_mode = True
     task_modules: ClassVar[tuple[str, ...]] = ("pyiceberg",)
 
     def __init__(self, options: Options) -> None:
@@ -104,7 +104,7 @@ class IcebergSink(AddingSink, LookingSink):
 
     # -- at the start ---------------------------------------------------------------------------------------------
 
-    def look(self, schemas: Sequence[TableSchema] | None) -> Sequence[str]:
+    def dry_run(self, schemas: Sequence[TableSchema] | None) -> Sequence[str]:
         try:
             found = [self._looked(schema) for schema in schemas or ()] or ["the tables are known when the data is read"]
         except SinkError:
@@ -229,13 +229,13 @@ class IcebergSink(AddingSink, LookingSink):
 
     # -- committing, sweeping and taking back ---------------------------------------------------------------------
 
-    def commit(self, committables: Sequence[Committable], context: SinkContext, *, again: bool) -> None:
+    def commit(self, committables: Sequence[Committable], context: SinkContext, *, may_be_committed: bool) -> None:
         """Make one commit for each table; after a kill between two of them, a repetition skips those that were made."""
         found = [each for committable in committables for each in self._staged(committable, context)]
         for table_id, staged in by_table(found).items():
             table = self._at(table_id, context)
             with self._errors_wrapped(context, "cannot be committed to", table, CommitError):
-                table.commit(staged, again=again)
+                table.commit(staged, may_be_committed=may_be_committed)
 
     def _staged(self, committable: Committable, context: SinkContext) -> list[StagedFiles]:
         try:

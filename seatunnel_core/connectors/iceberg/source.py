@@ -11,7 +11,7 @@ from seatunnel_core.connector_api.batch import Batch, TableSchema
 from seatunnel_core.connector_api.errors import SourceChangedError, SourceError, UsageError
 from seatunnel_core.connector_api.increments import Increment, OptionIncrements
 from seatunnel_core.connector_api.option import Options
-from seatunnel_core.connector_api.source import Enumeration, Item, Planning, ReadContext, Source
+from seatunnel_core.connector_api.source import DiscoveredObject, Enumeration, PlanningContext, ReadContext, Source
 from seatunnel_core.connector_api.values import Cursor, Split, Window
 from seatunnel_core.connectors.file.source_options import READ_COLUMNS
 from seatunnel_core.connectors.iceberg import options as opt
@@ -80,7 +80,7 @@ class IcebergSource(Source, OptionIncrements[SnapshotIncrements]):
         table = self._table()
         return (self._schema(table, self._snapshot(table)),)
 
-    def enumerate(self, inspected: Sequence[Item], planning: Planning) -> Enumeration:
+    def enumerate(self, inspected: Sequence[DiscoveredObject], planning: PlanningContext) -> Enumeration:
         table = self._table()
         snapshot = self._snapshot(table)
         self._files = access_of(table, self._named)

@@ -158,24 +158,24 @@ class TargetTable:
 
     # -- committing -----------------------------------------------------------------------------------------------
 
-    def commit(self, staged: Sequence[StagedFiles], *, again: bool) -> None:
+    def commit(self, staged: Sequence[StagedFiles], *, may_be_committed: bool) -> None:
         """Publish in one commit the committables that have not been published yet.
 
         Args:
             staged: The files of the committables of one checkpoint for this table.
-            again: Whether they may have been committed before.
+            may_be_committed: Whether they may have been committed before.
 
         Raises:
             CommitError: A newer engine has committed, a file is missing, the partitions have changed, or a committable
-                has been published although ``again`` is false.
+                has been published although ``may_be_committed`` is false.
         """
         from pyiceberg.exceptions import CommitFailedException
 
         for _ in range(TRIES):
             table = self.require()
             self.require_same(table, CommitError)
-            done = self._published(table, staged, again=again)
-            if done and not again:
+            done = self._published(table, staged, may_be_committed=may_be_committed)
+            if done and not may_be_committed:
                 raise CommitError(
                     f"{self.who}: a snapshot of the table {self.named} has {min(done)} already, which nobody has "
                     "committed yet: does another job use the same id?"
@@ -186,19 +186,19 @@ class TargetTable:
             try:
                 self._append(table, rest)
             except CommitFailedException:
-                again = True
+                may_be_committed = True
             else:
                 return
         raise self.too_many_others(CommitError)
 
-    def _published(self, table: "Table", staged: Sequence[StagedFiles], *, again: bool) -> set[str]:
+    def _published(self, table: "Table", staged: Sequence[StagedFiles], *, may_be_committed: bool) -> set[str]:
         """Return the ids of the committables that are in the table.
 
-        Where snapshots were removed, manifests are searched for the files, but only when ``again`` is true.
+        Where snapshots were removed, manifests are searched for the files, but only when ``may_be_committed`` is true.
         """
         after = min(_known_after(table, each) for each in staged)
         done = history.committed_ids(table, self.context, after) & {each.committable for each in staged}
-        if again and history.is_cut(table, after):
+        if may_be_committed and history.is_cut(table, after):
             named = history.named_files(table, self.context.job_id, after)
             done |= {each.committable for each in staged if named.issuperset(each.names)}
         return done

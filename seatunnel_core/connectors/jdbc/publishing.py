@@ -110,22 +110,22 @@ class Publishing:
 
     # -- committing -----------------------------------------------------------------------------------------------
 
-    def commit(self, committables: Sequence[Committable], *, again: bool) -> None:
+    def commit(self, committables: Sequence[Committable], *, may_be_committed: bool) -> None:
         """Publish in one transaction the committables that are not recorded as committed.
 
         Args:
             committables: The committables of one checkpoint.
-            again: Whether they may have been committed before.
+            may_be_committed: Whether they may have been committed before.
 
         Raises:
             CommitError: Another engine has the pipeline, a staging table is gone, a committable is not of this sink, or
-                it is recorded as committed although ``again`` is false.
+                it is recorded as committed although ``may_be_committed`` is false.
         """
         with self.dialect.transaction() as connection, ExitStack() as locks:
             self.ledger.hold(connection)
             if self.history is not None:
                 locks.enter_context(self._alone(connection, committables))
-            done = self.ledger.done(connection, [each.id for each in committables], again=again)
+            done = self.ledger.done(connection, [each.id for each in committables], may_be_committed=may_be_committed)
             held: dict[TablePath, DatabaseTable | None] = {}
             for committable in committables:
                 if committable.id not in done:

@@ -12,7 +12,7 @@ from seatunnel_core.connector_api.batch import TableSchema
 from seatunnel_core.connector_api.errors import SourceError, UsageError
 from seatunnel_core.connector_api.option import Options
 from seatunnel_core.connector_api.schema import table_without_name
-from seatunnel_core.connector_api.source import Planning
+from seatunnel_core.connector_api.source import PlanningContext
 from seatunnel_core.connectors.jdbc import options as opt
 from seatunnel_core.connectors.jdbc.column import Column, DatabaseTable
 from seatunnel_core.connectors.jdbc.databases.dialect import Dialect
@@ -157,7 +157,7 @@ class Found:
             primary_key=key if names.issuperset(key) else (),
         )
 
-    def bodies(self, connection: Any, planning: Planning, more: str = "") -> list[tuple[Mapping[str, Any], int]]:
+    def bodies(self, connection: Any, planning: PlanningContext, more: str = "") -> list[tuple[Mapping[str, Any], int]]:
         """Return the body of each split, and its estimated number of rows.
 
         Args:

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 from attrs import evolve
 
 from seatunnel_core.connector_api.batch import TableSchema
+from seatunnel_core.connector_api.capabilities import SupportsDryRun
 from seatunnel_core.connector_api.errors import CommitError, SinkError, UsageError
 from seatunnel_core.connector_api.option import Option, Options
 from seatunnel_core.connector_api.sink import Guarantee, SaveMode, SinkContext, WriterContext
@@ -34,7 +35,6 @@ from seatunnel_core.connectors.jdbc.save_mode import WAIT_S, TableSaveMode, empt
 from seatunnel_core.connectors.jdbc.statement import query_of, statement_of
 from seatunnel_core.connectors.jdbc.target import Target, new_columns
 from seatunnel_core.connectors.jdbc.writer import JdbcWriter
-from seatunnel_core.connectors.looking import LookingSink
 from seatunnel_core.connectors.nested.child_tables import require_place
 from seatunnel_core.connectors.sink_errors import named_errors
 from seatunnel_core.connectors.staging.table_names import VARIABLE, filled
@@ -51,7 +51,7 @@ _PAUSE_S = 1.0
 """The pause between two attempts of a commit, about the time that a killed server takes to restart."""
 
 
-class JdbcSink(AddingSink, LookingSink):
+class JdbcSink(AddingSink, SupportsDryRun):
     """With ``is_exactly_once``, rows are staged in tables of their own, and one transaction moves them.
 
     There are staging tables for each work unit. The transaction also drops them, and records what was committed and by
@@ -61,7 +61,7 @@ class JdbcSink(AddingSink, LookingSink):
     identifier: ClassVar[str] = "Jdbc"
     takes_any_moment = True
     declared: ClassVar[tuple[Option[Any], ...]] = opt.SINK_OPTIONS
-    saves_later = True
+    defers_save_mode = True
     guarantee = Guarantee.EXACTLY_ONCE
     example = """
         url = "jdbc:postgresql://localhost:5432/shop"
@@ -225,7 +225,7 @@ class JdbcSink(AddingSink, LookingSink):
         require_short(self._dialect, path[-1], names.values())
         return path, names, tuple(self._written(name) for name in self._keys(schema))
 
-    def look(self, schemas: Sequence[TableSchema] | None) -> Sequence[str]:
+    def dry_run(self, schemas: Sequence[TableSchema] | None) -> Sequence[str]:
         return look_into(self._dialect, lambda connection: [self._looked(connection, each) for each in schemas or ()])
 
     def _looked(self, connection: Any, schema: TableSchema) -> Sequence[str]:
@@ -315,18 +315,18 @@ class JdbcSink(AddingSink, LookingSink):
 
     # -- committing and sweeping ----------------------------------------------------------------------------------
 
-    def commit(self, committables: Sequence[Committable], context: SinkContext, *, again: bool) -> None:
+    def commit(self, committables: Sequence[Committable], context: SinkContext, *, may_be_committed: bool) -> None:
         if not self._stages:
             return
         for left in reversed(range(self.options[opt.COMMIT_ATTEMPTS])):
             try:
                 with self._errors_wrapped(context, "staged rows cannot be moved", CommitError):
-                    self._publishing(context).commit(committables, again=again)
+                    self._publishing(context).commit(committables, may_be_committed=may_be_committed)
             except CommitError as error:
                 if not error.retryable or not left:
                     raise
                 time.sleep(_PAUSE_S)
-                again = True  # the connection may have been lost after the database had committed
+                may_be_committed = True  # the connection may have been lost after the database had committed
             else:
                 return
 

@@ -10,7 +10,7 @@ from seatunnel_core.connector_api.batch import Batch, TableSchema
 from seatunnel_core.connector_api.errors import ConnectorError, SourceError, UsageError
 from seatunnel_core.connector_api.increments import INCREMENTAL, Increment, Incremental
 from seatunnel_core.connector_api.option import Option, Options
-from seatunnel_core.connector_api.source import Enumeration, Item, Planning, ReadContext, Source
+from seatunnel_core.connector_api.source import DiscoveredObject, Enumeration, PlanningContext, ReadContext, Source
 from seatunnel_core.connector_api.values import Cursor, Split, Window
 from seatunnel_core.connectors.jdbc import options as opt
 from seatunnel_core.connectors.jdbc.address import address_of
@@ -80,7 +80,7 @@ class JdbcSource(Source, Incremental):
     def planned_reading(self) -> Sequence[str]:
         return [note for found in self._found if (note := found.division_note()) is not None]
 
-    def enumerate(self, inspected: Sequence[Item], planning: Planning) -> Enumeration:
+    def enumerate(self, inspected: Sequence[DiscoveredObject], planning: PlanningContext) -> Enumeration:
         splits: list[Split] = []
         for found in self._look():
             with (
@@ -99,7 +99,7 @@ class JdbcSource(Source, Incremental):
                 )
         return Enumeration(schemas=tuple(each.schema() for each in self._look()), splits=tuple(splits))
 
-    def _bodies(self, found: Found, connection: Any, planning: Planning) -> list[tuple[Mapping[str, Any], int]]:
+    def _bodies(self, found: Found, connection: Any, planning: PlanningContext) -> list[tuple[Mapping[str, Any], int]]:
         if self._window is None:
             return found.bodies(connection, planning)
         return [

@@ -194,41 +194,41 @@ class Publishing:
 
     # -- sending --------------------------------------------------------------------------------------------------
 
-    def commit(self, engine: SendingEngine, committables: Sequence[Committable], *, again: bool) -> None:
+    def commit(self, engine: SendingEngine, committables: Sequence[Committable], *, may_be_committed: bool) -> None:
         """Send the staged files that are not recorded as sent, and remove all of them from the staging folder.
 
         Args:
             engine: The result of ``begin``.
             committables: The committables of one checkpoint.
-            again: Whether they may have been committed before.
+            may_be_committed: Whether they may have been committed before.
 
         Raises:
-            CommitError: A file is missing or cannot be sent, or is recorded as sent although ``again`` is false.
+            CommitError: A file is missing or cannot be sent, or is recorded as sent without ``may_be_committed``.
         """
         self.target.require_for_commit(self.context.epoch)
         files = [file for committable in committables for file in staged_files(committable, self.target)]
-        done, left = self._sorted(engine, files, again=again)
+        done, left = self._sorted(engine, files, may_be_committed=may_be_committed)
         self._discard(done)
         for group in _groups(left):
             self._in_transaction(engine, [path for _, path in group], [file.name for file, _ in group])
             self._discard(file for file, _ in group)
 
     def _sorted(
-        self, engine: SendingEngine, files: Sequence[StagedFile], *, again: bool
+        self, engine: SendingEngine, files: Sequence[StagedFile], *, may_be_committed: bool
     ) -> tuple[list[StagedFile], list[tuple[StagedFile, str]]]:
         """Return the files that were sent, and those that were not with their paths."""
         done: list[StagedFile] = []
         left: list[tuple[StagedFile, str]] = []
         for file in files:
             if file.name in engine.sent:
-                if not again:
+                if not may_be_committed:
                     raise CommitError(
                         f"{self.who}: {self.name} says that {file.name} was sent, which nobody has committed yet: does "
                         "another job use the same id?"
                     )
                 done.append(file)
             else:
-                path = self.target.waiting(file.epoch, file.name, again=False)
+                path = self.target.waiting(file.epoch, file.name, may_be_committed=False)
                 assert path is not None
                 left.append((file, path))
         return done, left

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from attrs import evolve
 
 from seatunnel_core.connector_api.batch import TableSchema
+from seatunnel_core.connector_api.capabilities import SupportsDryRun
 from seatunnel_core.connector_api.errors import CommitError, ConnectorError, SinkError, UsageError
 from seatunnel_core.connector_api.option import Option, Options
 from seatunnel_core.connector_api.sink import Guarantee, SaveMode, SinkContext, SinkWriter, WriterContext
@@ -23,7 +24,6 @@ from seatunnel_core.connectors.kafka.identity import topic_ids
 from seatunnel_core.connectors.kafka.publishing import Publishing, SendingEngine
 from seatunnel_core.connectors.kafka.settings import translated
 from seatunnel_core.connectors.kafka.writer import DirectWriter, StagingWriter
-from seatunnel_core.connectors.looking import LookingSink
 from seatunnel_core.connectors.staging.lost_table import require_same_table
 from seatunnel_core.connectors.staging.target import Target
 
@@ -33,14 +33,14 @@ _LARGEST = 1_000_000
 """The default of librdkafka's ``message.max.bytes``."""
 
 
-class KafkaSink(AddingSink, LookingSink):
+class KafkaSink(AddingSink, SupportsDryRun):
     """With ``semantics = EXACTLY_ONCE``, rows are staged in files and sent in transactions; else tasks send at once.
 
     The transactions also record which files they sent.
     """
 
     identifier: ClassVar[str] = "Kafka"
-    tells_rows_apart = True
+    isolates_bad_rows = True
     declared: ClassVar[tuple[Option[Any], ...]] = opt.SINK_OPTIONS
     guarantee = Guarantee.EXACTLY_ONCE
     task_modules: ClassVar[tuple[str, ...]] = TASK_MODULES
@@ -91,7 +91,7 @@ class KafkaSink(AddingSink, LookingSink):
 
     # -- at the start ---------------------------------------------------------------------------------------------
 
-    def look(self, schemas: Sequence[TableSchema] | None) -> Sequence[str]:
+    def dry_run(self, schemas: Sequence[TableSchema] | None) -> Sequence[str]:
         self._look()
         found = f"the brokers at {self._cluster.servers} let us in"
         return [found, "whether we may write to the topic was not looked at"]
@@ -163,15 +163,15 @@ class KafkaSink(AddingSink, LookingSink):
 
     # -- committing and sweeping ----------------------------------------------------------------------------------
 
-    def commit(self, committables: Sequence[Committable], context: SinkContext, *, again: bool) -> None:
+    def commit(self, committables: Sequence[Committable], context: SinkContext, *, may_be_committed: bool) -> None:
         if not self._stages:
             return
         driver = self._of_driver
         with driver.lock, self._errors_wrapped(context, CommitError):
-            if again:
+            if may_be_committed:
                 driver.engines.pop(context, None)  # the commit topic is read anew
             try:
-                self._publishing(context).commit(self._engine(context), committables, again=again)
+                self._publishing(context).commit(self._engine(context), committables, may_be_committed=may_be_committed)
             except BaseException:
                 driver.engines.pop(context, None)
                 raise

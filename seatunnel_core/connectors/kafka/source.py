@@ -12,7 +12,15 @@ from seatunnel_core.connector_api.batch import Batch, TableSchema
 from seatunnel_core.connector_api.errors import SourceError, UsageError
 from seatunnel_core.connector_api.option import Option, Options
 from seatunnel_core.connector_api.schema import table_without_name
-from seatunnel_core.connector_api.source import Enumeration, Item, Planning, PollResult, ReadContext, Source
+from seatunnel_core.connector_api.source import (
+    DiscoveredObject,
+    Enumeration,
+    PlanningContext,
+    PollCursor,
+    PollResult,
+    ReadContext,
+    Source,
+)
 from seatunnel_core.connector_api.values import Split
 from seatunnel_core.connectors.kafka import options as opt
 from seatunnel_core.connectors.kafka.changes import CHANGES
@@ -126,7 +134,7 @@ class KafkaSource(Source):
         with errors_of_source():
             self._starting.starts(self._starting.places())
 
-    def discover(self, planning: Planning) -> Sequence[Item]:
+    def discover(self, planning: PlanningContext) -> Sequence[DiscoveredObject]:
         """Return the partitions whose first messages tell the columns, each with the offsets that the job reads."""
         if self._sampling is None:
             return ()
@@ -138,7 +146,7 @@ class KafkaSource(Source):
         )
         return tuple(map(_body, ranges))
 
-    def inspect(self, item: Item, planning: Planning) -> Item:
+    def inspect(self, item: DiscoveredObject, planning: PlanningContext) -> DiscoveredObject:
         assert self._sampling is not None
         with closing(messages(self._cluster, _range(item), self._patience_s)) as found:
             return {**item, "shape": self._sampling.shape(found).body()}
@@ -154,13 +162,15 @@ class KafkaSource(Source):
                 _log.warning("%s", warning)
         return {place: (starts[place], ends[place]) for place in places}, ids
 
-    def enumerate(self, inspected: Sequence[Item], planning: Planning) -> Enumeration:
+    def enumerate(self, inspected: Sequence[DiscoveredObject], planning: PlanningContext) -> Enumeration:
         if self._sampling is not None:
             return self._of_sample(self._sampling, inspected, planning)
         ranges = _divided(*self._bounds(), planning) if self.bounded else [_range(item) for item in inspected]
         return Enumeration(schemas=(self._schema,), splits=_splits(ranges, {}))
 
-    def _of_sample(self, sampling: Sampling, inspected: Sequence[Item], planning: Planning) -> Enumeration:
+    def _of_sample(
+        self, sampling: Sampling, inspected: Sequence[DiscoveredObject], planning: PlanningContext
+    ) -> Enumeration:
         shape = Shape()
         for item in inspected:
             shape.unite(Shape.of(stored.below(item, "shape")))
@@ -174,17 +184,17 @@ class KafkaSource(Source):
         schemas = sampling.tables(sampling.with_columns(self._schema, columns))
         return Enumeration(schemas=schemas, splits=_splits(ranges, {"columns": schema_to_text(columns)}))
 
-    def poll(self, memory: Item, planning: Planning) -> PollResult:
+    def poll(self, cursor: PollCursor, planning: PlanningContext) -> PollResult:
         now_ms = int(time.time() * 1000)
         with errors_of_source():
-            known, listed_ms = _known(memory) if memory else ({}, now_ms)
+            known, listed_ms = _known(cursor) if cursor else ({}, now_ms)
             new: list[Place] = []
-            if not memory:
+            if not cursor:
                 new = self._starting.places()
             elif self._discovers and abs(now_ms - listed_ms) >= self.options[opt.DISCOVERY]:
                 new, listed_ms = [place for place in self._starting.places() if place not in known], now_ms
-            ids = self._same_topics(known, new, memory)  # first: offsets of an older topic than its id cannot be read
-            known = {**known, **(self._starting.firsts(new) if memory else self._starting.starts(new))}
+            ids = self._same_topics(known, new, cursor)  # first: offsets of an older topic than its id cannot be read
+            known = {**known, **(self._starting.firsts(new) if cursor else self._starting.starts(new))}
             ends = self._starting.ends_behind(known)
             for warning in self._open_transactions.warnings(known, ends):
                 _log.warning("%s", warning)
@@ -192,20 +202,20 @@ class KafkaSource(Source):
         taken = ranges[:MOST_RANGES]
         known = {**known, **{(each.topic, each.partition): each.end for each in taken}}
         again_ms = 0 if len(ranges) > len(taken) else LOOK_MS
-        memory = _remembered(known, ids, listed_ms)
-        return PollResult(items=tuple(map(_body, taken)), memory=memory, again_ms=again_ms)
+        cursor = _remembered(known, ids, listed_ms)
+        return PollResult(items=tuple(map(_body, taken)), cursor=cursor, again_ms=again_ms)
 
-    def _same_topics(self, known: Mapping[Place, int], new: Sequence[Place], memory: Item) -> Mapping[str, str]:
+    def _same_topics(self, known: Mapping[Place, int], new: Sequence[Place], memory: PollCursor) -> Mapping[str, str]:
         """Return the ids of all topics; raise ``SourceChangedError`` when that of a known one has changed."""
         ids = topic_ids(self._cluster, (topic for topic, _ in (*known, *new)))
         for topic, expected in _known_ids(memory).items():
             require_same(self._cluster, topic, expected, ids.get(topic), "of the checkpoint")
         return ids
 
-    def acknowledge(self, planned: Sequence[Split], unread: Sequence[Split], memory: Item) -> None:
+    def acknowledge(self, planned: Sequence[Split], unread: Sequence[Split], cursor: PollCursor) -> None:
         """Where each partition goes on: at its first range that is not published, else behind all that was found."""
-        offsets: dict[Place, int] = _known(memory)[0] if memory else {}
-        ids = _known_ids(memory)
+        offsets: dict[Place, int] = _known(cursor)[0] if cursor else {}
+        ids = _known_ids(cursor)
         for each in (_range(split.body) for split in planned):
             place = (each.topic, each.partition)
             ids |= {} if each.topic_id is None else {each.topic: each.topic_id}
@@ -278,7 +288,7 @@ def _decoder(options: Options, starting: Starting) -> Decoder:
         raise UsageError(f"option 'schema': {error}") from None
 
 
-def _divided(bounds: Mapping[Place, tuple[int, int]], ids: Mapping[str, str], planning: Planning) -> list[Range]:
+def _divided(bounds: Mapping[Place, tuple[int, int]], ids: Mapping[str, str], planning: PlanningContext) -> list[Range]:
     """Divide partitions into ranges; they alternate between partitions, and those of one partition are in order."""
     total = sum(end - start for start, end in bounds.values())
     size = min(max(total // (planning.parallelism * 4), LEAST_OFFSETS), MOST_OFFSETS)
@@ -314,7 +324,7 @@ def _body(of: Range) -> dict[str, Any]:
     return found if of.topic_id is None else {**found, "topic_id": of.topic_id}
 
 
-def _range(body: Item) -> Range:
+def _range(body: DiscoveredObject) -> Range:
     start = stored.number(body, "start")
     return Range(
         topic=stored.text(body, "topic"),
@@ -325,7 +335,7 @@ def _range(body: Item) -> Range:
     )
 
 
-def _known(memory: Item) -> tuple[dict[Place, int], int]:
+def _known(memory: PollCursor) -> tuple[dict[Place, int], int]:
     """Return the next offset of each partition, and when the partitions were listed."""
     topics = stored.below(memory, "topics")
     known = {}
@@ -338,13 +348,13 @@ def _known(memory: Item) -> tuple[dict[Place, int], int]:
     return known, stored.number(memory, "listed_ms")
 
 
-def _known_ids(memory: Item) -> dict[str, str]:
+def _known_ids(memory: PollCursor) -> dict[str, str]:
     """Return the ids of the topics; a checkpoint of an older version has none."""
     ids = stored.below(memory, "ids") if "ids" in memory else {}
     return {topic: stored.text(ids, topic) for topic in ids}
 
 
-def _remembered(known: Mapping[Place, int], ids: Mapping[str, str], listed_ms: int) -> Item:
+def _remembered(known: Mapping[Place, int], ids: Mapping[str, str], listed_ms: int) -> PollCursor:
     topics: dict[str, dict[str, int]] = {}
     for (topic, partition), offset in sorted(known.items()):
         topics.setdefault(topic, {})[str(partition)] = offset

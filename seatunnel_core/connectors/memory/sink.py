@@ -29,7 +29,7 @@ class MemorySink(Sink):
     """Keeps the committed rows of one job in one process."""
 
     identifier: ClassVar[str] = "Memory"
-    tells_rows_apart = True
+    isolates_bad_rows = True
     takes_any_moment = True
     declared: ClassVar[tuple[Option[Any], ...]] = (LIMIT,)
     guarantee = Guarantee.EXACTLY_ONCE
@@ -58,7 +58,7 @@ class MemorySink(Sink):
     def open_writer(self, schemas: Sequence[TableSchema], context: WriterContext) -> "MemoryWriter":
         return MemoryWriter(self._limit, f"pipeline {context.pipeline_id}, sink Memory")
 
-    def commit(self, committables: Sequence[Committable], context: SinkContext, *, again: bool) -> None:
+    def commit(self, committables: Sequence[Committable], context: SinkContext, *, may_be_committed: bool) -> None:
         kept = self._kept
         assert kept is not None
         with kept.lock:

@@ -10,7 +10,7 @@ from seatunnel_core.connector_api.batch import Batch, TableSchema
 from seatunnel_core.connector_api.errors import SourceChangedError, UsageError
 from seatunnel_core.connector_api.option import STRING, Option, Options, OptionType, within
 from seatunnel_core.connector_api.schema import table_without_name
-from seatunnel_core.connector_api.source import Enumeration, Item, Planning, ReadContext, Source
+from seatunnel_core.connector_api.source import DiscoveredObject, Enumeration, PlanningContext, ReadContext, Source
 from seatunnel_core.connector_api.values import Split
 from seatunnel_core.connectors.memory.held import Held, hold
 from seatunnel_core.connectors.schema_options import COLUMN_NAMES, NESTING, nesting_of
@@ -60,7 +60,7 @@ class MemorySource(Source):
     def planned_schemas(self) -> tuple[TableSchema, ...]:
         return self._schemas
 
-    def enumerate(self, inspected: Sequence[Item], planning: Planning) -> Enumeration:
+    def enumerate(self, inspected: Sequence[DiscoveredObject], planning: PlanningContext) -> Enumeration:
         most = min(self.options[ROWS], planning.rows_per_second or self.options[ROWS])
         starts = range(0, self._held.rows, most)
         row_bytes = len(self._held.stream) / max(1, self._held.rows)

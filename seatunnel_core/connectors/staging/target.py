@@ -212,7 +212,7 @@ class Target:
 
     # -- publishing -----------------------------------------------------------------------------------------------
 
-    def waiting(self, epoch: int, name: str, *, again: bool) -> str | None:
+    def waiting(self, epoch: int, name: str, *, may_be_committed: bool) -> str | None:
         """Return the path of a staged file, for a sink that does not move it; ``None`` if it was published before.
 
         Raises:
@@ -221,10 +221,10 @@ class Target:
         staged = os.path.join(self.staging(epoch), name)
         if self.files.exists(staged):
             return staged
-        self._absent(staged, "a part of the target", {}, again=again)
+        self._absent(staged, "a part of the target", {}, may_be_committed=may_be_committed)
         return None
 
-    def publish(self, file: StagedFile, *, again: bool) -> str:
+    def publish(self, file: StagedFile, *, may_be_committed: bool) -> str:
         """Move one staged file into the target, and return the folder that has to be synchronised.
 
         Raises:
@@ -241,7 +241,7 @@ class Target:
                 "them; look at both, move the wrong one away, and resume"
             ) from None
         except FileNotFoundError:
-            self._absent(staged, target, file.receipt, again=again)
+            self._absent(staged, target, file.receipt, may_be_committed=may_be_committed)
         except StoredValueError as error:
             raise CommitError(f"{self.who}: {staged} cannot be published: {error}") from error
         except OSError as error:
@@ -251,13 +251,13 @@ class Target:
             ) from error
         return os.path.dirname(target)
 
-    def _absent(self, staged: str, target: str, receipt: Mapping[str, Any], *, again: bool) -> None:
+    def _absent(self, staged: str, target: str, receipt: Mapping[str, Any], *, may_be_committed: bool) -> None:
         """Accept a missing staged file if it was published before.
 
         Raises:
             CommitError: this is the first attempt, or the file system cannot tell.
         """
-        if not again:
+        if not may_be_committed:
             raise CommitError(f"{self.who}: {staged} was staged and is gone; it should have become {target}")
         if why := self.files.why_unknown(staged, target, receipt):
             raise CommitError(f"{self.who}: {why}")

@@ -111,7 +111,7 @@ class CommitLedger:
 
     # -- commits ----------------------------------------------------------------------------------------------------
 
-    def done(self, connection: Any, ids: Sequence[str], *, again: bool) -> set[str]:
+    def done(self, connection: Any, ids: Sequence[str], *, may_be_committed: bool) -> set[str]:
         """Return which of these committables are committed.
 
         Args:
@@ -120,13 +120,13 @@ class CommitLedger:
             again: True if they may have been committed before.
 
         Raises:
-            CommitError: One is committed although ``again`` is false.
+            CommitError: One is committed although ``may_be_committed`` is false.
         """
         found: set[str] = set()
         for named in self._listed(ids):
             asked = f"SELECT committable FROM {self.commits} WHERE pipeline = {self.key} AND committable IN ({named})"
             found.update(name for (name,) in self.database.ask(connection, asked))
-        if found and not again:
+        if found and not may_be_committed:
             raise CommitError(committed_before(self.who, self.where, min(found)))
         return found
 

@@ -139,11 +139,11 @@ class SparkFrames:
             sink.begin(self._spark.createDataFrame([], columns), schemas, context)
 
     def publish(
-        self, sink: FrameSink, committables: Sequence[Committable], context: SinkContext, *, again: bool
+        self, sink: FrameSink, committables: Sequence[Committable], context: SinkContext, *, may_be_committed: bool
     ) -> None:
         """Have a sink publish what is staged for it; what Spark raises is not wrapped."""
         activate(self._spark)
-        sink.publish(self._spark, committables, context, again=again)
+        sink.publish(self._spark, committables, context, may_be_committed=may_be_committed)
 
     def run_unit(self, chain: OperatorChain, work: FrameWork, tag: str, pool: str) -> UnitResult:
         """Run the part of a work unit that passes through DataFrames; an error of the data becomes its failure.

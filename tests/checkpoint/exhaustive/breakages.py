@@ -130,7 +130,7 @@ def _complete_before_stored(self: Any, message: Acknowledge) -> None:
 
 def _never_again(self: Any) -> None:
     for entry in self._publishable:
-        entry.again = False
+        entry.may_be_committed = False
     PUBLISH(self)
 
 

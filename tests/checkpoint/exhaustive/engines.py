@@ -107,7 +107,7 @@ class Engines:
                 under_way.append(("look for more", memory.get("given", 0), next_index))
             case commands.RunUnit(attempt=UnitAttempt(unit=unit)):
                 under_way.append(("run", unit.number, tuple(split.index for split in unit.splits)))
-            case commands.Commit(committables=committables, again=again):
+            case commands.Commit(committables=committables, may_be_committed=again):
                 named = tuple((each.id, Key(each.epoch, each.unit), bits(each.body["rows"])) for each in committables)
                 under_way.append(("commit", named, 0, again))
             case commands.Complete():

@@ -184,7 +184,7 @@ class Victim:
         played.deliver(events.SinksPrepared(now_ms=0))
         here = sink_place(place(epoch=RESTORED_EPOCH))
         while asked := played.get(commands.Commit):
-            self.sink.commit(asked[0].committables, here, again=asked[0].again)
+            self.sink.commit(asked[0].committables, here, may_be_committed=asked[0].may_be_committed)
             played.committed()
         self.sink.sweep(here, played.only(commands.Sweep).keep, final=False)
         played.deliver(events.Swept(now_ms=0, removed=0))

@@ -474,7 +474,9 @@ class Engine:
             self._commit_failed(command, done, FailureKind.TRANSIENT)
             return
         try:
-            self.world.publish(self, command.sink, command.committables[done], again=command.again)
+            self.world.publish(
+                self, command.sink, command.committables[done], may_be_committed=command.may_be_committed
+            )
         except MissingError as error:
             self.world.missed(self, error)
             self._commit_failed(command, done, FailureKind.DATA)

@@ -96,7 +96,7 @@ def _sweep_before_the_base_is_committed(_original: Any) -> Any:
 def _never_again(original: Any) -> Any:
     def publish(self: Any) -> None:
         for entry in self._publishable:
-            entry.again = False
+            entry.may_be_committed = False
         original(self)
 
     return publish

@@ -40,7 +40,7 @@ def sentence(what: Any) -> str:
         case commands.RunUnit(task=task, attempt=UnitAttempt(unit=unit, number=attempt)):
             splits = ", ".join(str(split.index) for split in unit.splits)  # type: ignore[assignment]
             return f"has unit {unit.number} of {task} run, with the splits {splits} (attempt {attempt})"
-        case commands.Commit(sink=sink, committables=committables, again=again):
+        case commands.Commit(sink=sink, committables=committables, may_be_committed=again):
             ids = ", ".join(committable.id for committable in committables)  # type: ignore[assignment]
             return f"has {sink} publish {ids}{', perhaps again' if again else ''}"
         case commands.Complete(epoch=epoch):

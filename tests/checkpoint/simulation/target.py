@@ -56,12 +56,14 @@ class ModelTarget:
     prepared: int = 0
     """Newest epoch for which the sinks were prepared."""
 
-    def publish(self, sink: str, committable: Committable, *, again: bool, by_epoch: int) -> Published | None:
+    def publish(
+        self, sink: str, committable: Committable, *, may_be_committed: bool, by_epoch: int
+    ) -> Published | None:
         """Publish one committable, or find that it was published before and do nothing."""
         key = StagingKey(sink, committable.source, committable.epoch, committable.unit, committable.body["attempt"])
         thing = self.staged.get(key)
         if thing is None:
-            if not again:
+            if not may_be_committed:
                 raise MissingError(f"{key} is not staged")
             if (sink, committable.id) not in self.recorded:
                 raise MissingError(f"{key} is not staged, and nothing says any more that it was committed")

@@ -316,9 +316,9 @@ class World:
             raise ViolationError("R8", f"{key} is staged twice")
         self.target.staged[key] = thing
 
-    def publish(self, engine: Engine, sink: str, committable: Committable, *, again: bool) -> None:
+    def publish(self, engine: Engine, sink: str, committable: Committable, *, may_be_committed: bool) -> None:
         assert engine.epoch is not None
-        publication = self.target.publish(sink, committable, again=again, by_epoch=engine.epoch)
+        publication = self.target.publish(sink, committable, may_be_committed=may_be_committed, by_epoch=engine.epoch)
         self.note(engine, f"publishes {sink} {committable.id}" if publication else f"finds {committable.id} published")
         self.counts["publications"] += publication is not None
         self._tell("published", engine, sink, committable, publication)

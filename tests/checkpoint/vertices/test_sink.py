@@ -23,7 +23,7 @@ class TestCommits:
         played.stored(2)
         commit = played.only(commands.Commit)
         assert [each.unit for each in commit.committables] == [1], "unit 2 came after the barrier"
-        assert commit.again is False
+        assert commit.may_be_committed is False
         played.committed()
         assert played.only(commands.RowsCommitted) == commands.RowsCommitted(sink="out", rows=1, bytes=10, total_rows=1)
 
@@ -41,13 +41,13 @@ class TestCommits:
         played.stored(3)
         assert not played.get(commands.Commit), "the retry comes first"
         played.at(500).fire("commit:out")
-        assert [(each.again, [c.unit for c in each.committables]) for each in played.get(commands.Commit)] == [
-            (True, [2])
-        ]
+        assert [
+            (each.may_be_committed, [c.unit for c in each.committables]) for each in played.get(commands.Commit)
+        ] == [(True, [2])]
         played.committed()
-        assert [(each.again, [c.unit for c in each.committables]) for each in played.get(commands.Commit)] == [
-            (False, [3])
-        ]
+        assert [
+            (each.may_be_committed, [c.unit for c in each.committables]) for each in played.get(commands.Commit)
+        ] == [(False, [3])]
 
     def test_a_commit_that_keeps_failing_ends_the_pipeline(self) -> None:
         played = Played(limits=Limits(target_unit_rows=1, commit_retries=1))

@@ -396,4 +396,4 @@ def test_a_repeated_commit_of_assert_is_harmless() -> None:
     sink.prepare(sink_place(place()))
     committable = stage(sink, SCHEMA, [ROWS], place())
     for again in (False, True):
-        commit(sink, [committable], place(), again=again)
+        commit(sink, [committable], place(), may_be_committed=again)

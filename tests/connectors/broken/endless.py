@@ -5,7 +5,14 @@ from typing import Any, ClassVar
 
 from attrs import evolve
 
-from seatunnel_core.connector_api.source import Enumeration, Item, Planning, PollResult, ReadContext
+from seatunnel_core.connector_api.source import (
+    DiscoveredObject,
+    Enumeration,
+    PlanningContext,
+    PollCursor,
+    PollResult,
+    ReadContext,
+)
 from seatunnel_core.rows.batch import Batch
 from seatunnel_core.work.split import Split
 from tests.connectors.broken import sources
@@ -18,17 +25,17 @@ class Honest(sources.Honest):
 
     bounded = False
 
-    def enumerate(self, inspected: Sequence[Item], planning: Planning) -> Enumeration:
+    def enumerate(self, inspected: Sequence[DiscoveredObject], planning: PlanningContext) -> Enumeration:
         splits = (
             Split(index=at, rows=10, weight_bytes=80, body={"first": item["first"]})
             for at, item in enumerate(inspected)
         )
         return Enumeration(schemas=(sources.SCHEMA,), splits=tuple(splits))
 
-    def poll(self, memory: Item, planning: Planning) -> PollResult:
-        looks = int(memory.get("looks", 0))
+    def poll(self, cursor: PollCursor, planning: PlanningContext) -> PollResult:
+        looks = int(cursor.get("looks", 0))
         items = ({"first": looks * 10},) if looks < LOOKS else ()
-        return PollResult(items=items, memory={"looks": looks + 1}, again_ms=0 if looks < LOOKS else None)
+        return PollResult(items=items, cursor={"looks": looks + 1}, again_ms=0 if looks < LOOKS else None)
 
 
 class EndsWhenItFindsNothing(Honest):
@@ -40,14 +47,14 @@ class EndsWhenItFindsNothing(Honest):
 class ForgetsWhatItHadFound(Honest):
     """A memory costs space in every checkpoint."""
 
-    def poll(self, memory: Item, planning: Planning) -> PollResult:
-        return evolve(super().poll(memory, planning), memory={"looks": min(2, int(memory.get("looks", 0)) + 1)})
+    def poll(self, cursor: PollCursor, planning: PlanningContext) -> PollResult:
+        return evolve(super().poll(cursor, planning), cursor={"looks": min(2, int(cursor.get("looks", 0)) + 1)})
 
 
 class RemembersInTheObject(Honest):
     """The object lives as long as the job."""
 
-    def poll(self, memory: Item, planning: Planning) -> PollResult:
+    def poll(self, cursor: PollCursor, planning: PlanningContext) -> PollResult:
         self.looks = getattr(self, "looks", -1) + 1
         return super().poll({"looks": self.looks}, planning)
 

@@ -46,7 +46,7 @@ class WritesAtOnce(Honest):
 class Copies(Honest):
     """What is staged is swept in the end anyway."""
 
-    def commit(self, committables: Committables, context: SinkContext, *, again: bool) -> None:
+    def commit(self, committables: Committables, context: SinkContext, *, may_be_committed: bool) -> None:
         for committable in committables:
             staged = self.staging(context, committable.epoch) / committable.body["name"]
             if not staged.exists():
@@ -58,24 +58,24 @@ class Copies(Honest):
 class BelievesItIsDone(Honest):
     """`again` says that it was done before."""
 
-    def commit(self, committables: Committables, context: SinkContext, *, again: bool) -> None:
-        if not again:
-            super().commit(committables, context, again=again)
+    def commit(self, committables: Committables, context: SinkContext, *, may_be_committed: bool) -> None:
+        if not may_be_committed:
+            super().commit(committables, context, may_be_committed=may_be_committed)
 
 
 class TakesAbsenceForSuccess(Honest):
     """What is not there any more has been published."""
 
-    def commit(self, committables: Committables, context: SinkContext, *, again: bool) -> None:
-        super().commit(committables, context, again=True)
+    def commit(self, committables: Committables, context: SinkContext, *, may_be_committed: bool) -> None:
+        super().commit(committables, context, may_be_committed=True)
 
 
 class LooksOnlyWhereItIsTold(Honest):
     """Where nothing is staged, all is published."""
 
-    def commit(self, committables: Committables, context: SinkContext, *, again: bool) -> None:
+    def commit(self, committables: Committables, context: SinkContext, *, may_be_committed: bool) -> None:
         there = [each for each in committables if self.staging(context, each.epoch).is_dir()]
-        super().commit(there if again else committables, context, again=again)
+        super().commit(there if may_be_committed else committables, context, may_be_committed=may_be_committed)
 
 
 class CreatesWhatIsMissing(Honest):
@@ -112,12 +112,12 @@ class PublishesWhereItIsTold(Honest):
         writer.finish = finish_with_folder  # type: ignore[method-assign]
         return writer
 
-    def commit(self, committables: Committables, context: SinkContext, *, again: bool) -> None:
+    def commit(self, committables: Committables, context: SinkContext, *, may_be_committed: bool) -> None:
         for each in committables:
             staged = Path(each.body["folder"], each.body["name"])
             if staged.exists():
                 staged.rename(Path(self.options[PATH], f"{context.job_id}~{context.pipeline_id}~{staged.name}"))
-            elif not again:
+            elif not may_be_committed:
                 raise CommitError(f"{staged} is gone")
 
 
@@ -156,9 +156,9 @@ class SweepsAllThatIsOld(Honest):
 class ForgetsWhatIsCommitted(Honest):
     """What is committed needs no record any more once all that is old is swept."""
 
-    def commit(self, committables: Committables, context: SinkContext, *, again: bool) -> None:
-        done = self._record.read_text().split() if again and self._record.exists() else []
-        super().commit([each for each in committables if each.id not in done], context, again=False)
+    def commit(self, committables: Committables, context: SinkContext, *, may_be_committed: bool) -> None:
+        done = self._record.read_text().split() if may_be_committed and self._record.exists() else []
+        super().commit([each for each in committables if each.id not in done], context, may_be_committed=False)
         self._record.write_text(" ".join([*done, *(each.id for each in committables)]))
 
     def sweep(self, context: SinkContext, keep: frozenset[str], *, final: bool) -> int:
@@ -246,8 +246,8 @@ class ProvesSomethingElse(Honest):
 class PublishesTheLatest(Honest):
     """The last one holds the newest rows."""
 
-    def commit(self, committables: Committables, context: SinkContext, *, again: bool) -> None:
-        super().commit(committables[-3:], context, again=again)
+    def commit(self, committables: Committables, context: SinkContext, *, may_be_committed: bool) -> None:
+        super().commit(committables[-3:], context, may_be_committed=may_be_committed)
 
 
 class HasOneBuffer(Honest):
@@ -274,7 +274,7 @@ class HasOneBuffer(Honest):
 class RemovesThenWrites(Honest):
     """Two steps, one after the other: nothing ever happens between two lines."""
 
-    def commit(self, committables: Committables, context: SinkContext, *, again: bool) -> None:
+    def commit(self, committables: Committables, context: SinkContext, *, may_be_committed: bool) -> None:
         for committable in committables:
             staged = self.staging(context, committable.epoch) / committable.body["name"]
             rows = None
@@ -283,7 +283,7 @@ class RemovesThenWrites(Honest):
                 staged.unlink()
             if rows is not None:
                 Path(self.options[PATH], f"{context.job_id}~{staged.name}").write_bytes(rows)
-            elif not again:
+            elif not may_be_committed:
                 raise CommitError(f"{staged} is gone")
 
 
@@ -324,7 +324,7 @@ class Emptying(Honest):
 class EmptiesForEachPipeline(Emptying):
     """Each pipeline has a target of its own."""
 
-    saves_later = True
+    defers_save_mode = True
 
     def create_tables(self, schemas: Sequence[TableSchema], context: SinkContext) -> None:
         if not getattr(self, "emptied", False):

@@ -9,7 +9,7 @@ import pyarrow as pa
 from attrs import evolve
 
 from seatunnel_core.config.option import Option, within
-from seatunnel_core.connector_api.source import Enumeration, Item, Planning, ReadContext, Source
+from seatunnel_core.connector_api.source import DiscoveredObject, Enumeration, PlanningContext, ReadContext, Source
 from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.work.split import Split
 
@@ -27,7 +27,7 @@ class Honest(Source):
     def planned_schemas(self) -> tuple[TableSchema, ...]:
         return (SCHEMA,)
 
-    def enumerate(self, inspected: Sequence[Item], planning: Planning) -> Enumeration:
+    def enumerate(self, inspected: Sequence[DiscoveredObject], planning: PlanningContext) -> Enumeration:
         firsts = range(0, self.options[COUNT], PER_SPLIT)
         splits = (
             Split(index=at, rows=PER_SPLIT, weight_bytes=80, body={"first": first}) for at, first in enumerate(firsts)
@@ -59,7 +59,7 @@ class CutsAtAnyByte(Honest):
 class CountsFromOne(Honest):
     """Splits have numbers; from which one they begin is a matter of taste."""
 
-    def enumerate(self, inspected: Sequence[Item], planning: Planning) -> Enumeration:
+    def enumerate(self, inspected: Sequence[DiscoveredObject], planning: PlanningContext) -> Enumeration:
         found = super().enumerate(inspected, planning)
         return evolve(found, splits=tuple(evolve(split, index=split.index + 1) for split in found.splits))
 
@@ -67,7 +67,7 @@ class CountsFromOne(Honest):
 class StampsItsSplits(Honest):
     """It helps to see when a split was made."""
 
-    def enumerate(self, inspected: Sequence[Item], planning: Planning) -> Enumeration:
+    def enumerate(self, inspected: Sequence[DiscoveredObject], planning: PlanningContext) -> Enumeration:
         found = super().enumerate(inspected, planning)
         bodies = ({**split.body, "made_ns": time.time_ns()} for split in found.splits)
         return evolve(found, splits=tuple(evolve(s, body=body) for s, body in zip(found.splits, bodies, strict=True)))
@@ -109,7 +109,7 @@ class SharesItsReader(Honest):
 class CarriesItsRows(Honest):
     """What the driver has seen already need not be read again: it travels in the split."""
 
-    def enumerate(self, inspected: Sequence[Item], planning: Planning) -> Enumeration:
+    def enumerate(self, inspected: Sequence[DiscoveredObject], planning: PlanningContext) -> Enumeration:
         found = super().enumerate(inspected, planning)
         with_rows = (evolve(split, body={**split.body, "rows": ["a row" * 10] * 100}) for split in found.splits)
         return evolve(found, splits=tuple(with_rows))
@@ -130,7 +130,7 @@ class NumbersItsRows(Honest):
 class SkipsToKeepUp(Honest):
     """A limit of rows is a limit of rows."""
 
-    def enumerate(self, inspected: Sequence[Item], planning: Planning) -> Enumeration:
+    def enumerate(self, inspected: Sequence[DiscoveredObject], planning: PlanningContext) -> Enumeration:
         found = super().enumerate(inspected, planning)
         return evolve(found, splits=found.splits[: planning.rows_per_second and 1])
 

@@ -117,7 +117,7 @@ def test_what_an_earlier_job_has_staged_goes_into_the_table_that_has_grown(tmp_p
     again.prepare(sink_place(later))
     again.create_tables((schema,), sink_place(later))
     for _ in range(2):
-        again.commit([waiting], sink_place(later), again=True)
+        again.commit([waiting], sink_place(later), may_be_committed=True)
     assert all_rows(tmp_path) == [(1, "7", None), (2, "x", "m")]
 
 

@@ -72,7 +72,7 @@ def test_a_commit_that_is_repeated_adds_no_version(tmp_path: Path) -> None:
     sink, here = duckdb_sink(tmp_path, **HISTORY), place(epoch=2)
     sink.prepare(sink_place(here))
     for _ in range(2):
-        commit(sink, [found], here, again=True)
+        commit(sink, [found], here, may_be_committed=True)
     assert asked(tmp_path, _VERSIONS) == [(1, "mo", 1, False), (1, "tu", 2, True)]
 
 
@@ -95,7 +95,7 @@ def test_a_commit_that_is_killed_between_lines_counts_once(mode: str, tmp_path: 
         assert asked(folder, _ROWS) in (before, after), killing.place
         later, there = duckdb_sink(folder, **options), place(epoch=2)
         later.prepare(sink_place(there))
-        commit(later, [found], there, again=True)
+        commit(later, [found], there, may_be_committed=True)
         assert asked(folder, _ROWS) == after, killing.place
         if mode == "history":
             assert asked(folder, f"{_ROWS.partition(' ORDER')[0]} WHERE is_current ORDER BY id") == current

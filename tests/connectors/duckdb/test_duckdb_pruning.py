@@ -31,7 +31,7 @@ def run(folder: Path, *units: list[int | None], schema: TableSchema = KEYS, end:
     sink.create_tables((schema,), here)
     for number, values in enumerate(units, 1):
         rows = pa.RecordBatch.from_arrays([pa.array(values, schema.columns.types[0])], schema=schema.columns)
-        sink.commit([stage(sink, schema, [rows], place(unit=number))], here, again=False)
+        sink.commit([stage(sink, schema, [rows], place(unit=number))], here, may_be_committed=False)
     if end:
         sink.complete(here)
         sink.sweep(here, frozenset(), final=True)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from seatunnel_core.connector_api.source import Planning
+from seatunnel_core.connector_api.source import PlanningContext
 from seatunnel_core.connector_api.testing import options_of, plan
 from seatunnel_core.connector_api.testing.drive import shipped
 from seatunnel_core.connectors.fake.source import FakeSource
@@ -18,7 +18,7 @@ def source(fields: Any, **options: Any) -> FakeSource:
 
 def batches(of: FakeSource, *, parallelism: int = 1) -> list[Batch]:
     """All splits, read in a task of their own after a checkpoint."""
-    found = plan(of, Planning(parallelism=parallelism))
+    found = plan(of, PlanningContext(parallelism=parallelism))
     copies = ((shipped(of), split) for split in found.splits)
     return [batch for copy, split in copies for batch in copy.read(split, None)]  # type: ignore[arg-type]
 

@@ -15,7 +15,7 @@ from seatunnel_core.config.file import parse
 from seatunnel_core.config.job_file import read_job
 from seatunnel_core.config.problem import Problems
 from seatunnel_core.config.variables import Variables
-from seatunnel_core.connector_api.source import Planning
+from seatunnel_core.connector_api.source import PlanningContext
 from seatunnel_core.connector_api.testing import options_of, plan
 from seatunnel_core.connector_api.testing.drive import shipped, through_json
 from seatunnel_core.connectors.fake.source import FakeSource
@@ -86,7 +86,7 @@ def test_the_moment_of_now_is_that_of_planning(kind: str, name: str, *, rows: bo
     of = source(declared, **({"rows": [{"fields": [name]}]} if rows else {}))
     of.run_in(streaming=streaming)
     before = dt.datetime.now().astimezone()
-    planning = Planning(parallelism=1)
+    planning = PlanningContext(parallelism=1)
     items = through_json([dict(item) for item in of.poll({}, planning).items]) if streaming else []
     after = dt.datetime.now().astimezone()
     splits = of.enumerate(items, planning).splits
@@ -106,7 +106,7 @@ def test_the_moment_of_now_is_that_of_planning(kind: str, name: str, *, rows: bo
 
 def test_splits_without_a_moment_say_so() -> None:
     """They were planned by the job as it was before somebody wrote the moment into it, and went on with it."""
-    (split,) = plan(source({"c": "date"}), Planning(parallelism=1)).splits
+    (split,) = plan(source({"c": "date"}), PlanningContext(parallelism=1)).splits
     with pytest.raises(SourceError, match="begin a new job"):
         list(source([{"name": "c", "type": "date", "defaultValue": "CURRENT_DATE"}]).read(split, None))  # type: ignore[arg-type]
 
@@ -160,7 +160,7 @@ def test_the_primary_key_is_counted() -> None:
 def test_wide_rows_come_in_small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("seatunnel_core.connectors.fake.source._BATCH_BYTES", 1 << 20)
     of = source({"c": "float_vector(1024)"}, **{"row.num": 600})
-    (split,) = plan(of, Planning(parallelism=1)).splits
+    (split,) = plan(of, PlanningContext(parallelism=1)).splits
     assert split.weight_bytes == 600 * 1024 * 4
     assert [batch.rows.num_rows for batch in of.read(split, None)] == [256, 256, 88]  # type: ignore[arg-type]
 
@@ -205,7 +205,7 @@ def test_a_value_that_its_type_does_not_have_is_refused_where_it_stands(key: str
 def test_counting_past_the_end_of_a_type_is_refused_before_any_row(kind: str, start: int) -> None:
     of = source({"c": kind}, **{"auto.increment.enabled": True, "auto.increment.start": start, "row.num": 3})
     with pytest.raises(SourceError, match=r"column 'c', which goes from .*begin lower"):
-        plan(of, Planning(parallelism=2))
+        plan(of, PlanningContext(parallelism=2))
 
 
 @pytest.mark.parametrize(("kind", "start"), [("int", 2**31 - 3), ("bigint", 2**63 - 3), ("bigint", -(2**63))])

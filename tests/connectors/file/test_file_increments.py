@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from seatunnel_core.connector_api.source import Planning
+from seatunnel_core.connector_api.source import PlanningContext
 from seatunnel_core.connector_api.testing import plan, read
 from seatunnel_core.errors import SourceError, UsageError
 from seatunnel_core.work.window import Cursor, Window
@@ -43,7 +43,7 @@ class Folder:
         window = Window.from_record(source.window(self.cursor).record())
         between()
         source.read_window(window)
-        rows = read(source, plan(source, Planning(parallelism=2)))
+        rows = read(source, plan(source, PlanningContext(parallelism=2)))
         self.cursor = window.end
         return sorted(row["id"] for row in rows)
 

@@ -165,7 +165,7 @@ def test_one_that_is_killed_at_any_step_is_finished_by_the_next(
         assert ids(out) in ([1, 2, 3], sorted(wanted), []) or options, "one or the other, and never some of both"
         later = files(out, **{"partition_by": ["day"], **options})
         started(later, evolve(here, epoch=2))
-        commit(later, found, evolve(here, epoch=2), again=True)
+        commit(later, found, evolve(here, epoch=2), may_be_committed=True)
         ended(later, evolve(here, epoch=2))
         assert ids(out) == sorted(wanted), number
         assert below(out.parent / ".seatunnel") == []
@@ -245,7 +245,7 @@ def test_a_folder_that_cannot_be_replaced_is_refused_before_a_row_moves(tmp_path
     with pytest.raises(SinkError, match=f"it is a link; write the folder that it leads to, {tmp_path}/real"):
         started(files(tmp_path / "link"), place())
     with pytest.raises(SinkError, match="it is a link"):
-        files(tmp_path / "link").look(None)
+        files(tmp_path / "link").dry_run(None)
     other = files(tmp_path / "real", write_mode="append")
     started(other, place(job_id="other"))
     with pytest.raises(SinkError, match=r"real/.seatunnel is there, in which another job stages its rows"):
@@ -349,7 +349,7 @@ def test_in_a_bucket_new_objects_come_beside_the_old_ones_which_go_then(
         left[0] = 0
         later = bucket_sink(store, monkeypatch, **options)
         started(later, evolve(here, epoch=2))
-        commit(later, [found], evolve(here, epoch=2), again=True)
+        commit(later, [found], evolve(here, epoch=2), may_be_committed=True)
         store.put("out/day=mo/later", b"of another job")
         ended(later, evolve(here, epoch=2))
         assert set(objects(store)) - {"out/day=mo/later"} == wanted, step

@@ -130,15 +130,15 @@ def test_a_commit_that_is_repeated_finds_what_it_published_and_nothing_else(
 ) -> None:
     made, committable, path = staged_file(cluster, folder)
     commit(made, [committable], place())
-    commit(made, [committable], place(), again=True)
+    commit(made, [committable], place(), may_be_committed=True)
     server.put(path, b"x" * committable.bytes)
     with pytest.raises(CommitError, match="another file than the one that was staged"):
-        commit(made, [committable], place(), again=True)
+        commit(made, [committable], place(), may_be_committed=True)
     server.delete(path)
-    commit(made, [committable], place(), again=True)  # somebody took it away: the staging folder is there
+    commit(made, [committable], place(), may_be_committed=True)  # somebody took it away: the staging folder is there
     server.delete(folder)
     with pytest.raises(CommitError, match=r"the staging folder hdfs://.*/\.seatunnel/job/1/1 is gone"):
-        commit(made, [committable], place(), again=True)
+        commit(made, [committable], place(), may_be_committed=True)
 
 
 def test_an_answer_that_was_lost_is_no_second_file(
@@ -163,7 +163,7 @@ def test_a_target_that_is_there_is_never_replaced(cluster: HdfsCluster, server: 
     made, committable, path = staged_file(cluster, folder)
     server.put(path, b"theirs")
     with pytest.raises(CommitError, match=rf"{path} exists, and hdfs://.*{folder}/\.seatunnel/.* waits"):
-        commit(made, [committable], place(), again=True)
+        commit(made, [committable], place(), may_be_committed=True)
     assert server.get(path) == b"theirs"
 
 
@@ -175,7 +175,7 @@ def test_a_folder_in_the_place_of_the_target_takes_nothing_in(
     made, committable, path = staged_file(cluster, folder)
     assert server.ask("PUT", "MKDIRS", path).ok
     with pytest.raises(CommitError, match=rf"{path}: IOException: .* must both be directories"):
-        commit(made, [committable], place(), again=True)
+        commit(made, [committable], place(), may_be_committed=True)
     assert server.all_in(path) == []
 
 
@@ -185,7 +185,7 @@ def test_of_many_that_publish_at_once_one_does(cluster: HdfsCluster, folder: str
 
     def publish() -> None:
         try:
-            commit(made, [committable], place(), again=True)
+            commit(made, [committable], place(), may_be_committed=True)
         except BaseException as error:
             said.append(error)
 
@@ -252,7 +252,7 @@ def test_a_long_safe_mode_is_an_error_that_may_pass(
     cluster.admin("-safemode", "enter")
     try:
         with pytest.raises(CommitError, match=r"SafeModeException: .*-safemode leave") as refused:
-            commit(made, [committable], place(), again=True)
+            commit(made, [committable], place(), may_be_committed=True)
         with pytest.raises(SinkError, match=r"pipeline 1, sink HdfsFile: .*SafeModeException") as staging:
             stage(made, SCHEMA, [numbered(2, 1)], place(unit=2))
     finally:
@@ -272,7 +272,7 @@ def test_a_server_that_comes_back_costs_no_row(cluster: HdfsCluster, server: Fil
     timer = later(process.start)
     assert read(reading, found) == ROWS
     more = stage(made, SCHEMA, [numbered(2, 1)], place(unit=2))
-    commit(made, [committable, more], place(), again=True)
+    commit(made, [committable, more], place(), may_be_committed=True)
     timer.join()
     again = source(cluster, f"{folder}/out", file_format_type="json", schema={"fields": {"id": "bigint"}})
     assert sorted(row["id"] for row in read(again, plan(again))) == [0, 1, 2]
@@ -323,9 +323,9 @@ def test_who_may_not_look_or_write_is_answered_with_how(cluster: HdfsCluster, se
 
 def test_a_check_tells_who_may_write_and_leaves_nothing(cluster: HdfsCluster, server: Files, folder: str) -> None:
     server.ask("PUT", "MKDIRS", folder, permission="755")
-    assert sink(cluster, f"{folder}/a/b").look(None)[0].endswith("will be made, and we may write there")
+    assert sink(cluster, f"{folder}/a/b").dry_run(None)[0].endswith("will be made, and we may write there")
     with pytest.raises(SinkError, match=r"AccessControlException: .*user=bob"):
-        sink(cluster, f"{folder}/a/b", remote_user="bob").look(None)
+        sink(cluster, f"{folder}/a/b", remote_user="bob").dry_run(None)
     assert server.contents(folder) == {}
 
 

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from seatunnel_core.connector_api.source import Planning
+from seatunnel_core.connector_api.source import PlanningContext
 from seatunnel_core.connector_api.testing import Skipped, options_of, plan, read
 from seatunnel_core.connectors.file.formats import cutting
 from seatunnel_core.connectors.file.formats.delimited import reader
@@ -198,7 +198,7 @@ def read_text(
         codec = options.get("compress_codec", "none")
         (Path(folder) / "file").write_bytes(body if codec == "none" else pa.compress(body, codec, asbytes=True))
         source = LocalFileSource(options_of(LocalFileSource, {"path": folder, **options}))
-        found = plan(source, Planning(parallelism=2, rows_per_second=rate))
+        found = plan(source, PlanningContext(parallelism=2, rows_per_second=rate))
         return read(source, found, context=Skipped(fail=fail)), len(found.splits)
 
 

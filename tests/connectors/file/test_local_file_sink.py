@@ -147,7 +147,7 @@ def test_a_target_that_is_there_is_never_replaced(tmp_path: Path) -> None:
     other = tmp_path / committable.body["files"][0][0]
     other.write_text("not ours")
     with pytest.raises(CommitError, match=r"pipeline 1, sink LocalFile: .* exists, and .* waits to become it"):
-        commit(made, [committable], place(), again=True)
+        commit(made, [committable], place(), may_be_committed=True)
     assert other.read_text() == "not ours"
 
 
@@ -171,7 +171,7 @@ def test_a_missing_staging_folder_is_never_taken_for_a_published_file(tmp_path: 
     committable = stage(made, SCHEMA, [rows((1, "a"))], place())
     os.rename(tmp_path / ".seatunnel", tmp_path.parent / "unmounted")
     with pytest.raises(CommitError, match=r"staging folder .* is gone"):
-        commit(made, [committable], place(), again=True)
+        commit(made, [committable], place(), may_be_committed=True)
 
 
 def test_two_processes_that_publish_the_same_files_at_once_publish_each_once(tmp_path: Path) -> None:
@@ -191,7 +191,7 @@ def test_two_processes_that_publish_the_same_files_at_once_publish_each_once(tmp
             committable: Committable = committable,
         ) -> None:
             together.wait()
-            commit(made, [committable], place(), again=True)
+            commit(made, [committable], place(), may_be_committed=True)
 
         with ThreadPoolExecutor(2) as processes:
             for done in [processes.submit(publish), processes.submit(publish)]:

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from seatunnel_core.connector_api.source import Enumeration, Planning
+from seatunnel_core.connector_api.source import Enumeration, PlanningContext
 from seatunnel_core.connector_api.testing import Skipped, plan, read
 from seatunnel_core.connectors.file.source import LocalFileSource
 from seatunnel_core.connectors.filesystems.local import LocalFileSystem, LocalOpenFile
@@ -34,10 +34,10 @@ def rows(made: LocalFileSource, context: Skipped | None = None) -> list[tuple[An
 
 def test_a_plain_csv_with_a_schema_needs_no_look_inside(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text('1,"a"\n')
-    assert source(tmp_path, schema=FIELDS).discover(Planning(parallelism=2)) == ()
-    assert source(tmp_path, schema=FIELDS, split_size=3).discover(Planning(parallelism=2)) == ()
-    assert len(source(tmp_path, schema=FIELDS, split_size=2).discover(Planning(parallelism=2))) == 1
-    assert len(source(tmp_path, schema=FIELDS).discover(Planning(parallelism=2, rows_per_second=10))) == 1
+    assert source(tmp_path, schema=FIELDS).discover(PlanningContext(parallelism=2)) == ()
+    assert source(tmp_path, schema=FIELDS, split_size=3).discover(PlanningContext(parallelism=2)) == ()
+    assert len(source(tmp_path, schema=FIELDS, split_size=2).discover(PlanningContext(parallelism=2))) == 1
+    assert len(source(tmp_path, schema=FIELDS).discover(PlanningContext(parallelism=2, rows_per_second=10))) == 1
 
 
 def test_planning_in_the_driver_opens_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -47,9 +47,9 @@ def test_planning_in_the_driver_opens_no_file(tmp_path: Path, monkeypatch: pytes
     opened: list[str] = []
     monkeypatch.setattr(os, "open", lambda path, *rest, **more: opened.append(path))
     monkeypatch.setattr(pa, "OSFile", lambda path, *rest: opened.append(path))
-    items = made.discover(Planning(parallelism=2))
+    items = made.discover(PlanningContext(parallelism=2))
     whole = [{**item, "rows": 10, "quotes": None} for item in items]
-    assert (len(made.enumerate(whole, Planning(parallelism=2)).splits), opened) == (3, [])
+    assert (len(made.enumerate(whole, PlanningContext(parallelism=2)).splits), opened) == (3, [])
 
 
 def test_a_bad_value_names_file_line_and_column(tmp_path: Path) -> None:
@@ -121,7 +121,7 @@ def test_a_pipe_is_no_file_with_nothing_in_it(tmp_path: Path) -> None:
     """It cannot be read twice; and its size is 0, as that of an empty file."""
     os.mkfifo(tmp_path / "a.csv")
     with pytest.raises(SourceError, match=r"a\.csv is not a file but a pipe, a socket or a device"):
-        source(tmp_path, schema=FIELDS).enumerate((), Planning(parallelism=1))
+        source(tmp_path, schema=FIELDS).enumerate((), PlanningContext(parallelism=1))
 
 
 @pytest.mark.parametrize("format", ["csv", "json"])

@@ -109,7 +109,7 @@ def test_tables_go_their_ways_and_are_published_swept_and_taken_back(tmp_path: P
     assert made.sweep(sink_place(place(epoch=2)), frozenset({first.id, second.id}), final=False) == 2
     assert third.rows == 3
     for again in (False, True):
-        commit(made, [first, second], place(), again=again)
+        commit(made, [first, second], place(), may_be_committed=again)
     lines = '{"id":1,"city":"Rome"}\n{"id":2,"city":"Oslo"}\n'
     assert content(tmp_path) == {"shop/orders": 2 * lines, "shop/people": 2 * '{"name":"Ada"}\n'}
     assert all(name.name.endswith("_orders.json") for name in (tmp_path / "shop/orders").iterdir())

@@ -167,8 +167,8 @@ def test_what_is_gone_without_a_copy_is_an_error_that_names_both(server: OssStan
     made, committable, key = staged_file(server, folder)
     bucket.delete_object(f"{folder[1:]}/.seatunnel/job/1/1/{key.rpartition('/')[2]}")
     with pytest.raises(CommitError, match=rf"is gone, and so is oss://{BUCKET}/{key}:.*missing_staged = published"):
-        commit(made, [committable], place(), again=True)
-    commit(sink(server, folder, missing_staged="published"), [committable], place(), again=True)
+        commit(made, [committable], place(), may_be_committed=True)
+    commit(sink(server, folder, missing_staged="published"), [committable], place(), may_be_committed=True)
 
 
 def test_a_commit_that_is_repeated_finds_what_it_published_and_nothing_else(
@@ -176,17 +176,17 @@ def test_a_commit_that_is_repeated_finds_what_it_published_and_nothing_else(
 ) -> None:
     made, committable, key = staged_file(server, folder)
     commit(made, [committable], place())
-    commit(made, [committable], place(), again=True)
+    commit(made, [committable], place(), may_be_committed=True)
     bucket.put_object(key, b"x" * committable.bytes)
     with pytest.raises(CommitError, match="another object than the one that was staged"):
-        commit(made, [committable], place(), again=True)
+        commit(made, [committable], place(), may_be_committed=True)
 
 
 def test_a_target_that_is_there_is_never_replaced(server: OssStandIn, bucket: Any, folder: str) -> None:
     made, committable, key = staged_file(server, folder)
     bucket.put_object(key, b"theirs")
     with pytest.raises(CommitError, match=rf"oss://{BUCKET}/{key} exists, and oss://{BUCKET}{folder}/\.seatunnel/.* w"):
-        commit(made, [committable], place(), again=True)
+        commit(made, [committable], place(), may_be_committed=True)
     assert bucket.get_object(key).read() == b"theirs"
     made.sweep(sink_place(place()), frozenset(), final=True)
     assert uploads_left(bucket, folder) == 0

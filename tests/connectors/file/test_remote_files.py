@@ -183,7 +183,7 @@ def test_a_target_that_is_there_is_never_replaced(memory: Any) -> None:
     committable = stage(sink, SCHEMA, [numbered(0, 1)], place())
     put(memory, f"/out/{committable.body['files'][0][0]}", "theirs")
     with pytest.raises(CommitError, match=r"memory://out/job-.* exists, and memory://out/\.seatunnel/.* waits"):
-        commit(sink, [committable], place(), again=True)
+        commit(sink, [committable], place(), may_be_committed=True)
 
 
 def test_a_missing_staging_folder_is_never_taken_for_a_published_file(memory: Any) -> None:
@@ -192,7 +192,7 @@ def test_a_missing_staging_folder_is_never_taken_for_a_published_file(memory: An
     committable = stage(sink, SCHEMA, [numbered(0, 1)], place())
     memory.rm("/out/.seatunnel", recursive=True)
     with pytest.raises(CommitError, match=r"the staging folder memory://out/\.seatunnel/job/1/1 is gone"):
-        commit(sink, [committable], place(), again=True)
+        commit(sink, [committable], place(), may_be_committed=True)
 
 
 class ManyAtOnce(FsspecFileSystem):

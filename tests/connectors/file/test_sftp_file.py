@@ -110,7 +110,7 @@ def test_a_server_that_comes_back_costs_no_row(server: Sshd, tmp_path: Path) -> 
         read(source, found)
     assert refused.value.retryable
     assert read(source, found) == ROWS
-    commit(sink, [committable], place(), again=True)
+    commit(sink, [committable], place(), may_be_committed=True)
     assert len(list((tmp_path / "out").glob("job-*"))) == 1
 
 
@@ -127,6 +127,6 @@ def test_a_published_file_that_was_taken_away_is_not_missed(server: Sshd, tmp_pa
     commit(sink, [committable], place())
     (published,) = tmp_path.glob("job-*")
     published.unlink()
-    commit(sink, [committable], place(), again=True)
+    commit(sink, [committable], place(), may_be_committed=True)
     with pytest.raises(CommitError, match="was staged and is gone"):
         commit(sink, [committable], place())

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from seatunnel_core.connector_api.source import Planning
+from seatunnel_core.connector_api.source import PlanningContext
 from seatunnel_core.connector_api.testing import plan, read
 from seatunnel_core.errors import RowError
 from tests.connectors.file.formats.test_inferred_json import Noted
@@ -158,11 +158,11 @@ def test_a_check_reports_a_filter_that_leaves_nothing(folder: Path) -> None:
 
 def test_a_watched_folder_reports_it_at_its_first_listing(folder: Path) -> None:
     made = source(folder, file_format_type="csv", schema=SCHEMA, discovery_mode="continuous", filename_extension="json")
-    first = made.poll({}, Planning(parallelism=1))
+    first = made.poll({}, PlanningContext(parallelism=1))
     assert [each.split(" leaves")[0] for each in first.warnings] == [
         f"{folder} has 3 files, and none of them is read: filename_extension = 'json'"
     ]
-    assert made.poll(dict(first.memory), Planning(parallelism=1)).warnings == ()
+    assert made.poll(dict(first.cursor), PlanningContext(parallelism=1)).warnings == ()
 
 
 @pytest.mark.parametrize(

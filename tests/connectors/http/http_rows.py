@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from seatunnel_core.connector_api.source import Planning
+from seatunnel_core.connector_api.source import PlanningContext
 from seatunnel_core.connector_api.testing import Skipped, options_of, plan, read
 from seatunnel_core.connectors.http.source import HttpSource
 from tests.servers.http_service import Asked
@@ -41,7 +41,7 @@ def source_of(**options: Any) -> HttpSource:
 
 def rows_of(parallelism: int = 1, **options: Any) -> list[dict[str, Any]]:
     source = source_of(**options)
-    return read(source, plan(source, Planning(parallelism=parallelism)))
+    return read(source, plan(source, PlanningContext(parallelism=parallelism)))
 
 
 def paged(asked: Asked, rows: Sequence[Any] = ROWS, size: int = 4) -> list[Any]:

@@ -121,5 +121,5 @@ def test_it_promises_at_least_once(service: HttpService) -> None:
     committable = stage(sink, SCHEMA, [numbered(0, 1)], place())
     before = len(service.asked)
     for _ in range(2):
-        sink.commit([committable], sink_place(place()), again=True)
+        sink.commit([committable], sink_place(place()), may_be_committed=True)
     assert len(service.asked) == before

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from seatunnel_core.connector_api.source import Item, PollResult, Source
+from seatunnel_core.connector_api.source import PollCursor, PollResult, Source
 from seatunnel_core.connector_api.testing import (
     EndlessSourceConformance,
     SourceConformance,
@@ -51,11 +51,11 @@ class TestPolls(EndlessSourceConformance):
     def expected(self) -> Sequence[Mapping[str, Any]]:
         return ROWS[:5] * self.polls
 
-    def looks(self, source: Source, memory: Item) -> list[PollResult]:
+    def looks(self, source: Source, memory: PollCursor) -> list[PollResult]:
         found: list[PollResult] = []
         while not memory or memory["polls"] < self.polls:
             found.append(source.poll(memory, self.planning))
-            memory = found[-1].memory
+            memory = found[-1].cursor
         return found
 
     def wait(self, pause_ms: int) -> None:

@@ -87,8 +87,8 @@ def test_snapshots_that_were_removed_before_the_epoch_cost_nothing(
     second, _ = staged(sink, 2)
     read.clear()
     commit(sink, [first], there)
-    commit(sink, [first, second], there, again=True)
-    commit(sink, [first, second], there, again=True)
+    commit(sink, [first, second], there, may_be_committed=True)
+    commit(sink, [first, second], there, may_be_committed=True)
     assert read == []
     assert ids(catalog) == [1, 2, 101, 102, 103]
 
@@ -105,7 +105,7 @@ def test_where_snapshots_are_missing_since_only_newer_manifests_are_read(
     read.clear()
     commit(sink_of(), [second], there)
     assert read == [], "what nobody has tried to commit is not looked for"
-    commit(sink_of(), [first, second], place(epoch=2), again=True)
+    commit(sink_of(), [first, second], place(epoch=2), may_be_committed=True)
     assert sorted(read) == [4, 6], "1 to 3 are older than the files, and 5 is another writer's"
     assert ids(catalog) == [1, 2, 101, 102, 103, 104]
 
@@ -115,7 +115,7 @@ def test_a_commit_that_main_was_set_back_from_is_not_repeated(sink_of: Any, cata
     committable, there = staged(sink_of(), 1)
     commit(sink_of(), [committable], there)
     table.refresh().manage_snapshots().rollback_to_snapshot(table.snapshots()[0].snapshot_id).commit()
-    commit(sink_of(), [committable], place(epoch=2), again=True)
+    commit(sink_of(), [committable], place(epoch=2), may_be_committed=True)
     assert ids(catalog) == [101, 102, 103], "who set the table back wants it so"
     with pytest.raises(CommitError, match="already, which nobody has committed yet"):
         commit(sink_of(), [committable], there)
@@ -127,11 +127,11 @@ def test_a_table_that_was_made_anew_is_searched_from_its_beginning(sink_of: Any,
     catalog.drop_table("shop.orders")
     catalog.create_table("shop.orders", ORDERS.columns)
     for epoch in (1, 2):
-        commit(sink_of(), [committable], place(epoch=epoch), again=True)
+        commit(sink_of(), [committable], place(epoch=epoch), may_be_committed=True)
     table = catalog.load_table("shop.orders")
     for number in range(4):
         table.append(pa.Table.from_batches([rows(105 + number)]))
-    commit(sink_of(), [committable], place(epoch=3), again=True)
+    commit(sink_of(), [committable], place(epoch=3), may_be_committed=True)
     assert ids(catalog) == [1, 105, 106, 107, 108]
     assert there.epoch == 1
 
@@ -147,5 +147,5 @@ def test_a_table_of_the_first_format_which_numbers_nothing_is_searched_as_a_whol
     second, _ = staged(sink, 2)
     commit(sink, [second], there)
     forget(table, 1)
-    commit(sink_of(), [first, second], place(epoch=2), again=True)
+    commit(sink_of(), [first, second], place(epoch=2), may_be_committed=True)
     assert ids(catalog) == [1, 2]

@@ -160,7 +160,7 @@ def test_a_commit_that_is_repeated_changes_nothing(tmp_path: Path) -> None:
     sink = orders_sink(tmp_path, **MERGE)
     found = [unit(sink, number, batch((1, "mo", number))) for number in (1, 2)]
     commit(sink, found, place())
-    commit(orders_sink(tmp_path, **MERGE), found, place(epoch=2), again=True)
+    commit(orders_sink(tmp_path, **MERGE), found, place(epoch=2), may_be_committed=True)
     assert orders(tmp_path) == [(1, "mo", 2)]
     assert len(table_in(tmp_path, "orders").snapshots()) == 2
 
@@ -248,7 +248,7 @@ def test_a_column_that_rows_lack_is_not_emptied(tmp_path: Path) -> None:
     wide = TableSchema(table="orders", columns=COLUMNS.append(pa.field("note", pa.string())))
     shop_in(tmp_path).create_table("shop.orders", iceberg_schema(wide))
     with pytest.raises(SinkError, match="has the column 'note', which the rows of orders lack"):
-        orders_sink(tmp_path, **MERGE).look((ORDERS,))
+        orders_sink(tmp_path, **MERGE).dry_run((ORDERS,))
 
 
 def test_files_of_former_partitions_are_refused(tmp_path: Path) -> None:

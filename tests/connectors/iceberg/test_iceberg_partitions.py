@@ -118,7 +118,7 @@ def test_rows_staged_for_other_partitions_than_the_table_has_now_are_not_publish
         commit(sink, [committable], there)
     with catalog.load_table("shop.orders").update_spec() as spec:
         spec.remove_field("small")
-    commit(sink, [committable], there, again=True)
+    commit(sink, [committable], there, may_be_committed=True)
     assert catalog.load_table("shop.orders").scan().count() == 4
 
 

@@ -122,7 +122,7 @@ def test_what_is_no_partition_cannot_be_replaced(tmp_path: Path) -> None:
             run(tmp_path, [(1, "mo")], replace_partitions=["id"], **REPLACE, **keys)
     run(tmp_path, [(1, "mo")])
     with pytest.raises(SinkError, match="not partitioned by the values of 'id'"):
-        orders_sink(tmp_path, replace_partitions=["id"], **REPLACE).look((ORDERS,))
+        orders_sink(tmp_path, replace_partitions=["id"], **REPLACE).dry_run((ORDERS,))
 
 
 def test_rows_of_other_writers_that_come_before_the_end_are_replaced_too(tmp_path: Path) -> None:

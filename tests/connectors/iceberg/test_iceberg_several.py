@@ -107,7 +107,7 @@ def test_a_kill_between_the_commits_of_two_tables_publishes_each_once(sink_of: A
     later = sink_of()
     later.prepare(sink_place(place(epoch=2)))
     for _ in range(2):
-        commit(later, [committable], place(epoch=2), again=True)
+        commit(later, [committable], place(epoch=2), may_be_committed=True)
         assert ids(catalog) == {"orders_raw": [1, 2], "names_raw": [1, 2]}
     for name in ("orders_raw", "names_raw"):
         assert len(catalog.load_table(("lake", "shop", name)).snapshots()) == 1, "a repeated commit leaves no snapshot"
@@ -122,7 +122,7 @@ def test_an_engine_that_was_replaced_between_two_commits_stops_at_the_second(sin
     def paused(*arguments: Any, **named: Any) -> Any:
         calls.append(1)
         if len(calls) == 2:
-            commit(new, [committable], place(epoch=2), again=True)
+            commit(new, [committable], place(epoch=2), may_be_committed=True)
         return commit_table(*arguments, **named)
 
     opened.commit_table = paused
@@ -142,7 +142,7 @@ def test_a_sweep_by_another_process_finds_the_tables_by_their_names(
     assert len(files(tmp_path)) == 4
     later = sink_place(place(epoch=2))
     assert sink_of().sweep(later, frozenset({kept.id}), final=False) == 2
-    commit(sink_of(), [kept], place(epoch=2), again=True)
+    commit(sink_of(), [kept], place(epoch=2), may_be_committed=True)
     assert ids(catalog) == {"orders_raw": [1], "names_raw": [1]}
     assert sink_of().sweep(later, frozenset(), final=True) == 0
 

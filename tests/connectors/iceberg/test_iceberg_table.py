@@ -77,7 +77,7 @@ def interrupted(sink: IcebergSink, between: Callable[[], None]) -> None:
 def test_an_engine_that_wakes_up_amid_a_commit_does_not_repeat_it(sink_of: Any, catalog: Catalog) -> None:
     old, new = sink_of(), sink_of()
     committable, there = staged(old, 1, 2)
-    interrupted(old, lambda: commit(new, [committable], place(epoch=2), again=True))
+    interrupted(old, lambda: commit(new, [committable], place(epoch=2), may_be_committed=True))
     with pytest.raises(
         CommitError, match=r"another engine has taken over this job: .* of its epoch 2, and this one has 1"
     ):
@@ -128,7 +128,7 @@ def test_a_repeated_commit_is_found_also_when_its_snapshot_was_removed(sink_of: 
     commit(sink, [second], there)
     table = catalog.load_table("shop.orders")
     table.maintenance.expire_snapshots().by_id(table.snapshots()[0].snapshot_id).commit()
-    commit(sink_of(), [first, second], place(epoch=2), again=True)
+    commit(sink_of(), [first, second], place(epoch=2), may_be_committed=True)
     assert ids(catalog) == [1, 2]
 
 
@@ -137,7 +137,7 @@ def test_a_staged_file_that_is_gone_is_not_committed(sink_of: Any, catalog: Cata
     committable, there = staged(sink, 1)
     next(tmp_path.rglob("data/**/*.parquet")).unlink()
     with pytest.raises(CommitError, match=r"was staged is gone .* did somebody remove orphan files\?"):
-        commit(sink, [committable], there, again=True)
+        commit(sink, [committable], there, may_be_committed=True)
     assert ids(catalog) == []
 
 
@@ -164,7 +164,7 @@ def test_a_committable_from_before_there_were_several_tables_is_published(sink_o
     committable, there = staged(sink, 1)
     old = {"files": [file for part in committable.body["tables"] for (file,) in part["files"]]}
     commit(sink, [with_body(committable, old)], there)
-    commit(sink, [with_body(committable, old)], there, again=True)
+    commit(sink, [with_body(committable, old)], there, may_be_committed=True)
     assert ids(catalog) == [1]
 
 

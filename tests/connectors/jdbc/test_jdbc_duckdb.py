@@ -11,7 +11,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from seatunnel_core.connector_api.source import Planning
+from seatunnel_core.connector_api.source import PlanningContext
 from seatunnel_core.connector_api.testing import SourceConformance, options_of, plan, read
 from seatunnel_core.connectors.jdbc.pool import forget
 from seatunnel_core.connectors.jdbc.sink import JdbcSink
@@ -113,7 +113,7 @@ def test_what_rows_do_not_hold_is_refused_at_its_row(shop: Path, declared: str, 
 @pytest.mark.parametrize("column", ["id", "name"])
 def test_a_table_is_divided(shop: Path, column: str) -> None:
     of = source(shop, table_path="people", partition_column=column, partition_num=4)
-    found = plan(of, Planning(parallelism=2))
+    found = plan(of, PlanningContext(parallelism=2))
     assert len(found.splits) == 4
     assert sorted(row["id"] for row in read(of, found)) == list(range(1, 301))
 

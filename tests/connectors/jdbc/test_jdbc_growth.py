@@ -170,8 +170,8 @@ def test_a_check_tells_what_would_grow_and_changes_nothing(database: Database) -
     run(database, "one", APPEND, id=[1])
     schema, _ = rows_of(id=[1], name=["a"])
     with pytest.raises(SinkError, match="schema_contract = evolve"):
-        sink(database).look((schema,))
-    assert "when the job starts it gets the column 'name'" in sink(database, **EVOLVE).look((schema,))[1]
+        sink(database).dry_run((schema,))
+    assert "when the job starts it gets the column 'name'" in sink(database, **EVOLVE).dry_run((schema,))[1]
     assert all_rows(database) == [(1,)]
 
 
@@ -188,8 +188,8 @@ def test_what_an_earlier_job_has_staged_goes_into_the_table_that_has_grown(datab
     again = sink(database)
     again.prepare(sink_place(later))
     again.create_tables((schema,), sink_place(later))
-    again.commit([waiting], sink_place(later), again=True)
-    again.commit([waiting], sink_place(later), again=True)
+    again.commit([waiting], sink_place(later), may_be_committed=True)
+    again.commit([waiting], sink_place(later), may_be_committed=True)
     assert [(number, str(value), more) for number, value, more in all_rows(database, "id, v, more")] == [
         (1, "7", None),
         (2, str(wide[0].as_py()), "m"),

@@ -78,7 +78,7 @@ def test_a_commit_that_is_repeated_adds_no_version(database: Database) -> None:
     for _ in range(2):
         of = sink(database, **HISTORY)
         of.prepare(later)
-        of.commit([found], later, again=True)
+        of.commit([found], later, may_be_committed=True)
     assert versions(database) == [(1, "a", False), (1, "b", True)]
 
 
@@ -135,13 +135,13 @@ def test_versions_of_a_clock_that_was_ahead_do_not_overlap(database: Database) -
 
 def test_a_look_takes_columns_of_history_for_ours(database: Database) -> None:
     run(database, [(NEW, 1, "a")], **HISTORY)
-    assert "takes all 2 columns" in sink(database, **HISTORY).look((SCHEMA,))[1]
+    assert "takes all 2 columns" in sink(database, **HISTORY).dry_run((SCHEMA,))[1]
     database.run("DROP TABLE people", "CREATE TABLE people (id bigint, name varchar(20))")
     with pytest.raises(SinkError, match="keep_history needs a column 'valid_from'"):
-        sink(database, **HISTORY).look((SCHEMA,))
+        sink(database, **HISTORY).dry_run((SCHEMA,))
     kinds = "valid_from timestamp NULL, valid_to timestamp NULL, is_current boolean NOT NULL"
     database.run("DROP TABLE people", f"CREATE TABLE people (id bigint, name varchar(20), {kinds})")
-    assert "takes all 2 columns" in sink(database, **HISTORY).look((SCHEMA,))[1]
+    assert "takes all 2 columns" in sink(database, **HISTORY).dry_run((SCHEMA,))[1]
     run(database, [(NEW, 1, "a")], job="next", **HISTORY)
 
 
@@ -167,7 +167,7 @@ def test_of_two_jobs_that_commit_at_once_each_ends_the_version_of_the_other(kind
 
     def commit(of: JdbcSink, units: Sequence[Committable], here: SinkContext) -> None:
         try:
-            of.commit(units, here, again=False)
+            of.commit(units, here, may_be_committed=False)
         except BaseException as error:
             failures.append(error)
 
@@ -198,14 +198,14 @@ def test_a_commit_that_is_killed_between_any_two_lines_adds_each_version_once(tm
         of.prepare(here)
         found = unit(of, 1, [(AFTER, 1, "b"), (NEW, 2, "b"), (GONE, 3, None)], "next")
         with Killing(files, moment) as killing:
-            of.commit([found], here, again=False)
+            of.commit([found], here, may_be_committed=False)
         del of
         gc.collect()
         forget()
         later = sink_place(place(job_id="next", epoch=2))
         again = sink(database, **HISTORY)
         again.prepare(later)
-        again.commit([found], later, again=True)
+        again.commit([found], later, may_be_committed=True)
         assert versions(database) == expected, killing.place
         forget()
         if killing.place is None:

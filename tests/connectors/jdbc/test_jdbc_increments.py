@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from seatunnel_core.connector_api import increments
-from seatunnel_core.connector_api.source import Planning
+from seatunnel_core.connector_api.source import PlanningContext
 from seatunnel_core.connector_api.testing import options_of, plan, read
 from seatunnel_core.connectors.jdbc.pool import forget
 from seatunnel_core.connectors.jdbc.source import JdbcSource
@@ -52,7 +52,7 @@ class Shop:
         between()
         window = Window.from_record(window.record())
         source.read_window(window)
-        rows = read(source, plan(source, Planning(parallelism=2)))
+        rows = read(source, plan(source, PlanningContext(parallelism=2)))
         self.cursor = window.end
         self.delivered += rows
         return sorted(row["id"] for row in rows)

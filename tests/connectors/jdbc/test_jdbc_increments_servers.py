@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from seatunnel_core.connector_api.source import Planning
+from seatunnel_core.connector_api.source import PlanningContext
 from seatunnel_core.connector_api.testing import plan, read
 from seatunnel_core.connectors.jdbc.databases.mysql import MySQL
 from seatunnel_core.connectors.jdbc.pool import forget
@@ -52,7 +52,7 @@ class Shop:
         source.read_window(window)
         source.open(restored=False)
         try:
-            rows = read(source, plan(source, Planning(parallelism=2)))
+            rows = read(source, plan(source, PlanningContext(parallelism=2)))
         finally:
             source.close()
         self.cursor = window.end

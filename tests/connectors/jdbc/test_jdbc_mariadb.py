@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from seatunnel_core.connector_api.source import Planning
+from seatunnel_core.connector_api.source import PlanningContext
 from seatunnel_core.connector_api.testing import SourceConformance, options_of, plan, read
 from seatunnel_core.connectors.jdbc.pool import forget
 from seatunnel_core.connectors.jdbc.source import JdbcSource
@@ -263,7 +263,7 @@ def test_two_hundred_tables_share_a_few_connections(server: MariaDB, shop: Any) 
     watching = threading.Thread(target=watch)
     watching.start()
     try:
-        found = plan(of, Planning(parallelism=2))
+        found = plan(of, PlanningContext(parallelism=2))
         rows: list[Any] = []
         readers = [
             threading.Thread(target=lambda first=first: rows.extend(read(of, found, found.splits[first::8])))

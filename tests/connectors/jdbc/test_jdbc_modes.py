@@ -58,7 +58,7 @@ def run(
     of.prepare(here)
     of.apply_save_mode(here)
     of.create_tables((SCHEMA,), here)
-    of.commit([unit(of, number, rows, job) for number, rows in enumerate(units, 1)], here, again=False)
+    of.commit([unit(of, number, rows, job) for number, rows in enumerate(units, 1)], here, may_be_committed=False)
     if end:
         of.complete(here)
         of.sweep(here, frozenset(), final=True)

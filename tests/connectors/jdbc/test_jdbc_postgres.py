@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from seatunnel_core.connector_api.source import Planning
+from seatunnel_core.connector_api.source import PlanningContext
 from seatunnel_core.connector_api.testing import SourceConformance, options_of, plan, read
 from seatunnel_core.connector_api.testing.drive import shipped
 from seatunnel_core.connectors.jdbc.pool import forget
@@ -266,7 +266,7 @@ def test_two_hundred_tables_share_a_few_connections(server: Postgres, shop: Any)
     watching = threading.Thread(target=watch)
     watching.start()
     try:
-        found = plan(of, Planning(parallelism=2))
+        found = plan(of, PlanningContext(parallelism=2))
         of.open(restored=False)
         rows: list[Any] = []
         readers = [

@@ -115,7 +115,7 @@ def test_what_was_dropped_by_somebody_is_no_success(file: Path) -> None:
     committable = stage(of, SCHEMA, [batch((NEW, 1, "a")).rows], here)
     run(file, f"DROP TABLE {committable.body['tables'][0]['staging']}")
     with pytest.raises(CommitError, match="was staged and is gone"):
-        commit(of, [committable], here, again=True)
+        commit(of, [committable], here, may_be_committed=True)
 
 
 def test_a_committable_of_somebody_else_is_refused(file: Path) -> None:
@@ -155,7 +155,7 @@ def test_each_of_many_committables_is_known_as_committed(file: Path, monkeypatch
     of.prepare(sink_place(here))
     units = [stage(of, SCHEMA, [batch((NEW, unit, "a")).rows], place(unit=unit)) for unit in range(1, 6)]
     commit(of, units, here)
-    commit(of, units, here, again=True)
+    commit(of, units, here, may_be_committed=True)
     assert ask(file, "SELECT id FROM people ORDER BY id") == [(unit,) for unit in range(1, 6)]
     later = sink_place(place(epoch=2))
     of.prepare(later)
@@ -170,9 +170,9 @@ def test_a_commit_whose_answer_was_lost_is_not_made_twice(file: Path, monkeypatc
     committable = stage(of, SCHEMA, [batch((NEW, 1, "a")).rows], here)
     made, calls = publishing.Publishing.commit, []
 
-    def lost(self: publishing.Publishing, committables: Sequence[Committable], *, again: bool) -> None:
-        made(self, committables, again=again)
-        calls.append(again)
+    def lost(self: publishing.Publishing, committables: Sequence[Committable], *, may_be_committed: bool) -> None:
+        made(self, committables, may_be_committed=may_be_committed)
+        calls.append(may_be_committed)
         if len(calls) == 1:
             raise CommitError("the connection was lost", retryable=True)  # as the pool of connections says it
 

@@ -243,7 +243,7 @@ def test_what_is_committed_is_not_staged_any_more(database: Database) -> None:
     assert len(database.staged()) == 1
     commit(of, [committable], here)
     assert database.staged() == []
-    commit(of, [committable], here, again=True)
+    commit(of, [committable], here, may_be_committed=True)
     assert database.run("SELECT id FROM people") == [(1,)]
 
 

@@ -191,7 +191,7 @@ def test_a_server_that_is_killed_in_the_midst_of_commits_costs_no_row(database: 
             commit(of, committables, here)
         killing.join()
         database.server.restart()
-        commit(of, committables, here, again=True)
+        commit(of, committables, here, may_be_committed=True)
     found = Counter(number for (number,) in database.run("SELECT id FROM people"))
     assert database.staged() == []
     assert found == Counter(

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from seatunnel_core.connector_api.source import Planning
+from seatunnel_core.connector_api.source import PlanningContext
 from seatunnel_core.connector_api.testing import SourceConformance, options_of, plan, read
 from seatunnel_core.connectors.jdbc.pool import forget
 from seatunnel_core.connectors.jdbc.source import JdbcSource
@@ -33,8 +33,8 @@ def source(url: str, **options: Any) -> JdbcSource:
     return JdbcSource(options_of(JdbcSource, {"url": url, **options}))
 
 
-def ids(of: JdbcSource, planning: Planning | None = None) -> list[int]:
-    planning = planning or Planning(parallelism=2)
+def ids(of: JdbcSource, planning: PlanningContext | None = None) -> list[int]:
+    planning = planning or PlanningContext(parallelism=2)
     return sorted(row["id"] for row in read(of, plan(of, planning)))
 
 
@@ -69,7 +69,7 @@ class TestJdbcSource(SourceConformance):
 )
 def test_a_table_is_divided_and_each_row_is_in_one_split(shop: str, options: dict[str, Any], splits: int) -> None:
     of = source(shop, table_path="people", **options)
-    assert len(plan(of, Planning(parallelism=2)).splits) == splits
+    assert len(plan(of, PlanningContext(parallelism=2)).splits) == splits
     assert ids(of) == list(range(1, 301))
 
 
@@ -90,7 +90,7 @@ def test_who_goes_on_with_another_split_column_reads_by_the_one_of_the_splits(sh
 @pytest.mark.parametrize(("size", "limit", "splits"), [(100, 200, 3), (100, 50, 6), (1000, 100, 3)])
 def test_a_speed_limit_makes_splits_smaller_and_never_larger(shop: str, size: int, limit: int, splits: int) -> None:
     of = source(shop, table_path="people", **{"split.size": size})
-    assert len(plan(of, Planning(parallelism=2, rows_per_second=limit)).splits) == splits
+    assert len(plan(of, PlanningContext(parallelism=2, rows_per_second=limit)).splits) == splits
 
 
 def test_rows_that_come_after_the_planning_are_in_the_outer_splits(shop: str) -> None:
@@ -118,7 +118,7 @@ def test_a_query_is_read_with_a_condition(shop: str) -> None:
 
 def test_a_query_is_divided_by_partition_column(shop: str) -> None:
     of = source(shop, query="SELECT * FROM people", partition_column="id")
-    assert len(plan(of, Planning(parallelism=3)).splits) == 3
+    assert len(plan(of, PlanningContext(parallelism=3)).splits) == 3
     assert ids(of) == list(range(1, 301))
 
 

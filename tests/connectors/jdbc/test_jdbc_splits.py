@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from seatunnel_core.connector_api.source import Planning
+from seatunnel_core.connector_api.source import PlanningContext
 from seatunnel_core.connector_api.testing import plan, read
 from seatunnel_core.connectors.jdbc.pool import forget
 from tests.connectors.jdbc.databases import EACH, Database, empty
@@ -190,7 +190,7 @@ def filled(of: Database, number: int, declared: str, values: Sequence[str]) -> i
     return len(each)
 
 
-def ids(source: Any, planning: Planning | None = None) -> tuple[list[int], int]:
+def ids(source: Any, planning: PlanningContext | None = None) -> tuple[list[int], int]:
     """Of all rows, and how many splits there were."""
     found = plan(source, planning)
     return sorted(row["id"] for row in read(source, found)), len(found.splits)
@@ -206,7 +206,7 @@ def test_each_row_is_in_one_split_whatever_the_type_of_the_column(database: Data
         for how in HOW:
             for asked in ({"table_path": f"t{number}"}, {"query": f"SELECT id, v FROM t{number}"}):
                 only = _only_ids(database.source(**asked, partition_column="v", **how))  # type: ignore[arg-type]
-                found, splits = ids(only, Planning(parallelism=4))
+                found, splits = ids(only, PlanningContext(parallelism=4))
                 assert found == list(range(rows)), (declared, asked, how, plan(only).splits)
                 alone |= {declared} if splits < 2 else set()
     assert len(alone) < len(TYPES[database.kind]) / 5, alone

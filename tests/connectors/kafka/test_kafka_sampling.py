@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 from attrs import frozen
 
-from seatunnel_core.connector_api.source import Planning
+from seatunnel_core.connector_api.source import PlanningContext
 from seatunnel_core.connector_api.testing import Skipped, options_of, plan, read
 from seatunnel_core.connectors.kafka import source as of_source
 from seatunnel_core.connectors.kafka.sampling import Sampling
@@ -135,7 +135,7 @@ class TestOnABroker:
     def rows(self, topic: str, parallelism: int = 2, **more: Any) -> tuple[dict[str, Any], list[Any]]:
         of = made(**{"bootstrap.servers": self.broker.servers, "topic": topic, "start_mode": "earliest", **more})
         of.run_in(streaming=False)
-        planned = plan(of, Planning(parallelism=parallelism))
+        planned = plan(of, PlanningContext(parallelism=parallelism))
         return {each.table: each.columns for each in planned.schemas}, sorted(map(repr, read(of, planned)))
 
     def test_any_order_partitions_and_parallelism_give_the_same_table(self) -> None:

@@ -187,11 +187,11 @@ def test_an_engine_that_was_replaced_sends_nothing(broker: Kafka, topic: str, tm
     with pytest.raises(CommitError):
         commit(old, [staged], place())
     with pytest.raises(CommitError, match="another engine has taken over this job: its epoch is 2"):
-        commit(old, [staged], place(), again=True)
+        commit(old, [staged], place(), may_be_committed=True)
     with pytest.raises(CommitError) as raised:
         commit(new, [staged], later)
     assert raised.value.retryable, "the old one took the transactions away, so the newer one begins anew"
-    commit(new, [staged], later, again=True)
+    commit(new, [staged], later, may_be_committed=True)
     assert len(broker.values(topic)) == 3
 
 
@@ -219,7 +219,7 @@ def test_a_transaction_that_takes_too_long_costs_time_and_no_rows(
     assert raised.value.retryable
     assert broker.values(topic) == []
     monkeypatch.undo()
-    commit(made, [staged], place(), again=True)
+    commit(made, [staged], place(), may_be_committed=True)
     assert len(broker.values(topic)) == 5
 
 

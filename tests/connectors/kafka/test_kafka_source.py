@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from seatunnel_core.connector_api.several_tables import source_of
-from seatunnel_core.connector_api.source import Planning
+from seatunnel_core.connector_api.source import PlanningContext
 from seatunnel_core.connector_api.testing import EndlessSourceConformance, SourceConformance, options_of, plan, read
 from seatunnel_core.connector_api.testing.drive import Skipped
 from seatunnel_core.connectors.kafka import source as of_source
@@ -39,8 +39,8 @@ def source(broker: Kafka, topic: str, **more: Any) -> KafkaSource:
     return KafkaSource(options_of(KafkaSource, given))
 
 
-def ids(of: KafkaSource, planning: Planning | None = None, context: Skipped | None = None) -> list[int]:
-    return [row["id"] for row in read(of, plan(of, planning or Planning(parallelism=2)), context=context)]
+def ids(of: KafkaSource, planning: PlanningContext | None = None, context: Skipped | None = None) -> list[int]:
+    return [row["id"] for row in read(of, plan(of, planning or PlanningContext(parallelism=2)), context=context)]
 
 
 def lines(rows: Sequence[Mapping[str, Any]]) -> list[bytes]:
@@ -103,10 +103,10 @@ def test_partitions_are_read_in_parallel_and_in_their_order(broker: Kafka, topic
     broker.send(topic, lines(ROWS))
     for parallelism in (1, 2, 8):
         made = source(broker, topic)
-        found = plan(made, Planning(parallelism=parallelism))
+        found = plan(made, PlanningContext(parallelism=parallelism))
         assert len(found.splits) == (1 if parallelism == 8 else 3) or len(found.splits) > 1
         assert [row["id"] for row in read(made, found)] == list(range(2_500))
-    assert len(plan(source(broker, topic), Planning(parallelism=2, rows_per_second=300)).splits) == 9
+    assert len(plan(source(broker, topic), PlanningContext(parallelism=2, rows_per_second=300)).splits) == 9
 
 
 def test_it_begins_and_ends_where_the_options_say(broker: Kafka, topic: str) -> None:
@@ -156,7 +156,7 @@ def test_what_is_not_committed_is_not_read_and_no_gap_hangs(broker: Kafka, topic
         if outcome != "open":
             (producer.commit_transaction if outcome == "commit" else producer.abort_transaction)(30)
     made = source(broker, topic)
-    found = plan(made, Planning(parallelism=2, rows_per_second=3))
+    found = plan(made, PlanningContext(parallelism=2, rows_per_second=3))
     began = time.monotonic()
     assert [row["id"] for row in read(made, found)] == [*range(10), *range(20, 30)]
     assert time.monotonic() - began < 25
@@ -171,7 +171,7 @@ def test_messages_that_expired_are_an_error_and_never_fewer_rows(broker: Kafka, 
     broker.topic(topic)
     broker.send(topic, lines(ROWS[:100]))
     made = source(broker, topic)
-    found = plan(made, Planning(parallelism=2))
+    found = plan(made, PlanningContext(parallelism=2))
     broker.admin.delete_records([TopicPartition(topic, 0, 50)])[TopicPartition(topic, 0, 50)].result(30)
     with pytest.raises(SourceChangedError, match=f"topic {topic}, partition 0, offsets 0 to 99"):
         read(made, found)
@@ -188,18 +188,18 @@ def test_new_partitions_and_topics_of_a_pattern_are_found(broker: Kafka, topic: 
     broker.send(f"{topic}-a", lines(ROWS[:5]))
     made = source(broker, f"{topic}-.*", pattern=True, **{"partition-discovery.interval-millis": 1})
     made.run_in(streaming=True)
-    planning = Planning(parallelism=2)
+    planning = PlanningContext(parallelism=2)
     first = made.poll({}, planning)
     assert [(item["start"], item["end"]) for item in first.items] == [(0, 5)]
     broker.admin.create_partitions([NewPartitions(f"{topic}-a", 2)])[f"{topic}-a"].result(30)
     broker.topic(f"{topic}-b")
     broker.send(f"{topic}-b", lines(ROWS[5:7]))
     deadline = time.monotonic() + 30
-    memory = first.memory
+    memory = first.cursor
     found: list[Any] = []
     while not found and time.monotonic() < deadline:
         polled = made.poll(memory, planning)
-        memory, found = polled.memory, [*polled.items]
+        memory, found = polled.cursor, [*polled.items]
         time.sleep(0.05)
     assert [(item["topic"], item["start"], item["end"]) for item in found] == [(f"{topic}-b", 0, 2)]
     assert {topic: sorted(offsets) for topic, offsets in memory["topics"].items()} == {
@@ -221,7 +221,7 @@ def test_several_tables_from_one_source(broker: Kafka, topic: str) -> None:
     made = source_of(
         KafkaSource, options_of(KafkaSource, {"bootstrap.servers": broker.servers, "tables_configs": entries})
     )
-    found = plan(made, Planning(parallelism=2))
+    found = plan(made, PlanningContext(parallelism=2))
     assert [schema.table for schema in found.schemas] == [f"{topic}a", f"{topic}b"]
     assert [row.get("id", row.get("line")) for row in read(made, found)] == [0, 1, 2, *map(json.dumps, ROWS[:3])]
 
@@ -240,7 +240,7 @@ def test_a_broker_that_dies_while_ranges_are_read_costs_time_and_no_rows(broker:
     broker.topic(topic)
     broker.send(topic, lines(ROWS))
     made = source(broker, topic, **{"poll.timeout": 60_000})
-    found = plan(made, Planning(parallelism=2, rows_per_second=200))
+    found = plan(made, PlanningContext(parallelism=2, rows_per_second=200))
     rows = read(made, found, found.splits[:3])
     broker.kill()
     broker._process.launch()

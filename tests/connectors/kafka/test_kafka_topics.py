@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from attrs import evolve
 
-from seatunnel_core.connector_api.source import Planning
+from seatunnel_core.connector_api.source import PlanningContext
 from seatunnel_core.connector_api.testing import options_of, plan, read
 from seatunnel_core.connectors.kafka import open_transactions
 from seatunnel_core.connectors.kafka import starting as of_starting
@@ -42,7 +42,7 @@ def source(broker: Kafka, topic: str, **more: Any) -> KafkaSource:
 
 
 def ids(of: KafkaSource) -> list[int]:
-    return [row["id"] for row in read(of, plan(of, Planning(parallelism=2)))]
+    return [row["id"] for row in read(of, plan(of, PlanningContext(parallelism=2)))]
 
 
 def lines(rows: Sequence[Mapping[str, Any]]) -> list[bytes]:
@@ -54,7 +54,7 @@ def test_a_topic_that_is_created_again_is_an_error_in_a_batch_job(broker: Kafka,
     broker.topic(topic)
     broker.send(topic, lines(ROWS[:100]))
     made = source(broker, topic)
-    found = plan(made, Planning(parallelism=2))
+    found = plan(made, PlanningContext(parallelism=2))
     old = topic_ids(made._cluster, [topic])[topic]
     assert [split.body["topic_id"] for split in found.splits] == [old]
     broker.recreate(topic)
@@ -79,8 +79,8 @@ def test_a_topic_that_is_created_again_is_an_error_while_a_job_streams_and_when_
     broker.send(topic, lines(ROWS[:100]), partition=0)
     made = source(broker, topic)
     made.run_in(streaming=True)
-    planning = Planning(parallelism=2)
-    memory = made.poll({}, planning).memory
+    planning = PlanningContext(parallelism=2)
+    memory = made.poll({}, planning).cursor
     assert memory["topics"] == {topic: {"0": 100, "1": 0}}
     assert memory["ids"] == topic_ids(made._cluster, [topic])
     assert made.poll(memory, planning).items == ()
@@ -99,9 +99,9 @@ def test_a_checkpoint_without_ids_is_restored_and_gets_them(broker: Kafka, topic
     made = source(broker, topic)
     made.run_in(streaming=True)
     old = {"topics": {topic: {"0": 3}}, "listed_ms": 0}
-    polled = made.poll(old, Planning(parallelism=2))
+    polled = made.poll(old, PlanningContext(parallelism=2))
     assert [(item["start"], item["end"]) for item in polled.items] == [(3, 5)]
-    assert polled.memory["ids"] == topic_ids(made._cluster, [topic])
+    assert polled.cursor["ids"] == topic_ids(made._cluster, [topic])
 
 
 def test_an_end_before_what_was_read_is_an_error(broker: Kafka, topic: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -114,7 +114,7 @@ def test_an_end_before_what_was_read_is_an_error(broker: Kafka, topic: str, monk
     with pytest.raises(
         SourceError, match=f"topic {topic}, partition 0 ends at offset 5, and the job has read it up to 7"
     ):
-        made.poll({"topics": {topic: {"0": 7}}, "listed_ms": 0}, Planning(parallelism=2))
+        made.poll({"topics": {topic: {"0": 7}}, "listed_ms": 0}, PlanningContext(parallelism=2))
 
 
 def test_offsets_of_a_group_name_their_topic(broker: Kafka, topic: str) -> None:
@@ -122,7 +122,7 @@ def test_offsets_of_a_group_name_their_topic(broker: Kafka, topic: str) -> None:
     broker.topic(topic)
     broker.send(topic, lines(ROWS[:10]))
     made = source(broker, topic, **of_group)
-    found = plan(made, Planning(parallelism=2))
+    found = plan(made, PlanningContext(parallelism=2))
     made.acknowledge(found.splits, [], {})
     assert ids(source(broker, topic, **of_group)) == []
     broker.recreate(topic)
@@ -160,8 +160,8 @@ def test_messages_behind_an_open_transaction_are_reported(
         ]
     streaming = source(broker, topic)
     streaming.run_in(streaming=True)
-    planning = Planning(parallelism=2)
-    memory = streaming.poll({}, planning).memory
+    planning = PlanningContext(parallelism=2)
+    memory = streaming.poll({}, planning).cursor
     caplog.clear()
     monkeypatch.setattr(open_transactions, "CHECK_S", 0)
     for wait_s in (60, 0, 0):

@@ -205,7 +205,7 @@ def page(on: list[Ground]) -> str:
             text += _row(ground, deaf, what, change, _begun(ground, change))
         text += _OF_CHECK
         for what, change in _of_check(ground, deaf).items():
-            text += _row(ground, deaf, what, change, _begun(ground, change, JdbcSink.look))
+            text += _row(ground, deaf, what, change, _begun(ground, change, JdbcSink.dry_run))
         for table in ("target", "narrow", "other"):
             rows = ground.run(f"SELECT count(*) FROM {table}")
             assert (rows if isinstance(rows, list) else rows.fetchall()) == [(0,)], f"rows moved into {table}"

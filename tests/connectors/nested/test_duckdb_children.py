@@ -21,14 +21,14 @@ def state(folder: Path) -> list[Any]:
 
 
 def night(folder: Path, run: str, *units: list[dict[str, Any]], again: bool = False, **options: Any) -> None:
-    """A job with some units in one commit, which is repeated if ``again``."""
+    """A job with some units in one commit, which is repeated if ``may_be_committed``."""
     sink, here = duckdb_sink(folder, **{**MERGE, **options}), sink_place(place(job_id=run))
     sink.prepare(here)
     sink.apply_save_mode(here)
     done = [staged(sink, run, rows, unit) for unit, rows in enumerate(units, 1)]
-    sink.commit(done, here, again=False)
+    sink.commit(done, here, may_be_committed=False)
     if again:
-        sink.commit(done, here, again=True)
+        sink.commit(done, here, may_be_committed=True)
 
 
 def test_children_of_a_merged_row_are_replaced(tmp_path: Path) -> None:
@@ -61,7 +61,7 @@ def test_the_same_version_that_is_read_again_has_its_children_once(tmp_path: Pat
     for run in ("one", "two"):
         sink, here = duckdb_sink(tmp_path, **MERGE), sink_place(place(job_id=run))
         sink.prepare(here)
-        sink.commit([staged(sink, run, [order(1, "a", "b")])], here, again=False)
+        sink.commit([staged(sink, run, [order(1, "a", "b")])], here, may_be_committed=False)
     assert state(tmp_path) == [(1, lines("a", "b"))]
 
 

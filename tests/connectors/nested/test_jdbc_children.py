@@ -27,15 +27,15 @@ on_each = pytest.mark.parametrize("database", EACH, indirect=True)
 
 
 def night(database: Database, run: str, *units: list[dict[str, Any]], again: bool = False, **options: Any) -> None:
-    """A job with some units in one commit, which is repeated if ``again``."""
+    """A job with some units in one commit, which is repeated if ``may_be_committed``."""
     sink = JdbcSink(options_of(JdbcSink, {**database.options, **MERGE, **options}))
     here = sink_place(place(job_id=run))
     sink.prepare(here)
     sink.apply_save_mode(here)
     done = [staged(sink, run, rows, unit) for unit, rows in enumerate(units, 1)]
-    sink.commit(done, here, again=False)
+    sink.commit(done, here, may_be_committed=False)
     if again:
-        sink.commit(done, here, again=True)
+        sink.commit(done, here, may_be_committed=True)
 
 
 @on_each

@@ -143,7 +143,7 @@ from pathlib import Path
 from pyspark import SparkContext, cloudpickle
 import watched
 from watched import Numbers
-from seatunnel_core.connector_api.source import Planning
+from seatunnel_core.connector_api.source import PlanningContext
 from seatunnel_core.errors import PlatformError
 from seatunnel_core.spark.backend import SparkBackend
 from seatunnel_core.spark.starting.settings import SparkSettings
@@ -152,7 +152,7 @@ cloudpickle.register_pickle_by_value(watched)
 settings = SparkSettings(parallelism=1, cache=Path({cache!r}))
 
 def run(backend):
-    return len(backend.inspect(Numbers(), [{{"name": "a"}}], Planning(parallelism=1)))
+    return len(backend.inspect(Numbers(), [{{"name": "a"}}], PlanningContext(parallelism=1)))
 
 backend = SparkBackend(settings)
 backend.start()

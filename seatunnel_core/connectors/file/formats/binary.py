@@ -17,7 +17,7 @@ from seatunnel_core.connector_api.batch import Batch, TableSchema
 from seatunnel_core.connector_api.errors import RowError, SinkError, SourceError, UsageError
 from seatunnel_core.connector_api.option import Options
 from seatunnel_core.connector_api.sink import SinkWriter, Staged, WriterContext
-from seatunnel_core.connector_api.source import Planning, ReadContext
+from seatunnel_core.connector_api.source import PlanningContext, ReadContext
 from seatunnel_core.connectors.file import source_options as opt
 from seatunnel_core.connectors.file.formats.source_format import Piece, SourceFormat
 from seatunnel_core.connectors.file.formats.writer import FileWriter
@@ -56,7 +56,7 @@ class Binary(SourceFormat):
         return COLUMNS
 
     def pieces(
-        self, version: FileVersion, examined: Sequence[Mapping[str, Any]], columns: pa.Schema, planning: Planning
+        self, version: FileVersion, examined: Sequence[Mapping[str, Any]], columns: pa.Schema, planning: PlanningContext
     ) -> Iterator[Piece]:
         yield {}, version.size, max(-(-version.size // self._step(version)), 1)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from attrs import frozen
 
-from seatunnel_core.connector_api.source import Planning
+from seatunnel_core.connector_api.source import PlanningContext
 from seatunnel_core.connectors.file.formats.delimited.dialect import Dialect
 from seatunnel_core.connectors.file.formats.delimited.quoting import ChunkQuotes, compose, examine
 from seatunnel_core.connectors.filesystems.filesystem import FileVersion, OpenFile
@@ -24,7 +24,7 @@ SMALLEST_PIECE = 4 << 10
 """The size in bytes below which a speed limit cuts no further."""
 
 
-def piece(split_size: int, planning: Planning, bytes_per_row: float | None = None) -> int:
+def piece(split_size: int, planning: PlanningContext, bytes_per_row: float | None = None) -> int:
     """Return how many bytes one split should have."""
     wanted = split_size
     if planning.bytes_per_second:
@@ -53,11 +53,11 @@ class SplitPlan:
         """Whether a value may contain a line end, so that the whole file has to be examined before it is cut."""
         return bool(self.dialect.quote)
 
-    def piece(self, planning: Planning, bytes_per_row: float | None = None) -> int:
+    def piece(self, planning: PlanningContext, bytes_per_row: float | None = None) -> int:
         """Return how many bytes one split should have."""
         return piece(self.split_size, planning, bytes_per_row)
 
-    def must_examine(self, version: FileVersion, planning: Planning) -> bool:
+    def must_examine(self, version: FileVersion, planning: PlanningContext) -> bool:
         """Return whether a task has to examine the file before it can be cut."""
         if not self.splittable or not version.size:
             return False
@@ -65,13 +65,13 @@ class SplitPlan:
             self.quoted and version.size > WORTH_READING_TWICE * self.piece(planning)
         )
 
-    def chunks(self, version: FileVersion, planning: Planning) -> list[tuple[int, int]]:
+    def chunks(self, version: FileVersion, planning: PlanningContext) -> list[tuple[int, int]]:
         """Return the ranges of bytes that tasks examine, one each."""
         if not (self.quoted and self.must_examine(version, planning)):
             return [(0, version.size)]
         return [(start, min(start + CHUNK_BYTES, version.size)) for start in range(0, version.size, CHUNK_BYTES)]
 
-    def examine(self, file: OpenFile, start: int, end: int, planning: Planning) -> dict[str, Any]:
+    def examine(self, file: OpenFile, start: int, end: int, planning: PlanningContext) -> dict[str, Any]:
         """Return the estimated number of rows of one chunk, and where it can be cut, as JSON values."""
         if not self.quoted:
             sample = file.read_range(0, min(SAMPLE_BYTES, file.version.size))
@@ -102,7 +102,7 @@ def _scaled(sample: bytes, size: int) -> int:
 
 
 def file_ranges(
-    plan: SplitPlan, version: FileVersion, examined: Sequence[dict[str, Any]], planning: Planning
+    plan: SplitPlan, version: FileVersion, examined: Sequence[dict[str, Any]], planning: PlanningContext
 ) -> list[tuple[int, int]]:
     """Return the byte ranges of a text file, each about as long as planned; one range if it cannot be cut.
 

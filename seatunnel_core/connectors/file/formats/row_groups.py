@@ -14,7 +14,7 @@ from attrs import frozen
 
 from seatunnel_core import stored
 from seatunnel_core.connector_api.errors import RowError, SourceError, StoredValueError
-from seatunnel_core.connector_api.source import Planning, ReadContext
+from seatunnel_core.connector_api.source import PlanningContext, ReadContext
 from seatunnel_core.connectors.file import source_options as opt
 from seatunnel_core.connectors.file.formats.casting import cast
 from seatunnel_core.connectors.file.formats.cutting import piece
@@ -83,14 +83,14 @@ class RowGroups(SourceFormat):
 
     # -- planning -------------------------------------------------------------------------------------------------
 
-    def must_inspect(self, version: FileVersion, planning: Planning) -> bool:
+    def must_inspect(self, version: FileVersion, planning: PlanningContext) -> bool:
         return True
 
-    def examine(self, file: OpenFile, start: int, end: int, planning: Planning) -> dict[str, Any]:
+    def examine(self, file: OpenFile, start: int, end: int, planning: PlanningContext) -> dict[str, Any]:
         return {"groups": [list(group) for group in self._footer(file).groups]}
 
     def pieces(
-        self, version: FileVersion, examined: Sequence[Mapping[str, Any]], columns: pa.Schema, planning: Planning
+        self, version: FileVersion, examined: Sequence[Mapping[str, Any]], columns: pa.Schema, planning: PlanningContext
     ) -> Iterator[Piece]:
         size = piece(self.options[opt.SPLIT_SIZE], planning) if self.options[opt.SPLIT] else sys.maxsize
         for each in group_ranges(examined[0]["groups"], size, planning.rows_per_second):

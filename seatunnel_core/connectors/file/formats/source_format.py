@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from seatunnel_core.connector_api.errors import SourceError, UsageError
 from seatunnel_core.connector_api.option import Options
-from seatunnel_core.connector_api.source import Planning, ReadContext
+from seatunnel_core.connector_api.source import PlanningContext, ReadContext
 from seatunnel_core.connectors.file.formats.delimited.dialect import unify
 from seatunnel_core.connectors.filesystems.filesystem import FileSystem, FileVersion, OpenFile
 from seatunnel_core.connectors.filesystems.local import LocalFileSystem
@@ -77,20 +77,20 @@ class SourceFormat(ABC):
 
     # -- planning -------------------------------------------------------------------------------------------------
 
-    def must_inspect(self, version: FileVersion, planning: Planning) -> bool:
+    def must_inspect(self, version: FileVersion, planning: PlanningContext) -> bool:
         """Return whether a task has to examine the file before it can be cut."""
         return False
 
-    def chunks(self, version: FileVersion, planning: Planning) -> Sequence[tuple[int, int]]:
+    def chunks(self, version: FileVersion, planning: PlanningContext) -> Sequence[tuple[int, int]]:
         """Return the ranges of bytes that tasks examine, one each."""
         return [(0, version.size)]
 
-    def examine(self, file: OpenFile, start: int, end: int, planning: Planning) -> dict[str, Any]:
+    def examine(self, file: OpenFile, start: int, end: int, planning: PlanningContext) -> dict[str, Any]:
         """Examine one chunk, and return JSON values for ``pieces``. Runs in a task, if ``must_inspect`` is true."""
         return {}
 
     def pieces(
-        self, version: FileVersion, examined: Sequence[Mapping[str, Any]], columns: pa.Schema, planning: Planning
+        self, version: FileVersion, examined: Sequence[Mapping[str, Any]], columns: pa.Schema, planning: PlanningContext
     ) -> Iterator[Piece]:
         """Yield the splits of one file.
 

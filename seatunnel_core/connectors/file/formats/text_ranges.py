@@ -11,7 +11,7 @@ import pyarrow as pa
 from seatunnel_core import stored
 from seatunnel_core.connector_api.errors import SourceError, UsageError
 from seatunnel_core.connector_api.option import Options
-from seatunnel_core.connector_api.source import Planning, ReadContext
+from seatunnel_core.connector_api.source import PlanningContext, ReadContext
 from seatunnel_core.connectors.file import source_options as opt
 from seatunnel_core.connectors.file.formats import json_lines
 from seatunnel_core.connectors.file.formats.cutting import SplitPlan, file_ranges
@@ -70,19 +70,19 @@ class TextRanges(SourceFormat):
 
     # -- planning -------------------------------------------------------------------------------------------------
 
-    def must_inspect(self, version: FileVersion, planning: Planning) -> bool:
+    def must_inspect(self, version: FileVersion, planning: PlanningContext) -> bool:
         return self._plan.must_examine(version, planning)
 
-    def chunks(self, version: FileVersion, planning: Planning) -> Sequence[tuple[int, int]]:
+    def chunks(self, version: FileVersion, planning: PlanningContext) -> Sequence[tuple[int, int]]:
         return self._plan.chunks(version, planning)
 
-    def examine(self, file: OpenFile, start: int, end: int, planning: Planning) -> dict[str, Any]:
+    def examine(self, file: OpenFile, start: int, end: int, planning: PlanningContext) -> dict[str, Any]:
         if not self._plan.must_examine(file.version, planning):
             return {}
         return self._plan.examine(file, start, end, planning)
 
     def pieces(
-        self, version: FileVersion, examined: Sequence[Mapping[str, Any]], columns: pa.Schema, planning: Planning
+        self, version: FileVersion, examined: Sequence[Mapping[str, Any]], columns: pa.Schema, planning: PlanningContext
     ) -> Iterator[Piece]:
         if not version.size:
             return
@@ -180,7 +180,7 @@ class JsonLines(TextRanges):
     def sample(self) -> str:
         return "all rows of all files" if self._sampled is None else f"first {self._sampled:,} rows of each file"
 
-    def chunks(self, version: FileVersion, planning: Planning) -> Sequence[tuple[int, int]]:
+    def chunks(self, version: FileVersion, planning: PlanningContext) -> Sequence[tuple[int, int]]:
         if not self._infers_columns or self._sampled is not None or not self._plan.splittable:
             return super().chunks(version, planning)
         places = [*range(0, version.size, min(self._plan.piece(planning), LOOKED_AT_BYTES)), version.size]

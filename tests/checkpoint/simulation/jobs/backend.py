@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import define, field
 
 from seatunnel_core.checkpoint.transitions import Phase
-from seatunnel_core.connector_api.source import Item, Planning, Source
+from seatunnel_core.connector_api.source import DiscoveredObject, PlanningContext, Source
 from seatunnel_core.errors import PacketLostError, PlatformError
 from seatunnel_core.spark.operator_chain import OperatorChain
 from seatunnel_core.spark.report_channel import TaskListener
@@ -118,7 +118,9 @@ class SimulatedBackend:
     def pack_chain(self, chain: OperatorChain) -> PackedObject:
         return PackedObject(f"{id(chain)}", chain)
 
-    def inspect(self, source: Source, items: Sequence[Item], planning: Planning) -> tuple[Item, ...]:
+    def inspect(
+        self, source: Source, items: Sequence[DiscoveredObject], planning: PlanningContext
+    ) -> tuple[DiscoveredObject, ...]:
         self._stage.act(lambda: None, most_ms=300)
         return tuple(items)
 

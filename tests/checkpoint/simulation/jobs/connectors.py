@@ -8,7 +8,14 @@ import pyarrow as pa
 
 from seatunnel_core.config.option import BOOLEAN, LONG, STRING, Option, Options
 from seatunnel_core.connector_api.sink import Guarantee, SaveMode, Sink, SinkContext, SinkWriter, WriterContext
-from seatunnel_core.connector_api.source import Enumeration, Item, Planning, ReadContext, Source, discovered
+from seatunnel_core.connector_api.source import (
+    DiscoveredObject,
+    Enumeration,
+    PlanningContext,
+    ReadContext,
+    Source,
+    discovered,
+)
 from seatunnel_core.connector_api.transform import Transform
 from seatunnel_core.connector_api.written_options import written_options
 from seatunnel_core.connectors.staging.lost_table import require_same_table
@@ -42,12 +49,12 @@ class SimulatedSource(_InWorld, Source):
         super().__init__(options)
         self.waits = {"0": False, "1": True}.get(options["title"][-1])
 
-    def discover(self, planning: Planning) -> Sequence[Item]:
+    def discover(self, planning: PlanningContext) -> Sequence[DiscoveredObject]:
         """Half of them want a task to look inside first."""
         self._act("a listing")
         return discovered(("a", "b")) if self.options["splits"] % 2 else ()
 
-    def enumerate(self, inspected: Sequence[Item], planning: Planning) -> Enumeration:
+    def enumerate(self, inspected: Sequence[DiscoveredObject], planning: PlanningContext) -> Enumeration:
         """A later enumeration of the same source finds something else (R12)."""
         self._act("a source")
         rng, name = self.world.rng, self.options["title"]
@@ -169,7 +176,7 @@ class SimulatedSink(_InWorld, Sink):
         """The table of this sink alone, also where sinks have exchanged their paths."""
         return f"{self._name} in {self.options['path']}"
 
-    def commit(self, committables: Sequence[Committable], context: SinkContext, *, again: bool) -> None:
+    def commit(self, committables: Sequence[Committable], context: SinkContext, *, may_be_committed: bool) -> None:
         """One after the other, each an atomic step; the process may die or sleep between two."""
         require_same_table(context, self._name, self._table, self.world.tables.existing.get(self._table), CommitError)
         sight, fails = self._sight(context), self.world.scenario.faults.commit_fails
@@ -180,7 +187,9 @@ class SimulatedSink(_InWorld, Sink):
             self.world.may_fall_asleep("commit")
             try:
                 self.world.stage.act(
-                    lambda each=committable: sight.publish(context.epoch, self._name, self.told, each, again=again)  # type: ignore[misc]
+                    lambda each=committable: sight.publish(
+                        context.epoch, self._name, self.told, each, may_be_committed=may_be_committed
+                    )  # type: ignore[misc]
                 )
             except MissingError as error:
                 raise CommitError(str(error)) from error

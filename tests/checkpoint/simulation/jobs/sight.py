@@ -280,11 +280,11 @@ class Sight:
         self.target.staged[key] = thing
         self._told[key] = thing.told
 
-    def publish(self, epoch: int, sink: str, told: str, committable: Committable, *, again: bool) -> None:
+    def publish(self, epoch: int, sink: str, told: str, committable: Committable, *, may_be_committed: bool) -> None:
         start = self.starts[epoch]
         self._require_meant(sink, told, committable)
         try:
-            publication = self.target.publish(sink, committable, again=again, by_epoch=epoch)
+            publication = self.target.publish(sink, committable, may_be_committed=may_be_committed, by_epoch=epoch)
         except MissingError as error:
             if epoch == max(self.storage.epochs):
                 raise self.job.broken_by(ViolationError("R8", str(error))) from error

@@ -16,7 +16,7 @@ import pyarrow.orc as orc
 import pyarrow.parquet as pq
 import pytest
 
-from seatunnel_core.connector_api.source import Planning
+from seatunnel_core.connector_api.source import PlanningContext
 from seatunnel_core.connector_api.testing import plan, read
 from seatunnel_core.connectors.file.source import LocalFileSource
 from seatunnel_core.errors import RowError, SourceError, UsageError
@@ -96,7 +96,7 @@ def test_every_format_in_every_archive(tmp_path: Path, format: str, kind: str) -
         packed(tmp_path / "b", kind, {"c": write(ROWS[30:])})
     for parallelism in (1, 8):
         made = source(tmp_path, file_format_type=format, archive_compress_codec=kind, xml_row_tag="row", split_size=10)
-        found = plan(made, Planning(parallelism=parallelism))
+        found = plan(made, PlanningContext(parallelism=parallelism))
         assert len(found.splits) == 2
         assert read(made, found) == ROWS
 

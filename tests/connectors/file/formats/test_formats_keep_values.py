@@ -175,7 +175,7 @@ def differences(folder: Path, way: str, kind: str, values: list[Any]) -> Iterato
     refused = list(write_around(writer, Batch(table="default", rows=batch), nulls=False))
     yield from (f"{kind} {rows[each.place]['v']!r}: {each.error}" for each in refused if each.error.column != "v")
     left_out = {each.place for each in refused}
-    made.commit([finished(writer, place())], sink_place(place()), again=False)
+    made.commit([finished(writer, place())], sink_place(place()), may_be_committed=False)
     reads = source(
         folder, schema={"fields": {"id": "int", "v": kind, "last": "string"}}, **said, **FORMATS[way]["source"]
     )

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from seatunnel_core.connector_api.source import Planning
+from seatunnel_core.connector_api.source import PlanningContext
 from seatunnel_core.connector_api.testing import Skipped, plan, read
 from seatunnel_core.errors import RowError, SourceError, UsageError
 from seatunnel_core.rows.native_json import NativeJson
@@ -81,7 +81,7 @@ def test_any_files_splits_and_parallelism_give_the_same_table(
             for number in range(count):
                 (path / f"{number}.json").write_bytes(b"\n".join(lines[number::count]))
             made = source(path, file_format_type="json", split_size=size)
-            planned = plan(made, Planning(parallelism=parallelism))
+            planned = plan(made, PlanningContext(parallelism=parallelism))
             rows = sorted(map(repr, read(made, planned))) if planned.schemas else []
             found.append(([schema.columns for schema in planned.schemas], rows))
         assert found[0] == found[1]

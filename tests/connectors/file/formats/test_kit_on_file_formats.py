@@ -11,7 +11,7 @@ import pyarrow.orc as orc
 import pytest
 
 from seatunnel_core.connector_api.sink import SinkWriter, WriterContext
-from seatunnel_core.connector_api.source import Planning
+from seatunnel_core.connector_api.source import PlanningContext
 from seatunnel_core.connector_api.testing import SourceConformance, plan, read
 from seatunnel_core.connectors.file.formats.binary import COLUMNS
 from seatunnel_core.connectors.file.sink import LocalFileSink
@@ -27,7 +27,7 @@ class InEveryShape(OfFiles):
     @pytest.mark.parametrize("parallelism", [1, 2, 8])
     def test_the_rows_do_not_depend_on_the_parallelism(self, parallelism: int) -> None:
         source = self.source()
-        found = read(source, plan(source, Planning(parallelism=parallelism)))
+        found = read(source, plan(source, PlanningContext(parallelism=parallelism)))
         assert sorted(found, key=lambda row: row["id"]) == list(self.expected())
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from seatunnel_core.connector_api.source import Planning
+from seatunnel_core.connector_api.source import PlanningContext
 from seatunnel_core.connector_api.testing import SourceConformance, commit, plan, read, stage
 from seatunnel_core.connector_api.testing.drive import place, sink_place
 from seatunnel_core.connector_api.testing.kill_suite import SCHEMA, numbered
@@ -103,7 +103,7 @@ def test_binary_files_keep_their_names(server: S3Server, folder: str) -> None:
     assert dropped.id != committable.id
     made.sweep(sink_place(place(epoch=2)), frozenset({committable.id}), final=False)
     made.prepare(sink_place(place(epoch=2)))
-    commit(made, [committable], place(epoch=2), again=True)
+    commit(made, [committable], place(epoch=2), may_be_committed=True)
     assert client.get_object(Bucket=BUCKET, Key=f"{folder[1:]}/out/deep/b.bin")["Body"].read() == b"deep/b.bin" * 1000
     left = client.list_multipart_uploads(Bucket=BUCKET, Prefix=f"{folder[1:]}/out/a.bin").get("Uploads", ())
     assert [each["UploadId"] for each in left] == [theirs]
@@ -143,8 +143,8 @@ def test_a_watched_folder_finds_new_objects(server: S3Server, folder: str, monke
         monkeypatch.setattr(
             "seatunnel_core.connectors.file.source.time.time_ns", lambda look=look: now_ns + look * 20_000_000_000
         )
-        polled = made.poll(memory, Planning(parallelism=1))
-        memory = polled.memory
+        polled = made.poll(memory, PlanningContext(parallelism=1))
+        memory = polled.cursor
         taken += [item["path"] for item in polled.items]
     assert taken == [f"s3://{BUCKET}{folder}/a.csv"]
 
@@ -181,13 +181,13 @@ def reading_only(server: MinIO) -> dict[str, Any]:
 
 
 def test_a_check_tells_who_may_write_and_leaves_nothing(server: S3Server, folder: str) -> None:
-    (said,) = sink(server, folder).look(None)
+    (said,) = sink(server, folder).dry_run(None)
     assert said.endswith("will be made, and we may write there")
     assert keys(server, folder) == []
     assert uploads_left(server, folder) == 0
     if isinstance(server, MinIO):
         with pytest.raises(SinkError, match="AccessDenied"):
-            sink(server, folder, **reading_only(server)).look(None)
+            sink(server, folder, **reading_only(server)).dry_run(None)
 
 
 def test_who_may_not_write_is_refused_before_any_row_moves(server: S3Server, folder: str) -> None:

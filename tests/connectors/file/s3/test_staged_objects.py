@@ -128,17 +128,17 @@ def test_what_is_gone_without_a_copy_is_an_error_that_names_both(server: S3Serve
     made, committable, key = staged_file(server, folder)
     server.client().delete_object(Bucket=BUCKET, Key=staged_key(folder, key))
     with pytest.raises(CommitError, match=rf"is gone, and so is s3://{BUCKET}/{key}:.*missing_staged = published"):
-        commit(made, [committable], place(), again=True)
-    commit(sink(server, folder, missing_staged="published"), [committable], place(), again=True)
+        commit(made, [committable], place(), may_be_committed=True)
+    commit(sink(server, folder, missing_staged="published"), [committable], place(), may_be_committed=True)
 
 
 def test_a_commit_that_is_repeated_finds_what_it_published_and_nothing_else(server: S3Server, folder: str) -> None:
     made, committable, key = staged_file(server, folder)
     commit(made, [committable], place())
-    commit(made, [committable], place(), again=True)
+    commit(made, [committable], place(), may_be_committed=True)
     server.client().put_object(Bucket=BUCKET, Key=key, Body=b"x" * committable.bytes)
     with pytest.raises(CommitError, match="another object than the one that was staged"):
-        commit(made, [committable], place(), again=True)
+        commit(made, [committable], place(), may_be_committed=True)
 
 
 def test_a_kill_before_the_staged_object_is_removed_is_no_harm(server: S3Server, folder: str) -> None:
@@ -147,7 +147,7 @@ def test_a_kill_before_the_staged_object_is_removed_is_no_harm(server: S3Server,
     body = server.client().get_object(Bucket=BUCKET, Key=staged_key(folder, key))["Body"].read()
     commit(made, [committable], place())
     server.client().put_object(Bucket=BUCKET, Key=staged_key(folder, key), Body=body)
-    commit(made, [committable], place(), again=True)
+    commit(made, [committable], place(), may_be_committed=True)
     assert keys(server, folder) == [key]
 
 
@@ -164,7 +164,7 @@ def test_a_server_that_is_killed_while_it_publishes_loses_no_file(server: S3Serv
         killer.start()
         restart.start()
         try:
-            commit(made, staged, place(), again=True)
+            commit(made, staged, place(), may_be_committed=True)
         finally:
             killer.join()
             restart.join()
@@ -179,7 +179,7 @@ def test_a_target_that_is_there_is_never_replaced(server: S3Server, folder: str)
     with pytest.raises(
         CommitError, match=rf"s3://{BUCKET}/{key} exists, and s3://{BUCKET}{folder}/\.seatunnel/.* waits"
     ):
-        commit(made, [committable], place(), again=True)
+        commit(made, [committable], place(), may_be_committed=True)
     assert server.client().get_object(Bucket=BUCKET, Key=key)["Body"].read() == b"theirs"
     made.sweep(sink_place(place()), frozenset(), final=True)
     assert uploads_left(server, folder) == 0
@@ -190,7 +190,7 @@ def test_a_server_that_was_killed_has_what_was_staged(server: S3Server, folder: 
     writer = begin(made, SCHEMA, place(unit=2))
     writer.write(Batch(table=SCHEMA.table, rows=numbered(5, 1)))
     server.restart()
-    commit(made, [committable], place(), again=True)
+    commit(made, [committable], place(), may_be_committed=True)
     again = source(server, folder, file_format_type="json", schema={"fields": {"id": "bigint"}})
     assert len(read(again, plan(again))) == 2
     writer.abort()

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from seatunnel_core.connector_api.source import Planning
+from seatunnel_core.connector_api.source import PlanningContext
 from seatunnel_core.connector_api.testing.drive import options_of, through_json
 from seatunnel_core.connectors.file import source_options as opt
 from seatunnel_core.connectors.file.source import LocalFileSource
@@ -195,19 +195,19 @@ class TestSource:
 
     def settled(self, source: LocalFileSource, memory: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
         """What two listings find that are an interval apart."""
-        planning = Planning(parallelism=1)
+        planning = PlanningContext(parallelism=1)
         for now_ms in (1_000, 2_000):
             monkeypatch.setattr("time.time_ns", lambda now_ms=now_ms: now_ms * 1_000_000)
             polled = source.poll(memory, planning)
-            memory = through_json(dict(polled.memory))
+            memory = through_json(dict(polled.cursor))
         return polled
 
     def test_its_enumeration_lists_nothing_and_has_the_schema(self, tmp_path: Path) -> None:
         (tmp_path / "a.csv").write_text("1\n")
         source = self.source(tmp_path)
         assert not source.bounded
-        assert source.discover(Planning(parallelism=1)) == ()
-        found = source.enumerate((), Planning(parallelism=1))
+        assert source.discover(PlanningContext(parallelism=1)) == ()
+        found = source.enumerate((), PlanningContext(parallelism=1))
         assert found.splits == ()
         assert found.schemas[0].columns.names == ["id"]
 
@@ -219,7 +219,7 @@ class TestSource:
         source = self.source(tmp_path)
         polled = self.settled(source, {}, monkeypatch)
         assert (len(polled.items), polled.inspect, polled.again_ms) == (1, False, 100)
-        (split,) = source.enumerate(polled.items, Planning(parallelism=1)).splits
+        (split,) = source.enumerate(polled.items, PlanningContext(parallelism=1)).splits
         assert split.body["path"] == str(tmp_path / "a.csv")
 
     def test_parquet_is_looked_into_by_tasks(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -228,7 +228,7 @@ class TestSource:
         assert polled.inspect
 
     def test_a_pattern_may_name_nothing_yet_and_a_folder_must_be_there(self, tmp_path: Path) -> None:
-        planning = Planning(parallelism=1)
+        planning = PlanningContext(parallelism=1)
         assert self.source(tmp_path / "*.csv").poll({}, planning).items == ()
         with pytest.raises(SourceError, match="absent cannot be listed"):
             self.source(tmp_path / "absent").poll({}, planning)
@@ -241,9 +241,9 @@ class TestSource:
         folder.mkdir(parents=True)
         (folder / "a.csv").write_text("1\n")
         source = self.source(tmp_path / "year=*")
-        assert source.enumerate((), Planning(parallelism=1)).schemas[0].columns.names == ["id", "year"]
+        assert source.enumerate((), PlanningContext(parallelism=1)).schemas[0].columns.names == ["id", "year"]
         polled = self.settled(source, {}, monkeypatch)
-        (split,) = source.enumerate(polled.items, Planning(parallelism=1)).splits
+        (split,) = source.enumerate(polled.items, PlanningContext(parallelism=1)).splits
         assert split.body["keys"] == ["year"]
 
     def test_the_columns_have_to_be_declared(self, tmp_path: Path) -> None:

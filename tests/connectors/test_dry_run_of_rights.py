@@ -42,7 +42,7 @@ def as_reader(made: Database, *rights: str) -> dict[str, Any]:
 
 
 def look(options: dict[str, Any]) -> list[str]:
-    return list(JdbcSink(options_of(JdbcSink, options)).look((COMES,)))
+    return list(JdbcSink(options_of(JdbcSink, options)).dry_run((COMES,)))
 
 
 def test_a_right_that_is_missing_is_told_before_a_row_moves(made: Database) -> None:

@@ -22,18 +22,21 @@ def test_a_table_of_a_database(tmp_path: Path) -> None:
     forget()
     options = {"url": f"jdbc:sqlite:{tmp_path}/x.db", "generate_sink_sql": True, "table": "t"}
     sink = JdbcSink(options_of(JdbcSink, options))
-    assert sink.look((COMES,))[1:] == ["the table t will be made", f"we may create tables in {sink._dialect.address}"]
-    assert len(sink.look(None)) == 1
+    assert sink.dry_run((COMES,))[1:] == [
+        "the table t will be made",
+        f"we may create tables in {sink._dialect.address}",
+    ]
+    assert len(sink.dry_run(None)) == 1
     with sqlite3.connect(tmp_path / "x.db") as database:
         assert database.execute("SELECT count(*) FROM sqlite_master").fetchone() == (0,)
         database.execute("CREATE TABLE t (id integer, name text)")
     found = ["the table t is there and takes all 2 columns", "we may INSERT there"]
-    assert sink.look((COMES,))[1:] == [*found, f"we may create tables in {sink._dialect.address}"]
+    assert sink.dry_run((COMES,))[1:] == [*found, f"we may create tables in {sink._dialect.address}"]
     with sqlite3.connect(tmp_path / "x.db") as database:
         database.execute("ALTER TABLE t DROP COLUMN name")
     database.close()
     with pytest.raises(SinkError, match="the table t has no column 'name'"):
-        sink.look((COMES,))
+        sink.dry_run((COMES,))
     forget()
 
 
@@ -45,7 +48,7 @@ def test_a_file_of_sqlite_that_may_not_be_written(tmp_path: Path, monkeypatch: p
     options = {"url": f"jdbc:sqlite:{tmp_path}/x.db", "generate_sink_sql": True, "table": "t"}
     monkeypatch.setattr(os, "access", lambda *_: False)
     with pytest.raises(SinkError, match="we may not create tables in"):
-        JdbcSink(options_of(JdbcSink, options)).look((COMES,))
+        JdbcSink(options_of(JdbcSink, options)).dry_run((COMES,))
     forget()
 
 
@@ -53,21 +56,23 @@ def test_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def sink(path: Path) -> LocalFileSink:
         return LocalFileSink(options_of(LocalFileSink, {"path": str(path), "file_format_type": "parquet"}))
 
-    assert sink(tmp_path / "a/b").look((COMES,)) == [f"the folder {tmp_path}/a/b will be made, and we may write there"]
+    assert sink(tmp_path / "a/b").dry_run((COMES,)) == [
+        f"the folder {tmp_path}/a/b will be made, and we may write there"
+    ]
     assert list(tmp_path.iterdir()) == []
     (tmp_path / "file").write_text("x")
     with pytest.raises(SinkError, match="file: Not a directory"):
-        sink(tmp_path / "file/b").look((COMES,))
+        sink(tmp_path / "file/b").dry_run((COMES,))
     monkeypatch.setattr(os, "access", lambda *_: False)
     with pytest.raises(SinkError, match="Permission denied"):
-        sink(tmp_path / "a").look((COMES,))
+        sink(tmp_path / "a").dry_run((COMES,))
 
 
 def test_a_table_of_iceberg(tmp_path: Path) -> None:
     catalog = {"type": "sql", "uri": f"sqlite:///{tmp_path}/c.db", "warehouse": f"file://{tmp_path}/w"}
     options = {"iceberg.catalog.config": catalog, "namespace": "shop", "table": "t"}
-    found = IcebergSink(options_of(IcebergSink, options)).look((COMES,))
+    found = IcebergSink(options_of(IcebergSink, options)).dry_run((COMES,))
     assert found == ["the table shop.t will be made", "whether we may write there was not looked at"]
     wrong = {**options, "iceberg.catalog.config": {**catalog, "uri": "sqlite:////no/such/c.db"}}
     with pytest.raises(SinkError, match="the catalog or its tables cannot be read"):
-        IcebergSink(options_of(IcebergSink, wrong)).look((COMES,))
+        IcebergSink(options_of(IcebergSink, wrong)).dry_run((COMES,))
