@@ -117,7 +117,7 @@ class CommitLedger:
         Args:
             connection: In a transaction that holds the pipeline.
             ids: The ids of the committables.
-            again: True if they may have been committed before.
+            may_be_committed: True if they may have been committed before.
 
         Raises:
             CommitError: One is committed although ``may_be_committed`` is false.
