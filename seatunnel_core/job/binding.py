@@ -5,56 +5,30 @@ published by names of today (R10).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
-from attrs import evolve, field, frozen
+from attrs import evolve, frozen
 
-from seatunnel_core import stored
+from seatunnel_core.stored_fields import Stored, added, paths
 
 Terms = Mapping[str, str]
 """Options, or what stands for some, with their values for a user. One that is left out has its default."""
 
 
 @frozen(kw_only=True)
-class Binding:
+class Binding(Stored):
     """The options of a sink, from some epoch on."""
 
-    terms: Terms
+    terms: Terms = paths()
     """Where its committables go and what they mean there."""
 
-    tracks: Terms = field(factory=dict)
+    tracks: Terms = added(factory=dict, omitted=True, path=True)
     """What else it finds by what it has published."""
 
-    place: str = ""
+    place: str = added("", omitted=True, path=True)
     """What its save mode is about: ``SaveMode.target``."""
 
     since: int = 0
     """The first epoch of the process that had these options."""
-
-    def record(self) -> dict[str, Any]:
-        """JSON values only."""
-        tracks = {"tracks": dict(self.tracks)} if self.tracks else {}
-        place = {"place": self.place} if self.place else {}
-        return {"since": self.since, "terms": dict(self.terms), **tracks, **place}
-
-    @classmethod
-    def from_record(cls, record: Any) -> "Binding":
-        """Read what ``record`` gave.
-
-        Raises:
-            StoredValueError: it is something else.
-        """
-        return cls(
-            since=stored.number(record, "since"),
-            terms=_terms(record, "terms"),
-            tracks=_terms(record, "tracks") if "tracks" in record else {},
-            place=stored.path(record, "place") if "place" in record else "",
-        )
-
-
-def _terms(record: Any, key: str) -> Terms:
-    block = stored.below(record, key)
-    return {name: stored.path(block, name) for name in block}
 
 
 def followed(bindings: Sequence[Binding], by: Binding) -> tuple[Binding, ...]:

@@ -1,12 +1,12 @@
 """The last checkpoints of a pipeline that this process has taken or given up: the storage has not all of it."""
 
 from collections import deque
-from typing import Any
 
-from attrs import asdict, frozen
+from attrs import frozen
 
 from seatunnel_core.checkpoint import commands
 from seatunnel_core.clock import wall_clock
+from seatunnel_core.stored_fields import Stored
 
 KEPT = 200
 
@@ -14,7 +14,7 @@ COMPLETED, FAILED, CANCELED = "COMPLETED", "FAILED", "CANCELED"
 
 
 @frozen(kw_only=True)
-class RecentCheckpoint:
+class RecentCheckpoint(Stored):
     """One checkpoint, as it ended."""
 
     epoch: int
@@ -34,10 +34,6 @@ class RecentCheckpoint:
     state_bytes: int | None = None
     reason: str = ""
     """Why it was given up."""
-
-    def record(self) -> dict[str, Any]:
-        """Return the checkpoint as JSON values."""
-        return asdict(self)
 
 
 class RecentCheckpoints:

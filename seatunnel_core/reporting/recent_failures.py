@@ -1,11 +1,11 @@
 """The last failures of a pipeline in this process: why it was restarted, or ended."""
 
 from collections import deque
-from typing import Any
 
-from attrs import asdict, frozen
+from attrs import frozen
 
 from seatunnel_core.clock import wall_clock
+from seatunnel_core.stored_fields import Stored
 from seatunnel_core.work.failure import Failure
 
 KEPT = 10
@@ -13,7 +13,7 @@ LONGEST_MESSAGE = 500
 
 
 @frozen(kw_only=True)
-class RecentFailure:
+class RecentFailure(Stored):
     """One failure. The pipeline may have been restarted after it."""
 
     pipeline: int
@@ -22,10 +22,6 @@ class RecentFailure:
 
     message: str
     code: str
-
-    def record(self) -> dict[str, Any]:
-        """Return the failure as JSON values."""
-        return asdict(self)
 
 
 class RecentFailures:

@@ -1,13 +1,14 @@
 """The stored form of a report, in the job's manifest."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from attrs import NOTHING, asdict, fields
+from attrs import asdict
 
 from seatunnel_core import stored
 from seatunnel_core.errors import JobError, StoredValueError
 from seatunnel_core.reporting.report import JobOutcome, JobReport, PipelineView, warnings_of
+from seatunnel_core.stored_fields import read_fields
 
 
 def report_record(report: JobReport) -> dict[str, Any]:
@@ -42,38 +43,8 @@ def report_from(job_id: str, record: Mapping[str, Any]) -> JobReport:
         raise JobError(f"what is stored as the closing table of job {job_id} is not one: {error}") from error
 
 
-def _number_or_none(record: Mapping[str, Any], key: str) -> int | None:
-    return None if stored.member(record, key) is None else stored.number(record, key)
-
-
-def _texts(record: Mapping[str, Any], key: str) -> tuple[str, ...]:
-    found = stored.items(record, key)
-    if not all(isinstance(each, str) for each in found):
-        raise StoredValueError(f"{key!r} is not a list of texts")
-    return tuple(found)
-
-
-def _numbers(record: Mapping[str, Any], key: str) -> dict[str, int]:
-    block = stored.below(record, key)
-    return {name: stored.number(block, name) for name in block}
-
-
-_READERS: Mapping[Any, Callable[[Mapping[str, Any], str], Any]] = {
-    bool: stored.flag,
-    int: stored.number,
-    str: stored.text,
-    int | None: _number_or_none,
-    tuple[str, ...]: _texts,
-    Mapping[str, int]: _numbers,
-}
-
-
 def _view_from_record(record: Any) -> PipelineView:
-    """Return a pipeline's view, each member as its type says.
-
-    Members that an older version did not write have their defaults.
-    """
+    """Return a pipeline's view. Members that an earlier version did not write have their defaults."""
     if not isinstance(record, Mapping):
         raise StoredValueError("the line of a pipeline is not a block")
-    wanted = [each for each in fields(PipelineView) if each.default is NOTHING or each.name in record]
-    return PipelineView(**{each.name: _READERS[each.type](record, each.name) for each in wanted})
+    return PipelineView(**read_fields(PipelineView, record, partial=True))

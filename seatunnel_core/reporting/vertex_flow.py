@@ -3,15 +3,15 @@
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
-from typing import Any
 
-from attrs import asdict, frozen
+from attrs import frozen
 
+from seatunnel_core.stored_fields import Stored
 from seatunnel_core.work.vertex_work import VertexWork
 
 
 @frozen(kw_only=True)
-class VertexLoad:
+class VertexLoad(Stored):
     """Rows of a vertex since this process started the pipeline, and its load in the last minute."""
 
     rows_in: int
@@ -23,10 +23,6 @@ class VertexLoad:
 
     back_pressure: float
     """Share of the time in which this vertex waited for those behind it, 0 to 1; the rest of the time it was idle."""
-
-    def record(self) -> dict[str, Any]:
-        """Return the load as JSON values."""
-        return asdict(self)
 
 
 class VertexFlow:

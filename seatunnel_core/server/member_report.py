@@ -1,16 +1,15 @@
 """What a member's agent reports of its hosts, to whoever leads."""
 
 from collections.abc import Mapping
-from typing import Any
 
 from attrs import field, frozen
 
-from seatunnel_core import stored
 from seatunnel_core.server.host.protocol import HostStatus
+from seatunnel_core.stored_fields import Stored, added
 
 
 @frozen(kw_only=True)
-class HostReport:
+class HostReport(Stored):
     """A host of a member: its process is there."""
 
     name: str
@@ -29,11 +28,11 @@ class HostReport:
 
 
 @frozen(kw_only=True)
-class MemberReport:
+class MemberReport(Stored):
     """All hosts of a member. One that is not in it is gone, with everything that it ran."""
 
     hosts: tuple[HostReport, ...] = ()
-    ended: tuple[str, ...] = ()
+    ended: tuple[str, ...] = added(())
     """The boots of the hosts that ended by themselves while this agent watched them, or did not work any more. That
     one was lost with an earlier agent says nothing of its jobs."""
 
@@ -43,10 +42,10 @@ class MemberReport:
     workers: Mapping[str, int] = field(factory=dict)
     """Slots of the workers on which rows move instead of on this member, by address; empty if they move here."""
 
-    moves_rows: bool = True
+    moves_rows: bool = added(True)
     """True if rows move on this member: a master whose role is not ``master`` alone."""
 
-    offered: int = 0
+    offered: int = added(0)
     """How many slots its shared host offers when it is ready; 0 when slots are dynamic."""
 
     clock: float = field(default=0.0, eq=False)
@@ -55,50 +54,3 @@ class MemberReport:
     def host(self, name: str) -> HostReport | None:
         """Return a host by its name, or ``None``."""
         return next((host for host in self.hosts if host.name == name), None)
-
-    def record(self) -> dict[str, Any]:
-        """Return the report as JSON values."""
-        return {
-            "hosts": [
-                {"name": host.name, "boot": host.boot, "status": host.status and host.status.record()}
-                for host in self.hosts
-            ],
-            "ended": list(self.ended),
-            "tags": dict(self.tags),
-            "workers": dict(self.workers),
-            "moves_rows": self.moves_rows,
-            "offered": self.offered,
-            "clock": self.clock,
-        }
-
-    @classmethod
-    def from_record(cls, block: Any) -> "MemberReport":
-        """Return the report that ``record`` described.
-
-        Raises:
-            StoredValueError, ValueError: it is not one.
-        """
-        block = {**_ADDED, **block} if isinstance(block, Mapping) else block
-        tags, workers = stored.below(block, "tags"), stored.below(block, "workers")
-        return cls(
-            hosts=tuple(map(_host, stored.items(block, "hosts"))),
-            ended=tuple(stored.texts(block, "ended")),
-            tags={key: stored.text(tags, key) for key in tags},
-            workers={key: stored.number(workers, key) for key in workers},
-            moves_rows=stored.flag(block, "moves_rows"),
-            offered=stored.number(block, "offered"),
-            clock=stored.seconds(block, "clock"),
-        )
-
-
-_ADDED: Mapping[str, Any] = {"ended": [], "offered": 0, "moves_rows": True}
-"""What the reports of earlier versions have not."""
-
-
-def _host(block: Any) -> HostReport:
-    status = stored.member(block, "status")
-    return HostReport(
-        name=stored.text(block, "name"),
-        boot=stored.text(block, "boot"),
-        status=None if status is None else HostStatus.from_record(status),
-    )

@@ -11,6 +11,7 @@ from attrs import frozen
 
 from seatunnel_core import stored
 from seatunnel_core.server.errors import RequestError
+from seatunnel_core.stored_fields import Stored
 
 PIECE_BYTES = 1 << 20
 """So much of a file is read at once, and no more of it is in memory."""
@@ -19,7 +20,7 @@ _NAME = re.compile(r"(?:job-([A-Za-z0-9._-]{1,128})|spark-\d{1,19}|seatunnel-eng
 
 
 @frozen(kw_only=True)
-class LogFile:
+class LogFile(Stored):
     """A log file of a node."""
 
     name: str
@@ -27,23 +28,8 @@ class LogFile:
     written_at: float
     """Seconds since 1970."""
 
-    def record(self) -> dict[str, Any]:
-        """Return the file as JSON values."""
-        return {"name": self.name, "size_bytes": self.size_bytes, "written_at": self.written_at}
-
-    @classmethod
-    def from_record(cls, block: Any) -> "LogFile":
-        """Return the file that ``record`` described.
-
-        Raises:
-            StoredValueError: it is none.
-            RequestError: it has no name of a log.
-        """
-        return cls(
-            name=require_log_name(stored.text(block, "name")),
-            size_bytes=stored.number(block, "size_bytes"),
-            written_at=stored.seconds(block, "written_at"),
-        )
+    def __attrs_post_init__(self) -> None:
+        require_log_name(self.name)
 
 
 @frozen(kw_only=True)

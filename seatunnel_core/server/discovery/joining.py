@@ -23,6 +23,7 @@ from seatunnel_core.server.agent.node_config import NodeConfig
 from seatunnel_core.server.discovery.storage_probe import StorageProbe
 from seatunnel_core.server.errors import RequestError
 from seatunnel_core.server.state.store import Observation, Version
+from seatunnel_core.stored_fields import Stored, added
 from seatunnel_storage_api.errors import CheckpointStorageError
 
 logger = logging.getLogger("seatunnel.cluster")
@@ -43,7 +44,7 @@ class JoinRefusedError(UsageError):
 
 
 @frozen(kw_only=True)
-class Introduction:
+class Introduction(Stored):
     """What a member says of itself."""
 
     address: str
@@ -71,37 +72,8 @@ class Introduction:
     members: tuple[str, ...] = ()
     """The masters that it knows."""
 
-    version: Version = ()
+    version: Version = added(())
     """The newest version of the cluster's state that it has seen; empty if it keeps none, or is an earlier version."""
-
-    @classmethod
-    def from_record(cls, block: Mapping[str, Any]) -> "Introduction":
-        """Return the value that ``asdict`` wrote.
-
-        Raises:
-            StoredValueError: it is not one.
-        """
-        return cls(
-            address=stored.text(block, "address"),
-            role=stored.text(block, "role"),
-            boot=stored.text(block, "boot"),
-            signed=stored.flag(block, "signed"),
-            leads=stored.flag(block, "leads"),
-            alone=stored.flag(block, "alone"),
-            beat_s=stored.seconds(block, "beat_s"),
-            timeout_s=stored.seconds(block, "timeout_s"),
-            storages=tuple(stored.texts(block, "storages")),
-            leader=stored.text(block, "leader"),
-            members=tuple(stored.texts(block, "members")),
-            version=_version(block),
-        )
-
-
-def _version(block: Mapping[str, Any]) -> Version:
-    """Return the version of an introduction; empty if it is of an earlier version of the engine."""
-    if "version" not in block:
-        return ()
-    return tuple(stored.number({"version": each}, "version") for each in stored.items(block, "version"))
 
 
 def difference(here: Introduction, there: Introduction) -> str | None:

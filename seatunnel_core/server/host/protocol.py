@@ -48,17 +48,17 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from attrs import asdict, field, frozen
+from attrs import field, frozen
 
-from seatunnel_core import stored
 from seatunnel_core.control.sockets import control_folder
 from seatunnel_core.server.state.records import JobState
+from seatunnel_core.stored_fields import Stored, added
 
 _SOCKET = re.compile(r"[0-9a-f]{10}-(\d+)\.sock", re.ASCII)
 
 
 @frozen(kw_only=True)
-class HostedJob:
+class HostedJob(Stored):
     """A job in a host."""
 
     job_id: str
@@ -73,49 +73,24 @@ class HostedJob:
     fenced: bool = False
     """Whether another attempt has taken the job over: then an end of this one is none of the job."""
 
-    claimed: bool = True
+    claimed: bool = added(True)
     """Whether this attempt has claimed the job; where none ever has, the job has left nothing behind."""
 
     metrics: Mapping[str, Any] = field(factory=dict)
     """By SeaTunnel's names."""
 
-    pipelines: tuple[Mapping[str, Any], ...] = ()
+    pipelines: tuple[Any, ...] = ()
     """For screens and pages, as ``measured_record`` writes them; none of a job that has very many."""
 
-    failures: tuple[Mapping[str, Any], ...] = ()
+    failures: tuple[Any, ...] = added(())
     """The last failures of its pipelines, as ``RecentFailure.record`` writes them, the oldest first."""
 
-    series: Mapping[str, Any] = field(factory=dict)
+    series: Mapping[str, Any] = added(factory=dict)
     """Metrics over time, as ``JobSeries.record`` writes them; empty until the job has ended."""
-
-    def record(self) -> dict[str, Any]:
-        """Return the job as JSON values."""
-        return {**asdict(self, recurse=False), "state": self.state.value}  # all below the state is JSON already
-
-    @classmethod
-    def from_record(cls, block: Any) -> "HostedJob":
-        """Return the job that ``record`` described.
-
-        Raises:
-            StoredValueError, ValueError: it is not one.
-        """
-        return cls(
-            job_id=stored.text(block, "job_id"),
-            attempt=stored.number(block, "attempt"),
-            name=stored.text(block, "name"),
-            state=JobState(stored.text(block, "state")),
-            error=stored.text(block, "error"),
-            fenced=stored.flag(block, "fenced"),
-            claimed="claimed" not in block or stored.flag(block, "claimed"),  # hosts of earlier versions do not say
-            metrics=stored.below(block, "metrics"),
-            pipelines=tuple(stored.items(block, "pipelines")),
-            failures=tuple(stored.items(block, "failures")) if "failures" in block else (),
-            series=stored.below(block, "series") if "series" in block else {},
-        )
 
 
 @frozen(kw_only=True)
-class HostStatus:
+class HostStatus(Stored):
     """All that a host reports."""
 
     pid: int
@@ -145,37 +120,6 @@ class HostStatus:
     def job(self, job_id: str) -> HostedJob | None:
         """Return a job of the host, or ``None``."""
         return self._by_id.get(job_id)
-
-    def record(self) -> dict[str, Any]:
-        """Return the status as JSON values."""
-        return {
-            "pid": self.pid,
-            "term": self.term,
-            "ready": self.ready,
-            "slots": self.slots,
-            "offered": self.offered,
-            "jobs": [job.record() for job in self.jobs],
-            "application": self.application,
-            "executors": self.executors,
-        }
-
-    @classmethod
-    def from_record(cls, block: Any) -> "HostStatus":
-        """Return the status that ``record`` described.
-
-        Raises:
-            StoredValueError, ValueError: it is not one.
-        """
-        return cls(
-            pid=stored.number(block, "pid"),
-            term=stored.number(block, "term"),
-            ready=stored.flag(block, "ready"),
-            slots=stored.number(block, "slots"),
-            offered=stored.number(block, "offered"),
-            jobs=tuple(map(HostedJob.from_record, stored.items(block, "jobs"))),
-            application=stored.text(block, "application"),
-            executors=stored.number(block, "executors"),
-        )
 
 
 def host_sockets(cluster: str, address: str, environment: Mapping[str, str] = os.environ) -> dict[int, Path]:

@@ -5,10 +5,11 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from attrs import asdict, field, frozen
+from attrs import field, frozen
 
 from seatunnel_core import stored
-from seatunnel_core.server.state.attempts import PastAttempt, read_past
+from seatunnel_core.server.state.attempts import PastAttempt
+from seatunnel_core.stored_fields import Stored, added
 
 JOB_PREFIX = "job/"
 HISTORY_PREFIX = "history/"
@@ -52,25 +53,11 @@ class JobState(enum.Enum):
         return self in _ENDS
 
 
-_ADDED: Mapping[str, Any] = {
-    "origin": "",
-    "process": "",
-    "dedicated": False,
-    "unfenced": False,
-    "deaths": 0,
-    "fresh": False,
-    "placed_at": 0.0,
-}
-"""What the records of earlier versions have not."""
-
-_ADDED_AT_END: Mapping[str, Any] = {"restored": False, "host": "", "shown": "", "begun": True}
-"""What the history of earlier versions has not."""
-
 _ENDS = frozenset({JobState.FINISHED, JobState.FAILED, JobState.CANCELED, JobState.SAVEPOINT_DONE})
 
 
 @frozen(kw_only=True)
-class JobRecord:
+class JobRecord(Stored):
     """A job that was accepted and has not ended. Stored at its transitions only, about 1 to 50 KB."""
 
     job_id: str
@@ -81,7 +68,7 @@ class JobRecord:
     format: str
     """``json``, ``hocon``, ``yaml`` or ``sql``."""
 
-    origin: str = ""
+    origin: str = added("")
     """The user's name of the job's file, for messages; empty when it is not known."""
 
     variables: Mapping[str, str] = field(factory=dict, repr=False)
@@ -90,7 +77,7 @@ class JobRecord:
     restore: bool = False
     """Whether the job existed before it was submitted, so that its first attempt goes on from its latest checkpoint."""
 
-    fresh: bool = False
+    fresh: bool = added(False)
     """Whether no attempt under this id has ever claimed the job, so that there may be nothing to go on with."""
 
     wanted: DesiredState = DesiredState.RUN
@@ -98,19 +85,19 @@ class JobRecord:
     host: str = ""
     """The member whose host has it, as ``host:port``; empty while it waits for one."""
 
-    process: str = ""
+    process: str = added("")
     """The boot of that host; empty while no host has the job, or its own one has not begun."""
 
-    dedicated: bool = False
+    dedicated: bool = added(False)
     """Whether that host is one of its own, which ends with the job."""
 
     attempt: int = 0
     """How often it was given to a host."""
 
-    unfenced: bool = False
+    unfenced: bool = added(False)
     """Whether a host that could not be reached may still run an earlier attempt: none has claimed the job since."""
 
-    deaths: int = 0
+    deaths: int = added(0)
     """How many hosts in a row have ended while they had it, those that were lost with their nodes left out."""
 
     submitted_at: float
@@ -119,10 +106,10 @@ class JobRecord:
     since: float
     """When ``state`` began, in seconds since 1970; for display only."""
 
-    placed_at: float = field(default=0.0, eq=False)
+    placed_at: float = added(0.0, eq=False)
     """When this attempt was given to its host, in seconds since 1970; for display only, 0 while it has none."""
 
-    past: tuple[PastAttempt, ...] = field(default=(), eq=False)
+    past: tuple[PastAttempt, ...] = added((), eq=False)
     """The attempts before this one, the oldest first; for display only."""
 
     @property
@@ -137,7 +124,7 @@ class JobRecord:
 
     def to_bytes(self) -> bytes:
         """Return the record as JSON."""
-        return _encoded({**asdict(self), "wanted": self.wanted.value, "state": self.state.value})
+        return _encoded(self.record())
 
     @classmethod
     def from_bytes(cls, body: bytes) -> "JobRecord":
@@ -146,35 +133,11 @@ class JobRecord:
         Raises:
             StoredValueError: it is not one.
         """
-        found = stored.parse(body)
-        block = {**_ADDED, **found} if isinstance(found, Mapping) else found
-        variables = stored.below(block, "variables")
-        return cls(
-            job_id=stored.text(block, "job_id"),
-            name=stored.text(block, "name"),
-            text=stored.text(block, "text"),
-            format=stored.text(block, "format"),
-            origin=stored.text(block, "origin"),
-            variables={key: stored.text(variables, key) for key in variables},
-            restore=stored.flag(block, "restore"),
-            fresh=stored.flag(block, "fresh"),
-            wanted=DesiredState(stored.text(block, "wanted")),
-            state=JobState(stored.text(block, "state")),
-            host=stored.text(block, "host"),
-            process=stored.text(block, "process"),
-            dedicated=stored.flag(block, "dedicated"),
-            attempt=stored.number(block, "attempt"),
-            unfenced=stored.flag(block, "unfenced"),
-            deaths=stored.number(block, "deaths"),
-            submitted_at=stored.seconds(block, "submitted_at"),
-            since=stored.seconds(block, "since"),
-            placed_at=stored.seconds(block, "placed_at"),
-            past=read_past(block),
-        )
+        return cls.from_record(stored.parse(body))
 
 
 @frozen(kw_only=True)
-class EndedJob:
+class EndedJob(Stored):
     """A job that has ended, as the history keeps it."""
 
     job_id: str
@@ -196,20 +159,20 @@ class EndedJob:
     metrics: Mapping[str, Any] = field(factory=dict)
     """The last figures, by SeaTunnel's names."""
 
-    restored: bool = False
+    restored: bool = added(False)
     """Whether it was submitted to go on from its latest checkpoint."""
 
-    host: str = ""
+    host: str = added("")
     """The member whose host had it last, as ``host:port``; empty when none had it."""
 
-    begun: bool = True
+    begun: bool = added(True)
     """Whether an attempt of it may have claimed the job; where none has, it may be started from nothing."""
 
-    shown: str = field(default="", repr=False)
+    shown: str = added("", repr=False)
     """Its graph, and its pipelines as they stood at the end, as JSON; empty when that is not known. It is a text,
     because thousands are kept and few are looked at."""
 
-    past: tuple[PastAttempt, ...] = ()
+    past: tuple[PastAttempt, ...] = added(())
     """Its attempts, the oldest first; the last one ended with the job."""
 
     @property
@@ -219,7 +182,7 @@ class EndedJob:
 
     def to_bytes(self) -> bytes:
         """Return the record as JSON."""
-        return _encoded({**asdict(self), "state": self.state.value})
+        return _encoded(self.record())
 
     @classmethod
     def from_bytes(cls, body: bytes) -> "EndedJob":
@@ -228,24 +191,7 @@ class EndedJob:
         Raises:
             StoredValueError: it is not one.
         """
-        found = stored.parse(body)
-        block = {**_ADDED_AT_END, **found} if isinstance(found, Mapping) else found
-        return cls(
-            job_id=stored.text(block, "job_id"),
-            name=stored.text(block, "name"),
-            state=JobState(stored.text(block, "state")),
-            error=stored.text(block, "error"),
-            attempts=stored.number(block, "attempts"),
-            submitted_at=stored.seconds(block, "submitted_at"),
-            ended_at=stored.seconds(block, "ended_at"),
-            env=stored.below(block, "env"),
-            metrics=stored.below(block, "metrics"),
-            restored=stored.flag(block, "restored"),
-            host=stored.text(block, "host"),
-            shown=stored.text(block, "shown"),
-            begun=stored.flag(block, "begun"),
-            past=read_past(block),
-        )
+        return cls.from_record(stored.parse(body))
 
 
 def _encoded(block: Mapping[str, Any]) -> bytes:
