@@ -1,4 +1,4 @@
-"""The Spark backend, which runs batches of work units on PySpark.
+"""The Spark backend: runs task batches of work units on PySpark.
 
-Nothing here knows the checkpoint protocol, and no other package imports Spark.
+This package does not know the checkpoint protocol, and no other package imports Spark.
 """

@@ -1,8 +1,8 @@
-"""The Spark backend: one running Spark, and the few things that the engine asks of it.
+"""The Spark backend: one running Spark, and the operations that the engine needs from it.
 
-No rows pass through here: descriptions of work go to Spark, and descriptions of what tasks have staged come back. Every
-method may be called from any thread. One that runs a Spark job blocks until the job is done; another thread may cancel
-that job by its tag.
+No rows pass through here: it sends descriptions of work to Spark, and receives descriptions of staged output. All
+methods are thread-safe. A method that runs a Spark job blocks until the job ends; another thread may cancel the job by
+its tag.
 """
 
 import itertools
@@ -49,17 +49,17 @@ _NOT_OPEN = "Spark is not running: the Spark backend was not started, or is stop
 
 
 class SparkBackend:
-    """One Spark, which ``start`` starts or adopts; ``stop`` leaves an adopted one running."""
+    """One Spark application, which ``start`` starts or adopts; ``stop`` leaves an adopted one running."""
 
     def __init__(self, settings: SparkSettings) -> None:
         self.settings = settings
         self._running: session.RunningSpark | None = None
         self._slots = 0
         self.holds_back = False
-        """Whether Spark never runs more tasks at once than ``slots``. That is not known of a cluster, which executors
-        may join later, nor with ``spark.default.parallelism``, which may be less than the number of processors."""
+        """True if Spark never runs more than ``slots`` tasks at once. Unknown, so False, for a cluster, which executors
+        may join later, and with ``spark.default.parallelism``, which may be less than the number of processors."""
         self.speculates = False
-        """Whether Spark may run a second attempt of a job's only task beside the first."""
+        """True if Spark may run a second attempt of a job's only task at the same time."""
         self._bases: dict[int, RDD[int]] = {}
         self._pickles = Pickles(self._unique_name, lambda: self.context)
         self._lock = threading.Lock()
@@ -70,13 +70,13 @@ class SparkBackend:
         self._requests = TaskRequests(self._run_together)
         self._given_up = threading.Event()
 
-    # -- life -----------------------------------------------------------------------------------------------------
+    # -- start and stop -------------------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Start Spark, or adopt the application's; do nothing if that was done before.
+        """Start Spark, or adopt the application's; do nothing if already started.
 
         Raises:
-            PlatformError: Spark cannot run here; the message names what is missing and what to install or set.
+            PlatformError: Spark cannot run here; the message names what to install or set.
         """
         if self._running is not None:
             return
@@ -102,7 +102,7 @@ class SparkBackend:
             raise
 
     def give_up(self) -> None:
-        """End the wait of ``start`` for the executors of a cluster, which then raises ``PlatformError``."""
+        """Make a ``start`` that waits for the executors of a cluster raise ``PlatformError``."""
         self._given_up.set()
 
     def stop(self) -> None:
@@ -113,7 +113,7 @@ class SparkBackend:
     def leave(self) -> None:
         """Stop Spark like ``stop``, but without waiting for it, in a process that ends now.
 
-        To stop takes Spark a second; it does so by itself when the process ends.
+        Stopping takes Spark a second; it stops by itself when the process ends.
         """
         if (running := self._let_go()) is not None:
             session.leave(running)
@@ -130,15 +130,15 @@ class SparkBackend:
         return running
 
     def require_open(self) -> None:
-        """Raise ``PlatformError`` unless the backend was started and is not stopped."""
+        """Raise ``PlatformError`` unless the backend is running."""
         _ = self.context
 
     @property
     def context(self) -> "SparkContext":
-        """The context of the running Spark.
+        """Context of the running Spark.
 
         Raises:
-            PlatformError: the backend was not started, or is stopped.
+            PlatformError: The backend is not running.
         """
         return self._open.context
 
@@ -150,72 +150,72 @@ class SparkBackend:
 
     @property
     def slots(self) -> int:
-        """How many tasks run at the same time."""
+        """Number of tasks that run concurrently."""
         return self._slots
 
     def count_slots(self) -> int:
-        """Count the slots again, of a cluster whose executors come and go, and return them; jobs follow."""
+        """Count the slots of a cluster again, whose executors may change, and return their number; jobs use it."""
         self._slots = max(1, cores(self.context))
         return self._slots
 
     @property
     def application(self) -> str:
-        """The id of the application at the master of a cluster; empty without a cluster, and while Spark starts."""
+        """ID of the application at the cluster's master; empty without a cluster and while Spark starts."""
         running = self._running
         if running is None or str(running.context.master).startswith("local"):
             return ""
         return str(running.context.applicationId)
 
     def executors(self) -> frozenset[str]:
-        """Return the addresses of the executors of a cluster; none beside the driver itself."""
+        """Return the addresses of a cluster's executors; empty without a cluster."""
         return frozenset() if self.shares_disk else executors(self.context)
 
     def warm(self) -> None:
-        """Have all Python processes that tasks will use import what was shipped, so that no work unit waits for that.
+        """Make all Python processes of tasks import the shipped modules, so that no work unit waits for that.
 
         Raises:
-            PlatformError: an executor lacks a module; the message names node, module and pip line.
+            PlatformError: An executor lacks a module; the message names node, module and pip command.
         """
         self._pickles.warm(self._slots)
 
     @property
     def shares_disk(self) -> bool:
-        """Whether tasks run on the driver's own machine, and so see what it sees."""
+        """True if tasks run on the driver's machine and so see its files."""
         return str(self.context.master).startswith("local")
 
     @property
     def log_file(self) -> str | None:
-        """The path of the log of Spark and Java; ``None`` for an application's own session and without Spark."""
+        """Path of the log of Spark and Java; ``None`` for an adopted session and without Spark."""
         path = self._running.log_file if self._running is not None else None
         return str(path) if path is not None else None
 
     # -- jobs -----------------------------------------------------------------------------------------------------
 
     def pack_chain(self, chain: OperatorChain) -> PackedObject:
-        """Return the chain, pickled for the tasks; it is packed once, and later calls return the same object."""
+        """Return the pickled chain; later calls return the same object."""
         return self._pickles.pack_chain(chain)
 
     def run(self, batches: Sequence[TaskBatch], tag: str) -> list[Result]:
-        """Run one Spark job with one task per batch, and return the results of all works in their order.
+        """Run one Spark job with one task per batch, and return the results of all works in order.
 
         Raises:
-            PacketLostError: the job failed as a whole, or ``cancel(tag)`` stopped it.
-            PlatformError: Spark itself is gone.
+            PacketLostError: The whole job failed, or ``cancel(tag)`` stopped it.
+            PlatformError: Spark has ended.
         """
         with self._tagged(tag):
             found = self._run(batches)
         return [result for _, result in found]
 
     def run_units(self, batch: TaskBatch, tag: str, listener: TaskListener) -> list[tuple[int, UnitResult]]:
-        """Run one Spark job with one task, which asks ``listener`` before each unit and reports each result to it.
+        """Run one Spark job with one task, which requests each unit from ``listener`` and reports each result to it.
 
         Returns:
             The results that could not be reported to ``listener``, with the indices of their works.
 
         Raises:
-            PacketLostError: as in ``run``. By then a task that writes at once has ended, or its executor was declared
+            PacketLostError: As in ``run``. By then a task that writes at once has ended, or its executor was declared
                 lost.
-            PlatformError: as in ``run``, or the backend was not started, or is stopped.
+            PlatformError: As in ``run``, or the backend is not running.
         """
         exchange = self._exchange
         if exchange is None:
@@ -239,8 +239,8 @@ class SparkBackend:
         """Run one work unit on the DataFrame path, and return a result like that of the fused path.
 
         Raises:
-            PacketLostError: as in ``run``.
-            PlatformError: as in ``run``.
+            PacketLostError: As in ``run``.
+            PlatformError: As in ``run``.
         """
         packed = self.pack_chain(chain)
         work = FrameWork(chain=packed.key, carrier=packed.carrier, attempt=attempt)
@@ -253,32 +253,32 @@ class SparkBackend:
         return both_parts(chain, attempt.unit, framed, [result for result in direct if isinstance(result, UnitResult)])
 
     def frame_plan(self, transform: DataFrameTransform, arriving: Mapping[str, TableSchema]) -> FramePlan:
-        """Return what a DataFrame transform makes of its inputs, and whether it looks across rows.
+        """Return the output schema of a DataFrame transform, and whether it looks across rows.
 
         Spark analyses the transform without data.
 
         Args:
-            transform: the transform to analyse.
-            arriving: the schemas of its inputs, by the names that the job has for them.
+            transform: The transform to analyse.
+            arriving: The schemas of its inputs, by the job's names for them.
 
         Raises:
-            TransformError: Spark refuses it, or its plan cannot be judged.
+            TransformError: Spark rejects the transform, or its plan cannot be analysed.
         """
         return self._spark_frames().plan(transform, arriving)
 
     def source_schema(self, source: FrameSource) -> TableSchema:
-        """Return the schema of a source that Spark reads, as Spark analyses it.
+        """Return the schema of a source that Spark reads.
 
         Raises:
-            SourceError: Spark cannot read it.
+            SourceError: Spark cannot read the source.
         """
         return self._spark_frames().source_schema(source)
 
     def begin(self, sink: FrameSink, schemas: Sequence[TableSchema], context: SinkContext) -> None:
-        """Have Spark prepare the target of a sink.
+        """Prepare the target of a sink that needs Spark.
 
         Raises:
-            SinkError: the sink or Spark refuses.
+            SinkError: The sink or Spark failed.
         """
         try:
             with self._tagged(self.new_tag()):
@@ -289,10 +289,10 @@ class SparkBackend:
     def publish(
         self, sink: FrameSink, committables: Sequence[Committable], context: SinkContext, *, may_be_committed: bool
     ) -> None:
-        """Have Spark publish what is staged for a sink.
+        """Publish the staged output of a sink that needs Spark.
 
         Raises:
-            CommitError: the sink or Spark refuses. If Spark failed, the error is ``retryable`` unless Spark rejects it.
+            CommitError: The sink or Spark failed. Spark's failures are ``retryable`` unless Spark rejects the plan.
         """
         try:
             with self._tagged(self.new_tag()):
@@ -311,7 +311,7 @@ class SparkBackend:
             return self._frames
 
     def cancel(self, tag: str) -> None:
-        """Cancel the job that runs under a tag, if there is one, and return before it has stopped."""
+        """Cancel the job with this tag, if any, and return before it has stopped."""
         if self._running is None:
             return
         try:
@@ -320,7 +320,7 @@ class SparkBackend:
             logger.debug("job %s could not be cancelled: %s", tag, error)
 
     def new_tag(self) -> str:
-        """Return a job tag that nothing else has."""
+        """Return a unique job tag."""
         return f"seatunnel-{self._unique_name()}"
 
     def _unique_name(self) -> str:
@@ -328,7 +328,7 @@ class SparkBackend:
 
     @contextmanager
     def _tagged(self, tag: str) -> Iterator[None]:
-        """Tag the Spark jobs of this thread, and turn errors of py4j into errors of ours."""
+        """Tag the Spark jobs of this thread, and convert errors of py4j into those of the engine."""
         context = self.context
         try:
             session.restore_sockets(self._open)
@@ -349,13 +349,13 @@ class SparkBackend:
             ) from error
 
     def is_alive(self) -> bool:
-        """Return whether Spark runs and its JVM is there."""
+        """Return True if Spark and its JVM are running."""
         return self._running is not None and session.alive(self._running)
 
     def _base(self, tasks: int) -> "RDD[int]":
-        """Return an RDD with so many partitions, whose elements mean nothing.
+        """Return an RDD with this many partitions and meaningless elements.
 
-        It is kept for later jobs, because making a new one for each would write a file each time.
+        It is cached for later jobs, because each new RDD writes a file.
         """
         base = self._bases.get(tasks)
         if base is None:
@@ -367,12 +367,12 @@ class SparkBackend:
     def inspect(
         self, source: Source, items: Sequence[DiscoveredObject], planning: PlanningContext
     ) -> tuple[DiscoveredObject, ...]:
-        """Inspect the items in Spark tasks, and return them in their order.
+        """Inspect the objects in Spark tasks, and return them in order.
 
-        Calls that several threads make at the same time share Spark jobs.
+        Concurrent calls of several threads share Spark jobs.
 
         Raises:
-            SourceError: an item cannot be inspected.
+            SourceError: An item cannot be inspected.
         """
         packed = self._pickles.pack(source)
         works = [InspectWork(source=packed.key, items=(item,), planning=planning) for item in items]
@@ -380,10 +380,10 @@ class SparkBackend:
         return tuple(item for result in found for item in result.items)
 
     def probe(self, contexts: Sequence[tuple[Sink, SinkContext]], token: str) -> None:
-        """Have Spark tasks leave the token in the target of each sink, for ``Sink.prove``.
+        """Write the token from Spark tasks into the target of each sink, for ``Sink.prove``.
 
         Raises:
-            SinkError: a task cannot write there.
+            SinkError: A task cannot write there.
         """
         packed = [self._pickles.pack(sink) for sink, _ in contexts]
         works = [
@@ -393,7 +393,7 @@ class SparkBackend:
         self._requests.ask(list(zip(works, packed, strict=True)), SinkError)
 
     def _run_together(self, works: Sequence[tuple[Work, PackedObject]]) -> list[Result]:
-        """Run the works as one Spark job, with enough batches to keep all slots busy."""
+        """Run the works as one Spark job, with enough task batches to keep all slots busy."""
         tasks = min(len(works), 2 * self._slots)
         cuts = [len(works) * task // tasks for task in range(tasks + 1)]
         batches = [batch_of(works[start:end]) for start, end in itertools.pairwise(cuts)]

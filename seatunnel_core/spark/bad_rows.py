@@ -1,4 +1,4 @@
-"""The handling of rows that a sink cannot take, as its option ``row_error_handle_way`` asks.
+"""Handling of rows that a sink rejects, according to its option ``row_error_handle_way``.
 
 A writer that ``isolates_bad_rows`` has taken no row of a batch when it raises ``RowError``. So a refused batch is
 halved until each bad row is alone; all other rows are written, in their order.
@@ -21,23 +21,23 @@ class OnBadRow(enum.Enum):
     FAIL = "FAIL"
     SKIP = "SKIP"
     NULL = "NULL"
-    """The values that cannot be written become null; a row that cannot be written even so is left out."""
+    """Values that cannot be written become null; a row that still cannot be written is skipped."""
 
 
 @frozen
 class Refused:
-    """One row that a writer refused as it was."""
+    """A row that a writer rejected."""
 
     place: int
-    """Its index in its batch, from 0."""
+    """Index of the row in its batch, from 0."""
 
     error: RowError
     written: bool
-    """Whether the row goes to the writer again, with null in place of the refused value."""
+    """True if the row is written again with null in place of the rejected value."""
 
 
 def write_around(writer: SinkWriter, batch: Batch, *, nulls: bool) -> Iterator[Refused]:
-    """Write the rows that the writer takes, and yield the refused ones in their order."""
+    """Write the rows that the writer accepts, and yield the rejected ones in order."""
     waiting = [(0, batch)]
     while waiting:
         place, some = waiting.pop()
@@ -59,7 +59,7 @@ def _part(batch: Batch, start: int, length: int | None) -> Batch:
 
 
 def _with_null(batch: Batch, name: str | None) -> Batch | None:
-    """Return a batch of one row with null in a column, or ``None`` if it must not be null there or already is."""
+    """Return the one-row batch with null in a column; ``None`` if the column is not nullable or already null."""
     if name is None or name not in batch.rows.schema.names:
         return None
     place = batch.rows.schema.get_field_index(name)

@@ -1,4 +1,4 @@
-"""Which waiting work units go to Spark next: those that may be read now, and how many of them in one batch."""
+"""Choice of the next task batch: which waiting work units may be read now, and how many of them together."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -13,21 +13,21 @@ from seatunnel_core.spark.running import Order, RunningBatch, waits
 from seatunnel_core.spark.work import UnitResult
 
 SATURATED = 0.8
-"""A share of a processor. If the threads of a task together need more, they count as busy: they wait for each other."""
+"""Share of a processor. Threads of a task that together need more count as busy: they wait for each other."""
 
 
 class Paces:
-    """How long units take, by chain, as measured so far. Not thread-safe."""
+    """Measured speed of units, by operator chain. Not thread-safe."""
 
     def __init__(self) -> None:
         self._paces: WeakKeyDictionary[OperatorChain, Pace] = WeakKeyDictionary()
 
     def of(self, chain: OperatorChain) -> Pace:
-        """Return the pace of a chain; of one that has not run, an assumed one."""
+        """Return the pace of a chain, or the default one if it has not run yet."""
         return self._paces.get(chain, Pace())
 
     def predicted(self, waiting: Candidate[Order]) -> Candidate[Order]:
-        """Return the unit with a prediction from what was measured since it was submitted.
+        """Return the unit with a prediction from the measurements since it was submitted.
 
         All units of a source may have been submitted before the first of them ran.
         """
@@ -39,7 +39,7 @@ class Paces:
         return evolve(waiting, predicted_ms=pace.predict_ms(order.attempt.unit), measured=True, waits=beside)
 
     def learn(self, batch: RunningBatch, order: Order, result: UnitResult, cost_ms: float) -> None:
-        """Take in how long a unit took; ``cost_ms`` is its share of its task's time."""
+        """Record the duration of a unit; ``cost_ms`` is its share of its task's time."""
         busy = result.busy_ms / max(result.wall_ms, 0.001)
         if len(batch.reader_threads) and busy * sum(batch.reader_threads.values()) > SATURATED:
             busy = 1.0  # its threads wait for each other
@@ -47,7 +47,7 @@ class Paces:
 
 
 class BatchChoice:
-    """The choice of the next batch. It changes nothing; hold the dispatcher's lock, whose units it looks through."""
+    """Chooses the next batch without changing anything. Hold the dispatcher's lock: it reads the dispatcher's units."""
 
     def __init__(self, backend: SparkBackend, mode: ShareMode, slots: int | None, longest_ms: float) -> None:
         """Choose for a backend; the other arguments are those of ``UnitDispatcher``."""
@@ -55,7 +55,7 @@ class BatchChoice:
         self._mode = mode
         self._longest_ms = longest_ms
         self._most_units = slots
-        """How many units are read at once at most; ``None`` when only the sources bound that."""
+        """Maximum number of units read concurrently; ``None`` if only the sources limit it."""
 
     @property
     def _slots(self) -> int:
@@ -65,13 +65,13 @@ class BatchChoice:
     def choose(
         self, waiting: list[Candidate[Order]], running: Sequence[RunningBatch]
     ) -> tuple[list[Candidate[Order]], dict[OperatorChain, int]]:
-        """Return the units of the next batch and, if they wait, how many of each chain are read at once.
+        """Return the units of the next batch and, if they are I/O-bound, the reader threads of each chain.
 
-        There are none when none of them may be read yet.
+        Both are empty if no unit may be read yet.
 
         Args:
-            waiting: The units that wait, the first submitted first.
-            running: The batches that Spark has.
+            waiting: The waiting units, in order of submission.
+            running: The batches submitted to Spark.
         """
         readers = sum((batch.readers() for batch in running), Counter[OperatorChain]())
         eligible = self._eligible(waiting, running, readers)
@@ -85,7 +85,7 @@ class BatchChoice:
         whole = {chain: self._most_tasks(chain) for chain in chains}
         free = {chain: most - readers[chain] for chain, most in whole.items()}
         most = (self._most_units or sum(free.values()) + readers.total()) - readers.total()
-        working = any(not unit.waits for unit in eligible)  # has the other slots
+        working = any(not unit.waits for unit in eligible)  # these use the other slots
         tasks = 1 if working else max(1, self._slots - len(running))
         return choose_reader_threads(eligible, self._mode, free, whole, most, tasks, lambda unit: unit.load.chain)
 
@@ -94,8 +94,7 @@ class BatchChoice:
     ) -> list[Candidate[Order]]:
         """Return the waiting units that may be read now.
 
-        Units of chains without a reader go before all others, however many of those came earlier, so that a small
-        table does not wait for a large one.
+        Units of chains without a reader precede all others, so that a small table does not wait for a large one.
         """
         if not running:
             return waiting
@@ -112,14 +111,14 @@ class BatchChoice:
         return [unit for unit in free if unit.load.chain not in readers] or free
 
     def _must_wait(self, unit: Candidate[Order], running: Sequence[RunningBatch]) -> bool:
-        """Return whether a unit writes at once, and a cancelled unit of its pipeline may still write (rule R15)."""
+        """Return True if a unit writes at once and a cancelled unit of its pipeline may still write (rule R15)."""
         return unit.load.chain.writes_at_once and any(batch.may_still_write(unit.pipeline) for batch in running)
 
     def _most_tasks(self, chain: OperatorChain) -> int:
-        """Return how many tasks may read a source at the same time.
+        """Return the maximum number of concurrent tasks of a source.
 
-        It is one more than the slots for a source that does not wait, if it may have as many tasks as there are slots
-        and Spark runs no more than those: Spark holds the additional one back, and has it at hand when another ends.
+        For a CPU-bound source that may use all slots it is one more than the slots, if Spark runs no more tasks than
+        slots: the additional task waits in Spark and starts as soon as another ends.
         """
         most = chain.parallelism or self._slots
         if chain.source.waits is not False:
@@ -127,7 +126,7 @@ class BatchChoice:
         return self._slots + 1 if most >= self._slots and self._backend.holds_back else most
 
     def _shares(self, eligible: list[Candidate[Order]], tasks: Mapping[OperatorChain, int]) -> tuple[int, int]:
-        """Return over how many tasks, at most one per slot, these units can be spread: now, and when no task runs."""
+        """Return the number of tasks, at most one per slot, for these units: now, and if no task were running."""
         now = later = 0
         seen = set[OperatorChain]()
         for chain in (unit.load.chain for unit in eligible):

@@ -1,7 +1,7 @@
-"""The parent of an executor's Python processes on workers of a cluster: they are forks of it, with PyArrow imported.
+"""Daemon of an executor on a cluster's worker: forks its Python processes, with PyArrow already imported.
 
-A worker copies this file beside the Python that executors start, under a name of its own: nothing of the engine may be
-imported here, because its modules come with the application, from the driver.
+A worker copies this file next to the Python that executors start, under a different name. It must not import modules
+of the engine, which arrive with the application from the driver.
 """
 
 import gc
@@ -12,7 +12,7 @@ from pyspark.daemon import manager
 
 if __name__ == "__main__":
     for name in ("pyspark.worker", "pyarrow"):
-        with suppress(Exception):  # who needs it finds out by himself, and says for what
+        with suppress(Exception):  # the task that needs it reports the error
             import_module(name)
     gc.collect()
     gc.freeze()

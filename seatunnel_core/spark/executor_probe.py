@@ -1,6 +1,6 @@
-"""The probe of an executor before data moves.
+"""Probe of an executor before data moves.
 
-It imports the standard library only, because everything else may be missing there.
+It imports only the standard library, because everything else may be missing there.
 """
 
 import importlib
@@ -16,11 +16,11 @@ from typing import Any
 def probe(
     modules: Sequence[str], pause_s: float, preloads: Sequence[str], task: int, partition: Iterable[object]
 ) -> Iterator[dict[str, Any]]:
-    """Yield where this task runs and which of the modules it cannot import.
+    """Yield a description of this task's location and of the modules that it cannot import.
 
     The mapping has the keys ``node``, ``executor``, ``python``, ``version``, ``missing`` (a reason for each module) and
-    ``task``. The pause, in seconds, lets other executors get tasks. If no module is missing, those of ``preloads`` that
-    can be imported are imported, too.
+    ``task``. The pause, in seconds, lets other executors get tasks. If no module is missing, the importable ones of
+    ``preloads`` are imported.
     """
     for _ in partition:
         pass

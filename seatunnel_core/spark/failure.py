@@ -1,4 +1,4 @@
-"""The conversion of exceptions, in a task or in the driver, to a ``Failure``: its kind and a message for the user."""
+"""Conversion of exceptions in a task or in the driver to a ``Failure``: its kind and a message for the user."""
 
 import errno
 import logging
@@ -31,16 +31,16 @@ _LASTING = frozenset(
     {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG, errno.ELOOP}
     | {errno.EFBIG}
 )
-"""Error numbers that do not pass by themselves: a missing right, a wrong place, a file that may not grow. All others
-may pass, a full disk (``ENOSPC``, ``EDQUOT``) among them: it is retried as often as the job says."""
+"""Error numbers that are permanent: a missing permission, a wrong path, a file size limit. All others count as
+transient, including a full disk (``ENOSPC``, ``EDQUOT``), and are retried as often as the job allows."""
 
 
 MOST_PIECES = 5
-"""How many pieces of a source a message names at most."""
+"""Maximum number of pieces of a source that a message names."""
 
 
 def reading(source: Source, splits: Sequence[Split]) -> str:
-    """Return a description of what the splits read, for a user; it names at most ``MOST_PIECES`` pieces."""
+    """Return a description of the splits' input for the user; it names at most ``MOST_PIECES`` pieces."""
     pieces = source.describe(splits)
     more = len(pieces) - MOST_PIECES
     return "; ".join(pieces[:MOST_PIECES]) + (f"; and {more} more" if more > 0 else "")
@@ -64,7 +64,7 @@ def task_failure(error: BaseException, where: str) -> Failure:
 def failure_of(error: BaseException) -> Failure:
     """Return the failure for an error in the driver, classified by its class.
 
-    An error that ``kind_of`` does not know is a bug of the engine; its message asks the user to report it.
+    An error that ``kind_of`` does not know is a bug in the engine; its message asks the user to report it.
     """
     kind = _kind_in_driver(error)
     message = str(error) or type(error).__name__
@@ -88,7 +88,7 @@ def _kind_in_driver(error: BaseException) -> FailureKind:
 def kind_of(error: BaseException) -> FailureKind:
     """Return the kind of an error.
 
-    An error of ours that an ``OSError`` caused is as retryable as that one, unless its class or its flags decide.
+    An engine error caused by an ``OSError`` is as retryable as that one, unless its class or its flags decide.
     """
     if isinstance(error, SeaTunnelError):
         return _kind_of_ours(error)
@@ -116,18 +116,18 @@ def _kind_of_ours(error: SeaTunnelError) -> FailureKind:
 
 
 PAUSES_S = (0.5, 1.0, 2.0)
-"""The pauses between attempts, as between those of a work unit."""
+"""Pauses between attempts, the same as for work units, in seconds."""
 
 
 def retried(request: Callable[[], T], pauses_s: Sequence[float] = PAUSES_S) -> T:
-    """Return the result of a request, which is repeated after failures that may pass, as work units are.
+    """Return the result of a request, retrying after transient failures as work units do.
 
     Args:
         request: Reads from a source and changes nothing.
         pauses_s: The pause before each further attempt, in seconds.
 
     Raises:
-        ConnectorError: The failure of the last attempt, or one that no retry can help.
+        ConnectorError: The failure of the last attempt, or a permanent failure.
     """
     for pause_s in pauses_s:
         try:

@@ -1,4 +1,4 @@
-"""What the JVM of a running Spark tells of itself: its memory, classes, threads and collections of garbage."""
+"""Metrics of the JVM of a running Spark: memory, classes, threads and garbage collections."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -10,21 +10,20 @@ if TYPE_CHECKING:
     from pyspark import SparkContext
 
 Figure = tuple[str, str, Mapping[str, str], float]
-"""A family by SeaTunnel's name, what stands behind that, further labels, and the value."""
+"""SeaTunnel's name of a metric family, the suffix of the sample, its labels, and the value."""
 
 _STATES = ("new", "runnable", "blocked", "waiting", "timed_waiting", "terminated")
 _THREADS = (*("count", "daemon.count", "peak.count", "total_started.count"), *(f"{state}.count" for state in _STATES))
-"""All but deadlocks: to look for them stops all threads."""
+"""All thread states but deadlocks: detecting those stops all threads."""
 
 
 class JavaFigures:
-    """Reads the figures of one JVM, with one question.
+    """Reads the metrics of one JVM in one request.
 
-    Spark's own library of metrics has the gauges and writes them as JSON, so that what is a hundred values costs about
-    as much as one.
+    Spark's metrics library has the gauges and writes them as JSON, so that a hundred values cost about as much as one.
 
     Args:
-        context: of a Spark that runs.
+        context: The context of a running Spark.
     """
 
     def __init__(self, context: "SparkContext") -> None:
@@ -47,10 +46,10 @@ class JavaFigures:
         self._about = {label: str(java.lang.System.getProperty(name)) for label, name in properties.items()}
 
     def read(self) -> tuple[int, list[Figure]]:
-        """Return the id of the JVM's process, and its figures as they are now.
+        """Return the JVM's process ID and its current metrics.
 
         Raises:
-            ConnectionError: the JVM does not answer.
+            ConnectionError: The JVM does not respond.
         """
         try:
             found = json.loads(self._writer.writeValueAsString(self._registry))["gauges"]
@@ -62,7 +61,7 @@ class JavaFigures:
 
 
 def figures_of(gauges: Mapping[str, Any]) -> Iterator[Figure]:
-    """Yield what SeaTunnel has, by its names, of gauges by those of Spark's library."""
+    """Yield SeaTunnel's metrics, computed from the gauges of Spark's library."""
     for name, value in gauges.items():
         match name.split("."):
             case ["memory", "heap" | "non-heap" as area, "used" | "committed" | "max" | "init" as what]:
@@ -94,5 +93,5 @@ def _of_threads(what: str, value: float) -> Figure:
 
 
 def _spaced(name: str) -> str:
-    """Return the name of a pool or a collector with the spaces that Spark's library has made hyphens of."""
+    """Return the name of a memory pool or garbage collector with spaces again in place of the library's hyphens."""
     return name.replace("-", " ").replace("non ", "non-")

@@ -1,9 +1,8 @@
-"""What a task needs to know to run any work unit of one source: the source, and every step that its rows pass.
+"""Operator chain of a task: one source and every transform and sink that its rows reach.
 
-A chain is built in the driver once the schemas are known, and travels to the tasks without its DataFrame transforms.
-It describes the chain of *one* source: a pipeline with two sources has two chains, and a sink that both feed is in
-both. Only where a query looks across rows does a chain read all splits of its sources, of several if the query joins
-them, as one work unit.
+The driver builds a chain once the schemas are known, and sends it to the tasks without its DataFrame transforms. There
+is one chain per source: a sink fed by two sources is in both chains. Only a query across rows makes a chain read all
+splits of its sources, several if the query joins them, as one work unit.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -25,76 +24,75 @@ Schemas = tuple[TableSchema, ...]
 
 @frozen(kw_only=True)
 class FramePlan:
-    """What Spark reports about a DataFrame transform before it sees a row."""
+    """Spark's analysis of a DataFrame transform, made without rows."""
 
     schema: TableSchema
-    """The schema of the transform's result."""
+    """Schema of the transform's result."""
 
     across: str = ""
-    """What in it looks across rows, so that it needs those of all splits together; empty if it works row by row."""
+    """The operation that looks across rows and so needs all splits together; empty if it works row by row."""
 
 
 FramePlanner = Callable[[DataFrameTransform, Mapping[str, TableSchema]], FramePlan]
-"""Has Spark plan a DataFrame transform, given the schemas of its inputs by the names of their views;
-``SparkBackend.frame_plan`` is one."""
+"""Plans a DataFrame transform from the schemas of its inputs by view name, as ``SparkBackend.frame_plan`` does."""
 
 
 @frozen(kw_only=True)
 class Reader:
-    """One source that a chain reads."""
+    """A source that a chain reads."""
 
     name: str
     source: Source = field(repr=False)
     schemas: Schemas
-    """What the source gives, one schema per table."""
+    """Output schemas of the source, one per table."""
 
     parallelism: int | None = None
-    """How many tasks may read the source at the same time; ``None`` for as many as there are slots."""
+    """Maximum number of concurrent tasks of the source; ``None`` for the number of slots."""
 
     skip_bad_rows: bool = False
-    """``row_error_handle_way = SKIP``: a bad row is counted and left out, instead of failing its unit."""
+    """``row_error_handle_way = SKIP``: a bad row is counted and skipped instead of failing its unit."""
 
 
 @frozen(kw_only=True)
 class Step:
-    """One transform of the chain."""
+    """A transform of the chain."""
 
     name: str
     transform: Transform | DataFrameTransform | None = field(repr=False)
-    """``None`` inside a task in place of a DataFrame transform, which only the driver applies."""
+    """``None`` in a task if it is a DataFrame transform, which only the driver applies."""
 
     inputs: tuple[str, ...]
-    """The names of the source and the transforms whose rows it takes."""
+    """Names of the source and the transforms that feed it."""
 
     views: tuple[str, ...] = ()
-    """What the job calls its inputs, in the same order; empty if it calls them by their names."""
+    """The job's names of the inputs, in the same order; empty if they equal ``inputs``."""
 
     schemas: Schemas = ()
-    """What it gives, one schema per table."""
+    """Output schemas, one per table."""
 
     across: str = ""
-    """As in ``FramePlan``."""
+    """The same as in ``FramePlan``."""
 
 
 @frozen(kw_only=True)
 class Target:
-    """One sink that the chain reaches."""
+    """A sink that the chain reaches."""
 
     name: str
     ordinal: int
-    """The sink's number in its pipeline; part of staged names."""
+    """Number of the sink in its pipeline; part of staged names."""
 
     sink: Sink = field(repr=False)
     inputs: tuple[str, ...]
     schemas: Schemas = ()
-    """What arrives, one schema per table."""
+    """Input schemas, one per table."""
 
     on_bad_row: OnBadRow = OnBadRow.FAIL
 
 
 @frozen(kw_only=True, eq=False, slots=False)
 class OperatorChain:
-    """The chain of one source in one pipeline. Picklable; equal only to itself."""
+    """Operator chain of one source in one pipeline. Picklable; equal only to itself."""
 
     job_id: str
     pipeline_id: int
@@ -102,32 +100,32 @@ class OperatorChain:
     source_ordinal: int
     source: Source = field(repr=False)
     schemas: Schemas
-    """What the source gives, one schema per table."""
+    """Output schemas of the source, one per table."""
 
     steps: tuple[Step, ...]
-    """The steps that the source's rows reach, each after its inputs."""
+    """Transforms that the source's rows reach, each after its inputs."""
 
     targets: tuple[Target, ...]
     parallelism: int | None = None
-    """How many tasks may read the source at the same time; ``None`` for as many as there are slots."""
+    """Maximum number of concurrent tasks of the source; ``None`` for the number of slots."""
 
     skip_bad_rows: bool = False
-    """``row_error_handle_way = SKIP``: a bad row is counted and left out, instead of failing its unit."""
+    """``row_error_handle_way = SKIP``: a bad row is counted and skipped instead of failing its unit."""
 
     beside: tuple[Reader, ...] = ()
-    """Further sources whose rows are joined with those of the first."""
+    """Further sources that are joined with the first."""
 
     splits: Mapping[str, tuple[Split, ...]] | None = field(default=None, repr=False)
-    """The splits of each source, by its name, if the only work unit is a query over all of them; else ``None``."""
+    """Splits by source name if the only work unit is a query over all of them; otherwise ``None``."""
 
     @cached_property
     def writes_at_once(self) -> bool:
-        """Whether a task writes into a target itself, so that a unit must not run beside itself (protocol rule R15)."""
+        """True if tasks write directly to a target, so that two attempts of a unit must not overlap (rule R15)."""
         return bool(self._at_once)
 
     @cached_property
     def doubling(self) -> tuple[str, ...]:
-        """The sinks into which tasks write themselves, and in which a unit that runs again has its rows twice."""
+        """Sinks that tasks write to directly and in which a repeated unit duplicates its rows."""
         return tuple(each.name for each in self._at_once if each.sink.guarantee is Guarantee.AT_LEAST_ONCE)
 
     @cached_property
@@ -140,7 +138,7 @@ class OperatorChain:
 
     @property
     def readers(self) -> tuple[Reader, ...]:
-        """All sources of the chain, the first one first."""
+        """All sources of the chain, in order."""
         first = Reader(
             name=self.source_name,
             source=self.source,
@@ -151,18 +149,18 @@ class OperatorChain:
         return (first, *self.beside)
 
     def reader(self, name: str) -> Reader | None:
-        """Return the source of this name; ``None`` if the chain does not read it."""
+        """Return the source with this name; ``None`` if the chain does not read it."""
         return next((reader for reader in self.readers if reader.name == name), None)
 
     @cached_property
     def on_frames(self) -> bool:
-        """Whether a source or a step needs Spark's DataFrames, so that the chain takes the DataFrame path."""
+        """True if a source or a transform needs Spark's DataFrames, so that the chain takes the DataFrame path."""
         frames = (*(reader.source for reader in self.readers), *(step.transform for step in self.steps))
         return any(isinstance(each, FrameSource | DataFrameTransform) for each in frames)
 
     @cached_property
     def behind(self) -> Mapping[str, frozenset[str]]:
-        """By source and step: the names of the steps and targets that its rows reach."""
+        """Names of the steps and targets that directly or indirectly consume each source and step."""
         found: dict[str, frozenset[str]] = {}
         nodes: tuple[Step | Target, ...] = (*self.steps, *self.targets)
         for node in reversed(nodes):
@@ -198,14 +196,14 @@ def build_chain(
     beside: Sequence[Reader] = (),
     frame_plan: FramePlanner | None = None,
 ) -> OperatorChain:
-    """Build the chain of one source, or of several, out of a pipeline, and work out every schema in it.
+    """Build the chain of one source, or of several, in a pipeline, and derive every schema in it.
 
-    ``steps`` and ``targets`` are those of the whole pipeline, steps after their inputs; schemas in them are ignored.
+    ``steps`` and ``targets`` are those of the whole pipeline, steps after their inputs; their schemas are ignored.
 
     Raises:
-        TransformError: a transform cannot be applied to what reaches it; the message names the transform.
-        SinkError: a sink cannot write what reaches it; the message names the sink.
-        ConnectorError: both; the message has all findings.
+        TransformError: A transform cannot be applied to its input; the message names the transform.
+        SinkError: A sink cannot write its input; the message names the sink.
+        ConnectorError: Both; the message has all findings.
     """
     known: dict[str, Schemas] = {source_name: tuple(schemas), **{each.name: each.schemas for each in beside}}
     kept: list[Step] = []
@@ -234,7 +232,7 @@ def build_chain(
 
 
 def _reached_targets(targets: Iterable[Target], known: dict[str, Schemas], findings: Findings) -> list[Target]:
-    """Return the targets that rows reach, with what arrives at each; note those that cannot write it."""
+    """Return the targets that rows reach, with their input schemas; report those that cannot write them."""
     reached: list[Target] = []
     for target in targets:
         with findings.part():
@@ -248,7 +246,7 @@ def _reached_targets(targets: Iterable[Target], known: dict[str, Schemas], findi
 
 
 def _reached_step(step: Step, known: dict[str, Schemas], frame_plan: FramePlanner | None) -> Step | None:
-    """Return the step with what it gives; ``None`` when no row reaches it."""
+    """Return the step with its output schemas; ``None`` if no row reaches it."""
     names = step.views or step.inputs
     pairs = [(name, view) for name, view in zip(step.inputs, names, strict=True) if known.get(name)]
     if not pairs:
@@ -278,14 +276,14 @@ def _one_table(name: str, arriving: Schemas) -> TableSchema:
 def _planned(step: Step, arriving: Mapping[str, TableSchema], frame_plan: FramePlanner | None) -> FramePlan:
     try:
         if not isinstance(step.transform, DataFrameTransform) or frame_plan is None:
-            raise TransformError("what it gives is only known to Spark, which is not running")
+            raise TransformError("its output schema is known only to Spark, which is not running")
         return frame_plan(step.transform, arriving)
     except TransformError as error:
         raise TransformError(f"transform {step.name!r}: {error}") from error
 
 
 def _arriving(name: str, inputs: Sequence[str], known: dict[str, Schemas]) -> Schemas:
-    """Return the schemas at a node: those of all its inputs, each table once."""
+    """Return the input schemas of a vertex: those of all its inputs, each table once."""
     return distinct_tables(name, (known.get(node, ()) for node in inputs))
 
 
@@ -293,11 +291,11 @@ def distinct_tables(name: str, given: Iterable[Schemas]) -> Schemas:
     """Return each table once.
 
     Args:
-        name: the node that gets or gives them, for the message.
-        given: the tables of each of its inputs.
+        name: The vertex that receives or emits them, for the message.
+        given: The tables of each of its inputs.
 
     Raises:
-        TransformError: a table comes with different columns.
+        TransformError: A table arrives with different columns.
     """
     tables: dict[str, TableSchema] = {}
     for schema in (schema for schemas in given for schema in schemas):

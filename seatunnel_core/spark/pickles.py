@@ -1,4 +1,4 @@
-"""The pickled chains, sources and sinks that travel to tasks."""
+"""Pickled chains, sources and sinks for tasks."""
 
 import threading
 from collections.abc import Callable
@@ -17,33 +17,33 @@ if TYPE_CHECKING:
     from pyspark import SparkContext
 
 BROADCAST_BYTES = 65_536
-"""A larger pickle goes to each worker once, as a Spark broadcast, instead of with every batch."""
+"""A larger pickle is sent to each worker once, as a Spark broadcast, instead of with every batch."""
 
 
 class Pickles:
-    """What was pickled for the tasks of one Spark. Thread-safe."""
+    """Objects pickled for the tasks of one Spark application. Thread-safe."""
 
     def __init__(self, new_name: Callable[[], str], context: Callable[[], "SparkContext"]) -> None:
-        """Begin with nothing.
+        """Create an empty cache.
 
         Args:
-            new_name: Returns a name that no other pickle has.
-            context: Returns the context of the running Spark; called only where Spark has a part in it.
+            new_name: Returns a unique name.
+            context: Returns the context of the running Spark; called only when Spark is needed.
         """
         self._new_name = new_name
         self._context = context
         self._packed: WeakKeyDictionary[OperatorChain, PackedObject] = WeakKeyDictionary()
         self._lock = threading.Lock()
         self._shipment: Shipment | None = None
-        """Brings modules to the executors of a cluster; ``None`` where tasks run beside the driver."""
+        """Ships modules to the executors of a cluster; ``None`` if tasks run on the driver's machine."""
 
         self._given_up = threading.Event()
 
     def ship(self, settings: SparkSettings, given_up: threading.Event) -> None:
-        """Begin to bring to the executors of a cluster what tasks import; ``given_up`` ends each wait for them.
+        """Ship the modules that tasks import to the executors of a cluster; ``given_up`` ends each wait for them.
 
         Raises:
-            PlatformError: An executor lacks a module; the message names node, module and pip line.
+            PlatformError: An executor lacks a module; the message names node, module and pip command.
         """
         self._given_up = given_up
         self._shipment = shipment(self._context())
@@ -51,10 +51,10 @@ class Pickles:
         self._shipment.cover(self._context(), given_up, [*TASK_MODULES, *own], settings.declared)
 
     def warm(self, slots: int) -> None:
-        """Have the Python processes of so many tasks import what was shipped.
+        """Make the Python processes of this many tasks import the shipped modules.
 
         Raises:
-            PlatformError: An executor lacks a module; the message names node, module and pip line.
+            PlatformError: An executor lacks a module; the message names node, module and pip command.
         """
         if self._shipment is None:
             self._context().parallelize(range(slots), slots).count()
@@ -62,18 +62,18 @@ class Pickles:
             self._shipment.probe_again(self._context())
 
     def forget(self) -> None:
-        """Forget all of it, when its Spark is stopped."""
+        """Drop everything, because Spark was stopped."""
         self._packed.clear()
         self._shipment = None
 
     def pack(self, thing: OperatorChain | Source | Sink, whole: OperatorChain | None = None) -> PackedObject:
         """Pickle a chain, source or sink for the tasks.
 
-        On a cluster, make sure that the tasks can import its code and what its plugins declare. If ``thing`` is a
-        chain from which plugins were left out, ``whole`` is the chain with all of them.
+        On a cluster, make sure that the tasks can import its code and the modules that its plugins declare. If
+        ``thing`` is a chain without some plugins, ``whole`` is the complete chain.
 
         Raises:
-            PlatformError: An executor lacks a module; the message names node, module and pip line.
+            PlatformError: An executor lacks a module; the message names node, module and pip command.
         """
         from pyspark import cloudpickle
 
@@ -84,7 +84,7 @@ class Pickles:
         return PackedObject(self._new_name(), body if len(body) <= BROADCAST_BYTES else self._context().broadcast(body))
 
     def pack_chain(self, chain: OperatorChain) -> PackedObject:
-        """Return the chain, pickled for the tasks; it is packed once, and later calls return the same object."""
+        """Return the pickled chain; later calls return the same object."""
         with self._lock:
             packed = self._packed.get(chain)
             if packed is None:

@@ -1,11 +1,11 @@
-"""The line between a task and the driver: the task asks before it begins a work unit, and reports results.
+"""Report channel from a task to the driver: the task requests each work unit and reports results.
 
-Spark reports nothing of a task before it has ended. Without the line, a unit's result would wait for the other units of
-the batch, and nobody would know what a killed task had begun (protocol rule R15). When a task asks and reports is said
-by ``reports.py``.
+Spark reports nothing about a task until it ends. Without the channel, a unit's result would wait for the other units of
+the batch, and the units that a killed task had begun would be unknown (protocol rule R15). ``reports.py`` decides when
+a task requests and reports.
 
 The task sends ``{"batch": KEY}`` first, then ``{"begin": NUMBER}`` and ``{"ended": [{"number": NUMBER, "result": {…}},
-…]}``, each in a line that is answered by one byte. The driver hangs up on whoever does not send the key of a batch.
+…]}``. Each message is one line, acknowledged by one byte. The driver closes connections without the key of a batch.
 """
 
 import io
@@ -33,55 +33,55 @@ from seatunnel_core.work.vertex_work import VertexWork
 logger = logging.getLogger("seatunnel.spark")
 
 Numbered = tuple[int, UnitResult]
-"""A result with the index of its work in the batch."""
+"""A result and the index of its work in the batch."""
 
 _YES, _NO = b"+", b"-"
 _KEY_BYTES = 200
-"""How many bytes of the first line are read; a line with a key is shorter."""
+"""Maximum length of the first line in bytes; a line with a key is shorter."""
 
 KEY_S = 20.0
-"""The longest time until the key of a connection arrives."""
+"""Timeout for the key of a connection, in seconds."""
 
 _MOST_ANSWERS = 64
-"""How many answers are received at once; each is one byte."""
+"""Maximum number of responses received at once; each is one byte."""
 
 _PAUSE_S = 0.1
-"""How long the driver waits after it could not let a task in."""
+"""Back-off after a task's connection was refused, in seconds."""
 
 _PATIENCE_S = 20.0
-"""How long a task tries to reach the driver."""
+"""Connect timeout of a task, in seconds."""
 
 
 class TaskListener(Protocol):
-    """The driver's side of one batch. Its methods are called from threads of their own."""
+    """The driver's side of one task batch. Its methods are called from separate threads."""
 
     def reached(self) -> None:
-        """Note that a task of the batch has connected."""
+        """Record that a task of the batch has connected."""
 
     def begins(self, number: int) -> bool:
-        """Return whether a work may begin; it counts as begun when this returns true."""
+        """Return True if a work may begin, and record it as begun."""
 
     def ended(self, results: Sequence[Numbered]) -> None:
-        """Take results of works that ended since the last ones, in the order of their ends."""
+        """Record the results since the last call, in order of completion."""
 
     def progress(self, number: int, work: Mapping[str, VertexWork]) -> None:
-        """Take what a work that still runs has done so far, by vertex."""
+        """Record the progress of a running work, by vertex."""
 
 
 @define(eq=False)
 class _Call:
-    """One batch whose tasks may connect."""
+    """A batch whose tasks may connect."""
 
     listener: TaskListener
     tasks: int = 0
-    """How many of its tasks are connected."""
+    """Number of connected tasks."""
 
 
 class Exchange:
-    """The driver's end of all lines: a server to which tasks connect."""
+    """The driver's end of all report channels: a server to which tasks connect."""
 
     def __init__(self, host: str, bind: str) -> None:
-        """Listen on a free port of the local address ``bind``; tasks reach it at ``host``."""
+        """Listen on a free port of the local address ``bind``; tasks connect to ``host``."""
         self._host = host
         self._calls: dict[str, _Call] = {}
         self._changed = threading.Condition()
@@ -91,27 +91,27 @@ class Exchange:
         threading.Thread(target=self._accept, name="seatunnel-reports", daemon=True).start()
 
     def _accept(self) -> None:
-        """Serve who connects until ``close``. ``serve_forever`` looks only twice a second whether it is to end."""
+        """Serve connections until ``close``. ``serve_forever`` would check for it only twice a second."""
         while True:
             try:
                 request, address = self._server.get_request()
             except OSError:
                 if self._closed:
                     return
-                time.sleep(_PAUSE_S)  # no file may be open any more, for example
+                time.sleep(_PAUSE_S)  # no file descriptor may be free, for example
             else:
                 self._server.process_request(request, address)
 
     def close(self) -> None:
-        """Stop the server: no task can connect any more."""
+        """Stop the server: tasks can no longer connect."""
         self._closed = True
         with suppress(OSError):
-            self._server.socket.shutdown(socket.SHUT_RDWR)  # ends the wait for who connects
+            self._server.socket.shutdown(socket.SHUT_RDWR)  # interrupts accept
         self._server.server_close()
 
     @contextmanager
     def listening(self, listener: TaskListener) -> Iterator[Address]:
-        """Accept the tasks of one batch, and yield the address to which they connect."""
+        """Accept the tasks of one batch, and yield the address for them to connect to."""
         key = secrets.token_hex(16)
         with self._changed:
             self._calls[key] = _Call(listener)
@@ -122,12 +122,12 @@ class Exchange:
                 del self._calls[key]
 
     def is_silent(self, address: Address) -> bool:
-        """Return whether no task of the batch is connected: the processes of those that were have ended."""
+        """Return True if no task of the batch is connected: the processes of earlier ones have ended."""
         with self._changed:
             return not self._calls[address.key].tasks
 
     def serve(self, connection: socket.socket) -> None:
-        """Answer one task until it hangs up."""
+        """Serve one task until it disconnects."""
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         reading = DeadlineReader(connection, KEY_S)
@@ -142,10 +142,10 @@ class Exchange:
                 connection.sendall(_YES)
                 call.listener.reached()
                 for line in lines:
-                    if line.endswith(b"\n"):  # one that was cut off is of a task that was killed
+                    if line.endswith(b"\n"):  # a truncated line comes from a killed task
                         _handle(call.listener, stored.parse(line), connection)
             except OSError as error:
-                logger.debug("a task's line broke: %s", error)
+                logger.debug("the report channel of a task broke: %s", error)
             finally:
                 with self._changed:
                     call.tasks -= 1
@@ -163,7 +163,7 @@ class Exchange:
 
 
 def _first_line(lines: BinaryIO) -> bytes:
-    """Return the line with the key; empty when it does not arrive in time."""
+    """Return the line with the key; empty if it does not arrive in time."""
     try:
         return lines.readline(_KEY_BYTES)
     except OSError:
@@ -181,7 +181,7 @@ def _handle(listener: TaskListener, said: Any, connection: socket.socket) -> Non
         return
     try:
         results = [_read_numbered(each) for each in stored.items(said, "ended")]
-    except Exception as error:  # Spark brings it when the task ends
+    except Exception as error:  # Spark returns them when the task ends
         logger.debug("results could not be read: %s", error)
         connection.sendall(_NO)
     else:
@@ -191,7 +191,7 @@ def _handle(listener: TaskListener, said: Any, connection: socket.socket) -> Non
 
 class _Server(BoundedServer):
     most_untrusted = 1_000
-    """A task sends its key at once, but hundreds may begin at the same time."""
+    """Tasks send their keys immediately, but hundreds may start at the same time."""
 
     allow_reuse_address = True
     daemon_threads = True
@@ -206,24 +206,24 @@ class _Handler(socketserver.BaseRequestHandler):
         try:
             self.server.exchange.serve(self.request)
         except Exception:
-            logger.exception("what a task said could not be understood")
+            logger.exception("a task's message could not be parsed")
 
 
 class ReportChannel:
-    """The task's end of a line. Several threads may use it."""
+    """The task's end of a report channel. Thread-safe."""
 
     def __init__(self, address: Address | None, *, once: bool = False, again: bool = False) -> None:
         """Connect to the driver, if there is an address.
 
-        Works begin even if the driver cannot be reached. Where each may begin only ``once``, they do not if the task
-        was attempted before (``again``) or the line broke: another task may have them. If the driver no longer knows
-        the batch, none begins.
+        Works begin even if the driver cannot be reached, unless each may begin only ``once`` and the task was attempted
+        before (``again``) or the channel broke: another task may have them. If the driver no longer knows the batch, no
+        work begins.
         """
         self._sending = threading.Lock()
         self._receiving = threading.Lock()
         self._sent = 0
         self._answers: list[bytes] = []
-        """The driver's answers so far, in the order of the messages."""
+        """The driver's responses so far, in order of the messages."""
 
         self._socket: socket.socket | None = None
         self._is_wanted = True
@@ -233,51 +233,50 @@ class ReportChannel:
             self._may_go_on = not once and reached.is_wanted
             self._socket = reached.connection
             if not reached.is_wanted:
-                self._hang_up()
+                self._disconnect()
 
     def close(self) -> None:
         """Close the connection to the driver, if there is one."""
         with self._sending, self._receiving:
-            self._hang_up()
+            self._disconnect()
 
     def may_begin(self, number: int) -> bool:
-        """Return whether a work may begin, as the driver answers; without an answer, as ``__init__`` describes."""
+        """Return the driver's response whether a work may begin; without a response, decide as in ``__init__``."""
         answer = self._answer(self._send({"begin": number}))
         return self._may_go_on if answer is None else answer == _YES
 
     @property
     def is_wanted(self) -> bool:
-        """Whether the driver still knows the batch, or could not be asked."""
+        """True if the driver still knows the batch or cannot be reached."""
         return self._is_wanted
 
     def report(self, results: Sequence[Numbered]) -> bool:
-        """Report results to the driver, and return whether they were received."""
+        """Report results to the driver; return True if they were received."""
         ended = [{"number": number, "result": _result_json(result)} for number, result in results]
         return self._answer(self._send({"ended": ended})) == _YES
 
     def progress(self, work: Mapping[int, Mapping[str, VertexWork]]) -> None:
-        """Report to the driver what works that still run have done so far, by number and vertex."""
+        """Report the progress of running works to the driver, by number and vertex."""
         said = [[number, _vertices_json(vertices)] for number, vertices in work.items()]
         self._answer(self._send({"progress": said}))
 
     def _send(self, said: Mapping[str, Any]) -> int | None:
-        """Send a message, and return its number; ``None`` when there is no connection any more.
+        """Send a message and return its number; ``None`` if the connection is closed.
 
-        A thread does not wait for the answers to others before it sends: a unit begins while the result of the one
-        before it is under way.
+        Threads do not wait for each other's responses: a unit begins while the previous result is still being sent.
         """
         text = json.dumps(said).encode() + b"\n"
         with self._sending:
             connection = self._socket
             if connection is None:
                 return None
-            with suppress(OSError):  # noticed where the answer does not come
+            with suppress(OSError):  # detected when the response is missing
                 connection.sendall(text)
             self._sent += 1
             return self._sent - 1
 
     def _answer(self, number: int | None) -> bytes | None:
-        """Return the driver's answer to a message; ``None`` when it does not come any more."""
+        """Return the driver's response to a message; ``None`` if the connection closes before."""
         if number is None:
             return None
         with self._receiving:
@@ -292,9 +291,9 @@ class ReportChannel:
             received = b""
         self._answers += [received[at : at + 1] for at in range(len(received))]
         if not received:
-            self._hang_up()
+            self._disconnect()
 
-    def _hang_up(self) -> None:
+    def _disconnect(self) -> None:
         if self._socket is not None:
             self._socket.close()
             self._socket = None
@@ -304,11 +303,11 @@ class ReportChannel:
 class _Reached:
     connection: socket.socket
     is_wanted: bool
-    """Whether the driver still knows the batch."""
+    """True if the driver still knows the batch."""
 
 
 def _reached(address: Address) -> _Reached | None:
-    """Connect to the driver; return ``None`` when it cannot be reached, because of a firewall for example."""
+    """Connect to the driver; return ``None`` if it cannot be reached, for example because of a firewall."""
     try:
         made = socket.create_connection((address.host, address.port), timeout=_PATIENCE_S)
     except OSError:

@@ -1,4 +1,4 @@
-"""When a task asks the driver before it begins a unit, and when it reports results (protocol rule R15)."""
+"""Timing of a task's messages to the driver: when it requests a unit and when it reports results (rule R15)."""
 
 import threading
 import time
@@ -10,22 +10,21 @@ from seatunnel_core.spark.work import UnitResult
 from seatunnel_core.work.vertex_work import VertexWork
 
 PAUSE_S = 0.05
-"""How often a task reports whose units may begin again."""
+"""Report interval of a task whose units may begin again, in seconds."""
 
 PROGRESS_S = 2.0
-"""How often a task reports what units that still run have done so far."""
+"""Interval at which a task reports the progress of running units, in seconds."""
 
 
 class Reports:
-    """What one task reports over its channel. Several threads may use it.
+    """Reports of one task over its channel. Thread-safe.
 
-    ``at_once``, for units that write into a target themselves or are read side by side, a unit begins when the driver
+    With ``at_once``, for units that write directly to a target or are read concurrently, a unit begins when the driver
     allows it, and its result is reported when it ends.
 
-    Other units, which may begin again, wait for nothing: every ``PAUSE_S`` a thread reports which unit began last and
-    what has ended since. A driver that is busy with other pipelines answers after as long as several small units take,
-    and each message takes time from what it is busy with. After a refusal, each unit asks before it begins; so what
-    begins in vain began within one pause.
+    Other units, which may begin again, do not wait: every ``PAUSE_S`` a thread reports the unit that began last and the
+    results since. A busy driver takes as long to respond as several small units run, and each message costs it time.
+    After a refusal each unit requests permission first, so only units of the last interval begin in vain.
     """
 
     def __init__(self, channel: ReportChannel, *, at_once: bool, again: bool = False) -> None:
@@ -35,22 +34,22 @@ class Reports:
         self._at_once = at_once
         self._changing = threading.Lock()
         self._begun: int | None = None
-        """The unit that began last, if that was not reported."""
+        """The unit that began last, unless reported."""
 
         self._ended: list[Numbered] = []
-        """The results that were not reported."""
+        """Results not reported yet."""
 
         self._unreceived: list[Numbered] = []
-        """The results that the driver did not receive."""
+        """Results that the driver did not receive."""
 
         self._running: dict[int, Callable[[], Mapping[str, VertexWork]]] = {}
-        """By unit that runs: what returns its work so far."""
+        """For each running unit, the function that returns its progress."""
 
     @contextmanager
     def periodic(self) -> Iterator[None]:
-        """Report in a thread while the body runs, and at its end what is left.
+        """Report in a thread while the body runs, and the rest at its end.
 
-        Where all results are reported at once, the thread reports only the progress of units that run for long.
+        If all results are reported at once, the thread reports only the progress of long units.
         """
         over = threading.Event()
 
@@ -72,7 +71,7 @@ class Reports:
             self._report()
 
     def may_begin(self, number: int) -> bool:
-        """Return whether a unit may begin, as far as is known; it counts as begun when this returns true."""
+        """Return True if a unit may begin, as far as known, and record it as begun."""
         if self._asks:
             return self._channel.may_begin(number)
         with self._changing:
@@ -80,12 +79,12 @@ class Reports:
         return True
 
     def runs(self, number: int, work: Callable[[], Mapping[str, VertexWork]]) -> None:
-        """Note that a unit runs; ``work`` returns what it has done so far."""
+        """Record that a unit runs; ``work`` returns its progress."""
         with self._changing:
             self._running[number] = work
 
     def ended(self, number: int, result: UnitResult) -> None:
-        """Take the result of a unit."""
+        """Record the result of a unit."""
         with self._changing:
             self._running.pop(number, None)
         if self._at_once:
@@ -95,7 +94,7 @@ class Reports:
             self._ended.append((number, result))
 
     def unreceived(self) -> list[Numbered]:
-        """Return the results that the driver has not received, in the order of the works; Spark has to bring them."""
+        """Return the results that the driver has not received, in order of the works; Spark returns them instead."""
         return sorted(self._unreceived, key=lambda each: each[0])
 
     def _report_progress(self) -> None:

@@ -1,4 +1,4 @@
-"""What the driver knows of the batches that Spark has: which units have begun, are over, or began again."""
+"""The driver's record of the task batches on Spark: which units have begun, ended, or begun again."""
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping
@@ -18,35 +18,35 @@ PipelineKey = tuple[str, int]
 """Job id and pipeline id."""
 
 OnResult = Callable[[UnitResult], object]
-"""Called once per submitted unit, from a thread of the dispatcher, unless its pipeline was cancelled before; for a unit
-that is refused, from ``submit`` itself."""
+"""Called once per submitted unit from a dispatcher thread, unless its pipeline was cancelled; for a rejected unit from
+``submit`` itself."""
 
 OnProgress = Callable[[Mapping[str, VertexWork]], object]
 
 
 @frozen(eq=False)
 class Order:
-    """One submitted work unit."""
+    """A submitted work unit."""
 
     chain: OperatorChain
     attempt: UnitAttempt
     on_result: OnResult = field(repr=False)
     restored: bool = False
-    """Whether it may have begun in an earlier process."""
+    """True if it may have begun in an earlier process."""
 
     on_again: Callable[[], object] | None = field(default=None, repr=False)
-    """Called when the unit begins once more, so that a sink may have its rows twice."""
+    """Called when the unit begins again, so that a sink may get its rows twice."""
 
     on_progress: OnProgress | None = field(default=None, repr=False)
-    """Called with what the unit has done so far, by vertex, while it runs for long."""
+    """Called repeatedly with the unit's progress by vertex while it runs for long."""
 
     @property
     def pipeline(self) -> PipelineKey:
-        """The pipeline of the unit."""
+        """Pipeline of the unit."""
         return self.chain.job_id, self.chain.pipeline_id
 
     def failed(self, failure: Failure) -> UnitResult:
-        """Return a result of the unit without rows, for a failure."""
+        """Return the unit's result without rows for a failure."""
         return UnitResult(
             job_id=self.chain.job_id,
             pipeline_id=self.chain.pipeline_id,
@@ -67,58 +67,58 @@ class Order:
 
 @define(eq=False)
 class RunningBatch:
-    """A batch that Spark has. Hold the dispatcher's lock to read or change it."""
+    """A task batch submitted to Spark. Hold the dispatcher's lock to read or change it."""
 
     number: int
-    """From 1. Spark runs batches about in this order."""
+    """Number from 1. Spark runs batches approximately in this order."""
 
     tag: str
     units: list[Candidate[Order]]
     reader_threads: Mapping[OperatorChain, int] = field(factory=dict)
-    """How many units of a chain are read at once. Empty: one after the other."""
+    """Reader threads by chain. If empty, units run one after the other."""
 
     dropped: set[Hashable] = field(factory=set)
-    """The pipelines that were cancelled since; their results are discarded."""
+    """Pipelines cancelled since; their results are discarded."""
 
     reached: bool = False
-    """Whether its task has connected to the driver. If not, it is not known what has begun."""
+    """True once its task has connected to the driver. Before, it is unknown which units have begun."""
 
     began_ms: float = 0.0
-    """When its task connected or, after that, when the latest results arrived, by ``time.perf_counter``: the time of
-    the units that are reported next counts from here."""
+    """Time at which its task connected or the latest results arrived, by ``time.perf_counter``: the duration of the
+    units reported next counts from here."""
 
     begun: set[int] = field(factory=set)
-    """The indices of the units that have begun."""
+    """Indices of the units that have begun."""
 
     over: set[int] = field(factory=set)
-    """The indices of the units that have a result, were given away, or were dropped before they began."""
+    """Indices of the units that have a result, were requeued, or were dropped before they began."""
 
     @property
     def writes_at_once(self) -> bool:
-        """Whether a unit's chain writes into a target itself (``OperatorChain.writes_at_once``)."""
+        """True if a unit's chain writes directly to a target (``OperatorChain.writes_at_once``)."""
         return any(unit.load.chain.writes_at_once for unit in self.units)
 
     def left(self) -> list[int]:
-        """Return the indices of the units that are not over."""
+        """Return the indices of the units that have not ended."""
         return [number for number in range(len(self.units)) if number not in self.over]
 
     def left_unbegun(self) -> list[int]:
-        """Return the indices of the units that are neither over nor begun."""
+        """Return the indices of the units that have neither ended nor begun."""
         return [number for number in self.left() if number not in self.begun]
 
     def readers(self) -> Counter[OperatorChain]:
-        """Return how many units of each chain are read at once, or will be."""
+        """Return the number of units of each chain that are or will be read concurrently."""
         counts = Counter(self.units[number].load.chain for number in self.left())
         return Counter({chain: min(count, self.reader_threads.get(chain, 1)) for chain, count in counts.items()})
 
     def progress(self, number: int, work: Mapping[str, VertexWork]) -> None:
-        """Pass on what a unit has done so far. Needs no lock."""
+        """Forward the progress of a unit. Needs no lock."""
         on_progress = self.units[number].load.on_progress
         if on_progress is not None:
             on_progress(work)
 
     def may_still_write(self, pipeline: Hashable) -> bool:
-        """Return whether a unit of a cancelled pipeline that is written at once may not have ended yet."""
+        """Return True if a unit of a cancelled pipeline that writes at once may still be running."""
         if pipeline not in self.dropped:
             return False
         running = (self.units[number] for number in self.left() if number in self.begun or not self.reached)
@@ -127,13 +127,13 @@ class RunningBatch:
 
 @define
 class _Begun:
-    """A set of numbers that come about in order, most of them from 1 on."""
+    """A set of numbers that mostly arrive in order from 1."""
 
     below: int = 1
     more: set[int] = field(factory=set)
 
     def add(self, number: int) -> bool:
-        """Add a number, and return whether it is new."""
+        """Add a number; return True if it is new."""
         if number < self.below or number in self.more:
             return False
         self.more.add(number)
@@ -144,16 +144,16 @@ class _Begun:
 
 
 class Ledger:
-    """The units that have begun in this process, of chains whose repeated units have rows twice. Not thread-safe."""
+    """Units begun in this process, for chains whose repeated units duplicate rows. Not thread-safe."""
 
     def __init__(self) -> None:
         self._begun: dict[tuple[Any, ...], _Begun] = {}
         self._epochs: dict[tuple[Any, ...], int] = {}
-        """The first epoch of each source in this process: only what that one restores may have begun in an earlier
+        """First epoch of each source in this process: only units that it restores may have begun in an earlier
         process."""
 
     def begins_again(self, order: Order) -> bool:
-        """Record that a unit begins, and return whether it may have begun before."""
+        """Record that a unit begins; return True if it may have begun before."""
         source = (*order.pipeline, order.chain.source_name)
         first = self._epochs.setdefault(source, order.attempt.epoch)
         fresh = self._begun.setdefault(source, _Begun()).add(order.attempt.unit.number)
@@ -161,10 +161,10 @@ class Ledger:
 
 
 def waits(chain: OperatorChain, pace: Pace, unit: WorkUnit) -> bool:
-    """Return whether a unit is read in a thread beside others.
+    """Return True if a unit is I/O-bound and so is read in a thread concurrently with others.
 
-    If its source does not declare whether it waits, its measured units decide; before any is measured, light units are
-    taken for waiting ones. Chains that take the DataFrame path never are.
+    If its source does not declare it, its measured units decide; before any is measured, light units count as
+    I/O-bound. Chains on the DataFrame path never do.
     """
     if chain.on_frames or chain.source.waits is not None:
         return bool(chain.source.waits) and not chain.on_frames
@@ -174,9 +174,9 @@ def waits(chain: OperatorChain, pace: Pace, unit: WorkUnit) -> bool:
 
 
 def speculating(chain: OperatorChain) -> Failure:
-    """Return the failure of a chain that writes at once where Spark may run two attempts of a task side by side."""
+    """Return the failure of a chain that writes at once while Spark may run two attempts of a task concurrently."""
     message = (
-        f"pipeline {chain.pipeline_id}, source {chain.source_name!r}: a sink writes its rows at once, and with "
+        f"pipeline {chain.pipeline_id}, source {chain.source_name!r}: a sink writes directly, and with "
         "spark.speculation and spark.speculation.task.duration.threshold Spark would write them twice without any "
         "failure; leave the threshold out, or choose a sink that is exactly-once"
     )

@@ -135,7 +135,7 @@ class Shipment:
             declared: what plugins declare that their tasks import besides: the plugin that needs it, by module.
 
         Raises:
-            PlatformError: an executor lacks a module; the message names node, module and pip line.
+            PlatformError: an executor lacks a module; the message names node, module and pip command.
         """
         with self._lock:
             new = sorted({each for each in modules if each.partition(".")[0] not in _ALWAYS_THERE} - self._covered)
@@ -154,7 +154,7 @@ class Shipment:
         """Probe the executors that there are now, which may have joined since, and have them import what was covered.
 
         Raises:
-            PlatformError: an executor lacks a module; the message names node, module and pip line.
+            PlatformError: an executor lacks a module; the message names node, module and pip command.
         """
         with self._lock:
             required, declared, covered = sorted(self._required), dict(self._installed), sorted(self._covered)
