@@ -1,4 +1,4 @@
-"""Running a planned and claimed job: threads, pipelines, epochs and slots.
+"""Execution of a planned and claimed job: threads, pipelines, epochs and slots.
 
-The commands of the protocol are carried out here, against storages, sources, sinks and Spark.
+This package executes the protocol's commands on storages, sources, sinks and Spark.
 """

@@ -1,4 +1,4 @@
-"""Reports how far the rows of a pipeline are published to those of its sources that acknowledge upstream (R11)."""
+"""Acknowledgement of published rows to the sources of a pipeline that acknowledge upstream (R11)."""
 
 import logging
 import threading
@@ -12,32 +12,32 @@ _log = logging.getLogger(__name__)
 
 
 class Acknowledgements:
-    """The sources of a pipeline that acknowledge upstream; false when there are none, and then keeps nothing.
+    """The sources of a pipeline that acknowledge upstream; false and without state if there are none.
 
-    Any thread may call. ``published`` reports one checkpoint after the other. If two were reported at once, the older
-    could come last, and a reader that goes on from there would read again what was published.
+    Thread-safe. ``published`` reports one checkpoint at a time. If two were reported concurrently, the older could
+    arrive last, and a reader that resumes from there would read published rows again.
     """
 
     def __init__(self, planned: PlannedPipeline) -> None:
         self._pipeline_id = planned.id
         self._sources = [source for source in planned.sources if source.source.acknowledges]
         self._splits: dict[str, Sequence[Split]] = {}
-        """The enumerated splits, by source."""
+        """Enumerated splits by source."""
 
         self._first: dict[str, str] = {}
-        """By source that a query reads with others: the one whose state shows whether the query has ended."""
+        """For each source of a joint query, the source whose state shows whether the query has ended."""
 
         self._lock = threading.Lock()
-        """Guards what follows."""
+        """Guards the attributes below."""
 
         self._states: dict[int, VertexStates] = {}
-        """The states of the checkpoints that may be reported, by their ids."""
+        """States of the checkpoints that may be reported, by ID."""
 
         self._published = 0
-        """The newest checkpoint whose rows are all published."""
+        """Newest checkpoint with all rows published."""
 
         self._reported = 0
-        """The last checkpoint that was reported, or is being reported."""
+        """Last checkpoint that was or is being reported."""
 
         self._reporting = False
 
@@ -45,16 +45,16 @@ class Acknowledgements:
         return bool(self._sources)
 
     def enumerated(self, source_name: str, splits: Sequence[Split]) -> None:
-        """Keep the enumeration of a source that acknowledges."""
+        """Keep the enumeration of an acknowledging source."""
         if any(source.name == source_name for source in self._sources):
             self._splits[source_name] = splits
 
     def read_together(self, first: str, sources: Collection[str]) -> None:
-        """Record that the splits of these sources are one work unit of the first."""
+        """Record that the splits of these sources form one work unit of the first."""
         self._first |= dict.fromkeys(sources, first)
 
     def stored(self, checkpoint_id: int, content: VertexStates) -> None:
-        """Keep what a stored checkpoint contains until its rows are published."""
+        """Keep the state of a stored checkpoint until its rows are published."""
         if self:
             with self._lock:
                 self._states[checkpoint_id] = content
@@ -62,8 +62,8 @@ class Acknowledgements:
     def published(self, checkpoint_id: int) -> None:
         """Report to the sources that all rows of a checkpoint are published.
 
-        If a thread is reporting already, that thread reports this one too. A failure is logged: what is read next does
-        not depend on it.
+        If another thread is reporting, it reports this checkpoint too. A failure is only logged: later reads do not
+        depend on it.
         """
         with self._lock:
             self._published = max(self._published, checkpoint_id)

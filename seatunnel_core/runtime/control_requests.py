@@ -1,4 +1,4 @@
-"""What another process may ask of a running job: the names and keys of ``seatunnel_core.control``'s requests."""
+"""Requests of other processes to a running job: the names and keys of ``seatunnel_core.control``'s requests."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ from seatunnel_core.reporting.series import MOST_POINTS
 
 
 class Controlled(Protocol):
-    """The job that is controlled: ``seatunnel_core.runtime.job_run.JobRun``."""
+    """The controlled job: ``seatunnel_core.runtime.job_run.JobRun``."""
 
     job_id: str
     version: int
@@ -29,32 +29,32 @@ class Controlled(Protocol):
     job: PlannedJob | None
 
     def wait(self, timeout: float | None = None) -> JobReport | None:
-        """Return the report, or ``None`` when the job has not ended within ``timeout`` seconds."""
+        """Return the report; ``None`` if the job has not ended within ``timeout`` seconds."""
 
     def progress(self) -> JobProgress:
-        """Return how the job stands now."""
+        """Return the job's current progress."""
 
     def metrics(self) -> JobMetrics:
-        """Return all that is measured of the job."""
+        """Return the job's metrics."""
 
     def recent_checkpoints(self) -> Mapping[int, Sequence[RecentCheckpoint]]:
         """Return the last checkpoints of each pipeline."""
 
     def series(self, pipeline: int, since_s: float, most: int) -> Mapping[str, Any]:
-        """Return metrics over time."""
+        """Return the job's time series of metrics."""
 
     def stop(self) -> None:
         """Stop the job after a last checkpoint."""
 
     def kill(self) -> None:
-        """Stop the job at once."""
+        """Stop the job immediately."""
 
     def savepoint(self, name: str | None = None, *, stop: bool = False, drain: bool = False) -> JobSavepoint:
-        """Take a savepoint, and return it when it is complete."""
+        """Take a savepoint and return it once it is complete."""
 
 
 def answers(run: Controlled) -> Mapping[str, Verb]:
-    """Return the function that answers each request to a job, by the request's name."""
+    """Return the request handlers of a job, by request name."""
     return {
         "status": partial(_status, run),
         "metrics": partial(_metrics, run),
@@ -83,7 +83,7 @@ def _status(run: Controlled, _request: Mapping[str, Any]) -> Any:
 
 
 def _metrics(run: Controlled, _request: Mapping[str, Any]) -> Any:
-    """Return ``JobMetrics`` with ``pid``, and as ``metrics`` the sums of all pipelines by SeaTunnel's names."""
+    """Return ``JobMetrics`` with ``pid``, and as ``metrics`` the sums over all pipelines by SeaTunnel's names."""
     measured = run.metrics()
     return {"pid": os.getpid(), **asdict(measured), "metrics": totals(measured)}
 
@@ -96,7 +96,7 @@ def _open_metrics(run: Controlled, _request: Mapping[str, Any]) -> Any:
 
 
 def _checkpoints(run: Controlled, _request: Mapping[str, Any]) -> Any:
-    """Return the last checkpoints as ``RecentCheckpoint``, by the number of their pipeline, the oldest first."""
+    """Return the last checkpoints as ``RecentCheckpoint``, by pipeline number, oldest first."""
     return {str(number): [each.record() for each in found] for number, found in run.recent_checkpoints().items()}
 
 
@@ -107,19 +107,19 @@ def _series(run: Controlled, request: Mapping[str, Any]) -> Any:
 
 
 def _plan(run: Controlled, _request: Mapping[str, Any]) -> Any:
-    """Return the plan as ``plan_record``; null while there is none."""
+    """Return the plan as ``plan_record``; null before planning."""
     return None if run.job is None else plan_record(run.job)
 
 
 def _savepoint(run: Controlled, request: Mapping[str, Any]) -> Any:
-    """Take a savepoint: ``name`` (or null), ``stop`` and ``drain``. Answer when it is complete."""
+    """Take a savepoint: ``name`` (or null), ``stop`` and ``drain``. Respond once it is complete."""
     name = None if stored.member(request, "name") is None else stored.text(request, "name")
     taken = run.savepoint(name, stop=stored.flag(request, "stop"), drain=stored.flag(request, "drain"))
     return {"name": taken.name, **taken.record()}
 
 
 def _stop(run: Controlled, request: Mapping[str, Any]) -> Any:
-    """Stop ``at_once``, or after a last checkpoint. Answer with the outcome when the job has ended."""
+    """Stop ``at_once``, or after a last checkpoint. Respond with the outcome once the job has ended."""
     (run.kill if stored.flag(request, "at_once") else run.stop)()
     report = run.wait()
     return {"outcome": "" if report is None else report.outcome.value}

@@ -13,7 +13,7 @@ from seatunnel_core.rows.schema_text import schema_from_text, schema_to_text
 
 
 def freeze(enumeration: Enumeration) -> bytes:
-    """Return the bytes of an enumeration; equal enumerations give equal bytes, so they share one attachment."""
+    """Return the bytes of an enumeration; equal enumerations have equal bytes, so they share one attachment."""
     document = {
         "version": FORMAT_VERSION,
         "schemas": [_freeze_schema(schema) for schema in enumeration.schemas],
@@ -23,7 +23,7 @@ def freeze(enumeration: Enumeration) -> bytes:
 
 
 def thaw(body: bytes) -> Enumeration:
-    """Read back what ``freeze`` wrote.
+    """Return the enumeration that ``freeze`` wrote.
 
     Raises:
         StateFormatError: The bytes are not an enumeration, or a newer version of the engine wrote them.
@@ -39,7 +39,7 @@ def thaw(body: bytes) -> Enumeration:
 def _freeze_schema(schema: TableSchema) -> dict[str, Any]:
     """Return a schema in JSON.
 
-    Members that are empty are left out, so that it has the form that it had before they were stored.
+    Empty members are omitted, so that the bytes equal those of versions that did not store these members.
     """
     frozen: dict[str, Any] = {
         "table": schema.table,

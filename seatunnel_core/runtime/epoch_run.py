@@ -1,7 +1,7 @@
-"""One epoch of one pipeline: carries out the commands of the protocol, from the claim of the epoch to its end.
+"""One epoch of one pipeline: executes the protocol's commands, from the claim of the epoch to its end.
 
-The protocol decides, this file does. Every method runs on the loop's thread, except the work that ``_ask`` hands to a
-pool; its outcome comes back to the loop as an event. Once the epoch is left, answers that still come are dropped.
+The protocol decides, this module executes. All methods run on the loop's thread, except the work that ``_ask`` passes
+to a pool; its outcome returns to the loop as an event. After the epoch is left, late responses are dropped.
 """
 
 import asyncio
@@ -36,20 +36,20 @@ LAST_COMMITS_S = 10.0
 
 
 class EpochOwner(Protocol):
-    """The receiver of an epoch's beginning, its end and its savepoints."""
+    """Receiver of an epoch's start, end and savepoints."""
 
     def epoch_begun(self, run: "EpochRun") -> None:
-        """Take note that the restore point is durable: from here on the pipeline can be resumed."""
+        """Handle that the restore point is durable: from now on the pipeline can be resumed."""
 
     def epoch_ended(self, run: "EpochRun", end: EndPipeline) -> None:
-        """Take note that the epoch has ended: the protocol gave its last command, or could not go on."""
+        """Handle the end of the epoch: the protocol issued its last command or failed."""
 
     def savepoint_answered(self, name: str, ref: CheckpointRef | None, reason: str) -> None:
-        """Take note that a savepoint is durable as ``ref``, or will not be, because of ``reason``."""
+        """Handle that a savepoint is durable as ``ref``, or failed because of ``reason``."""
 
 
 class EpochRun:
-    """One epoch of a pipeline. ``start`` begins it, ``leave`` ends it for whatever reason."""
+    """One epoch of a pipeline. ``start`` begins it, ``leave`` ends it in any case."""
 
     def __init__(
         self,
@@ -72,12 +72,12 @@ class EpochRun:
         self._epoch = 0
         self._left = False
         self._commits = 0
-        """The number of commits that are running."""
+        """Number of running commits."""
         self._after_commits: list[Callable[[], None]] = []
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._sampling: asyncio.TimerHandle | None = None
         self._heard = False
-        """Whether an event has come since the last sample: without one, nothing has moved."""
+        """True if an event has arrived since the last sample: otherwise no row has moved."""
         self._units = UnitRuns(work, shared, self.notices, self._figures, self.deliver, self._when_spark_runs)
         polling = SourcePolling(work.sources, shared, self.notices, self.deliver, self._when_spark_runs)
         planner = Planner(
@@ -87,7 +87,7 @@ class EpochRun:
         self._actions = self._action_table(planner, polling)
 
     def _action_table(self, planner: Planner, polling: SourcePolling) -> Mapping[type[Command], Callable[[Any], None]]:
-        """Return what carries out each command and takes each notice."""
+        """Return the handler of each command and notice."""
         return {
             commands.ClaimEpoch: self._claim_epoch,
             commands.ListCheckpoints: self._list_checkpoints,
@@ -118,15 +118,15 @@ class EpochRun:
         self.deliver(lambda now: events.Started(now_ms=now))
 
     def stop(self) -> None:
-        """Ask for a clean stop: a last checkpoint, then ``Outcome.STOPPED``."""
+        """Request a clean stop: a last checkpoint, then ``Outcome.STOPPED``."""
         self.deliver(lambda now: events.StopRequested(now_ms=now))
 
     def savepoint(self, name: str, *, stop: bool, drain: bool) -> None:
-        """Ask for a savepoint; the owner gets the answer."""
+        """Request a savepoint; the owner receives the result."""
         self.deliver(lambda now: events.SavepointRequested(now_ms=now, name=name, stop=stop, drain=drain))
 
     def leave(self) -> None:
-        """Cancel the timers and units of the epoch, and ignore all answers that still come."""
+        """Cancel the timers and units of the epoch, and ignore all later responses."""
         self._left = True
         for timer in self._timers.values():
             timer.cancel()
@@ -136,9 +136,9 @@ class EpochRun:
         self._units.cancel()
 
     def after_commits(self, then: Callable[[], None]) -> None:
-        """Call ``then`` when no commit is running any more, or when one takes too long.
+        """Call ``then`` once no commit is running, or one takes too long.
 
-        The epoch has been left. The rows of commits that succeed until then are counted.
+        The epoch has been left. Rows of commits that succeed until then are counted.
         """
         if not self._commits:
             then()
@@ -147,20 +147,20 @@ class EpochRun:
         self._after_commits += [late.cancel, then]
 
     def progress(self) -> PipelineProgress:
-        """Return the counters of the pipeline as they are now."""
+        """Return the current counters of the pipeline."""
         return self._protocol.progress()
 
-    # -- events in, commands out ----------------------------------------------------------------------------------
+    # -- events and commands --------------------------------------------------------------------------------------
 
     def deliver(self, event_at: Callable[[int], Event]) -> None:
-        """Hand an event to the protocol, stamped with the time of its delivery, and carry out its commands."""
+        """Pass an event to the protocol, with the time of its delivery, and execute the resulting commands."""
         if self._left:
             return
         self._heard = True
         try:
             for command in self._protocol.handle(event_at(now_ms())):
                 self._actions[type(command)](command)
-        except Exception as error:  # a bug of ours must end this pipeline, never the others
+        except Exception as error:  # a bug in the engine must end only this pipeline
             self._owner.epoch_ended(self, EndPipeline(outcome=Outcome.FAILED, failure=failure_of(error)))
 
     def _ask(
@@ -181,7 +181,7 @@ class EpochRun:
         self._do_in(pool, run)
 
     def _do_in(self, pool: Pool, work: Callable[[], Callable[[], None]]) -> None:
-        """Do the work in the pool, and what it returns on the loop."""
+        """Do the work in the pool, and run the returned function on the loop."""
 
         def run() -> None:
             with heard(self._figures.warned):
@@ -239,7 +239,7 @@ class EpochRun:
         )
 
     def _checkpoint_published(self, command: commands.CheckpointPublished) -> None:
-        """Let sources acknowledge upstream, in a thread of the pool: nothing waits for it (R11)."""
+        """Acknowledge upstream, in a thread of the pool: nothing waits for it (R11)."""
         self.notices.handlers[commands.CheckpointPublished](command)
         if self._work.upstream:
             self._shared.connector_pool.submit(self._work.upstream.published, command.checkpoint_id)
@@ -290,9 +290,9 @@ class EpochRun:
             self._when_spark_runs(prepare)
 
     def _when_spark_runs(self, action: Callable[[], None]) -> None:
-        """Call ``action`` when Spark runs, without a thread that waits.
+        """Call ``action`` once Spark runs, without blocking a thread.
 
-        It is also called when Spark could not be started, so that it can report why.
+        It is also called if Spark could not be started, so that it can report the reason.
         """
         self._shared.spark.add_done_callback(lambda _spark: None if self._left else action())
 
@@ -324,7 +324,7 @@ class EpochRun:
             commit()
 
     def _commit_ended(self, event_at: Callable[[int], Event]) -> None:
-        """Deliver the answer to a commit. It also counts when the pipeline has failed meanwhile."""
+        """Deliver the outcome of a commit. It counts even if the pipeline has failed meanwhile."""
         self._commits -= 1
         if self._protocol.phase is Phase.ENDED:
             self._protocol.handle(event_at(now_ms()))
@@ -362,19 +362,19 @@ class EpochRun:
     def _connector_failed(self, now: int, error: Exception) -> Event:
         return events.ConnectorFailed(now_ms=now, failure=failure_of(error))
 
-    # -- beginning and end ----------------------------------------------------------------------------------------
+    # -- start and end --------------------------------------------------------------------------------------------
 
     def _epoch_started(self, notice: commands.EpochStarted) -> None:
         self._epoch = notice.epoch
         self.notices.epoch_started(notice)
-        self._heard = notice.base is not None  # what it has restored was not moved in this process
+        self._heard = notice.base is not None  # restored counts were not moved by this process
         self._sample()
         self._owner.epoch_begun(self)
 
     def _sample(self) -> None:
-        """Record where rows and bytes stand, every few seconds.
+        """Sample the counters of rows and bytes every few seconds.
 
-        How fast they move follows from where they stood a while ago, so no row has to be counted for it.
+        Rates are differences of samples, so no row has to be counted for them.
         """
         if self._heard:
             self._figures.sample(self.progress())

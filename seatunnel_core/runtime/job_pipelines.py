@@ -1,4 +1,4 @@
-"""How the pipelines of a job are made from its claim: with their plugins, the protocol and what they restore."""
+"""Creation of a job's pipelines from its claim: plugins, protocol and restored state."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
@@ -24,23 +24,23 @@ from seatunnel_storage_api.storage import CheckpointStorage
 
 @frozen(kw_only=True, slots=False)
 class JobPipelines:
-    """All that the runs of a job's pipelines are made of."""
+    """Factory of the runs of a job's pipelines."""
 
     job_id: str
     claim: Claim
-    """The job as this process claimed it, and what each pipeline restores."""
+    """The job as claimed by this process, with the restored state of each pipeline."""
 
     engine: EngineConfig
     storage: CheckpointStorage = field(repr=False)
     backend: SparkBackend = field(repr=False)
     shares_disk: bool
-    """Whether tasks run beside the driver, as it was known before Spark was started."""
+    """True if tasks run on the driver's machine, as known before Spark started."""
 
     restored: bool
-    """Whether the job goes on with what earlier processes began."""
+    """True if the job continues the work of earlier processes."""
 
     def make(self, shared: SharedResources, owner: PipelineOwner) -> list[PipelineRun]:
-        """Return a run for each pipeline, in the order of the plan; none is started."""
+        """Return a run for each pipeline, in order of the plan, without starting it."""
         restarts, save_modes = restart_policy(self.claim.job), SaveModes()
         return [
             PipelineRun(
@@ -56,12 +56,12 @@ class JobPipelines:
 
     @cached_property
     def checkpoints(self) -> CheckpointPolicy:
-        """How all pipelines of the job take checkpoints."""
+        """Checkpoint configuration of all pipelines of the job."""
         return checkpoint_policy(self.claim.job, self.engine)
 
     @cached_property
     def _recognised_before(self) -> Mapping[str, Sequence[Mapping[str, str]]]:
-        """Compute once what concerns the sinks of all pipelines: a job may have thousands."""
+        """Compute ``SinkContext.recognised_before`` once for the sinks of all pipelines: a job may have thousands."""
         return self.claim.job.manifest.tracks
 
     def _work(self, planned: PlannedPipeline, save_modes: SaveModes) -> PipelineIO:
@@ -78,7 +78,7 @@ class JobPipelines:
         )
 
     def _increment(self, planned: PlannedPipeline) -> str:
-        """Describe the increment that a pipeline reads; return an empty text if it reads everything."""
+        """Return a description of the increment that a pipeline reads; empty if it reads everything."""
         manifest = self.claim.job.manifest
         for source in planned.sources:
             window = manifest.windows.get(source.name)

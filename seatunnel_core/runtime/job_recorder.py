@@ -1,4 +1,4 @@
-"""Periodic work of a job on the loop's thread: recording its metrics over time, and logging its execution info."""
+"""Periodic work of a job on the loop's thread: recording its time series and logging its execution info."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -12,8 +12,8 @@ from seatunnel_core.runtime.pipeline_run import PipelineRun
 class JobRecorder:
     """Adds a point to the job's series every ``SAMPLE_S`` seconds, and logs the job at longer intervals.
 
-    A point is the sum of what each pipeline sampled last: no progress is computed for it, so thousands of waiting
-    pipelines cost next to nothing.
+    A point is the sum of each pipeline's last sample: no progress is computed for it, so thousands of waiting pipelines
+    cost almost nothing.
 
     Args:
         runs: The pipelines of the job; more may be added.
@@ -26,7 +26,7 @@ class JobRecorder:
         self._log = log
 
     def start(self, loop: asyncio.AbstractEventLoop, log_every_s: float) -> None:
-        """Begin to record, and log the job in intervals of ``log_every_s`` seconds."""
+        """Start to record, and log the job every ``log_every_s`` seconds."""
         self._loop = loop
         self._log_every_s = log_every_s
         self._sample()

@@ -1,6 +1,6 @@
-"""A job at work in this process: the public, synchronous face of the runtime.
+"""A run of a job in this process: the public, synchronous interface of the runtime.
 
-Its methods may be called from any thread; the work is done by a ``JobThreads``.
+Its methods are thread-safe; ``JobThreads`` does the work.
 """
 
 import logging
@@ -46,10 +46,10 @@ logger = logging.getLogger("seatunnel.job")
 
 
 class JobRun:
-    """One run of a job in this process, from its claim to its closing table.
+    """One run of a job in this process, from its claim to its final report.
 
-    ``start`` returns once the job is claimed; Spark and the pipelines start behind it. ``wait`` returns the report.
-    ``close`` gives back Spark, pools and storage and must be called in the end; a ``with`` block does.
+    ``start`` returns once the job is claimed; Spark and the pipelines start in the background. ``wait`` returns the
+    report. ``close`` releases Spark, pools and storage and must be called at the end, as a ``with`` block does.
     """
 
     def __init__(
@@ -71,18 +71,18 @@ class JobRun:
         """Prepare the run; ``start`` begins it.
 
         Args:
-            raw: The job, as it is written.
+            raw: The parsed job file.
             engine: The engine's options.
             registry: Finds the job's plugins.
-            job_id: The id of the job, new or stored.
-            restore: From what a job that exists goes on; ``None`` for a new one.
-            begin_with: The savepoint of another job that a new one begins with.
-            master: Where Spark runs, instead of the job's own ``spark.master``.
-            name: The name of the job, instead of its own.
+            job_id: The ID of the job, new or stored.
+            restore: The state from which an existing job continues; ``None`` for a new job.
+            begin_with: The savepoint of another job from which a new job starts.
+            master: The Spark master, overriding the job's ``spark.master``.
+            name: The name of the job, overriding the job file.
             jvm_options: Further options for Java.
-            log_file: Takes Spark's and Java's output; by default a file of the job's id in the log folder.
+            log_file: Receives Spark's and Java's output; by default a file named after the job ID in the log folder.
             on_begun: Called, from the runtime's thread, when the first restore point is durable: from then on the job
-                can be resumed by its id.
+                can be resumed by its ID.
             backend: An open backend to run on. It stays open, so several jobs may share it. The job's own ``spark.*``
                 options have no effect then. ``None`` starts Spark for this job.
         """
@@ -106,29 +106,29 @@ class JobRun:
         self._slots: Reservation | None = None
         self._control = ControlServer(job_id, answers(self))
         self.version = 0
-        """The version of the manifest by which this process claimed the job."""
+        """Version of the manifest with which this process claimed the job."""
 
         self.notes: tuple[str, ...] = ()
-        """What a restore does, a sentence each; known after ``start``."""
+        """Effects of a restore, one sentence each; available after ``start``."""
 
         self.started_at = wall_clock()
         self.storage_title = ""
-        """Where its checkpoints lie, as the inspector calls it; known after ``start``."""
+        """Location of the checkpoints, as shown by the inspector; available after ``start``."""
 
     def start(self) -> None:
-        """Claim the job and set it to work.
+        """Claim the job and start it.
 
         Raises:
-            ConfigError, JobError, UsageError: What was asked for is not possible; nothing has started.
+            ConfigError, JobError, UsageError: The request is invalid; nothing has started.
             CheckpointStorageError: The checkpoint storage cannot be used.
-            PlatformError: The backend that was given is not open.
+            PlatformError: The given backend is not open.
         """
         if self._backend is not None:
             self._backend.require_open()
         config = override_storage(self._engine, self._raw.storage, Problems())
         is_new = self._restore is None and self._begin_with is None
         plan = self._plan(None) if is_new else None
-        resolved(config.plugin_config)  # of keys without effect too: a missing secret is reported, as by --check
+        resolved(config.plugin_config)  # also for keys without effect: a missing secret is reported, as by --check
         self._storage = open_storage(config.type, config.effective)
         self.storage_title = title(self._storage)
         increments = IncrementalRun(self._storage, self.job_id, self._raw, self._name)
@@ -138,11 +138,11 @@ class JobRun:
         def planned(manifest: Manifest | None) -> PlannedJob:
             job = increments.planned(plan if plan is not None else self._plan(manifest), manifest)
             self._slots = self._slots or SLOTS.reserve(job, self.job_id, self._engine.options)
-            return job  # a job that finds no slot is refused before it is claimed, and leaves nothing behind
+            return job  # a job without a slot is rejected before it is claimed, and leaves nothing behind
 
         claim = self._claim(planned)
         if isinstance(claim, JobReport):
-            note_end(self._storage, self.job_id)  # the process that recorded the end may have been killed before
+            note_end(self._storage, self.job_id)  # the process that recorded the end may have been killed then
             self._end(claim)
             return
         increments.begin()
@@ -191,12 +191,12 @@ class JobRun:
             self._slots.release()
 
     def wait(self, timeout: float | None = None) -> JobReport | None:
-        """Return the report, or ``None`` when the job has not ended within ``timeout`` seconds."""
+        """Return the report; ``None`` if the job has not ended within ``timeout`` seconds."""
         self._done.wait(timeout)
         return self._report
 
     def progress(self) -> JobProgress:
-        """Return how the job stands now."""
+        """Return the job's current progress."""
         if self._report is not None:
             return JobProgress(job_id=self.job_id, name=self._report.name, pipelines=self._report.pipelines)
         if self._threads is None or self.job is None:
@@ -204,9 +204,9 @@ class JobRun:
         return JobProgress(job_id=self.job_id, name=self.job.name, pipelines=self._threads.views())
 
     def metrics(self) -> JobMetrics:
-        """Return all that is measured of the job.
+        """Return the job's metrics.
 
-        Of a job that an earlier process ended this is what its closing table keeps.
+        For a job that ended in an earlier process these are the metrics of its final report.
         """
         report = self._report
         if self._threads is not None and self.job is not None:
@@ -223,10 +223,10 @@ class JobRun:
         )
 
     def checkpoints(self) -> tuple[CheckpointInfo, ...]:
-        """Return all stored checkpoints of all pipelines, the oldest of each pipeline first.
+        """Return all stored checkpoints of all pipelines, for each pipeline oldest first.
 
         Raises:
-            UsageError: The run is closed, or not started yet.
+            UsageError: The run is closed or not started yet.
             CheckpointStorageError: The storage cannot be read.
         """
         if self._storage is None:
@@ -235,11 +235,11 @@ class JobRun:
         return tuple(info for number in sorted(listings) for info in listings[number].checkpoints)
 
     def recent_checkpoints(self) -> dict[int, tuple[RecentCheckpoint, ...]]:
-        """Return the last checkpoints that this process has taken or given up, by pipeline, the oldest first."""
+        """Return the last completed and aborted checkpoints of this process, by pipeline, oldest first."""
         return {} if self._threads is None else self._threads.recent_checkpoints()
 
     def series(self, pipeline: int = 0, since_s: float = 0.0, most: int = POINTS) -> dict[str, Any]:
-        """Return metrics over time of a pipeline, or of the whole job for 0, as ``JobSeries.record``."""
+        """Return the time series of a pipeline, or of the whole job for 0, as ``JobSeries.record``."""
         series = JobSeries() if self._threads is None else self._threads.series
         return series.record(pipeline, since_s, most)
 
@@ -249,40 +249,40 @@ class JobRun:
         """Take a savepoint of the whole job and wait until it is complete.
 
         Args:
-            name: By default the next number.
-            stop: The job ends with it; what runs on Spark then is read again by whatever goes on from it.
-            drain: The job stops reading, ends with it, and everything that was read is committed.
-            timeout: In seconds, for the wait alone.
+            name: The name; by default the next number.
+            stop: End the job with the savepoint; a restore reads units that are still running again.
+            drain: Stop reading and end the job with the savepoint; all rows read are committed.
+            timeout: Maximum wait, in seconds.
 
         Raises:
-            UsageError: The job does not run, or the name is taken or is none.
-            SavepointError: A pipeline could not take its part, or the storage could not keep it.
-            TimeoutError: The time is over; the savepoint may still complete.
+            UsageError: The job is not running, or the name is taken or invalid.
+            SavepointError: A pipeline or the storage failed.
+            TimeoutError: The time is up; the savepoint may still complete.
         """
         if self._threads is None or self._done.is_set():
-            raise UsageError(f"the job {self.job_id} does not run, so no savepoint can be taken of it")
+            raise UsageError(f"the job {self.job_id} is not running, so no savepoint can be taken")
         return self._threads.savepoint(name, stop=stop, drain=drain).result(timeout)
 
     def stop(self) -> None:
         """Stop cleanly: each pipeline takes a last checkpoint, and ``wait`` then returns the report.
 
-        A job that has ended stays as it is.
+        It has no effect on a job that has ended.
         """
         if self._threads is not None and not self._done.is_set():
             self._threads.stop()
 
     def kill(self) -> None:
-        """Stop at once, as a crash would, but in order: what is in no checkpoint is read again on a restore."""
+        """Stop immediately but in order; a restore reads again what no checkpoint contains, as after a crash."""
         if self._threads is not None and not self._done.is_set():
             self._threads.kill()
 
     def close(self, *, last: bool = False) -> None:
-        """Stop what still runs and give back everything. May be called twice.
+        """Stop everything that still runs and release all resources. Idempotent.
 
         Args:
-            last: Whether the process ends behind it, so that a Spark with nothing left to do ends by itself.
+            last: True if the process ends afterwards, so that an idle Spark may end by itself.
         """
-        self._give_slots_back()  # first: from here on, nothing can begin
+        self._give_slots_back()  # first: from now on nothing can begin
         if self._threads is not None:
             self._threads.close(last=last)
         self._done.set()  # nothing is left to wait for

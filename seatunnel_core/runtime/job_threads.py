@@ -39,8 +39,8 @@ logger = logging.getLogger("seatunnel.job")
 
 STORAGE_THREADS = 16
 CONNECTOR_THREADS = 16
-"""These threads wait for disks and servers. A disk that gets sixteen requests at a time needs for each of them a tenth
-of what a single one takes. A thousand small tables took 18 s instead of 23 s."""
+"""Number of threads that wait for disks and servers. With sixteen concurrent requests a disk needs a tenth of the time
+for each. A thousand small tables took 18 s instead of 23 s."""
 
 
 class JobThreads:
@@ -60,19 +60,19 @@ class JobThreads:
         slots: Reservation | None = None,
         owns_backend: bool = True,
     ) -> None:
-        """Prepare the threads; ``start`` sets them to work.
+        """Prepare the threads; ``start`` starts them.
 
         Args:
-            job_id: The id of the job.
-            claim: The job as this process claimed it, and what each pipeline restores.
+            job_id: The ID of the job.
+            claim: The job as claimed by this process, with the restored state of each pipeline.
             engine: The engine's options.
             storage: The checkpoint storage of the job.
             backend: Runs the work units.
             on_begun: Called, from the loop's thread, when the first pipeline can be resumed.
-            on_end: Called with the report when the job has ended, from any thread, perhaps more than once.
-            restored: Whether the job goes on with what earlier processes began.
-            slots: Bounds the work units that run at once, and the job begins when it has some; without it Spark's own
-                slots do.
+            on_end: Called with the report when the job has ended, from any thread, possibly more than once.
+            restored: True if the job continues the work of earlier processes.
+            slots: The job's reservation, which limits its concurrent work units; the job starts once it has slots. By
+                default Spark's slots are the limit.
             owns_backend: True if the job starts and stops the backend. Otherwise the backend is already started, and
                 stays so.
         """
@@ -110,16 +110,16 @@ class JobThreads:
         self._ended = 0
         self._begun = False
         self._broken: Failure | None = None
-        """What ended the job beyond its pipelines' own failures."""
+        """Failure of the job itself, apart from its pipelines' failures."""
         self._recorded = False
-        """Whether the manifest records that the job has ended."""
+        """True if the manifest records the end of the job."""
         self._closed = False
         self._deaf = False
-        """Whether the loop is about to end, so that a request would never be handled."""
+        """True if the loop is about to end, so that a request would never be handled."""
         self._asking = threading.Lock()
 
     def start(self) -> None:
-        """Start the loop and make the pipelines; they begin when the job has its slots."""
+        """Start the loop and create the pipelines; they begin once the job has its slots."""
         self._thread.start()
         self._call(self._make_pipelines)
         if self._slots is None:
@@ -169,7 +169,7 @@ class JobThreads:
         slots = self._backend.slots if self._spark.done() and self._spark.exception() is None else None
         logger.info("%s", execution_info(self.metrics(), slots), extra={"job": self._job_id})
 
-    # -- what pipelines report --------------------------------------------------------------------------------------
+    # -- reports of pipelines ---------------------------------------------------------------------------------------
 
     def pipeline_begun(self, _run: PipelineRun) -> None:
         """Call ``on_begun`` for the first pipeline that can be resumed."""
@@ -179,9 +179,9 @@ class JobThreads:
                 self._on_begun()
 
     def pipeline_ended(self, run: PipelineRun) -> None:
-        """Conclude the job after the last pipeline.
+        """End the job after the last pipeline.
 
-        A fenced pipeline ends the others at once; a failure of the whole job stops them cleanly.
+        A fenced pipeline ends the others immediately; a failure of the whole job stops them cleanly.
         """
         self._ended += 1
         if run.outcome is Outcome.FENCED:
@@ -210,7 +210,7 @@ class JobThreads:
             self._break(error)
 
     def _clear(self, report: JobReport) -> None:
-        """Clear up what the pipelines leave behind, many at a time; then report that the job has ended."""
+        """Clean up after the pipelines, many at a time; then report the end of the job."""
         left = len(self._runs)
 
         def cleared() -> None:
@@ -231,16 +231,16 @@ class JobThreads:
             self._connector_pool.submit(clear, run)
 
     def _break(self, error: BaseException) -> None:
-        """End the job because of an unexpected error: it must not wait for ever."""
+        """End the job because of an unexpected error: it must not wait forever."""
         failure = failure_of(error)
         logger.error("%s", failure.message, extra={"job": self._job_id, "code": failure.code})
         logger.debug("%s", failure.detail, extra={"job": self._job_id})
-        self._broken = failure = self._broken or failure  # before the last pipeline ends, and the job is concluded
+        self._broken = failure = self._broken or failure  # before the last pipeline ends and the job is concluded
         for run in self._runs:
             run.abandon()
         try:
             report = self._report()
-        except Exception:  # what broke may be the report itself
+        except Exception:  # the report itself may have failed
             now = wall_clock()
             report = JobReport(
                 job_id=self._job_id,
@@ -275,18 +275,18 @@ class JobThreads:
             resumed=self._restored,
         )
 
-    # -- what callers ask -------------------------------------------------------------------------------------------
+    # -- requests of callers ----------------------------------------------------------------------------------------
 
     def views(self) -> tuple[PipelineView, ...]:
-        """Return how each pipeline stands now."""
+        """Return the current state of each pipeline."""
         return tuple(run.view() for run in tuple(self._runs))
 
     def metrics(self) -> tuple[PipelineMetrics, ...]:
-        """Return all that is measured of each pipeline, as of now."""
+        """Return the current metrics of each pipeline."""
         return tuple(run.metrics() for run in tuple(self._runs))
 
     def recent_checkpoints(self) -> dict[int, tuple[RecentCheckpoint, ...]]:
-        """Return the last checkpoints of each pipeline, by its number."""
+        """Return the last checkpoints of each pipeline, by pipeline number."""
         return {run.view().id: run.recent_checkpoints() for run in tuple(self._runs)}
 
     def stop(self) -> None:
@@ -294,7 +294,7 @@ class JobThreads:
         self._call(self._on_each, PipelineRun.stop)
 
     def savepoint(self, name: str | None, *, stop: bool, drain: bool) -> "Future[JobSavepoint]":
-        """Ask every pipeline for a savepoint; without a ``name`` it gets the next number.
+        """Request a savepoint of every pipeline; without a ``name`` it gets the next number.
 
         Raises:
             UsageError: The job is being closed.
@@ -306,12 +306,12 @@ class JobThreads:
 
         with self._asking:
             if self._deaf:
-                raise UsageError(f"the job {self._job_id} has ended, so no savepoint can be taken of it")
+                raise UsageError(f"the job {self._job_id} has ended, so no savepoint can be taken")
             self._call(take)
         return taken
 
     def kill(self) -> None:
-        """Stop every pipeline at once, as a crash would."""
+        """Stop every pipeline immediately, as a crash would."""
         self._call(self._on_each, PipelineRun.abandon)
 
     def _on_each(self, action: Callable[[PipelineRun], None]) -> None:
@@ -319,9 +319,9 @@ class JobThreads:
             action(run)
 
     def close(self, *, last: bool = False) -> None:
-        """Stop what still runs, and end the threads. May be called twice.
+        """Stop everything that still runs, and end the threads. Idempotent.
 
-        With ``last``, the process ends with the job: where all is done and committed, Spark's end is not waited for.
+        With ``last`` the process ends with the job: if everything is committed, do not wait for Spark's end.
         """
         if self._closed:
             return
@@ -332,7 +332,7 @@ class JobThreads:
         if self._owns_backend:
             self._backend.give_up()
         if self._spark_starter.ident is not None:
-            self._spark_starter.join()  # a Spark that is half started cannot be stopped
+            self._spark_starter.join()  # a Spark that is still starting cannot be stopped
         started = self._spark.done() and self._spark.exception() is None
         if started:
             self._spark.result().close()
@@ -352,9 +352,9 @@ class JobThreads:
         self._savepoints.close()
 
     def _kill_and_wait(self) -> None:
-        """Stop every pipeline at once, and wait until none gives work to the pools any more.
+        """Stop every pipeline immediately, and wait until none submits work to the pools.
 
-        Work that is given to a closed pool would be an error.
+        Submitting work to a closed pool would be an error.
         """
         killed: Future[None] = Future()
 
@@ -370,9 +370,9 @@ class JobThreads:
             killed.result()
 
     def _ended_elsewhere(self) -> bool:
-        """Return whether another process has taken the job over and recorded its end.
+        """Return True if another process has taken over the job and recorded its end.
 
-        Nothing that was staged here is wanted then.
+        Output staged by this process is then not needed.
         """
         if all(run.outcome is not Outcome.FENCED for run in self._runs):
             return False
@@ -383,15 +383,14 @@ class JobThreads:
             return False
 
     def _clear_late_staging(self) -> None:
-        """Remove what tasks staged after the last sweep (R9).
+        """Remove output that tasks staged after the last sweep (R9).
 
-        A task of a lost batch is asked to stop, and may go on to stage for seconds. Now that Spark is gone, nothing
-        stages any more.
+        A cancelled task of a lost batch may continue to stage for seconds. After Spark has ended, nothing stages.
         """
         for run in self._runs:
             try:
                 run.clear()
-            except Exception as error:  # the job is done; what is left is left to `gc`
+            except Exception as error:  # the job is done; `gc` removes the rest
                 logger.debug("what late tasks staged stays: %s", error, extra={"job": self._job_id})
 
     def _call(self, function: Callable[..., object], *arguments: object) -> None:

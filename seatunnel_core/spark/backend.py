@@ -154,7 +154,7 @@ class SparkBackend:
         return self._slots
 
     def count_slots(self) -> int:
-        """Count the slots of a cluster again, whose executors may change, and return their number; jobs use it."""
+        """Recount and return the slots of a cluster, because its executors may change."""
         self._slots = max(1, cores(self.context))
         return self._slots
 
@@ -259,7 +259,7 @@ class SparkBackend:
 
         Args:
             transform: The transform to analyse.
-            arriving: The schemas of its inputs, by the job's names for them.
+            arriving: The schemas of its inputs, by the job's input names.
 
         Raises:
             TransformError: Spark rejects the transform, or its plan cannot be analysed.
@@ -345,7 +345,7 @@ class SparkBackend:
             log = f"; see {self.log_file}" if self.log_file else ""
             raise PlatformError(
                 f"Spark's JVM is gone: it was killed, stopped, or ran out of memory{log}. "
-                "Resume the job to go on from its latest checkpoint"
+                "Resume the job to continue from its latest checkpoint"
             ) from error
 
     def is_alive(self) -> bool:

@@ -39,7 +39,7 @@ class Paces:
         return evolve(waiting, predicted_ms=pace.predict_ms(order.attempt.unit), measured=True, waits=beside)
 
     def learn(self, batch: RunningBatch, order: Order, result: UnitResult, cost_ms: float) -> None:
-        """Record the duration of a unit; ``cost_ms`` is its share of its task's time."""
+        """Record the duration of a unit; ``cost_ms`` is the unit's share of the task's time."""
         busy = result.busy_ms / max(result.wall_ms, 0.001)
         if len(batch.reader_threads) and busy * sum(batch.reader_threads.values()) > SATURATED:
             busy = 1.0  # its threads wait for each other

@@ -296,7 +296,7 @@ class UnitDispatcher:
             if number in batch.over:
                 return
             batch.over.add(number)
-            if self._waiting:  # perhaps for a reader of its source
+            if self._waiting:  # a reader of the source may be free
                 self._changed.notify()
         if result.failure is None:
             with self._changed:
@@ -357,7 +357,7 @@ class UnitDispatcher:
     def _again(self, batch: RunningBatch, lost: PacketLostError) -> None:
         """Queue the units without a result again; a unit that was alone in its batch has failed.
 
-        A batch whose units have all ended loses nothing: only the end of its task was not awaited.
+        If all units have ended, nothing is lost: only the end of the task was not awaited.
         """
         with self._changed:
             if not batch.left():

@@ -2,7 +2,7 @@
 
 The driver builds a chain once the schemas are known, and sends it to the tasks without its DataFrame transforms. There
 is one chain per source: a sink fed by two sources is in both chains. Only a query across rows makes a chain read all
-splits of its sources, several if the query joins them, as one work unit.
+splits of one or several joined sources as one work unit.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -172,7 +172,7 @@ class OperatorChain:
     def for_tasks(self) -> "OperatorChain":
         """Return the chain without its DataFrame transforms.
 
-        Only the driver needs them, and they may not be picklable.
+        Only the driver needs them, and they need not be picklable.
         """
         steps = tuple(
             evolve(step, transform=None) if isinstance(step.transform, DataFrameTransform) else step
@@ -292,7 +292,7 @@ def distinct_tables(name: str, given: Iterable[Schemas]) -> Schemas:
 
     Args:
         name: The vertex that receives or emits them, for the message.
-        given: The tables of each of its inputs.
+        given: The tables of each input.
 
     Raises:
         TransformError: A table arrives with different columns.

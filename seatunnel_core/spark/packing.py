@@ -1,10 +1,10 @@
-"""The policy of which work units share a Spark job: no Spark, no clock (R15, `docs/design/decisions/task-batches.md`).
+"""Packing of work units into task batches: pure, no Spark and no clock (R15, `docs/design/decisions/task-batches.md`).
 
-A Spark job costs some 15 ms, a small unit less than one; and between two tasks a slot waits for the disk and for the
-JVM, 50 to 90 ms. So units are put together into batches of about a second, each of which is one task that runs them one
-after the other. The waiting units are spread over the slots, so batches get smaller towards the end, and the slots end
-together (C. D. Polychronopoulos and D. J. Kuck, "Guided Self-Scheduling", 1987). How long a unit will take is predicted
-from its size and from how long earlier units of its chain took.
+A Spark job costs about 15 ms and a small unit less than 1 ms; between two tasks a slot waits 50 to 90 ms for the disk
+and the JVM. So units are packed into batches of about a second, each of which is one task that runs them in sequence.
+The waiting units are spread over the slots, so batches get smaller towards the end and the slots finish together (C. D.
+Polychronopoulos and D. J. Kuck, "Guided Self-Scheduling", 1987). The duration of a unit is predicted from its size and
+from the durations of earlier units of the same chain.
 """
 
 import enum
@@ -18,81 +18,80 @@ from seatunnel_core.work.unit import WorkUnit
 
 T = TypeVar("T")
 S = TypeVar("S", bound=Hashable)
-"""The type that stands for the source of a unit."""
+"""Type of the key that identifies a unit's source."""
 
 
 class ShareMode(enum.Enum):
-    """The values of the option ``task_execution_thread_share_mode``: whose units may share a Spark job."""
+    """The values of the option ``task_execution_thread_share_mode``: which units may share a Spark job."""
 
     ALL = "ALL"
-    """Units of all pipelines, however long."""
+    """Units of all pipelines, regardless of duration."""
 
     OFF = "OFF"
-    """Every pipeline has its own jobs."""
+    """Only units of the same pipeline."""
 
     PART = "PART"
-    """Units of all pipelines that are predicted to be short; a longer one shares with its own pipeline only."""
+    """Short units of all pipelines; a longer unit shares only with its own pipeline."""
 
 
 SHORT_MS = 300.0
-"""In ``PART``, a unit that is predicted to take longer shares with its own pipeline only."""
+"""With ``PART``, a unit that is predicted to take longer shares only with its own pipeline."""
 
 TARGET_MS = 1000.0
-"""How long a batch should take."""
+"""Target duration of a batch."""
 
 SMALLEST_MS = 50.0
-"""The shortest batch that is aimed at: a shorter one is not worth a Spark job."""
+"""Minimum target duration of a batch: a shorter one is not worth a Spark job."""
 
 TINY_MS = 10.0
-"""A batch has at most one unit of each pipeline that is guessed, not measured, to take longer: its source may be far
+"""A batch contains at most one unit per pipeline that is guessed, not measured, to take longer: its source may be much
 slower."""
 
 MOST_UNITS = 128
-"""How many units a batch has at most, whatever the prediction. With 256 a thousand small tables took a tenth longer;
-with 64 they took no less."""
+"""Maximum number of units in a batch, regardless of predictions. With 256 a thousand small tables took a tenth longer;
+64 was no faster."""
 
 MOST_READER_THREADS = 64
-"""How many units of sources that wait are read at once in one task at most: each costs a thread, and memory for its
-rows."""
+"""Maximum number of reader threads in a task: each costs a thread and memory for its rows."""
 
 LIGHT_BYTES = 1 << 20
 LIGHT_ROWS = 100_000
-"""A unit with at most so many bytes and rows may be read beside others before it is known whether its source waits."""
+"""A unit up to this size may be read concurrently before it is known whether its source is I/O-bound."""
 
 _FIRST_GUESS_MS = 3.0
 _BYTES_PER_MS = 100_000.0
 _ROWS_PER_MS = 500.0
 WAITING_SHARE = 0.25
-"""A source waits, whatever it waits for, if its units need a processor for less than this share of their time."""
+"""A source waits, that is, is I/O-bound, if its units use a processor for less than this share of their time."""
 
 _NEW_WEIGHT = 0.5
-"""The weight of the latest measurement, against all before it."""
+"""Weight of the latest measurement in the moving average."""
 
 
 @frozen(kw_only=True)
 class Pace:
-    """The measured speed of the units of one chain, compared with the first guess."""
+    """Measured speed of the units of one chain, relative to the first guess."""
 
     factor: float = 1.0
-    """The time of a unit, divided by the first guess."""
+    """Duration of a unit, divided by the first guess."""
 
     measured: int = 0
-    """How many units were measured."""
+    """Number of measured units."""
 
     busy: float = 1.0
-    """For which share of its time a unit needs a processor."""
+    """Share of a unit's time for which it uses a processor."""
 
     @property
     def waits(self) -> bool:
-        """Whether the units were measured, and mostly wait."""
+        """True if units were measured and are I/O-bound."""
         return self.measured > 0 and self.busy < WAITING_SHARE
 
     def predict_ms(self, unit: WorkUnit) -> float:
-        """Return how long a unit is expected to take."""
+        """Return the predicted duration of a unit."""
         return first_guess_ms(unit) * self.factor
 
     def after(self, unit: WorkUnit, wall_ms: float, busy: float = 1.0) -> "Pace":
-        """Return the pace with one more unit measured."""
+        """Return the pace after measuring another unit."""
         seen = wall_ms / first_guess_ms(unit)
         if self.measured:
             seen = self.factor + _NEW_WEIGHT * (seen - self.factor)
@@ -101,38 +100,37 @@ class Pace:
 
 
 def first_guess_ms(unit: WorkUnit) -> float:
-    """Return how long a unit takes judged by its size alone: CSV to Parquet on one slow processor."""
+    """Return the duration of a unit estimated from its size alone: CSV to Parquet on one slow processor."""
     return _FIRST_GUESS_MS + max(unit.weight_bytes / _BYTES_PER_MS, unit.rows / _ROWS_PER_MS)
 
 
 @frozen(kw_only=True)
 class Candidate(Generic[T]):
-    """One unit that waits for a Spark job."""
+    """A unit that waits for a Spark job."""
 
     load: T = field(repr=False)
     pipeline: Hashable
     predicted_ms: float
     measured: bool = True
-    """Whether the prediction comes from measured units of the same chain."""
+    """True if the prediction is based on measured units of the same chain."""
 
     apart: bool = False
-    """Whether it shares with its own pipeline only, because it was in a batch that was lost or overdue."""
+    """True if it shares only with its own pipeline, because its previous batch was lost or overdue."""
 
     alone: bool = False
-    """Whether it shares with nobody: such a batch had units of its own pipeline only, or it takes the DataFrame
-    path."""
+    """True if it runs alone: such a batch had units of only one pipeline, or it takes the DataFrame path."""
 
     waits: bool = False
-    """Whether it is read in a thread, beside others."""
+    """True if it is read in a thread, concurrently with others."""
 
     @property
     def is_guess(self) -> bool:
-        """Whether it may take far longer than predicted: nothing was measured, and it is not tiny."""
+        """True if it may take far longer than predicted: nothing was measured, and it is not tiny."""
         return not self.measured and self.predicted_ms > TINY_MS
 
 
 def longest_batch_ms(interval_ms: int | None) -> float:
-    """Return how long a batch may take in a job with a checkpoint every ``interval_ms``; ``None``: no interval.
+    """Return the maximum duration of a batch in a job with a checkpoint every ``interval_ms``; ``None``: no interval.
 
     Tasks that cannot reach the driver deliver their results when the batch ends, and a checkpoint commits only results
     that have arrived.
@@ -147,15 +145,15 @@ def choose_batch(
     slots: int = 1,
     longest_ms: float = TARGET_MS,
 ) -> list[Candidate[T]]:
-    """Return the units for the next Spark job, in their order; the first of ``waiting`` is always among them.
+    """Return the units for the next Spark job, in order, always including the first of ``waiting``.
 
     Args:
-        waiting: the waiting units that may run now, in their order.
-        mode: whose units may share.
-        idle_slots: how many slots without work these units may have, that of this batch included. Without one, the
-            batch waits in Spark for the next slot.
-        slots: how many slots these units may have in all.
-        longest_ms: no batch should take longer.
+        waiting: The waiting units that may run now, in order.
+        mode: Which units may share.
+        idle_slots: Number of idle slots that these units may use, including that of this batch. Without one, the batch
+            waits in Spark for the next slot.
+        slots: Total number of slots that these units may use.
+        longest_ms: Maximum predicted duration of a batch.
     """
     if not waiting:
         return []
@@ -163,7 +161,7 @@ def choose_batch(
     waiting_ms = sum(unit.predicted_ms for unit in waiting if not unit.waits)
     budget_ms = batch_ms(waiting_ms, idle_slots if idle_slots > 0 else slots, longest_ms)
     if idle_slots > 0 and not first.measured and first.predicted_ms > SMALLEST_MS:
-        budget_ms = SMALLEST_MS  # something is committed soon, and from then on it is known how long they take
+        budget_ms = SMALLEST_MS  # commits something soon, and yields a measurement
     batch, filled_ms = [first], first.predicted_ms
     guessed = {first.pipeline} if first.is_guess else set()
     for unit in (unit for unit in waiting[1:] if not unit.waits):
@@ -188,19 +186,19 @@ def choose_reader_threads(
     tasks: int,
     reader: Callable[[Candidate[T]], S],
 ) -> tuple[list[Candidate[T]], dict[S, int]]:
-    """Return the units for a task that reads them side by side, and how many of each source are read at once.
+    """Return the units for a task that reads them concurrently, and the number of reader threads for each source.
 
-    The first of ``waiting`` is among them.
+    The first of ``waiting`` is included.
 
     Args:
-        waiting: the waiting units that may run now, in their order.
-        mode: whose units may share.
-        free: how many more units of each source may be read at once.
-        all_readers: maximum concurrent units of each source. For each of its reader threads a task takes an even share
+        waiting: The waiting units that may run now, in order.
+        mode: Which units may share.
+        free: Number of further units of each source that may be read concurrently.
+        all_readers: Maximum concurrent units of each source. For each reader thread a task takes an even share
             of the units; the rest is left for readers that become free.
-        most: how many more units may be read at once of all sources.
-        tasks: over how many tasks the waiting units are spread.
-        reader: returns the source of a unit.
+        most: Number of further units of all sources that may be read concurrently.
+        tasks: Number of tasks over which the waiting units are spread.
+        reader: Returns the source of a unit.
     """
     first = waiting[0]
     mine = [unit for unit in waiting if unit is first or (unit.waits and may_wait_beside(first, unit, mode))]
@@ -221,9 +219,9 @@ def choose_reader_threads(
 
 
 def may_wait_beside(one: Candidate[T], other: Candidate[T], mode: ShareMode) -> bool:
-    """Return whether two units that wait may share a task.
+    """Return True if two I/O-bound units may share a task.
 
-    Their length does not matter, because neither holds the other up.
+    Their duration does not matter, because neither delays the other.
     """
     if one.alone or other.alone:
         return False
@@ -232,12 +230,12 @@ def may_wait_beside(one: Candidate[T], other: Candidate[T], mode: ShareMode) -> 
 
 
 def batch_ms(waiting_ms: float, slots: int, longest_ms: float = TARGET_MS) -> float:
-    """Return how long the next batch should take, so that the waiting units are spread over the slots."""
+    """Return the target duration of the next batch that spreads the waiting units over the slots."""
     return min(longest_ms, max(SMALLEST_MS, waiting_ms / slots))
 
 
 def may_share(one: Candidate[T], other: Candidate[T], mode: ShareMode) -> bool:
-    """Return whether two units may share a batch that runs them one after the other."""
+    """Return True if two units may share a batch that runs them in sequence."""
     if one.alone or other.alone:
         return False
     if one.pipeline == other.pipeline:
@@ -248,7 +246,7 @@ def may_share(one: Candidate[T], other: Candidate[T], mode: ShareMode) -> bool:
 
 
 def overdue_ms(batch: Iterable[Candidate[T]]) -> float | None:
-    """Return after how long a batch gives away what it has not begun; ``None`` for a unit by itself."""
+    """Return the time after which a batch's unbegun units are requeued; ``None`` for a single unit."""
     units = list(batch)
     if len(units) < 2:
         return None

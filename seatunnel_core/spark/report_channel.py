@@ -70,7 +70,7 @@ class TaskListener(Protocol):
 
 @define(eq=False)
 class _Call:
-    """A batch whose tasks may connect."""
+    """A batch with tasks that may connect."""
 
     listener: TaskListener
     tasks: int = 0

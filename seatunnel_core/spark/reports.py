@@ -10,7 +10,7 @@ from seatunnel_core.spark.work import UnitResult
 from seatunnel_core.work.vertex_work import VertexWork
 
 PAUSE_S = 0.05
-"""Report interval of a task whose units may begin again, in seconds."""
+"""Report interval of a task with repeatable units, in seconds."""
 
 PROGRESS_S = 2.0
 """Interval at which a task reports the progress of running units, in seconds."""

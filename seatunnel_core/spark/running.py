@@ -56,7 +56,7 @@ class Order:
         )
 
     def lost(self, lost: PacketLostError) -> Failure:
-        """Return the failure of a unit whose Spark task was lost."""
+        """Return the failure of a unit after its Spark task was lost."""
         unit = f"source {self.chain.source_name!r}, work unit {self.attempt.unit.number}"
         where = f"pipeline {self.chain.pipeline_id}, {unit}"
         if not lost.retryable:
@@ -144,7 +144,7 @@ class _Begun:
 
 
 class Ledger:
-    """Units begun in this process, for chains whose repeated units duplicate rows. Not thread-safe."""
+    """Units begun in this process, for chains in which repeated units duplicate rows. Not thread-safe."""
 
     def __init__(self) -> None:
         self._begun: dict[tuple[Any, ...], _Begun] = {}

@@ -1,9 +1,9 @@
-"""The shipment of our code to the executors of a cluster, and the check that they can run it.
+"""Shipping of code to the executors of a cluster, and the check that they can run it.
 
-Executors need Python and what is compiled, pyarrow above all. What is pure Python (the engine, attrs, the plugins that
-a job uses and what those import) travels with the application. What has to be shipped is not declared anywhere: a fresh
-Python imports the code of the tasks and reports what that loaded. What a plugin declares as ``task_modules`` is never
-shipped: it must be installed on every executor.
+Executors need Python and all compiled modules, above all pyarrow. Pure Python modules (the engine, attrs, the job's
+plugins and their imports) are shipped with the application. They are not declared: a new Python process imports the
+tasks' code and reports the loaded modules. Modules that a plugin declares as ``task_modules`` are never shipped: they
+must be installed on every executor.
 """
 
 import json
@@ -36,20 +36,19 @@ if TYPE_CHECKING:
 logger = logging.getLogger("seatunnel.spark")
 
 TASK_MODULES = ("seatunnel_core.spark.task", "seatunnel_core.spark.frames.task", "seatunnel_core.spark.executor_probe")
-"""The modules that every task imports, whatever the job."""
+"""Modules that every task imports, in any job."""
 
 OWN_PACKAGE = "seatunnel_core."
-"""How the names of the engine's modules begin. A fresh Python can import those; whether it can import a script's is not
-known."""
+"""Prefix of the engine's module names. A new Python process can import those; a script's modules perhaps not."""
 
 _SPARKS_OWN = frozenset({"pyspark", "py4j"})
 _ALWAYS_THERE = frozenset({*sys.stdlib_module_names, *_SPARKS_OWN, "__main__"})
 WAIT_OPTION = "spark.scheduler.maxRegisteredResourcesWaitingTime"
-"""Spark's own option for how long an application waits for its executors."""
+"""Spark's option for the time that an application waits for its executors."""
 
 WAIT_S = 180
-"""The wait where that option is not set. Longer than ``spark.network.timeout``, after which a master takes back the
-executors of a lost machine's driver."""
+"""Default of that wait. Longer than ``spark.network.timeout``, after which a master reclaims the executors of a lost
+machine's driver."""
 
 _LOG_AFTER_S = 10.0
 _SETTLED_S = 1.5
@@ -57,10 +56,10 @@ _PROBE_PAUSE_S = 0.2
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 
 _WHY_NO_EXECUTOR = (
-    "The master's page says why: no worker is alive, none has the memory of spark.executor.memory free, or another "
-    "application has all cores (spark.cores.max gives it fewer). A driver that was killed gives its cores back within "
-    "seconds, one whose machine is gone after spark.network.timeout. If executors start and end, their logs on the "
-    f"workers say why. To wait longer, write {WAIT_OPTION} = 10min into the env of the job"
+    "See the master's page for the reason: no worker is alive, none has spark.executor.memory available, or another "
+    "application has all cores (limit it with spark.cores.max). A killed driver releases its cores within seconds, a "
+    "driver on a lost machine after spark.network.timeout. If executors start and end, see their logs on the workers. "
+    f"To wait longer, write {WAIT_OPTION} = 10min into the env of the job"
 )
 
 _LIST_IMPORTS = """
@@ -89,26 +88,25 @@ print(json.dumps(found))
 
 @frozen(kw_only=True)
 class Imports:
-    """What some modules load, besides the standard library and Spark's own Python."""
+    """Modules loaded by an import, except the standard library and Spark's own Python."""
 
     pure: dict[str, Path] = field(repr=False)
-    """What can be shipped: the folder or file of each top-level name."""
+    """Modules that can be shipped: the folder or file of each top-level name."""
 
     compiled: tuple[str, ...]
-    """The top-level names that must be installed where tasks run."""
+    """Top-level names that must be installed where tasks run."""
 
 
 class Shipment:
-    """What one application has shipped so far, for all planes that use it.
+    """Modules that an application has shipped so far, shared by all backends that use it.
 
-    They share it because an executor refuses a second file of a name that it has. With a local master there is nothing
-    to ship.
+    They share it because an executor rejects a second file with the same name. With a local master nothing is shipped.
     """
 
     def __init__(self, folder: Path) -> None:
         """Create a shipment that keeps its archives in ``folder``.
 
-        They stay there while the application runs, because executors that join it later fetch them.
+        They stay there while the application runs, because executors that join later fetch them.
         """
         self._folder = folder
         self._lock = threading.Lock()
@@ -117,7 +115,7 @@ class Shipment:
         self._required: set[str] = set()
         self._installed: dict[str, str] = {}
         self._settled = False
-        """Whether the cluster has once given all the executors that it gives at the start."""
+        """True once the cluster has granted all its initial executors."""
 
     def cover(
         self,
@@ -126,16 +124,16 @@ class Shipment:
         modules: Iterable[str],
         declared: Mapping[str, str] = _NOTHING,
     ) -> None:
-        """Make sure that tasks can import the modules; those that were covered before cost nothing.
+        """Make sure that tasks can import the modules; repeated calls for the same modules cost nothing.
 
         Args:
-            context: the application's.
-            given_up: ends the wait for executors when it is set.
-            modules: the names of the modules; those of the standard library and of Spark are ignored.
-            declared: what plugins declare that their tasks import besides: the plugin that needs it, by module.
+            context: The application's context.
+            given_up: Ends the wait for executors when it is set.
+            modules: The names of the modules; those of the standard library and of Spark are ignored.
+            declared: Further modules declared by plugins: the plugin that needs it, by module.
 
         Raises:
-            PlatformError: an executor lacks a module; the message names node, module and pip command.
+            PlatformError: An executor lacks a module; the message names node, module and pip command.
         """
         with self._lock:
             new = sorted({each for each in modules if each.partition(".")[0] not in _ALWAYS_THERE} - self._covered)
@@ -151,10 +149,10 @@ class Shipment:
                 self._required |= required
 
     def probe_again(self, context: "SparkContext") -> None:
-        """Probe the executors that there are now, which may have joined since, and have them import what was covered.
+        """Probe the current executors, some of which may be new, and make them import the covered modules.
 
         Raises:
-            PlatformError: an executor lacks a module; the message names node, module and pip command.
+            PlatformError: An executor lacks a module; the message names node, module and pip command.
         """
         with self._lock:
             required, declared, covered = sorted(self._required), dict(self._installed), sorted(self._covered)
@@ -175,7 +173,7 @@ _SHIPMENTS_LOCK = threading.Lock()
 
 
 def shipment(context: "SparkContext") -> Shipment:
-    """Return what this application has shipped: one object, the same for every caller."""
+    """Return the application's shipment: the same object for every caller."""
     with _SHIPMENTS_LOCK:
         if context not in _SHIPMENTS:
             folder = tempfile.mkdtemp(prefix="seatunnel-ship-")
@@ -185,7 +183,7 @@ def shipment(context: "SparkContext") -> Shipment:
 
 
 def modules_in(pickled: bytes) -> set[str]:
-    """Return the modules that unpickling will import: of plugins' classes, and of functions that a job names."""
+    """Return the modules that unpickling imports: those of plugin classes and of functions that the job names."""
     modules: set[str] = set()
     memo: list[object] = []
     last: tuple[object, object] = (None, None)
@@ -203,17 +201,17 @@ def modules_in(pickled: bytes) -> set[str]:
 
 
 def imports_of(modules: Sequence[str]) -> Imports:
-    """Have a fresh Python import the modules, and return what it loaded.
+    """Import the modules in a new Python process, and return the loaded modules.
 
     Raises:
-        PlatformError: one of them cannot be imported.
+        PlatformError: One of them cannot be imported.
     """
     path = "\n".join(entry for entry in sys.path if entry)
     command = [sys.executable, "-c", _LIST_IMPORTS, path, *modules]
     answer = subprocess.run(command, capture_output=True, text=True, check=False)
     if answer.returncode != 0:
         said = (answer.stderr.strip().splitlines() or ["no reason given"])[-1]
-        raise PlatformError(f"what the tasks need cannot be imported ({', '.join(modules)}): {said}")
+        raise PlatformError(f"modules of the tasks cannot be imported ({', '.join(modules)}): {said}")
     pure: dict[str, Path] = {}
     compiled = []
     for name, entry in json.loads(answer.stdout.splitlines()[-1]).items():
@@ -228,7 +226,7 @@ def imports_of(modules: Sequence[str]) -> Imports:
 
 
 def write_archive(archive: Path, packages: dict[str, Path]) -> None:
-    """Write a zip from which Python can import the packages and modules."""
+    """Write a ZIP archive from which Python can import the packages and modules."""
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as zip_file:
         for name, path in sorted(packages.items()):
             if path.is_file():
@@ -240,11 +238,11 @@ def write_archive(archive: Path, packages: dict[str, Path]) -> None:
 
 
 def wait_for_executors(context: "SparkContext", given_up: threading.Event, settled_s: float = _SETTLED_S) -> int:
-    """Wait until the number of executors has not changed for ``settled_s`` seconds, and return it.
+    """Wait until the number of executors has been stable for ``settled_s`` seconds, and return it.
 
     Raises:
-        PlatformError: there is none after the time in Spark's option ``WAIT_OPTION``, the cluster ended the
-            application, or ``given_up`` was set.
+        PlatformError: No executor arrived within the time of ``WAIT_OPTION``, the cluster ended the application, or
+            ``given_up`` was set.
     """
     seconds = int(context._jsc.sc().conf().getTimeAsSeconds(WAIT_OPTION, f"{WAIT_S}s"))
     begun = since = time.monotonic()
@@ -274,17 +272,17 @@ def probe_executors(
     declared: Mapping[str, str] = _NOTHING,
     preloads: Sequence[str] = (),
 ) -> int:
-    """Have each executor import the modules, and return how many executors answered.
+    """Make each executor import the modules, and return the number of executors that responded.
 
     Args:
-        context: the application's.
-        executors: how many there are.
-        modules: what must be installed there.
-        declared: the plugin that needs a module, by module.
-        preloads: what was shipped. The Python workers import it now, so that no work unit waits for that.
+        context: The application's context.
+        executors: Number of executors.
+        modules: Modules that must be installed there.
+        declared: The plugin that needs a module, by module.
+        preloads: Shipped modules. The Python workers import them now, so that no work unit waits for that.
 
     Raises:
-        PlatformError: the message names each node, each module that it lacks, and the pip line to run there.
+        PlatformError: The message names each node, each missing module, and the pip command to run there.
     """
     tasks = max(int(context.defaultParallelism), executors) * 2
     base = context.parallelize(range(tasks), tasks)
@@ -302,7 +300,7 @@ def probe_executors(
 
 
 def what_to_do(node: str, python: str, missing: Mapping[str, str], declared: Mapping[str, str]) -> str:
-    """Return the message about one node: its Python, the modules that this lacks with the reasons, and the pip line."""
+    """Return the message about a node: its Python, the missing modules with reasons, and the pip command."""
     said = "; ".join(
         f"{module}{f', which {declared[module]} needs' if module in declared else ''} ({reason})"
         for module, reason in missing.items()
@@ -314,10 +312,10 @@ def what_to_do(node: str, python: str, missing: Mapping[str, str], declared: Map
 
 
 def executors(context: "SparkContext") -> frozenset[str]:
-    """Return the ids of the executors of a cluster, which no other one of the application ever had."""
+    """Return the IDs of a cluster's executors, which the application never reuses."""
     return frozenset(filter(None, context._jsc.sc().getExecutorIds().mkString(" ").split()))
 
 
 def cores(context: "SparkContext") -> int:
-    """Return how many cores the executors of a cluster have now."""
+    """Return the current number of cores of a cluster's executors."""
     return int(context._jsc.sc().schedulerBackend().totalCoreCount())

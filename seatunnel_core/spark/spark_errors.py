@@ -1,4 +1,4 @@
-"""What an error of Spark says, and whether another attempt can help."""
+"""Messages of Spark's errors, and whether another attempt can help."""
 
 import builtins
 import re
@@ -17,7 +17,7 @@ _PASSING_NAMES = re.compile("Connection|Timeout|Memory|Unavailable|Temporar|Inte
 
 
 def spark_says(error: Exception) -> str:
-    """Return what an error of Spark reports, without the stack of its JVM.
+    """Return the message of a Spark error without the JVM stack.
 
     If Python code raised the error, the last line of the Python traceback follows.
     """
@@ -28,9 +28,9 @@ def spark_says(error: Exception) -> str:
 
 
 def lasts(error: BaseException | None) -> bool:
-    """Return True if another attempt of a task gives the same error.
+    """Return True if another attempt of a task fails with the same error.
 
-    Such are what ``is_rejected`` names, and what Python code raises for good for the same input.
+    This holds for the errors of ``is_rejected`` and for deterministic errors of Python code.
     """
     name = _python_error(error)
     return is_rejected(error) or (bool(name) and _is_lasting(name))
@@ -39,7 +39,7 @@ def lasts(error: BaseException | None) -> bool:
 def is_rejected(error: BaseException | None) -> bool:
     """Return True for a plan that Spark rejects, a value that cannot be cast or divided, and a missing module.
 
-    What else the Python code of a target raises when it is written to may pass.
+    Other errors of a target's Python code during a write may be transient.
     """
     from pyspark.errors import AnalysisException, IllegalArgumentException, ParseException
 
@@ -53,7 +53,7 @@ def is_rejected(error: BaseException | None) -> bool:
 
 
 def lost_task(error: Exception) -> SeaTunnelError:
-    """Return the error of ours for one that Spark raised while it ran tasks: of the platform, or of the lost tasks."""
+    """Convert an error that Spark raised while it ran tasks into a platform error or one about the lost task."""
     if said := other_python(error):
         return PlatformError(said)
     lost = PacketLostError(spark_says(error))
@@ -62,7 +62,7 @@ def lost_task(error: Exception) -> SeaTunnelError:
 
 
 def other_python(error: BaseException) -> str:
-    """Return what to do if the tasks have another version of Python than the driver; empty if they have the same."""
+    """Return the remedy if the tasks' Python version differs from the driver's; otherwise an empty string."""
     found = _VERSIONS.search(_text(error))
     if found is None:
         return ""
@@ -83,11 +83,11 @@ def _is_lasting(name: str) -> bool:
 
 
 _FOR_GOOD = (NotImplementedError, RecursionError, FileNotFoundError, PermissionError, NotADirectoryError)
-"""Errors that do not pass, of the classes that do."""
+"""Permanent errors that derive from transient ones."""
 
 
 def _python_error(error: BaseException | None) -> str:
-    """Return the name of the class that Python code raised, empty if none did."""
+    """Return the class name of the exception that Python code raised; empty if none."""
     return "" if error is None else _raised_in_python(error).partition(":")[0].strip()
 
 

@@ -1,4 +1,4 @@
-"""What Spark reports about its own tasks."""
+"""State of tasks as reported by Spark."""
 
 import logging
 import time
@@ -12,24 +12,23 @@ logger = logging.getLogger("seatunnel.spark")
 
 _LOOK_S = 0.2
 _QUIET_LOOKS = 2
-"""How many looks in a row must find no task: Spark counts its tasks with a delay, and one may just have begun."""
+"""Number of consecutive checks that must find no task: Spark counts its tasks with a delay."""
 
 _LOST_S = 10.0
-"""A task that Spark has not counted for so long, but that is still connected, has an executor that was declared
-lost."""
+"""Time after which an uncounted but still connected task belongs to an executor that was declared lost, in seconds."""
 
 
 def speculates(conf: "SparkConf") -> bool:
-    """Return whether Spark may run a second attempt of a job's only task beside the first.
+    """Return True if Spark may run a second attempt of a job's only task at the same time.
 
-    Without ``spark.speculation.task.duration.threshold`` it does not.
+    It does so only with ``spark.speculation.task.duration.threshold``.
     """
     on = str(conf.get("spark.speculation", "false")).lower() == "true"
     return on and conf.contains("spark.speculation.task.duration.threshold")
 
 
 def active_tasks(context: "SparkContext", tag: str) -> int | None:
-    """Return how many tasks run under a job tag; ``None`` when Spark does not report it."""
+    """Return the number of running tasks with a job tag; ``None`` if Spark does not report it."""
     try:
         tracker = context._jsc.sc().statusTracker()
         jobs = [tracker.getJobInfo(number) for number in tracker.getJobIdsForTag(tag)]
@@ -43,14 +42,14 @@ def active_tasks(context: "SparkContext", tag: str) -> int | None:
 def wait_for_tasks(context: "SparkContext", tag: str, is_silent: Callable[[], bool], alive: Callable[[], bool]) -> None:
     """Wait until the tasks of a job that failed or was cancelled have ended.
 
-    Spark tells a worker to stop only seconds later. If a task is still connected ten seconds after Spark last counted
-    one, its executor was declared lost, and the wait ends.
+    Spark stops a worker only seconds later. If a task is still connected ten seconds after Spark last counted one, its
+    executor was declared lost, and the wait ends.
 
     Args:
-        context: the application's.
-        tag: the job tag of the tasks.
-        is_silent: returns whether no process of such a task is connected any more.
-        alive: returns whether there still is a Spark to wait for.
+        context: The application's context.
+        tag: The job tag of the tasks.
+        is_silent: Returns True if no process of such a task is connected.
+        alive: Returns True while Spark is running.
     """
     quiet, uncounted_since = 0, time.monotonic()
     while quiet < _QUIET_LOOKS and alive():

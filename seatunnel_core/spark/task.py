@@ -1,8 +1,8 @@
-"""What runs on an executor: a batch of works, one after the other or side by side, each with a result of its own.
+"""Code of a Spark task: runs a batch of works in sequence or concurrently, each with its own result.
 
-Importing this module does not import Spark, so a test can call these functions as a task does. An error in a work is
-caught and becomes that work's result, so that the other works of the batch go on (protocol rule R15). What cannot be
-caught, such as a killed process, fails the batch; the driver knows what had begun, and runs it again apart.
+Importing this module does not import Spark, so tests can call its functions directly. An error in a work becomes that
+work's result, so that the other works of the batch continue (protocol rule R15). A failure that cannot be caught, such
+as a killed process, fails the batch; the driver knows the begun units and runs them again separately.
 """
 
 import pickle
@@ -37,12 +37,12 @@ from seatunnel_core.work.unit import UnitAttempt
 
 
 def run_batches(batches: Sequence[TaskBatch], task: int, partition: Iterable[object]) -> Iterator[tuple[int, Result]]:
-    """Run the batch of one task, and yield the results that could not be reported, each with the index of its work.
+    """Run the batch of one task, and yield the unreported results with the indices of their works.
 
-    Spark calls this in every task of a job: ``task`` is the index of the task and of its batch. The partition means
-    nothing.
+    Spark calls this in every task of a job: ``task`` is the index of the task and the batch. The partition has no
+    meaning.
     """
-    for _ in partition:  # read to its end: Spark throws away a worker that leaves some of its input unread
+    for _ in partition:  # Spark discards a worker that leaves input unread
         pass
     batch, (attempt, again) = batches[task], task_attempt()
     with closing(ReportChannel(batch.channel, once=batch.writes_at_once, again=again)) as channel:
@@ -52,11 +52,11 @@ def run_batches(batches: Sequence[TaskBatch], task: int, partition: Iterable[obj
 def run_batch(
     batch: TaskBatch, task_attempt: int, channel: ReportChannel | None = None, *, again: bool = False
 ) -> Iterator[tuple[int, Result]]:
-    """Run the works, and yield the results that ``channel`` could not report, each with the index of its work.
+    """Run the works, and yield the results that ``channel`` could not report, with the indices of their works.
 
-    Without reader threads the works run one after the other. Making staged rows durable mostly waits for the disk, so
-    it continues in threads while the next unit is read: only ``SinkWriter.finish`` of one unit overlaps with another
-    unit, never two reads or two transforms.
+    Without reader threads the works run in sequence. Making staged rows durable mostly waits for the disk, so it
+    continues in threads while the next unit is read: only ``SinkWriter.finish`` of a unit overlaps with other units,
+    never two reads or two transforms.
     """
     at_once = batch.writes_at_once or bool(batch.reader_threads)
     reports = Reports(channel or ReportChannel(None), at_once=at_once, again=again)
@@ -69,7 +69,7 @@ def run_batch(
 
 
 def _in_turn(batch: TaskBatch, task_attempt: int, reports: Reports) -> Iterator[tuple[int, Result]]:
-    """Run one work after the other, and yield the results of those that are no units."""
+    """Run the works in sequence, and yield the results of those that are not units."""
     with ThreadPoolExecutor(_FINISHING) as pool:
         ending: deque[Future[None]] = deque()
         for number, work in enumerate(batch.works):
@@ -88,9 +88,9 @@ def _in_turn(batch: TaskBatch, task_attempt: int, reports: Reports) -> Iterator[
 
 
 def _side_by_side(batch: TaskBatch, task_attempt: int, reports: Reports) -> None:
-    """Run as many units of each chain at once as it has reader threads, each in a thread of its own.
+    """Run the units of each chain in its reader threads.
 
-    Each thread has a chain of its own, so that sources need not be thread-safe. Transforms take turns.
+    Each thread has its own copy of the chain, so that sources need not be thread-safe. Transforms run one at a time.
     """
     carriers = {key: _body(carrier) for key, carrier in batch.carriers.items()}
 
@@ -122,14 +122,14 @@ def _end(number: int, run: UnitRun, reports: Reports) -> None:
 
 
 def run_unit(chain: OperatorChain, attempt: UnitAttempt, task_attempt: int) -> UnitResult:
-    """Read, transform and stage one work unit; an ``Exception`` is not raised but becomes the result's failure."""
+    """Read, transform and stage a work unit; an ``Exception`` is not raised but becomes the result's failure."""
     run = UnitRun(chain, attempt, task_attempt)
     run.stage()
     return run.result()
 
 
 def inspect_items(source: Source, items: Iterable[DiscoveredObject], planning: PlanningContext) -> InspectResult:
-    """Inspect some items of one source, in their order; an ``Exception`` becomes the result's failure."""
+    """Inspect discovered objects of a source, in order; an ``Exception`` becomes the result's failure."""
     try:
         return InspectResult(items=tuple(retried(partial(source.inspect, item, planning)) for item in items))
     except Exception as error:
@@ -137,7 +137,7 @@ def inspect_items(source: Source, items: Iterable[DiscoveredObject], planning: P
 
 
 def probe_sink(sink: Sink, context: SinkContext, token: str) -> ProbeResult:
-    """Leave a token in the target of a sink; an ``Exception`` becomes the result's failure."""
+    """Write a token into the target of a sink; an ``Exception`` becomes the result's failure."""
     try:
         sink.probe(context, token)
     except Exception as error:
@@ -146,15 +146,15 @@ def probe_sink(sink: Sink, context: SinkContext, token: str) -> ProbeResult:
 
 
 _FINISHING = 8
-"""How many units of a batch may be waiting for the disk while the next one is read."""
+"""Maximum number of units of a batch that wait for the disk while the next one is read."""
 
 _KEPT_THINGS = 64
 
 
 class _Things(threading.local):
-    """The unpickled objects of one thread of this worker process, the latest used last.
+    """LRU cache of the unpickled objects of one thread of this worker process.
 
-    So a long pipeline unpickles its chain once. Each thread has its own, so that no plugin has to be thread-safe.
+    A pipeline unpickles its chain once. Each thread has its own cache, so that plugins need not be thread-safe.
     """
 
     def __init__(self) -> None:
@@ -165,7 +165,7 @@ _things = _Things()
 
 
 def unwrapped(key: str, carriers: Mapping[str, Any]) -> Any:
-    """Return the object in a carrier, unpickled once per thread and kept for a while."""
+    """Return the object in a carrier, unpickled once per thread and cached for a while."""
     kept = _things.kept
     if key not in kept:
         kept[key] = pickle.loads(_body(carriers[key]))  # noqa: S301  Spark itself ships the driver's objects like this
@@ -181,7 +181,7 @@ def _body(carrier: Any) -> bytes:
 
 
 def task_attempt_number() -> int:
-    """Return Spark's number of this task attempt, which is unique in the application."""
+    """Return Spark's number of this task attempt, unique in the application."""
     return task_attempt()[0]
 
 
@@ -189,11 +189,11 @@ def task_attempt() -> tuple[int, bool]:
     """Return Spark's number of this task attempt, and whether the task was attempted before.
 
     Raises:
-        SourceError: this is no Spark task.
+        SourceError: The caller is not a Spark task.
     """
     from pyspark import TaskContext
 
     context = TaskContext.get()
     if context is None:
-        raise SourceError("a batch runs in a Spark task, and this is none")
+        raise SourceError("a task batch runs only in a Spark task")
     return int(context.taskAttemptId()), context.attemptNumber() > 0

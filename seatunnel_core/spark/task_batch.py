@@ -1,4 +1,4 @@
-"""Objects that are pickled for tasks, and the batch that carries them."""
+"""Objects pickled for tasks, and the task batch that carries them."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,7 +10,7 @@ from seatunnel_core.spark.work import TaskBatch, Work
 
 @frozen
 class PackedObject:
-    """A chain, source or sink, pickled for the tasks under a key that no other object ever has."""
+    """A chain, source or sink, pickled for tasks under a unique key."""
 
     key: str
     carrier: Any = field(repr=False)
@@ -18,6 +18,6 @@ class PackedObject:
 
 
 def batch_of(works: Sequence[tuple[Work, PackedObject]]) -> TaskBatch:
-    """Return the batch of these works, with each packed object once."""
+    """Return the task batch of these works, with each packed object once."""
     carriers: Mapping[str, Any] = {packed.key: packed.carrier for _, packed in works}
     return TaskBatch(works=tuple(work for work, _ in works), carriers=carriers)

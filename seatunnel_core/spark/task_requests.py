@@ -1,6 +1,6 @@
-"""Short works that a caller waits for: inspecting an item, probing a sink.
+"""Short works that a caller waits for: inspecting a discovered object, probing a sink.
 
-Works of several threads share Spark jobs.
+Concurrent works of several threads share Spark jobs.
 """
 
 import queue
@@ -22,7 +22,7 @@ _MOST_TOGETHER = 1000
 
 @frozen
 class _Request:
-    """One work, and the future of its result."""
+    """A work and the future for the result."""
 
     work: Work
     packed: PackedObject
@@ -30,16 +30,16 @@ class _Request:
 
 
 class TaskRequests:
-    """A queue of works: those that arrive while a Spark job runs become the next one together. Thread-safe."""
+    """A queue of works: those that arrive while a Spark job runs form the next job. Thread-safe."""
 
     def __init__(self, run: Callable[[Sequence[tuple[Work, PackedObject]]], list[Result]]) -> None:
-        """Create the queue; ``run`` runs works as one Spark job, and returns their results in order."""
+        """Create the queue; ``run`` runs works as one Spark job and returns their results in order."""
         self._run = run
         self._waiting: queue.SimpleQueue[_Request | None] = queue.SimpleQueue()
         self._threads: list[threading.Thread] = []
 
     def close(self) -> None:
-        """Have the threads end once everything that was asked before is done."""
+        """Stop the threads once all earlier requests are done."""
         for _ in self._threads:
             self._waiting.put(None)
         self._threads.clear()
@@ -48,8 +48,8 @@ class TaskRequests:
         """Run the works, wait for them, and return their results in order.
 
         Raises:
-            SeaTunnelError: a work failed; the error is of the class ``kind``. If the Spark job itself fails, its error
-                is raised.
+            SeaTunnelError: A work failed; the error has the class ``kind``. If the Spark job itself fails, its error is
+                raised.
         """
         while len(self._threads) < _THREADS:
             thread = threading.Thread(target=self._serve, name="seatunnel-requests", daemon=True)

@@ -1,4 +1,4 @@
-"""One attempt at one work unit in a task: reading, transforming, staging, and what is counted meanwhile."""
+"""One attempt at a work unit in a task: reading, transforming, staging and counting."""
 
 import threading
 import time
@@ -26,11 +26,11 @@ from seatunnel_core.work.vertex_meter import VertexMeter
 from seatunnel_core.work.vertex_work import VertexWork
 
 _turn = threading.Lock()
-"""Held while a transform runs: a user's function needs no locks, however many units are read at once."""
+"""Held while a transform runs, so that users' functions need no locks even if units are read concurrently."""
 
 
 def committable(chain: OperatorChain, unit: WorkUnit, epoch: int, staged: Staged) -> Committable:
-    """Return the committable of what one unit staged for one sink."""
+    """Return the committable of a unit's staged output for one sink."""
     return Committable(
         id=f"{chain.source_ordinal}-{epoch}-{unit.number}",
         epoch=epoch,
@@ -45,12 +45,12 @@ def committable(chain: OperatorChain, unit: WorkUnit, epoch: int, staged: Staged
 
 
 def shown(staged: Mapping[str, Staged]) -> dict[str, tuple[str, ...]]:
-    """Return what the sinks of a unit have to show, by sink."""
+    """Return the values that the sinks of a unit show, by sink."""
     return {name: one.shown for name, one in staged.items() if one.shown}
 
 
 class UnitRun(ReadContext):
-    """The state of one attempt: the consumers of each node, the open writers, and what was counted."""
+    """State of one attempt: the consumers of each vertex, the open writers, and the counters."""
 
     def __init__(self, chain: OperatorChain, attempt: UnitAttempt, task_attempt: int, reads: str | None = None) -> None:
         self.rows_read = 0
@@ -58,20 +58,19 @@ class UnitRun(ReadContext):
         self.bytes_read = 0
         self.reader = next(each for each in chain.readers if each.name == (reads or chain.source_name))
         self.at = f"source {self.reader.name!r}"
-        """The node where the rows are just now; a failure names it."""
+        """Vertex that currently processes rows; a failure names it."""
 
         self._splits = attempt.unit.splits
-        """The splits that the rows come from: the one that is read, or all of the unit when no single one is known."""
+        """Splits that the current rows come from: the one being read, or all splits of the unit if unknown."""
 
         self._rows = (0, 0)
-        """The range of these rows in that split: how many came before them, and how many with them; (0, 0) if it is not
-        known."""
+        """Range of the current rows in that split: the count before and after them; (0, 0) if unknown."""
 
         self._notes: dict[tuple[str, str], list[Any]] = {}
-        """By node and kind of note: how many rows, and where the first one is."""
+        """Number of rows and location of the first one, by vertex and kind of note."""
 
         self._of_query = reads is None and chain.splits is not None
-        """Whether the rows come out of a query, and so may come from anywhere in its sources."""
+        """True if the rows are the result of a query, so that their origin in its sources is unknown."""
 
         self.unit = attempt.unit
         self._chain = chain
@@ -104,7 +103,7 @@ class UnitRun(ReadContext):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """One sentence for each kind of note: the node, the number of rows, and where one of them is."""
+        """One sentence for each kind of note: the vertex, the number of rows, and the location of one."""
         return tuple(
             f"{where}: {count} rows {what}; such as {example}"
             for (where, what), (count, example) in self._notes.items()
@@ -130,9 +129,9 @@ class UnitRun(ReadContext):
         self.bytes_read = max(self.bytes_read, read_before + split.weight_bytes)
 
     def push(self, node: str, batch: Batch) -> None:
-        """Hand a batch that comes out of ``node`` to everything behind it, down to the sinks.
+        """Forward an output batch of ``node`` to all its consumers, down to the sinks.
 
-        What lies behind a DataFrame transform is left out: it has tasks of its own (``frames.task``).
+        Consumers of a DataFrame transform are skipped: they have separate tasks (``frames.task``).
         """
         for consumer in self._consumers.get(node, ()):
             if isinstance(consumer, Target):
@@ -142,7 +141,7 @@ class UnitRun(ReadContext):
                     self.push(consumer.name, changed)
 
     def flow(self, node: str, batch: Batch, end: str, through: str) -> Iterator[Batch]:
-        """Yield the batches that reach ``end`` through its input ``through`` when a batch comes out of ``node``."""
+        """Yield the batches that reach ``end`` through its input ``through`` for an output batch of ``node``."""
         for consumer in self._consumers.get(node, ()):
             if consumer.name == end:
                 if node == through:
@@ -161,14 +160,14 @@ class UnitRun(ReadContext):
             self._enter("transform", step.name)
 
     def _enter(self, kind: str, name: str) -> None:
-        """Charge the time from now on to a vertex, which failures name too."""
+        """Charge the following time to a vertex, which failures name too."""
         self.at = f"{kind} {name!r}"
         self._meter.enter(name)
 
     def write(self, target: Target, batch: Batch, *, as_read: bool = False) -> None:
-        """Write a batch to a sink, and handle rows that the sink refuses as its option asks.
+        """Write a batch to a sink, and handle rejected rows according to the sink's option.
 
-        ``as_read`` states that the batch is the one that was read last, so that the place of a row in it is known.
+        ``as_read`` states that the batch is the last one read, so that row positions are known.
         """
         if not batch.rows.num_rows:
             return
@@ -202,7 +201,7 @@ class UnitRun(ReadContext):
             self.note("are left out, as the sink cannot write them", str(refused.error))
 
     def stage(self) -> None:
-        """Read the unit and hand its rows to the writers; keep an error for the result."""
+        """Read the unit and pass its rows to the writers; keep an error for the result."""
         before_ms = _busy_ms()
         self._meter.enter(self.reader.name)
         try:
@@ -214,7 +213,7 @@ class UnitRun(ReadContext):
         self._busy_ms = _busy_ms() - before_ms
 
     def result(self) -> UnitResult:
-        """Make everything staged durable, and return the result of the attempt. Call it once, last."""
+        """Make the staged output durable, and return the result of the attempt. Call it once, last."""
         staged: dict[str, Staged] = {}
         if self._failure is None:
             try:
@@ -243,7 +242,7 @@ class UnitRun(ReadContext):
         )
 
     def work(self) -> dict[str, VertexWork]:
-        """Return rows and time of each vertex so far. Any thread may call it."""
+        """Return rows and time by vertex so far. Thread-safe."""
         return self._meter.work(self._chain.behind)
 
     def _fail(self, error: Exception) -> None:
@@ -251,17 +250,17 @@ class UnitRun(ReadContext):
         self._failure = self.failure(error)
 
     def failure(self, error: Exception) -> Failure:
-        """Return why the attempt failed, and where.
+        """Return the cause and location of the attempt's failure.
 
-        If a transform or a sink cannot take a row, the message also names where that row was read. Sources name it
-        themselves, and failures that no row caused could happen anywhere.
+        If a transform or a sink rejects a row, the message also names where the row was read. Sources name it
+        themselves, and failures not caused by a row have no location.
         """
         failure = task_failure(error, f"pipeline {self._chain.pipeline_id}, {self.at}")
         if failure.kind not in (FailureKind.DATA, FailureKind.BUG) or self.at.startswith("source "):
             return failure
         try:
             return evolve(failure, message=f"{failure.message.rstrip('.')}. Read from {self._origin()}")
-        except Exception:  # a source that cannot tell its place must not hide what is wrong
+        except Exception:  # a source that cannot describe its position must not hide the error
             return failure
 
     def _origin(self) -> str:
@@ -273,7 +272,7 @@ class UnitRun(ReadContext):
         return reading(self.reader.source, self._splits) + among
 
     def finish_writers(self) -> dict[str, Staged]:
-        """Make everything staged durable, and return it by sink, for the sinks that got a row."""
+        """Make the staged output durable, and return it by sink, for the sinks that received a row."""
         staged = {}
         self._splits, self._rows = self.unit.splits, (0, 0)
         for name, writer in self._writers.items():
@@ -311,7 +310,7 @@ def _in_turn(batches: Iterator[Batch]) -> Iterator[Batch]:
 
 
 def _busy_ms() -> float:
-    """Return for how long this thread has had a processor or, if the system reports it, has waited for one."""
+    """Return the time for which this thread has had a processor or, if the system reports it, waited for one."""
     try:
         with open("/proc/thread-self/schedstat", "rb") as schedstat:
             return sum(map(int, schedstat.read().split()[:2])) / 1e6

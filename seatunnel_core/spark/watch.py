@@ -1,11 +1,11 @@
-"""A timer that makes a call after a delay, and can be started again."""
+"""A restartable timer."""
 
 import threading
 from collections.abc import Callable
 
 
 class Watch:
-    """A timer that makes one call after a delay in seconds; the call may start it again. Thread-safe."""
+    """A timer that makes one call after a delay in seconds; the call may restart it. Thread-safe."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
@@ -14,7 +14,7 @@ class Watch:
         self._cancelled = False
 
     def start(self, call: Callable[[], object]) -> None:
-        """Make the call after the delay, in a thread of its own, unless the timer was cancelled."""
+        """Make the call after the delay, in a separate thread, unless the timer was cancelled."""
         with self._lock:
             if self._cancelled:
                 return
@@ -23,7 +23,7 @@ class Watch:
             self._timer.start()
 
     def cancel(self) -> None:
-        """Stop the timer for good; a call that is already running goes on."""
+        """Stop the timer permanently; a call that is already running continues."""
         with self._lock:
             self._cancelled = True
             if self._timer is not None:

@@ -1,8 +1,8 @@
-"""The process that Spark starts as the parent of the tasks' Python processes, where they run beside the driver.
+"""Parent process of the tasks' Python workers on the driver's machine, started by Spark.
 
-It is the module of Spark's option ``spark.python.daemon.module``. It hands its pipes to the template of workers
-(``worker_template``), which has everything imported already and forks a parent in its place, and lives as long as that
-fork. Without a template it is the parent itself.
+It is the module of Spark's option ``spark.python.daemon.module``. It passes its pipes to the worker template
+(``worker_template``), which has everything imported and forks a parent to replace it, and lives as long as that fork.
+Without a template it acts as the parent.
 """
 
 import json
@@ -12,12 +12,12 @@ import socket
 import sys
 
 TEMPLATE = "SEATUNNEL_WORKER_TEMPLATE"
-"""The environment variable with the path of the socket on which the template listens."""
+"""Environment variable with the path of the template's socket."""
 
 
 def handed_over(path: str) -> bool:
-    """Have a template fork a parent in place of this process; return whether it did, once that parent has ended."""
-    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})  # until it is known who has to hear of it
+    """Let a template fork a replacement parent; return True after that parent has ended, False if none was forked."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})  # until it is known which process handles it
     try:
         return _handed_over(path)
     finally:

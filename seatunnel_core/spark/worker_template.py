@@ -1,8 +1,8 @@
-"""The template from which the tasks' Python processes are forked, where they run beside the driver.
+"""Template process from which the tasks' Python processes on the driver's machine are forked.
 
-Importing what tasks need takes a second. So one process imports it while the JVM starts, on a processor that is idle
-then, and each parent of workers that Spark asks for is a fork of it (``worker_daemon``). It ends with the driver: it
-watches its standard input, whose other end the driver holds.
+Importing the tasks' modules takes a second. So one process imports them on an idle processor while the JVM starts, and
+each parent of workers that Spark requests is a fork of it (``worker_daemon``). It ends with the driver, which holds the
+other end of its standard input.
 """
 
 import gc
@@ -22,12 +22,12 @@ from typing import BinaryIO
 from seatunnel_core.spark.worker_daemon import TEMPLATE
 
 FILE = "workers"
-"""The name of the socket in its folder."""
+"""File name of the socket."""
 
 _WAITING = 16
 
 _ENDS_WITHIN_S = 10.0
-"""Time for the template to end by itself; then it is killed."""
+"""Time limit for the template to end by itself before it is killed, in seconds."""
 
 _MEMORY = {
     "ARROW_DEFAULT_MEMORY_POOL": "system",
@@ -35,21 +35,21 @@ _MEMORY = {
     "MALLOC_MMAP_THRESHOLD_": str(32 << 20),
     "MALLOC_TRIM_THRESHOLD_": str(64 << 20),
 }
-"""Settings of the memory allocators of the tasks' processes. Batches of a megabyte come and go, and the kernel clears
-each page that it hands out again, which took a sixth of the time of a CSV job. Arrow's own pool returns memory at
-once, and keeps another part for each thread. The ``MALLOC`` names are glibc's; other C libraries ignore them."""
+"""Settings of the memory allocators of the tasks' processes. Tasks allocate and free megabytes per batch, and the
+kernel zeroes each page that it hands out again, which took a sixth of the time of a CSV job. Arrow's own pool returns
+memory at once, and keeps an arena per thread. The ``MALLOC`` names are glibc's; other C libraries ignore them."""
 
 
 class WorkerTemplate:
-    """The driver's handle on the running template."""
+    """The driver's handle to the running template."""
 
     def __init__(self, folder: str, modules: Sequence[str], log: BinaryIO) -> None:
         """Start the template, which imports the modules.
 
-        Its socket lies in ``folder``, to which only this user may have access.
+        Its socket is in ``folder``, to which only this user may have access.
         """
         self.path = os.path.join(folder, FILE)
-        environment = {  # as Spark has it for tasks
+        environment = {  # the same as Spark's for tasks
             **os.environ,
             "PYTHONHASHSEED": os.environ.get("PYTHONHASHSEED", "0"),
             "OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", "1"),
@@ -68,7 +68,7 @@ class WorkerTemplate:
         )
 
     def stop(self) -> None:
-        """Stop the template and wait for its end; the workers that were forked from it go on."""
+        """Stop the template and wait for its end; workers forked from it continue."""
         if self._process.stdin is not None:
             self._process.stdin.close()
         try:
@@ -79,17 +79,17 @@ class WorkerTemplate:
 
 
 def serve(path: str, modules: Sequence[str]) -> None:
-    """Import the modules, and fork a parent of workers for each process that asks, until standard input ends."""
+    """Import the modules, and fork a parent of workers on each request, until standard input ends."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listening:
         listening.bind(path)
-        listening.listen(_WAITING)  # who asks too early waits for as long as he would import himself
+        listening.listen(_WAITING)  # early requests wait no longer than their own imports would take
         from pyspark.daemon import manager
 
         for name in ("pyspark.worker", *modules):
-            with suppress(Exception):  # whoever needs it finds out by himself, and says for what
+            with suppress(Exception):  # the task that needs it reports the error
                 import_module(name)
         gc.collect()
-        gc.freeze()  # a worker looks for garbage after each task: not among these
+        gc.freeze()  # excludes the modules from the garbage collection after each task
         signal.signal(signal.SIGCHLD, signal.SIG_IGN)
         while 0 not in select.select([listening.fileno(), 0], [], [])[0]:
             asking, _ = listening.accept()
@@ -103,7 +103,7 @@ def serve(path: str, modules: Sequence[str]) -> None:
 
 
 def _become(asking: socket.socket) -> bool:
-    """Take over the pipes, environment and module path of the process that asks; return false if it is gone."""
+    """Take over the pipes, environment and module path of the requesting process; return False if it has ended."""
     _, files, _, _ = socket.recv_fds(asking, 1, 3)
     with asking.makefile("rb") as request:
         given = json.loads(request.read() or b"{}")
@@ -124,4 +124,4 @@ def _become(asking: socket.socket) -> bool:
 if __name__ == "__main__":
     with suppress(KeyboardInterrupt):
         serve(os.environ[TEMPLATE], sys.argv[1:])
-    os._exit(0)  # the driver waits for it: nothing here needs the tenth of a second of an interpreter's end
+    os._exit(0)  # the driver waits: skip the interpreter's shutdown, which takes 0.1 s

@@ -112,8 +112,8 @@ rand(): SELECT id, rand(7) AS r FROM t
 randn(): SELECT id, randn(7) AS r FROM t
 TRANSFORM … USING: SELECT TRANSFORM(id) USING 'cat' AS (x) FROM t
 WITH RECURSIVE: WITH RECURSIVE r(n) AS (SELECT id FROM t UNION ALL SELECT n + 1 FROM r WHERE n < 3) SELECT n FROM r
-a result that is not made of the input's rows: SELECT 1 AS x
-a result that is not made of the input's rows: SELECT id FROM range(3)
+a result that is not derived from the input's rows: SELECT 1 AS x
+a result that is not derived from the input's rows: SELECT id FROM range(3)
 """
 
 
@@ -183,7 +183,7 @@ def functions_over_frames() -> dict[str, tuple[Callable[[Any], Any], str]]:
         "row ids": (lambda t: t.withColumn("n", f.monotonically_increasing_id()), "monotonically_increasing_id()"),
         "sorted": (lambda t: t.sortWithinPartitions("id"), "SORT BY"),
         "observed": (lambda t: t.observe("seen", f.count("*")), "observe"),
-        "another frame": (lambda t: t.sparkSession.range(3), "a result that is not made of the input's rows"),
+        "another frame": (lambda t: t.sparkSession.range(3), "a result that is not derived from the input's rows"),
         "more rows": (lambda t: t.select("id").union(t.sparkSession.range(3)), "UNION ALL with rows that are not"),
         "an RDD": (lambda t: t.rdd.map(tuple).toDF(t.schema), "an RDD of the input"),
         "joined with its RDD": (
@@ -212,7 +212,7 @@ def test_functions_over_frames(backend: SparkBackend) -> None:
     ],
 )
 def test_a_function_that_asks_for_rows_says_its_scope(backend: SparkBackend, function: Any) -> None:
-    with pytest.raises(TransformError, match=r"asks its frame for rows .* scope = all, .* or scope = unit"):
+    with pytest.raises(TransformError, match=r"requests rows of its frame .* scope = all .* or scope = unit"):
         frame(backend, function)
 
 

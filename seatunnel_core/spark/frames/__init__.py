@@ -1,1 +1,1 @@
-"""The DataFrame path: work units in which Spark itself reads or transforms rows; the fused path is beside it."""
+"""The DataFrame path: work units in which Spark itself reads or transforms rows."""

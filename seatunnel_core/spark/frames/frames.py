@@ -1,17 +1,17 @@
 """The DataFrame path: work units of chains in which Spark itself reads or transforms rows.
 
-A work unit is some splits of a source or, where a transform looks across rows, all splits of its sources: a query.
+A work unit is some splits of a source or, if a transform looks across rows, all splits of the sources: a query.
 
 ::
 
     splits ─ mapInArrow(read, Arrow transforms) ─ DataFrame transforms ─ mapInArrow(Arrow transforms, stage) ─ collect
 
-One work unit is one Spark job for each DataFrame transform that leads to sinks, and one fused job more for sinks that
-no such transform leads to. Its result is like that of the fused path: one committable per sink. If Spark cuts the rows
-into several partitions, several tasks stage them, and the sink merges what they staged.
+A work unit is one Spark job for each DataFrame transform that leads to sinks, and one fused job for the other sinks.
+Its result is like that of the fused path: one committable per sink. If Spark divides the rows into several partitions,
+several tasks stage them, and the sink merges the staged output.
 
-The columns, their order and types as Spark has them, and the table's name are kept. The primary key and the order of
-rows are not, nor is the row kind: a DataFrame has inserted rows only, and anything else is refused.
+Column names, their order, Spark's types and the table's name are kept. The primary key, the order of rows and the row
+kind are lost: a DataFrame has inserted rows only, and other row kinds are rejected.
 """
 
 import threading
@@ -46,33 +46,33 @@ if TYPE_CHECKING:
 
 
 class SparkFrames:
-    """The DataFrames of work units, built and run on one Spark session."""
+    """Builds and runs the DataFrames of work units on one Spark session."""
 
     def __init__(self, spark: "SparkSession", slots: int) -> None:
         self._spark = spark
         self._slots = slots
         self._building = threading.Lock()
-        """Held while frames are built: ``SparkSql`` names a view, and views belong to the whole session."""
+        """Held while frames are built: ``SparkSql`` creates a view, and views belong to the whole session."""
 
         self._noted = _new_notes(spark)
 
     @contextmanager
     def _build(self) -> Iterator[None]:
-        """Let no other thread build frames meanwhile, and have Spark resolve names by the settings of the session.
+        """Build frames exclusively, with names resolved by the settings of this session.
 
-        Spark asks the session that is active in the thread of its JVM; a thread of the engine has none, and would get
-        the defaults for ``spark.sql.caseSensitive``, the time zone and all other settings.
+        Spark uses the active session of the JVM's thread; a thread of the engine has none, and would get the defaults
+        for ``spark.sql.caseSensitive``, the time zone and all other settings.
         """
         with self._building:
             activate(self._spark)
             yield
 
     def plan(self, transform: DataFrameTransform, arriving: Mapping[str, TableSchema]) -> FramePlan:
-        """Return what a DataFrame transform makes of its inputs, as Spark analyses it on frames without rows.
+        """Return Spark's analysis of a DataFrame transform on frames without rows.
 
         Raises:
-            TransformError: Spark refuses it, it cannot be judged, it leaves out one of several inputs, or a column's
-                type has no counterpart.
+            TransformError: Spark rejects it, its plan cannot be analysed, it ignores one of several inputs, or a
+                column's type has no counterpart.
         """
         for schema in arriving.values():
             self._check_names(transform.identifier, schema)
@@ -100,7 +100,7 @@ class SparkFrames:
         return FramePlan(schema=TableSchema(table=first.table, columns=arrow_columns(made.schema)), across=across)
 
     def _check_names(self, identifier: str, schema: TableSchema) -> None:
-        """Raise ``TransformError`` if Spark cannot tell two columns apart, whose names differ in case only."""
+        """Raise ``TransformError`` if two column names differ only in case and Spark cannot distinguish them."""
         if str(self._spark.conf.get("spark.sql.caseSensitive")).lower() == "true":
             return
         seen: dict[str, str] = {}
@@ -113,10 +113,10 @@ class SparkFrames:
             seen[name.lower()] = name
 
     def source_schema(self, source: FrameSource) -> TableSchema:
-        """Return the schema of a source that Spark reads, as Spark analyses it.
+        """Return the schema of a source that Spark reads.
 
         Raises:
-            SourceError: Spark refuses it, or a column's type has no counterpart.
+            SourceError: Spark rejects it, or a column's type has no counterpart.
         """
         with self._build():
             frame = frame_of(source, self._spark)
@@ -126,10 +126,10 @@ class SparkFrames:
             raise SourceError(f"{source.identifier}: {error}") from error
 
     def begin(self, sink: FrameSink, schemas: Sequence[TableSchema], context: SinkContext) -> None:
-        """Have a sink prepare its target, given a frame with its columns and no row.
+        """Let a sink prepare its target, using a frame with its columns and no rows.
 
         Raises:
-            SinkError: a column's type has no counterpart, or the sink refuses. What Spark raises is not wrapped.
+            SinkError: A column's type has no counterpart, or the sink failed. Spark's exceptions are not wrapped.
         """
         try:
             columns = spark_schema(schemas[0])
@@ -141,14 +141,14 @@ class SparkFrames:
     def publish(
         self, sink: FrameSink, committables: Sequence[Committable], context: SinkContext, *, may_be_committed: bool
     ) -> None:
-        """Have a sink publish what is staged for it; what Spark raises is not wrapped."""
+        """Let a sink publish its staged output; Spark's exceptions are not wrapped."""
         activate(self._spark)
         sink.publish(self._spark, committables, context, may_be_committed=may_be_committed)
 
     def run_unit(self, chain: OperatorChain, work: FrameWork, tag: str, pool: str) -> UnitResult:
-        """Run the part of a work unit that passes through DataFrames; an error of the data becomes its failure.
+        """Run the part of a work unit that passes through DataFrames; a data error becomes its failure.
 
-        Whatever Spark raises when the job fails as a whole is not wrapped.
+        Exceptions of Spark for a failure of the whole job are not wrapped.
         """
         started = time.perf_counter()
         activate(self._spark)
@@ -182,7 +182,7 @@ class SparkFrames:
         )
 
     def _stage(self, chain: OperatorChain, work: FrameWork, tag: str) -> tuple[dict[str, Staged], int, Failure | None]:
-        """Run the frames of a unit; return what is staged by sink, how many rows were skipped, the first failure."""
+        """Run the frames of a unit; return the staged output by sink, the number of skipped rows, the first failure."""
         build = UnitFrames(self._spark, chain, work, self._slots, self._note_for(tag))
         reports: list[str] = []
         with build.keeping():
@@ -218,10 +218,10 @@ class SparkFrames:
 
 
 def _counts(noted: dict[Any, Noted]) -> dict[str, int]:
-    """Return how many rows and bytes were read for a job, and how many rows were skipped.
+    """Return the number of rows and bytes read for a job, and of rows skipped.
 
-    Each partition counts once, however often its task was repeated, and each row once, however often it was read. Steps
-    between DataFrame transforms, which have no source, read nothing, and skip rows of their own.
+    Repeated tasks and repeated reads count once. Steps between DataFrame transforms, which have no source, read nothing
+    but may skip rows.
     """
     by_step: dict[tuple[str, str], dict[str, int]] = {}
     for (_, source, step, _), one in noted.items():
@@ -243,15 +243,15 @@ def _partition_number() -> int:
 
 
 def both_parts(chain: OperatorChain, unit: WorkUnit, framed: UnitResult, direct: Sequence[UnitResult]) -> UnitResult:
-    """Return one result for a unit whose sinks stand partly behind DataFrame transforms and partly not.
+    """Return the result of a unit of which only some sinks are downstream of DataFrame transforms.
 
-    What a sink staged in both ways is merged. Rows that are read in both ways are counted once.
+    The staged output of both paths is merged. Rows read on both paths are counted once.
 
     Args:
-        chain: the chain of the unit.
-        unit: the work unit.
-        framed: the result of the DataFrame path.
-        direct: the results of the fused path: of each source one or several, each for some of its splits.
+        chain: The chain of the unit.
+        unit: The work unit.
+        framed: The result of the DataFrame path.
+        direct: The results of the fused path: one or more for each source, each for some splits.
     """
     results = (framed, *direct)
     failure = next((result.failure for result in results if result.failure is not None), None)

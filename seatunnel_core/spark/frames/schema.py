@@ -1,4 +1,4 @@
-"""Columns of Arrow as Spark's types, and of Spark as Arrow's."""
+"""Conversion of schemas between Arrow and Spark."""
 
 import inspect
 from typing import TYPE_CHECKING
@@ -36,14 +36,14 @@ def spark_schema(schema: TableSchema) -> "StructType":
 
 
 def arrow_columns(schema: "StructType") -> pa.Schema:
-    """Return the Arrow columns of a Spark schema: every column may be null, and timestamps are in UTC.
+    """Return the Arrow columns of a Spark schema: all columns are nullable, and timestamps are in UTC.
 
     Raises:
-        TransformError: a column's type has no counterpart in Arrow.
+        TransformError: A column's type has no counterpart in Arrow.
     """
     from pyspark.sql.pandas.types import to_arrow_type
 
-    # Spark 4.0 and 4.1 give moments in UTC by default; later versions need the zone.
+    # Spark 4.0 and 4.1 use UTC by default; later versions need the time zone.
     zone = {"timezone": "UTC"} if "timezone" in inspect.signature(to_arrow_type).parameters else {}
     fields = []
     for column in schema:

@@ -1,7 +1,7 @@
-"""Decides by Spark's analysed plan whether a DataFrame transform works row by row or looks across rows.
+"""Decision from Spark's analysed plan whether a DataFrame transform works row by row or looks across rows.
 
-A plan works row by row if it consists of known operators in which each row of the result comes from one row of the
-input, and from nothing that depends on where rows lie. Whatever is not known to be so looks across rows.
+A plan works row by row if it consists only of known operators that derive each result row from one input row and from
+nothing that depends on the location of rows. Everything else counts as looking across rows.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 _NOWHERE = "file:///seatunnel-has-no-rows-while-it-plans"
-"""A path that cannot be read: asking for rows fails in the driver, and at once."""
+"""A path that cannot be read: requesting rows fails immediately, in the driver."""
 
 _SPARK = "org.apache.spark.sql."
 _SUBQUERY = f"{_SPARK}catalyst.expressions.SubqueryExpression"
@@ -45,8 +45,8 @@ _ONE_SIDE = {
     True: frozenset({"INNER", "CROSS", "LEFT OUTER", "LEFT SEMI", "LEFT ANTI"}),
     False: frozenset({"INNER", "CROSS", "RIGHT OUTER"}),
 }
-"""Kinds of joins with something that is no input, by whether the input is the left side, in which each row of the input
-is joined with the same rows, whatever other rows there are."""
+"""Join types with a relation other than the input in which the matches of an input row do not depend on other rows, by
+whether the input is the left side."""
 
 _CLAUSES = {
     "Aggregate": "GROUP BY or an aggregate function",
@@ -66,31 +66,31 @@ _CLAUSES = {
     "Window": "a window function (OVER)",
 }
 
-_NO_INPUT = "a result that is not made of the input's rows"
+_NO_INPUT = "a result that is not derived from the input's rows"
 
 _PLAIN_PYTHON = (100, 101)
-"""Spark's numbers for Python functions that are called with the values of one row; all others get batches or groups."""
+"""Spark's numbers for Python functions that receive the values of one row; all others receive batches or groups."""
 
 
 @frozen
 class PlanScope:
-    """What a plan reads, and what in it looks across rows."""
+    """Inputs that a plan reads, and its operations across rows."""
 
     clauses: tuple[str, ...]
-    """What looks across rows, in the words of the query; empty if everything works row by row."""
+    """Operations across rows, in the query's terms; empty if the plan works row by row."""
 
     unread: tuple[int, ...]
-    """The indices of the inputs that the plan does not read."""
+    """Indices of the inputs that the plan does not read."""
 
 
 def plan_only(spark: "SparkSession", columns: "StructType") -> "DataFrame":
-    """Return a frame to plan with: asking it for rows raises an error that ``asked_for_rows`` recognises."""
+    """Return a frame for planning: requesting its rows raises an error that ``asked_for_rows`` recognises."""
     nothing = spark.sparkContext.textFile(_NOWHERE).map(lambda line: line)
     return spark.createDataFrame(nothing, columns, verifySchema=False)
 
 
 def asked_for_rows(error: BaseException | None) -> bool:
-    """Return whether an error comes from asking a frame of ``plan_only`` for rows."""
+    """Return True if an error was caused by requesting rows of a ``plan_only`` frame."""
     while error is not None:
         if _NOWHERE.rpartition("/")[2] in str(error):
             return True
@@ -100,21 +100,21 @@ def asked_for_rows(error: BaseException | None) -> bool:
 
 @contextmanager
 def judging(what: str) -> "Iterator[None]":
-    """Raise ``TransformError``, with what to do, where a function asks a frame of ``plan_only`` for rows."""
+    """Raise ``TransformError`` with the remedy if a function requests rows of a ``plan_only`` frame."""
     try:
         yield
     except Exception as error:
         if not asked_for_rows(error):
             raise
         raise TransformError(
-            f"{what} asks its frame for rows (count, collect, toPandas, isEmpty …) while it plans, so nobody can tell "
-            "whether it works row by row. Write scope = all, and its frame has the rows of all splits (batch jobs "
-            "only), or scope = unit, and it is called for each work unit with the rows of that"
+            f"{what} requests rows of its frame (count, collect, toPandas, isEmpty …) during planning, so the engine "
+            "cannot determine whether it works row by row. Write scope = all to call it once with the rows of all "
+            "splits (batch jobs only), or scope = unit to call it for each work unit with the unit's rows"
         ) from None
 
 
 def judge_plan(frame: "DataFrame", inputs: "Sequence[DataFrame]") -> PlanScope:
-    """Judge the plan of a frame that was made of ``inputs``, which are frames of ``plan_only``."""
+    """Analyse the plan of a frame derived from ``inputs``, which are ``plan_only`` frames."""
     ids = [_analysed(each).rdd().id() for each in inputs]
     plan = _Plan(frame.sparkSession, ids)
     if not plan.reads(_analysed(frame)):
@@ -128,7 +128,7 @@ def _analysed(frame: "DataFrame") -> Any:
 
 
 class _Plan:
-    """One walk through a plan of Spark's, whose nodes and expressions are objects of the JVM."""
+    """One traversal of a Spark plan; its nodes and expressions are JVM objects."""
 
     def __init__(self, spark: "SparkSession", inputs: Sequence[int]) -> None:
         self.clauses: dict[str, None] = {}
@@ -136,12 +136,12 @@ class _Plan:
         self._gateway = spark.sparkContext._gateway
         self._inputs = frozenset(inputs)
         self._named: dict[int, bool] = {}
-        """Whether what WITH names reads an input, by its id."""
+        """True for common table expressions (WITH) that read an input, by id."""
         self._subqueries: dict[str, bool] = {}
-        """Whether a class of expressions is a subquery, by its name."""
+        """True for expression classes that are subqueries, by class name."""
 
     def reads(self, plan: Any) -> bool:
-        """Return whether a plan reads an input; what in it looks across the input's rows is added to ``clauses``."""
+        """Return True if a plan reads an input; add its operations across rows to ``clauses``."""
         kind = _kind(plan)
         if kind in ("LogicalRDD", "ExternalRDD"):
             return self._comes_of_input(plan.rdd())
@@ -159,9 +159,9 @@ class _Plan:
         return True
 
     def _comes_of_input(self, rdd: Any) -> bool:
-        """Return whether an RDD is an input or depends on one.
+        """Return True if an RDD is an input or depends on one.
 
-        One that depends on an input looks across rows, because the functions of RDDs cannot be judged.
+        An RDD that depends on an input looks across rows, because the functions of RDDs cannot be analysed.
         """
         if rdd.id() in self._inputs:
             self.seen.add(rdd.id())
@@ -179,7 +179,7 @@ class _Plan:
         return False
 
     def _clause(self, kind: str, plan: Any, sides: Sequence[bool]) -> str:
-        """Return what the operator does across the rows of its input, in the words of the query; empty for nothing."""
+        """Return the operator's operation across rows in the query's terms; empty if it has none."""
         if kind in _ROW_BY_ROW:
             return ""
         if kind == "Union":
@@ -196,9 +196,9 @@ class _Plan:
         return "" if joined in _ONE_SIDE[sides[0]] else f"{joined} JOIN"
 
     def _asks(self, expression: Any, found: dict[str, None]) -> bool:
-        """Return whether an expression has a subquery that reads an input.
+        """Return True if an expression has a subquery that reads an input.
 
-        What in the expression depends on more than the row is added to ``found``.
+        Dependencies of the expression on more than its row are added to ``found``.
         """
         asks = False
         children = list(_each(expression.children()))
@@ -220,7 +220,7 @@ class _Plan:
 
 
 def _beyond_the_row(expression: Any, children: Sequence[Any]) -> str:
-    """Return what an expression depends on beyond the values of its row; empty for nothing, or only chance."""
+    """Return the dependency of an expression on more than its row; empty if none, or only on randomness."""
     kind = _kind(expression)
     if kind == "PythonUDF":
         return "" if expression.evalType() in _PLAIN_PYTHON else "a Python function that sees batches (pandas, Arrow)"
@@ -234,9 +234,9 @@ def _beyond_the_row(expression: Any, children: Sequence[Any]) -> str:
 
 
 def _drawn_anew(expression: Any) -> bool:
-    """Return whether an expression draws random numbers without a seed of the query's.
+    """Return True if an expression generates random numbers without a seed in the query.
 
-    With such a seed, each work unit would get the same numbers.
+    With a seed, each work unit would get the same numbers.
     """
     try:
         return bool(expression.hideSeed())
@@ -245,7 +245,7 @@ def _drawn_anew(expression: Any) -> bool:
 
 
 def _kind(node: Any) -> str:
-    """Return the name of Spark's class; a class of somebody else has its package, and so is in no list here."""
+    """Return the name of Spark's class; other classes keep their package name, and so match no list here."""
     name: str = node.getClass().getName()
     return name.rpartition(".")[2] if name.startswith(_SPARK) else name
 

@@ -1,8 +1,8 @@
-"""What runs on an executor for the DataFrame path: the functions that Spark maps over Arrow batches.
+"""Functions of the DataFrame path that Spark maps over Arrow batches on executors.
 
-One function reads splits and gives their rows to Spark; one counts the rows that Spark reads itself; one stands between
-two DataFrame transforms; one stages what the last of them gives. They use the same ``UnitRun`` as the fused path, so
-both paths read and stage alike.
+One function reads splits and passes their rows to Spark; one counts the rows that Spark reads itself; one applies the
+Arrow transforms between two DataFrame transforms; one stages the final output. They use the same ``UnitRun`` as the
+fused path, so both paths read and stage in the same way.
 """
 
 import json
@@ -26,10 +26,10 @@ Batches = Iterator[pa.RecordBatch]
 
 @frozen(kw_only=True)
 class Noted:
-    """What one task reports beside the rows that it gives to Spark.
+    """Report of one task in addition to the rows that it passes to Spark.
 
-    An error of the data must not become one of Spark's, which would run the task three more times and report the cause
-    as a text.
+    A data error must not become an error of Spark, which would run the task three more times and report the cause only
+    as text.
     """
 
     rows: int = 0
@@ -37,30 +37,30 @@ class Noted:
     bytes: int = 0
     failure: Failure | None = None
     notes: tuple[str, ...] = ()
-    """As in ``UnitResult``."""
+    """The same as in ``UnitResult``."""
 
 
 Note = Callable[[Noted, "int | None"], None]
-"""Takes what a task reports of a piece, and the piece's number, so that a piece that is read twice is counted once.
-Without a number the piece is the partition of the task."""
+"""Receives a task's report about a piece and the piece's number, so that a piece read twice is counted once. Without a
+number the piece is the partition of the task."""
 
 
 @frozen(kw_only=True)
 class FrameWork:
-    """The attempt that the functions work for."""
+    """Attempt for which the functions run."""
 
     chain: str
-    """The key of the chain."""
+    """Key of the chain."""
 
     carrier: Any
-    """Its pickle, or a Spark broadcast of it."""
+    """Pickle of the chain, or a Spark broadcast of it."""
 
     attempt: UnitAttempt
 
     def run(self, reads: str | None = None) -> UnitRun:
-        """Return the run of the attempt, for one of the chain's sources.
+        """Return the run of the attempt for one of the chain's sources.
 
-        The splits of a query travel once, with the chain.
+        The splits of a query are sent once, with the chain.
         """
         chain: OperatorChain = unwrapped(self.chain, {self.chain: self.carrier})
         attempt = self.attempt
@@ -96,7 +96,7 @@ def read_to(
 
 
 def counted(columns: pa.Schema, note: Note) -> Callable[[Batches], Batches]:
-    """Return a function that counts the rows that Spark has read, and passes them on."""
+    """Return a function that counts and forwards the rows that Spark has read."""
 
     def count(batches: Batches) -> Batches:
         rows = size = 0
@@ -129,7 +129,7 @@ def pass_on(
 
 
 def stage_from(work: FrameWork, node: str, table: str, columns: pa.Schema) -> Callable[[Batches], Batches]:
-    """Return a function that stages what a node gives, and yields one row: what it staged, or its failure."""
+    """Return a function that stages the output of a vertex and yields one row: the staged output or the failure."""
 
     def stage(batches: Batches) -> Batches:
         run = work.run()
@@ -148,7 +148,7 @@ def stage_from(work: FrameWork, node: str, table: str, columns: pa.Schema) -> Ca
 
 
 def staged_parts(reports: Sequence[str]) -> tuple[dict[str, list[Staged]], int, Failure | None]:
-    """Return what the rows of ``stage_from`` report: parts by sink, how many rows were skipped, the first failure."""
+    """Return the report in the rows of ``stage_from``: parts by sink, number of skipped rows, the first failure."""
     parts: dict[str, list[Staged]] = {}
     skipped = 0
     for row in map(json.loads, reports):
@@ -161,7 +161,7 @@ def staged_parts(reports: Sequence[str]) -> tuple[dict[str, list[Staged]], int, 
 
 
 def _drain(batches: Batches) -> None:
-    """Read the rest: Spark discards a worker that leaves some of its input unread."""
+    """Read the rest: Spark discards a worker that leaves input unread."""
     for _ in batches:
         pass
 
@@ -169,7 +169,7 @@ def _drain(batches: Batches) -> None:
 def _rows_for_spark(batch: Batch, columns: pa.Schema) -> pa.RecordBatch:
     if not batch.inserts_only:
         raise TransformError(
-            "a DataFrame transform knows inserted rows only, and this table has updates or deletes: "
+            "a DataFrame transform accepts inserted rows only, and this table has updates or deletes: "
             "use transforms that keep the row kind, or a source without changes"
         )
     return batch.rows.cast(columns)

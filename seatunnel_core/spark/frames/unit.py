@@ -1,4 +1,4 @@
-"""The frames of one work unit: what each source and DataFrame transform gives, down to what is staged."""
+"""The frames of one work unit: the output of each source and DataFrame transform, down to the staged output."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -32,17 +32,16 @@ class UnitFrames:
     work: FrameWork
     slots: int
     note_for: Callable[[str, str], Note]
-    """Returns the function that takes what was counted, by the source whose rows are counted (empty for none) and the
-    step where they are counted."""
+    """Returns the function that receives counts, by the counted source (empty for none) and the counting step."""
 
     kept: "dict[str, DataFrame]" = field(factory=dict)
-    """Of a query: frames of which several tables are made. A second computation might sample or limit the rows
-    differently."""
+    """Cached frames of a query that several tables are computed from. Computing them again might sample or limit the
+    rows differently."""
 
     def staging_nodes(self) -> list[str]:
-        """Return the DataFrame transforms, and sources that Spark reads, behind which a sink follows.
+        """Return the DataFrame transforms, and sources that Spark reads, that feed a sink.
 
-        Only Arrow transforms may stand between such a node and the sink.
+        Only Arrow transforms may be between such a vertex and the sink.
         """
         sources = [reader.name for reader in self.chain.readers if isinstance(reader.source, FrameSource)]
         frames = [step.name for step in self.chain.steps if isinstance(step.transform, DataFrameTransform)]
@@ -50,7 +49,7 @@ class UnitFrames:
 
     @contextmanager
     def keeping(self) -> Iterator[None]:
-        """Release the kept frames at the end."""
+        """Release the cached frames at the end."""
         try:
             yield
         finally:
@@ -58,12 +57,12 @@ class UnitFrames:
                 frame.unpersist()
 
     def staged(self, node: str) -> "DataFrame":
-        """Return a frame that stages what a node gives; it has one row per partition, with what was staged."""
+        """Return a frame that stages the output of a vertex; it has one row per partition with the staged output."""
         table = self._gives(node)
         return self.after(node).mapInArrow(stage_from(self.work, node, table.table, table.columns), "report string")
 
     def after(self, node: str) -> "DataFrame":
-        """Return what a DataFrame transform, or a source that Spark reads, gives for this unit."""
+        """Return the output of a DataFrame transform, or of a source that Spark reads, for this unit."""
         from pyspark import StorageLevel
 
         reader = self.chain.reader(node)
@@ -79,7 +78,7 @@ class UnitFrames:
         return frame
 
     def _takers(self, node: str) -> int:
-        """Return how many tables are made of what a node gives.
+        """Return the number of tables computed from the output of a vertex.
 
         It is one for each input of a DataFrame transform, and one for all sinks together.
         """
@@ -88,10 +87,10 @@ class UnitFrames:
         return inputs.count(node) + reaches_sink(self.chain, node)
 
     def _source_frame(self, reader: Reader) -> "DataFrame":
-        """Return the rows of a source that Spark reads; they are counted on their way.
+        """Return the rows of a source that Spark reads, counting them.
 
         Raises:
-            SourceChangedError: its columns have changed since the job began.
+            SourceChangedError: Its columns have changed since the job began.
         """
         source, schema = reader.source, reader.schemas[0]
         assert isinstance(source, FrameSource)
@@ -104,7 +103,7 @@ class UnitFrames:
         return frame.mapInArrow(counted(schema.columns, self.note_for(reader.name, reader.name)), frame.schema)
 
     def _before(self, step: Step) -> "dict[str, DataFrame]":
-        """Return the inputs of a DataFrame transform, by the names that the job has for them."""
+        """Return the inputs of a DataFrame transform, by the job's names for them."""
         return {view: self._input(step, name) for name, view in zip(step.inputs, step.views, strict=True)}
 
     def _input(self, step: Step, name: str) -> "DataFrame":
@@ -130,8 +129,7 @@ class UnitFrames:
     def _numbers(self, reader: Reader) -> "DataFrame":
         """Return a frame of the indices of a source's splits, one partition for each task that reads them.
 
-        A work unit has few splits. A query has all of them, and no more tasks than may read the source at the same
-        time.
+        A work unit has few splits. A query has all of them, and at most the source's maximum of concurrent tasks.
         """
         if self.chain.splits is None:
             splits, tasks = len(self.work.attempt.unit.splits), 2 * self.slots
@@ -140,9 +138,9 @@ class UnitFrames:
         return self.spark.range(0, splits, 1, max(1, min(splits, tasks)))
 
     def _origins(self, name: str) -> list[str]:
-        """Return the sources and DataFrame transforms from which rows come to a node through Arrow transforms only.
+        """Return the sources and DataFrame transforms that feed a vertex through Arrow transforms only.
 
-        A node that is one of them is its own origin.
+        A vertex that is one of them is its own origin.
         """
         if self.chain.reader(name) is not None or isinstance(self._step(name).transform, DataFrameTransform):
             return [name]
@@ -160,15 +158,15 @@ class UnitFrames:
 
 
 def direct_works(chain: OperatorChain, key: str, attempt: UnitAttempt, slots: int) -> Iterator[UnitWork]:
-    """Yield the fused part of a work unit: what reaches sinks past all DataFrame transforms.
+    """Yield the fused part of a work unit: rows that reach sinks without a DataFrame transform.
 
-    It is one task for each source; of a query, as many as may read the source at the same time.
+    It is one task for each source; for a query, the source's maximum of concurrent tasks.
 
     Args:
         chain: The chain of the unit.
         key: The key of the chain in a batch.
         attempt: The attempt at the unit.
-        slots: How many tasks Spark runs at the same time.
+        slots: Number of tasks that Spark runs concurrently.
     """
     for reader in chain.readers:
         if isinstance(reader.source, FrameSource) or not reaches_sink(chain, reader.name):
@@ -181,7 +179,7 @@ def direct_works(chain: OperatorChain, key: str, attempt: UnitAttempt, slots: in
 
 
 def reaches_sink(chain: OperatorChain, node: str) -> bool:
-    """Return whether rows of a node reach a sink through Arrow transforms only."""
+    """Return True if rows of a vertex reach a sink through Arrow transforms only."""
     nodes: tuple[Step | Target, ...] = (*chain.steps, *chain.targets)
     for consumer in (one for one in nodes if node in one.inputs):
         if isinstance(consumer, Target):
@@ -193,9 +191,9 @@ def reaches_sink(chain: OperatorChain, node: str) -> bool:
 
 @contextmanager
 def _without_query_logs() -> Iterator[None]:
-    """Keep PySpark from printing each query that it cannot plan, with the stack of the JVM, before it raises.
+    """Suppress PySpark's printing of each query that it cannot plan, with the JVM's stack, before it raises.
 
-    It prints again afterwards: a session of the application's own has queries of others, too.
+    Printing is restored afterwards, because the application's session may also run other queries.
     """
     from pyspark.logger import PySparkLogger
 
@@ -213,7 +211,7 @@ def frame_of(source: FrameSource, spark: "SparkSession") -> "DataFrame":
     """Return the rows of a source that Spark reads.
 
     Raises:
-        SourceError: Spark refuses it.
+        SourceError: Spark rejects it.
     """
     try:
         with _without_query_logs():
@@ -225,10 +223,10 @@ def frame_of(source: FrameSource, spark: "SparkSession") -> "DataFrame":
 
 
 def applied(transform: DataFrameTransform, frames: "Mapping[str, DataFrame]", schema: TableSchema) -> "DataFrame":
-    """Return what a transform makes of its inputs; ``schema`` is that of the first.
+    """Return the output of a transform; ``schema`` is that of the first input.
 
     Raises:
-        TransformError: Its function or Spark refuses, or two of its columns have one name.
+        TransformError: Its function failed, Spark rejects it, or two columns have the same name.
     """
     try:
         with _without_query_logs():

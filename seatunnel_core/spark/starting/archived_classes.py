@@ -1,4 +1,4 @@
-"""The location of the archive of Java's classes that Spark's JVM loads at every start; ``class_archive`` makes it."""
+"""Location of the Java class archive that Spark's JVM loads at every start; ``class_archive`` creates it."""
 
 import contextlib
 import hashlib
@@ -15,55 +15,54 @@ from attrs import frozen
 from seatunnel_core.spark.starting.java import Java
 
 FOLDER = "SEATUNNEL_CLASS_ARCHIVES"
-"""The environment variable with the folder of archives, instead of the user's cache folder; ``off`` makes and uses
-none."""
+"""Environment variable for the folder of archives, by default in the user's cache folder; ``off`` disables archives."""
 
 CHOOSING = ("-Xshare", "-XX:SharedArchiveFile", "-XX:ArchiveClassesAtExit")
-"""Flags of users who deal with archives themselves."""
+"""JVM flags that show that the user manages archives."""
 
 _TRIED_AGAIN_AFTER_S = 3600.0
-"""How long after one attempt to make an archive the next one may follow. Not much longer: a start of Spark that was
-killed removes the archive that it used, though nothing was wrong with that."""
+"""Minimum time between two attempts to create an archive. It is short because a killed start of Spark removes the
+archive that it used, even an intact one."""
 
 CHECKED = "-XX:+VerifySharedSpaces"
 _JAVA = 17
 _EDITION = 1
-"""A number that has to be increased when the maker loads other classes."""
+"""Version of the archive's content: increase it when the creator loads other classes."""
 
 _TEMPORARY = ("TMPDIR", "TEMP", "TMP")
-"""Variables that name the temporary folder. It often ends with the command, and the maker outlives that."""
+"""Environment variables for the temporary folder, which is often removed with the command; the creator outlives it."""
 
 _MAKER = "seatunnel_core.spark.starting.class_archive"
 
 
 @frozen
 class ClassArchive:
-    """The archive for one Java and one PySpark, whether it exists or not."""
+    """Archive for one Java and one PySpark; it need not exist."""
 
     file: Path
 
     def flags(self) -> tuple[str, ...]:
-        """Return the flags with which a JVM uses the archive; none as long as there is no archive.
+        """Return the JVM flags that use the archive; empty if it does not exist.
 
-        The JVM compares checksums before it uses one, because a wrong bit on the disk would become a wrong class.
+        The JVM verifies checksums first, because a wrong bit on the disk would become a wrong class.
         """
         if not self.file.exists():
             return ()
         with contextlib.suppress(OSError):
-            os.utime(self.file)  # when it was used last: old ones are found by it
+            os.utime(self.file)  # time of last use: old archives are removed by it
         return (CHECKED, "-Xshare:auto", f"-XX:SharedArchiveFile={self.file}")
 
     @property
     def log(self) -> Path:
-        """The log of making the archive; without an archive beside it, it states why there is none."""
+        """Log of the archive's creation; if there is no archive, it states the reason."""
         return self.file.with_suffix(".log")
 
 
 def class_archive(java: Java, cache: Path, environ: Mapping[str, str]) -> ClassArchive | None:
-    """Return the archive for a Java and the PySpark of this process; ``None`` where there is to be none.
+    """Return the archive for a Java and the PySpark of this process; ``None`` if archives are not used.
 
-    There is one for Java 17 only. Spark's launcher names one jar twice in the class path; Java 21 forgets the second
-    when it makes an archive, and then refuses the archive because it was made with another path.
+    They are used for Java 17 only. Spark's launcher names one jar twice in the class path; Java 21 drops the duplicate
+    when it creates an archive, and later rejects the archive because the class path differs.
     """
     chosen = environ.get(FOLDER, "")
     folder = Path(chosen) if chosen else cache
@@ -75,7 +74,7 @@ def class_archive(java: Java, cache: Path, environ: Mapping[str, str]) -> ClassA
 
 
 def make_in_background(archive: ClassArchive) -> None:
-    """Leave a process behind that makes the archive, unless it exists or was tried a short while ago."""
+    """Start a detached process that creates the archive, unless it exists or was attempted recently."""
     folder = archive.file.parent
     if archive.file.exists() or not os.access(folder, os.W_OK):
         return
@@ -91,11 +90,11 @@ def make_in_background(archive: ClassArchive) -> None:
         stderr=subprocess.DEVNULL,
         start_new_session=True,
     )
-    maker.returncode = 0  # nobody waits for it, and Popen need not warn that it still runs
+    maker.returncode = 0  # it is detached: suppress Popen's warning that it still runs
 
 
 def _spark_home(environ: Mapping[str, str]) -> Path | None:
-    """Return the home of Spark, where PySpark looks for it."""
+    """Return PySpark's Spark home."""
     if environ.get("SPARK_HOME"):
         return Path(environ["SPARK_HOME"])
     pyspark = find_spec("pyspark")

@@ -1,11 +1,11 @@
-"""The maker of the archive of Java's classes, which Spark's JVM loads at every start.
+"""Creation of the Java class archive that Spark's JVM loads at every start.
 
-A JVM spends most of its start on reading some ten thousand classes out of jars. With an archive (class-data sharing),
-in which they are parsed and linked once per machine, Spark starts in about half the time. An archive belongs to one
-Java and one class path: its name is made from both, and a JVM that finds anything else ignores it.
+Most of a JVM's start is reading about ten thousand classes from jars. With an archive (class-data sharing), in
+which they are parsed and linked once per machine, Spark starts in about half the time. An archive belongs to one Java
+and one class path: its name is derived from both, and a JVM ignores an archive that does not match.
 
-Nobody waits for it: the first command on a machine starts Spark without one, and leaves a process behind that makes it
-with the lowest priority. ``python -m seatunnel_core.spark.starting.class_archive`` makes it at once.
+The first command on a machine starts Spark without an archive, and leaves a process that creates it with the lowest
+priority. ``python -m seatunnel_core.spark.starting.class_archive`` creates it immediately.
 """
 
 import fcntl
@@ -29,11 +29,11 @@ _LOWEST_PRIORITY = 19
 
 
 def make(archive: ClassArchive, cache: Path) -> None:
-    """Start Spark, load what a job loads, and store the archive, unless it exists or another process is making it.
+    """Start Spark, load a job's classes, and store the archive, unless it exists or another process is creating it.
 
     Raises:
         PlatformError: Spark does not start.
-        OSError: the folder cannot be written to.
+        OSError: The folder cannot be written to.
     """
     folder = archive.file.parent
     folder.mkdir(parents=True, exist_ok=True)
@@ -49,7 +49,7 @@ def make(archive: ClassArchive, cache: Path) -> None:
         draft.unlink(missing_ok=True)
         _fill(archive, draft, cache)
         with open(draft, "rb") as written:
-            os.fsync(written.fileno())  # a JVM that maps a file with an end missing dies of it
+            os.fsync(written.fileno())  # a JVM that maps a truncated file crashes
         draft.replace(archive.file)
         for old in sorted(folder.glob("classes-*.jsa"), key=_last_used)[:-_ARCHIVES_KEPT]:
             for file in (old, old.with_suffix(".log"), old.with_suffix(".lock")):
@@ -69,12 +69,12 @@ def _fill(archive: ClassArchive, draft: Path, cache: Path) -> None:
     running.context.addJobTag("class-archive")
     assert running.context.parallelize(range(2), 2).mapPartitionsWithIndex(lambda _, rows: rows).collect() == [0, 1]
     session.stop(running)
-    java_process.stdin.close()  # it ends by that, and writes the archive
+    java_process.stdin.close()  # the JVM exits and writes the archive
     java_process.wait(_ENDS_WITHIN_S)
 
 
 def _abandon() -> None:
-    """End this process, and with it Spark and every process that it started."""
+    """End this process, Spark and every process that it started."""
     if os.getpgrp() == os.getpid():
         os.killpg(0, signal.SIGKILL)
     os._exit(1)  # the JVM ends when its standard input does
@@ -85,7 +85,7 @@ def _last_used(file: Path) -> float:
 
 
 def main() -> int:
-    """Make the archive for this machine's Java and PySpark, and print where it is."""
+    """Create the archive for this machine's Java and PySpark, and print its path."""
     os.nice(_LOWEST_PRIORITY)
     limit = threading.Timer(_MADE_WITHIN_S, _abandon)
     limit.daemon = True
@@ -94,7 +94,7 @@ def main() -> int:
     archive = class_archive(find_java(os.environ, cache), cache, os.environ)
     if archive is not None:
         make(archive, cache)
-    sys.stdout.write(f"{archive.file if archive is not None else 'no archive is to be made'}\n")
+    sys.stdout.write(f"{archive.file if archive is not None else 'archives are not used'}\n")
     return 0
 
 

