@@ -25,7 +25,7 @@ class Acknowledgements:
         """Enumerated splits by source."""
 
         self._first: dict[str, str] = {}
-        """For each source of a joint query, the source whose state shows whether the query has ended."""
+        """For each source of a joint query, the source with the state of the query."""
 
         self._lock = threading.Lock()
         """Guards the attributes below."""

@@ -153,7 +153,7 @@ class EpochRun:
     # -- events and commands --------------------------------------------------------------------------------------
 
     def deliver(self, event_at: Callable[[int], Event]) -> None:
-        """Pass an event to the protocol, with the time of its delivery, and execute the resulting commands."""
+        """Pass an event to the protocol, with the current time, and execute the resulting commands."""
         if self._left:
             return
         self._heard = True

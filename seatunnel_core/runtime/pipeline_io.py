@@ -1,6 +1,6 @@
-"""The blocking calls behind a pipeline's commands: to the checkpoint storage, sinks and sources.
+"""Blocking calls of a pipeline's commands to the checkpoint storage, sinks and sources.
 
-Each method is called from a pool's thread, returns plain values and raises what went wrong; it knows no events.
+Methods run on a pool's thread, return plain values, raise on failure and know no events.
 """
 
 import logging
@@ -51,35 +51,35 @@ class PipelineIO:
     storage: CheckpointStorage = field(repr=False)
     backend: SparkBackend = field(repr=False)
     shares_disk: bool
-    """Whether tasks run on this machine, so that there is nothing to prove about what they see."""
+    """True if tasks run on this machine, so that their view of targets needs no proof."""
 
     settled_below: int = 0
     """All that checkpoints of smaller epochs name is published: the job had ended, and its staging folders are gone."""
 
     increment: str = ""
-    """As in ``SinkContext``."""
+    """The same as in ``SinkContext``."""
 
     recognised_before: Mapping[str, Sequence[Mapping[str, str]]] = field(factory=dict, repr=False)
-    """By sink: as in ``SinkContext``."""
+    """By sink, the same as in ``SinkContext``."""
 
     save_modes: SaveModes = field(factory=SaveModes, repr=False)
-    """The save modes of all pipelines of the job."""
+    """Save modes of all pipelines of the job."""
 
     _saves_later: bool = field(default=False, init=False)
-    """Whether a save mode waits for its tables to be known."""
+    """True if a save mode waits until the tables are known."""
 
     _published_to: dict[str, Mapping[str, str]] = field(factory=dict, init=False, repr=False)
-    """By sink: as in ``SinkContext``, with what this process has published."""
+    """By sink, the same as in ``SinkContext``, with the publications of this process."""
 
     _prepared_in: Mapping[str, int] = field(factory=dict, init=False, repr=False)
-    """By sink: as in ``SinkContext``."""
+    """By sink, the same as in ``SinkContext``."""
 
     upstream: Acknowledgements = field(init=False, repr=False)
-    """Receives how far the rows are published."""
+    """Receives the progress of publication."""
 
     sources: SourceIO = field(init=False, repr=False)
     _newest: CheckpointRef | None = field(init=False, default=None)
-    """The newest checkpoint that this process has stored."""
+    """Newest checkpoint stored by this process."""
 
     def __attrs_post_init__(self) -> None:
         self.upstream = Acknowledgements(self.planned)
@@ -90,14 +90,14 @@ class PipelineIO:
     # -- checkpoint storage ---------------------------------------------------------------------------------------
 
     def claim_epoch(self, minimum: int) -> int:
-        """Claim an epoch of at least ``minimum``, and return it."""
+        """Claim an epoch of at least ``minimum`` and return it."""
         return claim_epoch(self.storage, self.job_id, self.planned.id, minimum)
 
     def require_own(self, epoch: int) -> None:
-        """Check that ``epoch`` still is the newest.
+        """Check that ``epoch`` is still the newest.
 
         Raises:
-            StaleEpochError: Another engine took the pipeline over, or the job was deleted.
+            StaleEpochError: Another engine has taken over the pipeline, or the job was deleted.
         """
         newest = self.storage.newest_epoch(self.job_id, self.planned.id)
         if newest != epoch:
@@ -108,26 +108,26 @@ class PipelineIO:
             )
 
     def list_checkpoints(self) -> PipelineListing:
-        """Return what is stored of the pipeline.
+        """Return the stored checkpoints of the pipeline.
 
         Raises:
-            CheckpointStorageError: What this process stored last is gone, and nothing newer is there; or the storage
-                cannot be used.
+            CheckpointStorageError: The last checkpoint of this process is missing and there is no newer one, or the
+                storage cannot be used.
         """
         listing = self.storage.scan(self.job_id, self.planned.id)
         latest = lineage.latest(listing.checkpoints)
         if self._newest is not None and (latest is None or latest.ref < self._newest):
             raise CheckpointStorageError(
-                f"checkpoint {self._newest} of pipeline {self.planned.id}, which this process has stored, is gone: "
-                "somebody removed it. What was published since the one before would be published again"
+                f"checkpoint {self._newest} of pipeline {self.planned.id}, which this process stored, was "
+                "removed by another program. Output published since the previous checkpoint would be published again"
             )
         return listing
 
     def load(self, ref: CheckpointRef) -> PipelineState:
-        """Return a stored checkpoint; one of a run that had ended names nothing as staged.
+        """Return a stored checkpoint, without staged output if its run had ended.
 
         Raises:
-            CheckpointStorageError: It was listed and is gone, is damaged, or the storage cannot be used.
+            CheckpointStorageError: The listed checkpoint is missing or damaged, or the storage cannot be used.
         """
         state = self.storage.get_checkpoint(self.job_id, self.planned.id, ref.checkpoint_id, epoch=ref.epoch)
         if state is None:
@@ -137,7 +137,7 @@ class PipelineIO:
         return codec.without_staged(state)
 
     def newest_intact(self) -> CheckpointRef | None:
-        """Return the newest live checkpoint that can be read; ``None`` when all are damaged."""
+        """Return the newest live checkpoint that can be read; ``None`` if all are damaged."""
         try:
             state = self.storage.get_latest_checkpoint(self.job_id, self.planned.id, on_corrupted="previous")
         except CheckpointCorruptedError:
@@ -145,7 +145,7 @@ class PipelineIO:
         return state.ref if state is not None else None
 
     def store(self, state: PipelineState, content: VertexStates) -> None:
-        """Store a checkpoint; ``content`` is what its bytes contain."""
+        """Store a checkpoint; ``content`` describes its bytes."""
         self.storage.store_checkpoint(state)
         self._newest = max(state.ref, self._newest or state.ref)
         self.upstream.stored(state.checkpoint_id, content)
@@ -153,9 +153,9 @@ class PipelineIO:
     # -- sinks ----------------------------------------------------------------------------------------------------
 
     def prepare_sinks(self, command: PrepareSinks) -> None:
-        """Prepare the targets, and apply the save modes that are pending.
+        """Prepare the targets and apply the pending save modes.
 
-        In between, prove that what a task writes to the target is what the driver sees.
+        In between, prove that the driver sees the tasks' writes to each target.
         """
         epoch, pending_names = command.epoch, command.save_mode_pending
         self._prepared_in = {sink: known for sink, known in command.prepared_in.items() if known >= self.settled_below}
@@ -180,7 +180,7 @@ class PipelineIO:
             sink.prove(context, token)
 
     def commits_on_spark(self, sink_name: str) -> bool:
-        """Return whether Spark publishes for the sink."""
+        """Return True if Spark publishes for the sink."""
         return isinstance(self.planned.sink(sink_name).sink, FrameSink)
 
     def commit(
@@ -196,12 +196,12 @@ class PipelineIO:
         self._published_to[sink_name] = with_tables(context.published_to, committables)
 
     def show(self, shown: Mapping[str, Sequence[str]]) -> None:
-        """Pass what a finished unit wants to show to its sinks."""
+        """Pass the displayed values of a finished unit to its sinks."""
         for name, texts in shown.items():
             self.planned.sink(name).sink.show(texts)
 
     def published(self, epoch: int) -> Mapping[str, frozenset[str]]:
-        """Return the ids of the committables that the targets show as published, by sink (R10)."""
+        """Return the IDs of the committables that the targets show as published, by sink (R10)."""
         return {
             sink.name: frozenset(
                 sink.sink.published(
@@ -212,7 +212,7 @@ class PipelineIO:
         }
 
     def complete(self, epoch: int) -> None:
-        """Let the sinks publish what waited for the last row (R16)."""
+        """Let the sinks publish the output that waits for the last row (R16)."""
         for sink in self.planned.sinks:
             sink.sink.complete(self._context(sink, epoch))
 
@@ -249,16 +249,16 @@ class PipelineIO:
 
     @property
     def concludes(self) -> bool:
-        """Whether a sink checks the whole in the end."""
+        """True if a sink verifies all rows at the end."""
         return any(type(each.sink).conclude is not Sink.conclude for each in self.planned.sinks)
 
     def conclude(self, progress: PipelineProgress) -> None:
-        """Let each sink check the number of its committed rows."""
+        """Let each sink verify the number of committed rows."""
         for sink_name, moved in progress.by_sink.items():
             self.planned.sink(sink_name).sink.conclude(moved.rows_committed, progress.table_rows_by_sink[sink_name])
 
     def clear(self, epoch: int) -> None:
-        """Remove what was staged late and what sinks no longer need, after the job is recorded as ended."""
+        """Remove late staged output and sink state that is no longer needed, after the job is recorded as ended."""
         for sink in self.planned.sinks:
             sink.sink.clear(self._context(sink, epoch))
 
@@ -266,16 +266,16 @@ class PipelineIO:
 
     @property
     def on_frames(self) -> bool:
-        """Whether a source, a transform or a sink is planned by Spark."""
+        """True if Spark plans a source, a transform or a sink."""
         return self.planned.on_frames
 
     @property
     def plans_together(self) -> bool:
-        """Whether chains are made when all sources are enumerated: ``chains`` in place of ``chain``."""
+        """True if chains are built only after all sources are enumerated, by ``chains`` instead of ``chain``."""
         return self.planned.has_frame_transforms
 
     def chain(self, source_name: str, schemas: Sequence[TableSchema], epoch: int) -> OperatorChain:
-        """Return what the tasks of one source run, given its schemas, and create the tables of its sinks."""
+        """Return the operator chain of a source with these schemas, and create the tables of its sinks."""
         chain = chain_of(self.planned, source_name, schemas, job_id=self.job_id)
         self._create_tables(chain, epoch)
         return chain
@@ -283,13 +283,13 @@ class PipelineIO:
     def chains(
         self, enumerations: Mapping[str, Enumeration], frozen: Mapping[str, int], epoch: int
     ) -> tuple[dict[str, OperatorChain], dict[str, tuple[Split, ...]]]:
-        """Return the chains of all sources of a pipeline, and the splits that each source emits, by source.
+        """Return the operator chains of all sources, and the splits that each source emits, by source.
 
-        Where a query looks across rows, its first source emits all splits as one. The tables of the sinks are created.
+        The first source of a query across rows emits all splits as one. The tables of the sinks are created.
 
         Args:
-            enumerations: By source.
-            frozen: How many splits each of the sources emits that an earlier start enumerated.
+            enumerations: The enumerations by source.
+            frozen: The number of splits of each source that an earlier start enumerated.
             epoch: The epoch that starts.
         """
         chains = chains_of(
@@ -337,28 +337,25 @@ def _forgets(sink: Sink) -> bool:
 
 
 def _refuse_new(query: OperatorChain, restored: frozenset[str]) -> None:
-    """Refuse a source that the query of an earlier start did not have.
-
-    Its rows would be left out.
-    """
+    """Reject a source that the query of an earlier start did not have: its rows would be missing."""
     names = [reader.name for reader in query.readers]
     new = [name for name in names if name not in restored]
     if new and len(new) < len(names):
         raise UsageError(
             f"the query over {', '.join(names)} began without {', '.join(new)}, and "
-            "may have ended without: leave what is new out, or begin a new job"
+            "may have ended without: remove the new source, or begin a new job"
         )
 
 
 def require_same_splits(source: str, frozen: int | None, splits: Sequence[Split]) -> None:
-    """Raise ``UsageError`` when a source would emit other splits than when the job began.
+    """Raise ``UsageError`` if a source would emit other splits than when the job began.
 
-    That is so where a query looks across rows, which has all splits as one, and did not then, or the other way round.
+    This happens if a query across rows, which combines all splits, was added or removed since.
     """
     if frozen in (None, len(splits)):
         return
     raise UsageError(
-        f"source {source!r} began with {frozen} splits and would go on with {len(splits)}: a transform that looks "
-        "across rows, and so reads all splits in one query, was added, changed or taken away. Put the transforms back "
-        "as they were, or begin a new job"
+        f"source {source!r} began with {frozen} splits and would continue with {len(splits)}: a transform that "
+        "looks across rows, and so reads all splits in one query, was added, changed or removed. Restore the "
+        "transforms, or begin a new job"
     )

@@ -1,4 +1,4 @@
-"""One pipeline until it has ended for good: an epoch, and after a failure that may pass, another one."""
+"""One pipeline until its final end: an epoch, and another one after each retryable failure."""
 
 import asyncio
 import random
@@ -44,7 +44,7 @@ def _added(planned: PlannedPipeline, progress: PipelineProgress) -> tuple[str, .
 
 
 def _together(progress: PipelineProgress) -> dict[str, int]:
-    """Return the committed rows of each table over all sinks; nothing when there is a single table."""
+    """Return the committed rows of each table over all sinks; empty if there is only one table."""
     found: Counter[str] = Counter()
     for table_rows in progress.table_rows_by_sink.values():
         found.update(table_rows)
@@ -52,17 +52,17 @@ def _together(progress: PipelineProgress) -> dict[str, int]:
 
 
 class PipelineOwner(Protocol):
-    """The receiver of what matters beyond one pipeline."""
+    """Receiver of a pipeline's start and end."""
 
     def pipeline_begun(self, run: "PipelineRun") -> None:
-        """Take note that an epoch has begun: from here on the pipeline can be resumed."""
+        """Handle the start of an epoch: from now on the pipeline can be resumed."""
 
     def pipeline_ended(self, run: "PipelineRun") -> None:
-        """Take note that the pipeline has ended for good, with ``run.outcome``."""
+        """Handle the final end of the pipeline, with ``run.outcome``."""
 
 
 class PipelineRun:
-    """One pipeline on the loop's thread; every start and restart is an epoch of its own (R4)."""
+    """One pipeline on the loop's thread; every start and restart is a new epoch (R4)."""
 
     def __init__(
         self,
@@ -79,32 +79,32 @@ class PipelineRun:
         self._work = work
         self._shared = shared
         self._protocol_of = protocol_of
-        """From the number of restarts so far to the protocol of the next epoch."""
+        """Returns the protocol of the next epoch for a number of restarts."""
         self._restart_policy = restart_policy
         self._budget = RestartBudget()
-        self._committed_rows = 0  # when it failed last
+        self._committed_rows = 0  # time of the last failure
         self._owner = owner
         self._log = log
         self._restarts = 0
         self._stopping = False
         self._savepoints: dict[str, Answer] = {}
-        """The savepoints that are waited for, by name."""
+        """Pending savepoints by name."""
         self._epoch: EpochRun | None = None
         self._counted: PipelineProgress | None = None
-        """The last counters of an earlier epoch that had restored what was counted before."""
+        """Last counters of an earlier epoch that had restored its counters."""
         self._waiting: asyncio.TimerHandle | None = None
         self._figures = Figures()
         self._last_view: tuple[PipelineView, int | None] | None = None
-        """Of a pipeline that has ended, with the time of its last checkpoint: only the age of that still changes."""
+        """View of an ended pipeline, and the time of the last checkpoint to compute its age."""
 
     @property
     def id(self) -> int:
-        """The number of the pipeline in its job."""
+        """Number of the pipeline in its job."""
         return self._work.planned.id
 
     @property
     def title(self) -> str:
-        """The names of the sources and sinks, for users."""
+        """Names of the sources and sinks, for users."""
         return self._work.planned.title
 
     def start(self) -> None:
@@ -124,7 +124,7 @@ class PipelineRun:
     def stop(self) -> None:
         """Stop cleanly: take a last checkpoint, then end with ``Outcome.STOPPED``.
 
-        A pipeline that waits for its next start ends at once.
+        A pipeline that waits for a restart ends immediately.
         """
         self._stopping = True
         if self.outcome is not None:
@@ -141,19 +141,19 @@ class PipelineRun:
         if self.outcome is not None:
             self._answer_at_the_end()
         elif self._epoch is None or self._waiting is not None:
-            self._answer(name, None, "it has failed and waits for its next start")
+            self._answer(name, None, "it has failed and waits for its restart")
             if self._stopping:
                 self.abandon()
         else:
             self._epoch.savepoint(name, stop=stop, drain=drain)
 
     def savepoint_answered(self, name: str, ref: CheckpointRef | None, reason: str) -> None:
-        """Pass an answer on, but drop a refusal while the pipeline is finishing.
+        """Forward a result, but drop a failure while the pipeline is finishing.
 
-        Its last checkpoint, which is final, will be its part then.
+        Its last checkpoint, the final one, then becomes its part.
         """
         if ref is None and self._epoch is not None and self._epoch.progress().phase in _FINISHING:
-            return  # its last checkpoint, which is final, will be its part
+            return  # its final checkpoint becomes its part
         self._answer(name, ref, reason)
 
     def _answer_at_the_end(self) -> None:
@@ -173,14 +173,14 @@ class PipelineRun:
             answer(ref, reason)
 
     def abandon(self) -> None:
-        """Stop at once, as a crash would: nothing is stored, committed or swept any more."""
+        """Stop immediately, as a crash would: nothing more is stored, committed or swept."""
         if self.outcome is None:
             self._ended(Outcome.STOPPED, None)
 
     def clear(self) -> None:
-        """Clear up: the job is recorded as ended, so that no restore needs anything any more.
+        """Clean up after the job is recorded as ended, so that no restore needs staged output.
 
-        A failure is only logged. A server that is away just now takes nothing from a job whose rows are all committed.
+        A failure is only logged: an unavailable server does not change the result of a job with all rows committed.
         """
         epoch = self._epoch.progress().epoch if self._epoch is not None else None
         if epoch is None:
@@ -188,14 +188,14 @@ class PipelineRun:
         try:
             self._work.clear(epoch)
         except (SeaTunnelError, OSError) as error:
-            self._log.warning("all rows are committed; what else was staged could not be cleared up: %s", error)
+            self._log.warning("all rows are committed; remaining staged output could not be removed: %s", error)
 
     def epoch_begun(self, _run: EpochRun) -> None:
         """Report to the owner that the pipeline can be resumed."""
         self._owner.pipeline_begun(self)
 
     def epoch_ended(self, run: EpochRun, end: EndPipeline) -> None:
-        """Finish, restart or end the pipeline, as the outcome of the epoch asks for."""
+        """Finish, restart or end the pipeline, depending on the outcome of the epoch."""
         run.leave()
         if end.outcome is Outcome.FAILED and end.failure is not None:
             self._figures.failed(end.failure)
@@ -207,7 +207,7 @@ class PipelineRun:
             self._ended(end.outcome, end.failure)
 
     def view(self) -> PipelineView:
-        """Return how the pipeline stands now."""
+        """Return the current state of the pipeline."""
         ended = self.outcome is not None  # looked at first: nothing that is looked at then will change any more
         view, completed_ms = self._last_view or self._view_now()
         if ended:
@@ -250,7 +250,7 @@ class PipelineRun:
         return view, progress.last_completed_ms
 
     def metrics(self) -> PipelineMetrics:
-        """Return all that is measured of the pipeline, as of now."""
+        """Return the current metrics of the pipeline."""
         return self._figures.metrics(self.view(), self._progress())
 
     @property
@@ -259,13 +259,13 @@ class PipelineRun:
         return self._figures.point
 
     def recent_checkpoints(self) -> tuple[RecentCheckpoint, ...]:
-        """Return the last checkpoints that this process has taken or given up, the oldest first."""
+        """Return the last completed and aborted checkpoints of this process, oldest first."""
         return self._figures.recent.listed()
 
     def _progress(self) -> PipelineProgress | None:
         """Return the counters of the current epoch; ``None`` before the first one.
 
-        Until it has restored what was counted before, the counts of the former epoch stand.
+        Until it has restored its counters, return those of the previous epoch.
         """
         if self._epoch is None:
             return None
@@ -291,7 +291,7 @@ class PipelineRun:
         return "starting Spark" if needs_spark and not self._shared.spark.done() else progress.phase.value
 
     def _conclude(self, run: EpochRun) -> None:
-        """Let the sinks that check the whole (``Assert``) judge, now that all rows are committed."""
+        """Let sinks that verify all rows (``Assert``) do so after all rows are committed."""
         if not self._work.concludes:
             self._shared.inbox.put(partial(self._ended, Outcome.FINISHED, None))
             return
@@ -311,8 +311,8 @@ class PipelineRun:
     def _look_whose_it_is(self, run: EpochRun, failure: Failure) -> None:
         """Check which engine owns the pipeline before a failure counts (R5).
 
-        A fenced engine often sees its loss of ownership as an I/O error: what it staged is gone, published or swept by
-        another process. A storage that failed itself is not asked.
+        A fenced engine often sees its loss of ownership as an I/O error: another process has published or swept its
+        staged output. If the storage itself failed, it is not queried.
         """
         epoch = run.progress().epoch
         if epoch is None or failure.kind is FailureKind.STORAGE:
@@ -324,11 +324,11 @@ class PipelineRun:
             try:
                 self._work.require_own(epoch)
             except StaleEpochError as error:
-                message = f"{error}. What it met was: {failure.message}"
+                message = f"{error}. The original failure: {failure.message}"
                 fenced = Failure(kind=FailureKind.STORAGE, message=message, code=error.code)
                 heeded = partial(self._ended, Outcome.FENCED, fenced)
-            except Exception as error:  # the owner is not known; the failure counts as it is
-                self._log.debug("whose pipeline this is could not be looked up: %s", error)
+            except Exception as error:  # the owner is unknown; the failure counts
+                self._log.debug("the owner of the pipeline could not be determined: %s", error)
             self._shared.inbox.put(heeded)
 
         self._shared.storage_pool.submit(look)

@@ -1,4 +1,4 @@
-"""Polls unbounded sources: finds out what has come, and into which splits it is cut."""
+"""Polls of unbounded sources: discovery of new data and its division into splits."""
 
 from collections.abc import Callable
 from functools import partial
@@ -13,9 +13,9 @@ from seatunnel_core.spark.failure import failure_of
 
 
 class SourcePolling:
-    """The polls of the unbounded sources of one pipeline.
+    """Polls of the unbounded sources of one pipeline.
 
-    A poll lists in a thread of the pool. Where tasks have to look into what was found, it goes on when Spark runs.
+    A poll lists in a thread of the pool. If tasks have to inspect the found objects, it continues once Spark runs.
     """
 
     def __init__(
@@ -28,7 +28,7 @@ class SourcePolling:
     ) -> None:
         """Prepare for polls.
 
-        ``deliver`` takes the answer, on the loop, as a function of the time.
+        ``deliver`` receives the result, on the loop, as a function of the time.
         """
         self._sources = sources
         self._shared = shared
@@ -37,11 +37,11 @@ class SourcePolling:
         self._when_spark_runs = when_spark_runs
 
     def poll(self, command: commands.Poll) -> None:
-        """Poll a source, and deliver what it found or why it could not."""
+        """Poll a source, and deliver the discovered splits or the failure."""
         self._in_pool(command, lambda: self._news(command))
 
     def _in_pool(self, command: commands.Poll, work: Callable[[], Callable[[], None]]) -> None:
-        """Do the work in a thread, and what it returns on the loop; deliver what it raises as a failure."""
+        """Do the work in a thread, run the returned function on the loop, and deliver an exception as a failure."""
 
         def run() -> None:
             try:
@@ -76,6 +76,6 @@ class SourcePolling:
 
     def _failed(self, command: commands.Poll, error: Exception) -> None:
         failure = failure_of(error)
-        if failure.retryable:  # any other ends the pipeline, which reports it
+        if failure.retryable:  # other errors end the pipeline, which reports them
             self._notices.warned(command.source, (failure.message,))
         self._deliver(lambda now: events.PollFailed(now_ms=now, source=command.source, failure=failure))

@@ -1,4 +1,4 @@
-"""The save mode acts once for a job and a target, before any of the job's pipelines publishes there (R4)."""
+"""Save modes, applied once per job and target before any of the job's pipelines publishes there (R4)."""
 
 import threading
 from collections import defaultdict
@@ -10,20 +10,20 @@ from seatunnel_core.connector_api.sink import Sink, SinkContext
 
 @define
 class SaveModes:
-    """The save modes that have acted in one process, for all pipelines of a job."""
+    """Save modes applied in one process, for all pipelines of a job."""
 
     _guard: threading.Lock = field(factory=lambda: threading.Lock())
     _locks: dict[str, threading.Lock] = field(factory=lambda: defaultdict(lambda: threading.Lock()))
     _acted: set[str] = field(factory=set)
-    """The targets on which one has acted in this process."""
+    """Targets to which one was applied in this process."""
 
     def apply(self, sink: Sink, context: SinkContext) -> None:
-        """Apply the save mode of a sink, unless another sink of the job has acted on the same target.
+        """Apply the save mode of a sink, unless another sink of the job has done so for the same target.
 
-        A sink that comes while another one acts waits for it.
+        Concurrent calls wait for each other.
 
         Raises:
-            SinkError: It cannot be done.
+            SinkError: The save mode cannot be applied.
         """
         mode = sink.save_mode
         if mode is None or sink.defers_save_mode:

@@ -1,4 +1,4 @@
-"""A job's savepoints under way: each pipeline's own, and then the manifest that names them all."""
+"""A job's savepoints in progress: one checkpoint per pipeline, then the manifest that names them all."""
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -19,26 +19,26 @@ from seatunnel_storage_api.state import CheckpointRef, CheckpointType, PipelineL
 from seatunnel_storage_api.storage import CheckpointStorage
 
 Answer = Callable[[CheckpointRef | None, str], None]
-"""Takes the answer of a pipeline: the checkpoint that is its part, or ``None`` and why there is none."""
+"""Receives a pipeline's result: the checkpoint that is its part, or ``None`` and the reason."""
 
 
 class SavepointPipeline(Protocol):
-    """A pipeline that takes its part of a savepoint: ``seatunnel_core.runtime.pipeline_run.PipelineRun``."""
+    """A pipeline that takes part in a savepoint: ``seatunnel_core.runtime.pipeline_run.PipelineRun``."""
 
     @property
     def id(self) -> int:
-        """The number of the pipeline in its job."""
+        """Number of the pipeline in its job."""
 
     @property
     def title(self) -> str:
-        """The names of its sources and sinks, for users."""
+        """Names of its sources and sinks, for users."""
 
     def savepoint(self, name: str, *, stop: bool, drain: bool, answer: Answer) -> None:
-        """Take a savepoint, and call ``answer`` when it is stored or will not be."""
+        """Take a savepoint, and call ``answer`` once it is stored or has failed."""
 
 
 class ManifestWriter:
-    """The manifest of a job, written version by version by the process that claimed the job."""
+    """Manifest of a job, written version by version by the process that claimed the job."""
 
     def __init__(self, storage: CheckpointStorage, job_id: str, claim: Claim) -> None:
         self._storage = storage
@@ -49,11 +49,11 @@ class ManifestWriter:
 
     @property
     def manifest(self) -> Manifest:
-        """The manifest as it was written last."""
+        """Last written manifest."""
         return self._manifest
 
     def job_has_ended(self) -> bool:
-        """Return whether a process, this one or another, has recorded the end of the job.
+        """Return True if this or another process has recorded the end of the job.
 
         Raises:
             CheckpointStorageError: The storage cannot be used.
@@ -62,7 +62,7 @@ class ManifestWriter:
         return stored is not None and Manifest.from_bytes(stored.body).ended is not None
 
     def final(self, refs: Mapping[int, CheckpointRef]) -> frozenset[int]:
-        """Return the numbers of the pipelines whose checkpoint in ``refs`` is the final one.
+        """Return the numbers of the pipelines with a final checkpoint in ``refs``.
 
         Raises:
             CheckpointStorageError: The storage cannot be used.
@@ -76,7 +76,7 @@ class ManifestWriter:
         )
 
     def write(self, change: Callable[[Manifest], Manifest]) -> None:
-        """Store the next version, which ``change`` makes of the last one.
+        """Store the next version, the result of applying ``change`` to the last one.
 
         Raises:
             ManifestConflictError: Another process has claimed the job since.
@@ -90,12 +90,12 @@ class ManifestWriter:
 
 @define
 class _Taking:
-    """One savepoint that pipelines still have to answer for."""
+    """A savepoint with pending pipelines."""
 
     name: str
     stop: bool
     waiting: dict[int, str]
-    """The titles of the pipelines that have not answered, by number."""
+    """Titles of the pending pipelines, by number."""
 
     taken: "Future[JobSavepoint]"
     refs: dict[int, CheckpointRef] = field(factory=dict)
@@ -103,9 +103,9 @@ class _Taking:
 
 
 class JobSavepoints:
-    """The savepoints of a job that are being taken.
+    """Savepoints of a job in progress.
 
-    ``take`` and the pipelines' answers come on the loop's thread; the manifest is written in the storage's pool.
+    ``take`` and the pipelines' results run on the loop's thread; the manifest is written in the storage's pool.
     """
 
     def __init__(self, writer: ManifestWriter, pool: Pool) -> None:
@@ -113,11 +113,11 @@ class JobSavepoints:
         self._pool = pool
         self._open: dict[str, _Taking] = {}
         self._stopped: list[_Taking] = []
-        """The complete savepoints that are written when the job has stopped."""
+        """Complete savepoints to write when the job has stopped."""
 
         self._concluded = False
         self._ending = threading.Lock()
-        """Guards ``_stopped`` and ``_concluded``: ``conclude`` is not called on the loop's thread."""
+        """Guards ``_stopped`` and ``_concluded``, because ``conclude`` is not called on the loop's thread."""
 
     def take(
         self,
@@ -128,10 +128,10 @@ class JobSavepoints:
         pipelines: Sequence[SavepointPipeline],
         taken: "Future[JobSavepoint]",
     ) -> None:
-        """Ask every pipeline for its part.
+        """Request every pipeline's part.
 
-        ``taken`` gets the savepoint when the manifest names it, a ``SavepointError`` when a part is missing, or a
-        ``UsageError`` for a name that cannot be used.
+        ``taken`` receives the savepoint once the manifest names it, a ``SavepointError`` if a part is missing, or a
+        ``UsageError`` for an invalid name.
         """
         try:
             name = self._unused(name)
@@ -144,10 +144,10 @@ class JobSavepoints:
             each.savepoint(name, stop=stop, drain=drain, answer=partial(self._answered, taking, each.id))
 
     def _unused(self, name: str | None) -> str:
-        """Return the name, or the next number where none was given.
+        """Return the name, by default the next number.
 
         Raises:
-            UsageError: The name is taken, or is none.
+            UsageError: The name is taken or invalid.
         """
         names = {each.name for each in self._writer.manifest.savepoints} | self._open.keys()
         if name is None:
@@ -177,9 +177,9 @@ class JobSavepoints:
         return False
 
     def conclude(self) -> None:
-        """Write the complete savepoints that were to stop the job: all pipelines have ended.
+        """Write the complete savepoints that stopped the job, after all pipelines have ended.
 
-        A savepoint that is still incomplete is written when it is complete.
+        A savepoint that is still incomplete is written once it is complete.
         """
         with self._ending:
             self._concluded = True
@@ -188,7 +188,7 @@ class JobSavepoints:
             self._write(taking)
 
     def close(self) -> None:
-        """Fail every savepoint that is not complete, so that no caller waits for ever."""
+        """Fail every incomplete savepoint, so that no caller waits forever."""
         for taking in list(self._open.values()):
             self._refuse(taking, "the job ended before it was complete")
 
@@ -203,7 +203,7 @@ class JobSavepoints:
             )
             self._writer.write(lambda manifest: manifest.with_savepoint(savepoint))
         except ManifestConflictError:
-            self._refuse(taking, "another process has claimed the job since, and goes on with it")
+            self._refuse(taking, "another process has claimed the job since, and continues it")
         except Exception as error:
             self._refuse(taking, str(error))
         else:

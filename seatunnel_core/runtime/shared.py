@@ -1,4 +1,4 @@
-"""What all pipelines of a job share."""
+"""Resources shared by all pipelines of a job."""
 
 import asyncio
 
@@ -10,20 +10,20 @@ from seatunnel_core.spark.dispatch import UnitDispatcher
 
 @frozen(kw_only=True)
 class SharedResources:
-    """The loop, the pools and Spark, which all pipelines of a job share."""
+    """The loop, the pools and Spark, shared by all pipelines of a job."""
 
     loop: asyncio.AbstractEventLoop
     storage_pool: Pool
-    """The threads that call the checkpoint storage."""
+    """Threads that call the checkpoint storage."""
 
     connector_pool: Pool
-    """The threads that call sources and sinks: listing, planning, preparing, committing, sweeping."""
+    """Threads that call sources and sinks: listing, planning, preparing, committing, sweeping."""
 
     spark: "asyncio.Future[UnitDispatcher]"
-    """Done when Spark runs, or could not be started."""
+    """Done once Spark runs or could not be started."""
 
     inbox: Inbox = field(init=False)
-    """The calls that other threads want to have made on the loop."""
+    """Calls that other threads schedule on the loop."""
 
     @inbox.default
     def _of_the_loop(self) -> Inbox:

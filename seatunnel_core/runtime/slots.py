@@ -1,4 +1,4 @@
-"""The slots of this process, where they are counted: how many each job has, and which one waits for some."""
+"""Slots of this process: those of each job, and the queue of waiting jobs."""
 
 import threading
 from collections.abc import Callable
@@ -10,31 +10,31 @@ from seatunnel_core.planning.plan import PlannedJob
 
 
 class Reservation:
-    """The slots that one job has, or waits for; ``SlotService.reserve`` makes it."""
+    """Slots that a job has or waits for, created by ``SlotService.reserve``."""
 
     def __init__(self, service: "SlotService", job_id: str, *, wanted: int, total: int) -> None:
         self.job_id = job_id
         self.wanted = wanted
         self.total = total
         self.slots = 0
-        """How many work units of the job may run at once; 0 while it waits."""
+        """Maximum concurrent work units of the job; 0 while it waits."""
 
         self.start: Callable[[], object] = lambda: None
         self._service = service
 
     def when_granted(self, start: Callable[[], object]) -> None:
-        """Call ``start``, which is quick, when the job has its slots: now, or from the thread of a job that ends."""
+        """Call ``start``, which must be quick, once the job has slots: now, or from the thread of an ending job."""
         self._service.start_when_granted(self, start)
 
     def release(self) -> None:
-        """Give the slots back, or wait no more. May be called twice."""
+        """Release the slots or leave the queue. Idempotent."""
         self._service.release(self)
 
 
 class SlotService:
-    """The slots of a process, given to its jobs first come, first served.
+    """Slots of a process, granted to its jobs in order of arrival.
 
-    A job takes as many as it can use of those that are free. One is enough for any job: its work units take turns.
+    A job gets as many free slots as it can use. One suffices for any job: its work units then run one at a time.
     """
 
     def __init__(self) -> None:
@@ -43,9 +43,7 @@ class SlotService:
         self._waiting: list[Reservation] = []
 
     def reserve(self, job: PlannedJob, job_id: str, options: Options) -> Reservation | None:
-        """Reserve slots for a job, or a place in the queue; return ``None`` when slots are dynamic.
-
-        Dynamic slots are not counted.
+        """Reserve slots for a job, or a place in the queue; return ``None`` if slots are dynamic and so not counted.
 
         Raises:
             UsageError: No slot is free, and ``job-schedule-strategy`` is ``REJECT``.
@@ -68,14 +66,14 @@ class SlotService:
         return asked
 
     def start_when_granted(self, asked: Reservation, start: Callable[[], object]) -> None:
-        """Call ``start`` when the job has its slots: now, or when another job ends."""
+        """Call ``start`` once the job has slots: now, or when another job ends."""
         with self._lock:
             asked.start = start
             if asked in self._holding:
                 start()
 
     def release(self, held: Reservation) -> None:
-        """Take a job's slots back, or its place in the queue, and grant what is free to those that wait."""
+        """Release a job's slots or its place in the queue, and grant free slots to waiting jobs."""
         with self._lock:
             for line in (self._holding, self._waiting):
                 if held in line:
@@ -94,4 +92,4 @@ class SlotService:
 
 
 SLOTS = SlotService()
-"""The slots of this process."""
+"""Slots of this process."""

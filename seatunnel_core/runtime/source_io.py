@@ -1,6 +1,6 @@
-"""Carry out what is asked of the sources of a pipeline: discover, enumerate, poll, open and close.
+"""Blocking calls to the sources of a pipeline: discover, enumerate, poll, open and close.
 
-Each method blocks; it is called from a thread of a pool, returns plain values and raises what went wrong.
+Methods run on a pool's thread, return plain values and raise on failure.
 """
 
 from collections.abc import Sequence
@@ -29,16 +29,16 @@ from seatunnel_storage_api.storage import CheckpointStorage
 
 @frozen(kw_only=True)
 class SourceIO:
-    """The blocking side of the sources of one pipeline."""
+    """Blocking operations of the sources of one pipeline."""
 
     job_id: str
     planned: PlannedPipeline
     storage: CheckpointStorage = field(repr=False)
-    """Keeps frozen enumerations, as attachments."""
+    """Stores frozen enumerations as attachments."""
 
     backend: SparkBackend = field(repr=False)
     upstream: Acknowledgements = field(repr=False)
-    """Receives what is enumerated."""
+    """Receives the enumerations."""
 
     _parts: KeptParts = field(
         init=False, repr=False, default=Factory(lambda self: KeptParts(self.storage, self.job_id), takes_self=True)
@@ -51,21 +51,21 @@ class SourceIO:
         return self.planned.source(name)
 
     def is_limited(self, source_name: str) -> bool:
-        """Return whether a speed limit holds for the source."""
+        """Return True if a rate limit applies to the source."""
         source = self._source(source_name)
         return source.rows_per_second is not None or source.bytes_per_second is not None
 
     def discover(self, source_name: str) -> Sequence[DiscoveredObject]:
-        """Return what tasks have to look into before the source can be enumerated."""
+        """Return the objects that tasks must inspect before the source can be enumerated."""
         source = self._source(source_name)
         return retried(lambda: source.source.discover(_planning(source)))
 
     def enumerate(
         self, source_name: str, attachment: str | None, items: Sequence[DiscoveredObject]
     ) -> tuple[Enumeration, str]:
-        """Return the frozen enumeration of a source, and the name of the attachment that holds it (R12).
+        """Return the frozen enumeration of a source, and the name of its attachment (R12).
 
-        Needs Spark when there are discovered ``items``.
+        Needs Spark if there are discovered ``items``.
         """
         source = self._source(source_name)
         if attachment is not None:
@@ -82,21 +82,21 @@ class SourceIO:
         return enumeration, self.storage.store_attachment(self.job_id, freeze(enumeration))
 
     def open(self, source_name: str, *, restored: bool) -> None:
-        """Let a source take hold of what its tasks share."""
+        """Let a source acquire the resources that its tasks share."""
         self._source(source_name).source.open(restored=restored)
 
     @property
     def need_closing(self) -> bool:
-        """Whether a source has something to give back."""
+        """True if a source has resources to release."""
         return any(type(each.source).close is not Source.close for each in self.planned.sources)
 
     def close(self) -> None:
-        """Close the sources: the pipeline has ended, with whatever outcome."""
+        """Close the sources after the pipeline has ended, with any outcome."""
         for source in self.planned.sources:
             source.source.close()
 
     def poll(self, source_name: str, cursor: PollCursor) -> PollResult:
-        """Return what an unbounded source has more than it remembers, once the parts of its memory are durable."""
+        """Return the new data of an unbounded source since its cursor, once the parts of the cursor are durable."""
         source = self._source(source_name)
         polled = source.source.poll(self._parts.whole(source_name, cursor), _planning(source))
         return evolve(polled, cursor=self._parts.stored(source_name, polled.cursor))
@@ -104,7 +104,7 @@ class SourceIO:
     def splits_of(self, source_name: str, news: PollResult, next_index: int) -> tuple[Split, ...]:
         """Return the splits of what a poll found, numbered from ``next_index``.
 
-        Needs Spark when tasks have to look into it.
+        Needs Spark if tasks must inspect it.
         """
         if not news.items:
             return ()

@@ -1,4 +1,4 @@
-"""Enumerates the sources of a pipeline and plans what their tasks run, at the start of an epoch."""
+"""Enumeration of a pipeline's sources and planning of their operator chains, at the start of an epoch."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -16,12 +16,12 @@ from seatunnel_core.spark.operator_chain import OperatorChain
 from seatunnel_core.work.split import Split
 
 Then = Callable[[], None]
-"""What is still to be done, on the loop."""
+"""Remaining work, to be done on the loop."""
 
 
 @frozen
 class _Enumerated:
-    """What came of one command."""
+    """Outcome of one command."""
 
     command: commands.Enumerate
     enumeration: Enumeration
@@ -34,11 +34,11 @@ class _Enumerated:
 
 
 class Planner:
-    """The enumerations of the sources of one pipeline, and the chains of their tasks.
+    """Enumerates the sources of one pipeline and plans the operator chains of their tasks.
 
-    It lists in a thread of the pool. Where tasks have to look into what was found, it goes on when Spark runs. A source
-    is planned by itself, and its event delivered at once. Only where Spark plans a transform the chain depends on all
-    sources of the pipeline: a query may look at the rows of several, and reads all their splits as one.
+    It lists in a thread of the pool. If tasks must inspect the found objects, it continues once Spark runs. A source is
+    planned separately, and its event delivered at once. Only if Spark plans a transform does the chain depend on all
+    sources of the pipeline: a query may use the rows of several, and reads all their splits as one.
     """
 
     def __init__(
@@ -56,11 +56,11 @@ class Planner:
         Args:
             work: Does the blocking work of the pipeline.
             shared: Has the pools and Spark.
-            epoch: Returns the epoch, once it is claimed.
-            take_chains: Takes chains, on the loop, by the source whose work units run them.
-            deliver: Takes an answer, on the loop, as a function of the time; drops those that come too late.
-            when_spark_runs: Calls its argument, on the loop, when Spark runs or could not be started.
-            warned: Takes a warning of a connector, in a thread of the pool.
+            epoch: Returns the epoch once it is claimed.
+            take_chains: Receives operator chains by source, on the loop.
+            deliver: Receives a result, on the loop, as a function of the time; drops late ones.
+            when_spark_runs: Calls its argument, on the loop, once Spark runs or could not be started.
+            warned: Receives a warning of a connector, in a thread of the pool.
         """
         self._warned = warned
         self._work = work
@@ -70,10 +70,10 @@ class Planner:
         self._deliver = deliver
         self._when_spark_runs = when_spark_runs
         self._waiting: dict[str, _Enumerated] = {}
-        """Sources that wait until all of the pipeline are enumerated, by name; only where they are planned together."""
+        """Sources by name that wait for the enumeration of all others, if they are planned together."""
 
     def enumerate(self, command: commands.Enumerate) -> None:
-        """Enumerate a source: at once, or when Spark runs if tasks have to look into the source first."""
+        """Enumerate a source: at once, or once Spark runs if tasks must inspect objects first."""
         self._in_pool(partial(self._discover, command))
 
     def _discover(self, command: commands.Enumerate) -> Then:
@@ -81,7 +81,7 @@ class Planner:
         if items or self._work.on_frames:
             return partial(self._on_spark, partial(self._plan, command, items))
         deliver = self._plan(command, items)
-        if self._work.sources.is_limited(command.source):  # else its splits would be read at once when Spark runs
+        if self._work.sources.is_limited(command.source):  # otherwise its splits would be read as soon as Spark runs
             return partial(self._when_spark_runs, deliver)
         return deliver
 
@@ -123,7 +123,7 @@ class Planner:
         self._when_spark_runs(partial(self._in_pool, run))
 
     def _in_pool(self, work: Callable[[], Then]) -> None:
-        """Do the work in a thread, and what it returns on the loop; deliver what it raises as a failure."""
+        """Do the work in a thread, run the returned function on the loop, and deliver an exception as a failure."""
 
         def run() -> None:
             try:

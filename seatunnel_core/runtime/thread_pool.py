@@ -1,4 +1,4 @@
-"""Threads that wait for disks and servers, so that the loop waits for nothing, and how they report back to it."""
+"""Threads for blocking calls, so that the loop never blocks, and their calls back to the loop."""
 
 import asyncio
 import logging
@@ -15,48 +15,48 @@ Work = tuple[Callable[..., object], tuple[Any, ...]]
 
 
 class Pool(Protocol):
-    """What does work in other threads."""
+    """A pool that runs work in other threads."""
 
     def submit(self, work: Callable[..., object], /, *arguments: Any) -> object:
-        """Have the work done. What it returns or raises is dropped: it reports its outcome itself."""
+        """Run the work. Its result or exception is dropped: the work reports its outcome itself."""
 
 
 class ThreadPool:
-    """A limited number of threads, which take work in its order.
+    """A limited number of threads that run work in order.
 
-    Those of ``concurrent.futures`` make a future for each call, with a lock and a condition, and lock twice more to
-    hand it over: half a millisecond for each of a thousand tables.
+    Those of ``concurrent.futures`` create a future for each call, with a lock and a condition, and lock twice more to
+    pass it to a thread: half a millisecond for each of a thousand tables.
     """
 
     def __init__(self, most: int, name: str) -> None:
-        """Prepare ``most`` threads; one starts when all others are busy. ``name`` begins their names."""
+        """Prepare up to ``most`` threads, each started when all others are busy. ``name`` prefixes their names."""
         self._most = most
         self._name = name
         self._works: queue.SimpleQueue[Work | None] = queue.SimpleQueue()
         self._threads: list[threading.Thread] = []
         self._undone = 0
-        """Works that wait or are under way."""
+        """Number of waiting and running works."""
 
         self._closed = False
         self._changing = threading.Lock()
-        """Guards what is above: no work is queued behind the end that ``close`` sets."""
+        """Guards the attributes above: no work is queued after ``close``."""
 
     def submit(self, work: Callable[..., object], /, *arguments: Any) -> None:
-        """Have the work done.
+        """Queue the work.
 
         Raises:
-            RuntimeError: The pool is closed, or the system gives it not a single thread; the work is not done.
+            RuntimeError: The pool is closed, or no thread can be started; the work is not done.
         """
         with self._changing:
             if self._closed:
-                raise RuntimeError(f"{self._name}: no work is taken any more")
+                raise RuntimeError(f"{self._name}: the pool is closed")
             if len(self._threads) < min(self._most, self._undone + 1):
                 self._start_thread()
             self._undone += 1
             self._works.put((work, arguments))
 
     def close(self) -> None:
-        """Drop the work that waits, and wait for the work under way."""
+        """Drop waiting work, and wait for running work."""
         with self._changing:
             self._closed = True
             with suppress(queue.Empty):
@@ -68,7 +68,7 @@ class ThreadPool:
             thread.join()
 
     def _start_thread(self) -> None:
-        """Start one more thread; where the system gives no more, those that there are do the work."""
+        """Start another thread; if the system denies it, the existing threads do the work."""
         name = f"{self._name}-{len(self._threads)}"
         thread = threading.Thread(target=self._serve, name=name, daemon=True)
         try:
@@ -76,7 +76,7 @@ class ThreadPool:
         except RuntimeError as error:
             if not self._threads:
                 raise
-            logger.debug("%s goes on with %d threads: %s", self._name, len(self._threads), error)
+            logger.debug("%s continues with %d threads: %s", self._name, len(self._threads), error)
         else:
             self._threads.append(thread)
 
@@ -88,16 +88,16 @@ class ThreadPool:
             except Exception:  # the loop may be closed by now; nothing waits for this outcome
                 logger.debug("work in %s ended with an error", self._name, exc_info=True)
             except BaseException:  # the panic of an extension, say: it must not take the thread with it
-                logger.exception("work in %s ended with an error that nobody expected", self._name)
+                logger.exception("work in %s ended with an unexpected error", self._name)
             del taken, work, arguments  # what they hold is not kept until the next work comes
             with self._changing:
                 self._undone -= 1
 
 
 class Inbox:
-    """The calls that other threads want to have made on the loop, in their order.
+    """Calls that other threads schedule on the loop, in order.
 
-    Many calls that come at once wake the loop once: to wake it costs a system call, and the calling thread its turn.
+    Many calls at once wake the loop once: waking costs a system call, and the calling thread its time slice.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -106,7 +106,7 @@ class Inbox:
         self._is_awake = False
 
     def put(self, call: Callable[[], object]) -> None:
-        """Have the call made on the loop, soon."""
+        """Schedule the call on the loop."""
         self._calls.append(call)
         self._wake()
 

@@ -10,7 +10,7 @@ from seatunnel_core.spark.work import UnitResult
 def unit_event(order: commands.RunUnit, chain: OperatorChain, result: UnitResult, now: int) -> Event:
     """Return the event for the result of a work unit.
 
-    ``chain`` is what the unit ran; it names what a failed unit was reading.
+    ``chain`` is the unit's operator chain; it names the input of a failed unit.
     """
     if result.failure is not None:
         return events.UnitFailed(

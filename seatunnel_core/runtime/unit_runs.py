@@ -1,4 +1,4 @@
-"""The work units of one epoch on Spark: they are submitted when it runs, and their results come back as events."""
+"""Work units of one epoch on Spark: submission once Spark runs, and their results as events."""
 
 import logging
 from collections.abc import Callable, Mapping
@@ -23,7 +23,7 @@ _log = logging.getLogger(__name__)
 
 
 class UnitRuns:
-    """The attempts of one epoch that wait for Spark or run on it. Its methods run on the loop's thread."""
+    """Attempts of one epoch that wait for Spark or run on it. Its methods run on the loop's thread."""
 
     def __init__(
         self,
@@ -34,15 +34,15 @@ class UnitRuns:
         deliver: Callable[[Callable[[int], Event]], None],
         when_spark_runs: Callable[[Callable[[], None]], None],
     ) -> None:
-        """Begin without a unit.
+        """Create an instance without units.
 
         Args:
             work: The plugins of the pipeline.
-            shared: What the pipelines of the job share, Spark among it.
-            notices: Takes what users should know.
-            figures: Counts what begins again.
-            deliver: Hands an event to the protocol.
-            when_spark_runs: Calls a function when Spark runs, or could not be started.
+            shared: The shared resources of the job's pipelines, including Spark.
+            notices: Receives messages for the user.
+            figures: Counts repeated units.
+            deliver: Passes an event to the protocol.
+            when_spark_runs: Calls a function once Spark runs or could not be started.
         """
         self._work = work
         self._shared = shared
@@ -55,24 +55,24 @@ class UnitRuns:
         """Units that wait for Spark."""
 
         self._on_spark: dict[tuple[str, AttemptId], int] = {}
-        """Task and id of the attempts that Spark has, with the moment at which it got each, in milliseconds."""
+        """Task and ID of the attempts submitted to Spark, with the time of submission in milliseconds."""
 
         self._counted: dict[tuple[str, AttemptId], Mapping[str, VertexWork]] = {}
-        """Work of units that still run, as far as it is counted, by task and attempt."""
+        """Counted progress of running units, by task and attempt."""
 
     def take(self, chains: Mapping[str, OperatorChain]) -> None:
-        """Take the chains of tasks, by task, whose units will come."""
+        """Add the operator chains of tasks, by task."""
         self._chains |= chains
 
     def run(self, command: commands.RunUnit) -> None:
-        """Have Spark run one attempt at a unit."""
+        """Run one attempt at a unit on Spark."""
         self._orders.append(command)
         self._when_spark_runs(self._submit_orders)
 
     def cancel(self, _command: commands.CancelUnits | None = None) -> None:
-        """Cancel what runs on Spark, if anything does.
+        """Cancel the running units on Spark, if any.
 
-        This is asked for at the end of each epoch, and of ten thousand pipelines few have anything to cancel then.
+        It is called at the end of each epoch; of ten thousand pipelines few have running units then.
         """
         self._orders.clear()
         if self._on_spark:
@@ -103,7 +103,7 @@ class UnitRuns:
         )
 
     def _progressed(self, order: commands.RunUnit, work: Mapping[str, VertexWork]) -> None:
-        """Count what a unit that still runs has done since its last report."""
+        """Count the progress of a running unit since its last report."""
         key = order.task, order.attempt.id
         if key in self._on_spark:
             self._count(key, work)
@@ -115,21 +115,21 @@ class UnitRuns:
         self._note_under_way()
 
     def _count_ended(self, key: tuple[str, AttemptId], work: Mapping[str, VertexWork]) -> None:
-        """Count what a unit has done since its last report, if it reported anything."""
+        """Count the work of an ended unit since its last report, if it reported any."""
         if work or key in self._counted:
             self._count(key, work)
             del self._counted[key]
             self._note_under_way()
 
     def _note_under_way(self) -> None:
-        """Record the rows that units which still run have read and written."""
+        """Record the rows that running units have read and written."""
         works = [(self._chains[task], work) for (task, _), work in self._counted.items() if task in self._chains]
         read = [work.get(chain.source_name, VertexWork()).rows_out for chain, work in works]
         written = [work.get(each.name, VertexWork()).rows_in for chain, work in works for each in chain.targets]
         self._figures.under_way(rows_read=sum(read), rows_written=sum(written))
 
     def _on_result(self, order: commands.RunUnit, result: UnitResult) -> None:
-        """Take a result, in a thread of the dispatcher."""
+        """Handle a result, in a thread of the dispatcher."""
         if result.shown and (order.task, order.attempt.id) in self._on_spark:
             self._work.show(result.shown)
         self._shared.inbox.put(partial(self._ended, order, result))
@@ -147,7 +147,7 @@ class UnitRuns:
         self._deliver(partial(unit_event, order, self._chains[order.task], result))
 
     def _begins_again(self, order: commands.RunUnit) -> None:
-        """Report a unit that runs again after its rows went to a target at once: they may be there twice."""
+        """Report a unit that runs again after writing directly to a target: its rows may be duplicated."""
         chain = self._chains[order.task]
         self._figures.begun_again()
         self._notices.begun_again(order, chain.doubling)

@@ -27,4 +27,4 @@ def test_a_server_that_is_away_at_the_very_end_fails_no_job(
         report, _ = run_through(ground.run(ground.tables("a", rows_per_second=None)))
         assert report.outcome is JobOutcome.FINISHED, report
         assert ground.rows("a") == ALL
-    assert "all rows are committed; what else was staged could not be cleared up: the server is away" in caplog.text
+    assert "all rows are committed; remaining staged output could not be removed: the server is away" in caplog.text

@@ -153,7 +153,7 @@ class Pool:
 
     def submit(self, function: Callable[..., Any], /, *arguments: Any, **options: Any) -> Any:
         if self._shut:
-            raise RuntimeError("no work is taken any more")
+            raise RuntimeError("the pool is closed")
         self._queue.append(lambda: function(*arguments, **options))
         process = self._stage.process
         if self._running < self._workers and process is not None and not process.dead:
