@@ -77,11 +77,11 @@ def __dir__() -> list[str]:
     return sorted((*__all__, *(name for name in globals() if name.startswith("__"))))
 
 
-if not TYPE_CHECKING:  # a checker would take any name for one of ours
+if not TYPE_CHECKING:  # otherwise a type checker accepts any name
 
     def __getattr__(name: str) -> Any:
         home = _HOMES.get(name)
         if home is None:
-            # With name and object, Python itself says which name was probably meant.
+            # With name and object, Python suggests a similar name.
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name, obj=sys.modules[__name__])
         return getattr(import_module(home), name)

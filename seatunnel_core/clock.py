@@ -1,10 +1,10 @@
-"""The runtime's two clocks."""
+"""Clocks of the runtime."""
 
 import time
 
 
 def now_ms() -> int:
-    """Return monotonic milliseconds, which stamp the protocol's events. Never compared with another process's."""
+    """Return monotonic milliseconds for the protocol's events; not comparable between processes."""
     return time.monotonic_ns() // 1_000_000
 
 

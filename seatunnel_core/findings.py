@@ -1,4 +1,4 @@
-"""Findings about independent parts of one option or schema, raised together instead of the first one only."""
+"""Findings about independent parts of an option or a schema, raised together instead of only the first one."""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -13,19 +13,19 @@ T = TypeVar("T")
 
 @define
 class Findings:
-    """Collects the errors of parts, each inside of ``part``, until ``raise_all``."""
+    """Collects the errors of parts, each raised inside ``part``, until ``raise_all``."""
 
     kind: type[SeaTunnelError] = UsageError
-    """The class of the error that ``raise_all`` raises, or its ancestor if all errors are of one class."""
+    """Class of the error that ``raise_all`` raises, or its ancestor if all errors are of one class."""
 
     _messages: list[str] = field(factory=list, init=False)
     _classes: set[type[Exception]] = field(factory=set, init=False)
 
     @contextmanager
     def part(self, prefix: str = "") -> Iterator[None]:
-        """Keep the error of what is inside, with a prefix, and continue behind it.
+        """Keep the error of the body, with a prefix, and continue after the body.
 
-        An error that a retry may correct is no finding and is raised at once.
+        A retryable error is not a finding and is raised immediately.
         """
         try:
             yield
@@ -36,18 +36,18 @@ class Findings:
             self._classes.add(type(error))
 
     def of(self, make: Callable[[], T], default: T, prefix: str = "") -> T:
-        """Return what ``make`` returns, or the default if it raises, which ``raise_all`` then reports."""
+        """Return the result of ``make``, or the default if it raises an error, which ``raise_all`` then reports."""
         with self.part(prefix):
             return make()
         return default
 
     @property
     def found(self) -> bool:
-        """Whether there is a finding so far."""
+        """True if there is a finding so far."""
         return bool(self._messages)
 
     def raise_all(self) -> None:
-        """Raise one error with all findings, each once; do nothing without any."""
+        """Raise one error with all distinct findings, if any."""
         if not self._messages:
             return
         [*found] = self._classes
@@ -56,7 +56,7 @@ class Findings:
 
 
 def check_each(check: Callable[[T], object], parts: Iterable[T], kind: type[SeaTunnelError] = UsageError) -> None:
-    """Check parts that do not depend on each other, and raise one error with all findings."""
+    """Check independent parts, and raise one error with all findings."""
     findings = Findings(kind)
     for part in parts:
         with findings.part():

@@ -1,13 +1,13 @@
-"""Numbers as texts for users."""
+"""Formatting of numbers for users."""
 
 
 def count(number: int) -> str:
-    """Return a number with separators between the thousands: ``336,776``."""
+    """Return a number with thousands separators: ``336,776``."""
     return f"{number:,}"
 
 
 def size(size_bytes: int) -> str:
-    """Return a number of bytes in decimal units, with one digit behind the point: ``31.1 MB``."""
+    """Return a number of bytes in decimal units with one decimal place: ``31.1 MB``."""
     if size_bytes < 1000:
         return f"{size_bytes} B"
     value = float(size_bytes)
@@ -31,10 +31,10 @@ def duration(seconds: float) -> str:
 
 
 def rate(per_second: float) -> str:
-    """Return a number of rows per second with its unit: ``22,451 rows/s``."""
+    """Return a rate in rows per second: ``22,451 rows/s``."""
     return f"{per_second:,.0f} rows/s"
 
 
 def pick(number: int, noun: str) -> str:
-    """Return a number with its noun in the singular or the plural: ``1 pipeline``, ``5 pipelines``."""
+    """Return a number with its noun in singular or plural: ``1 pipeline``, ``5 pipelines``."""
     return f"{count(number)} {noun}" if number == 1 else f"{count(number)} {noun}s"

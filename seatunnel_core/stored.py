@@ -1,8 +1,8 @@
-"""Values of stored JSON, each checked for the type that its reader expects.
+"""Type-checked access to values of stored JSON.
 
-A seal shows that the bytes are what was sealed, not that this program sealed them. So a reader of a checkpoint, a
-manifest or an attachment trusts nothing: it takes each value with one of the functions here, which return a plain value
-of the asked type or raise ``StoredValueError``, whatever the bytes are.
+A seal proves that the bytes are unchanged, not that this program wrote them. So readers of checkpoints, manifests and
+attachments access each value with one of these functions, which return a plain value of the requested type or raise
+``StoredValueError``, for any bytes.
 """
 
 import json
@@ -12,16 +12,16 @@ from typing import Any, NoReturn
 from seatunnel_core.errors import StoredValueError
 
 MOST = 2**63 - 1
-"""The largest number that any part of a state holds; larger ones do not fit into the columns and files that follow."""
+"""Maximum number in a state; larger ones do not fit into the columns and files that use them."""
 
 Block = Mapping[str, Any]
 
 
 def parse(encoded: bytes) -> Any:
-    """Return the JSON value of the bytes; NaN and the infinities, which JSON does not have, are refused.
+    """Return the JSON value of the bytes; NaN and the infinities, which JSON lacks, are rejected.
 
     Raises:
-        StoredValueError: they are not JSON.
+        StoredValueError: The bytes are not JSON.
     """
     try:
         return json.loads(encoded, parse_constant=_refuse_constant, parse_float=_finite)
@@ -30,7 +30,7 @@ def parse(encoded: bytes) -> Any:
 
 
 def written(content: Block) -> bytes:
-    """Return JSON that a person can read; equal contents give equal bytes."""
+    """Return human-readable JSON; equal contents give equal bytes."""
     return json.dumps(content, sort_keys=True, indent=1).encode()
 
 
@@ -45,14 +45,14 @@ def member(block: Any, key: str) -> Any:
 
 
 def has(block: Any, key: str) -> bool:
-    """Return whether a block has a value for ``key``."""
+    """Return True if a block has a value for ``key``."""
     if not isinstance(block, Mapping):
         raise StoredValueError(f"expected a block, found {_shown(block)}")
     return key in block
 
 
 def number(block: Any, key: str, *, least: int = 0, most: int = MOST) -> int:
-    """Return a whole number from ``least`` to ``most``, both included."""
+    """Return a whole number from ``least`` to ``most``, inclusive."""
     value = member(block, key)
     if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
         _refuse(key, f"a whole number from {least} to {most}", value)
@@ -60,11 +60,11 @@ def number(block: Any, key: str, *, least: int = 0, most: int = MOST) -> int:
 
 
 _NEVER_SECONDS = 1e11
-"""Behind all times that a calendar can show."""
+"""After every time that a calendar can represent."""
 
 
 def seconds(block: Any, key: str) -> float:
-    """Return a moment, in seconds since 1970."""
+    """Return a time in seconds since 1970."""
     value = member(block, key)
     if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value < _NEVER_SECONDS:
         _refuse(key, "seconds since 1970", value)
@@ -72,7 +72,7 @@ def seconds(block: Any, key: str) -> float:
 
 
 def flag(block: Any, key: str) -> bool:
-    """Return a truth value."""
+    """Return a boolean."""
     value = member(block, key)
     if not isinstance(value, bool):
         _refuse(key, "true or false", value)
@@ -80,7 +80,7 @@ def flag(block: Any, key: str) -> bool:
 
 
 def text(block: Any, key: str) -> str:
-    """Return a text that can be printed and written: one without lone surrogates."""
+    """Return a printable text, that is, without lone surrogates."""
     value = member(block, key)
     if not isinstance(value, str) or not _writable(value):
         _refuse(key, "a text", value)
@@ -88,7 +88,7 @@ def text(block: Any, key: str) -> str:
 
 
 def path(block: Any, key: str) -> str:
-    """Return a text that the operating system takes for a file's name: as ``os.fsdecode`` gives it, UTF-8 or not."""
+    """Return a text that is a valid file name for the operating system, as ``os.fsdecode`` returns it."""
     value = member(block, key)
     if not isinstance(value, str) or not _names_file(value):
         _refuse(key, "a path", value)
@@ -96,7 +96,7 @@ def path(block: Any, key: str) -> str:
 
 
 def paths(block: Any, key: str) -> list[str]:
-    """Return a list of texts as ``path`` returns them."""
+    """Return a list of paths, each checked as by ``path``."""
     value = items(block, key)
     if not all(isinstance(each, str) and _names_file(each) for each in value):
         _refuse(key, "a list of paths", value)
@@ -111,7 +111,7 @@ def _names_file(value: str) -> bool:
 
 
 def items(block: Any, key: str) -> list[Any]:
-    """Return a list with elements of any type, as a copy."""
+    """Return a copy of a list with elements of any type."""
     value = member(block, key)
     if not isinstance(value, list | tuple):
         _refuse(key, "a list", value)
@@ -119,7 +119,7 @@ def items(block: Any, key: str) -> list[Any]:
 
 
 def texts(block: Any, key: str) -> list[str]:
-    """Return a list of texts as ``text`` returns them."""
+    """Return a list of texts, each checked as by ``text``."""
     value = items(block, key)
     if not all(isinstance(each, str) and _writable(each) for each in value):
         _refuse(key, "a list of texts", value)
@@ -127,7 +127,7 @@ def texts(block: Any, key: str) -> list[str]:
 
 
 def below(block: Any, key: str) -> dict[str, Any]:
-    """Return the block under ``key``, as a copy; its keys are texts as ``text`` returns them."""
+    """Return a copy of the block under ``key``; its keys are checked as by ``text``."""
     value = member(block, key)
     if not isinstance(value, Mapping):
         _refuse(key, "a block", value)
@@ -149,7 +149,7 @@ def _refuse(key: str, wanted: str, found: Any) -> NoReturn:
 
 
 def _shown(value: Any) -> str:
-    """Return the name of a value that may be long, deep or unprintable."""
+    """Return a short description of a value that may be long, deep or unprintable."""
     if isinstance(value, Mapping):
         return "a block"
     if isinstance(value, list | tuple):

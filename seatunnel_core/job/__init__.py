@@ -1,1 +1,1 @@
-"""What is stored of a job besides checkpoints, and its graph: manifest, pipelines, bindings of sinks, savepoints."""
+"""A job's graph and its stored state except checkpoints: manifest, pipelines, sink bindings, savepoints."""

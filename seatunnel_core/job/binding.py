@@ -1,7 +1,7 @@
-"""What the committables of a sink are bound to, as the manifest keeps it.
+"""Options to which the committables of a sink are bound, stored in the manifest.
 
-A later process whose options differ must not publish them (protocol rules R7 and R8), nor look for what was
-published by names of today (R10).
+A later process with different options must not publish them (protocol rules R7 and R8), nor search for published output
+under the current names (R10).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,40 +11,40 @@ from attrs import evolve, frozen
 from seatunnel_core.stored_fields import Stored, added, paths
 
 Terms = Mapping[str, str]
-"""Options, or what stands for some, with their values for a user. One that is left out has its default."""
+"""Options, or their substitutes, with values to show to users. A missing option has its default."""
 
 
 @frozen(kw_only=True)
 class Binding(Stored):
-    """The options of a sink, from some epoch on."""
+    """Options of a sink, valid from an epoch on."""
 
     terms: Terms = paths()
-    """Where its committables go and what they mean there."""
+    """Options that define the destination and meaning of its committables."""
 
     tracks: Terms = added(factory=dict, omitted=True, path=True)
-    """What else it finds by what it has published."""
+    """Further options by which it finds its published output."""
 
     place: str = added("", omitted=True, path=True)
-    """What its save mode is about: ``SaveMode.target``."""
+    """Target of its save mode: ``SaveMode.target``."""
 
     since: int = 0
-    """The first epoch of the process that had these options."""
+    """First epoch of the process with these options."""
 
 
 def followed(bindings: Sequence[Binding], by: Binding) -> tuple[Binding, ...]:
-    """With the options of a process that begins now; unchanged when they are the same as before."""
+    """Return the bindings with the options of a process that begins now; unchanged if the options are the same."""
     if bindings and evolve(by, since=bindings[-1].since) == bindings[-1]:
         return tuple(bindings)
     return (*bindings, by)
 
 
 def in_epoch(bindings: Sequence[Binding], epoch: int) -> Binding | None:
-    """Return what stood in an epoch; ``None`` when nobody wrote that down, as older versions did not."""
+    """Return the binding of an epoch; ``None`` if it was not recorded, as in older versions."""
     return next((each for each in reversed(bindings) if each.since <= epoch), None)
 
 
 def from_epoch(bindings: Sequence[Binding], epoch: int) -> Iterator[Binding]:
-    """All that stood in an epoch or after it."""
+    """Return the bindings of an epoch and all later ones."""
     first = in_epoch(bindings, epoch)
     return (each for each in bindings if each is first or each.since > epoch)
 

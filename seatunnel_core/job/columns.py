@@ -1,7 +1,6 @@
-"""What decides which columns the rows of a source have, as the manifest keeps it.
+"""Options that define the columns of a source, stored in the manifest.
 
-Columns are frozen when the source is first read. Options that differ later would be ignored, or meet rows of another
-shape.
+Columns are frozen when the source is first read. Options that change later would be ignored, or not fit the rows.
 """
 
 import json
@@ -13,11 +12,11 @@ from seatunnel_core.config.option import SCHEMA, Options
 _BESIDE_SCHEMAS = ("read_columns", "file_format_type")
 
 Columns = Mapping[str, str]
-"""Options with their values, as JSON in the order of the job file."""
+"""Options with their values as JSON, in the order of the job file."""
 
 
 def column_options(options: Options) -> Columns:
-    """Return the options of a source that declare its columns, as far as they are set."""
+    """Return the options of a source that declare its columns, if set."""
     deciding = [option for option in options.declared if option.type is SCHEMA or option.key in _BESIDE_SCHEMAS]
     return {option.key: _text(options[option]) for option in deciding if options[option] not in (None, option.default)}
 

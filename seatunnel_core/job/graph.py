@@ -1,4 +1,4 @@
-"""The graph of a job: which node takes whose rows."""
+"""Graph of a job: its vertices and their inputs."""
 
 from collections import Counter
 from collections.abc import Container, Iterator, Mapping, Sequence
@@ -12,30 +12,30 @@ from seatunnel_core.job.node import Node
 
 @frozen(kw_only=True)
 class Vertex:
-    """A node with its final name and its inputs."""
+    """A node of the job with its final name and its inputs."""
 
     node: Node
     name: str
-    """Unique in the job and the same in every run, as long as the node's own names are the same."""
+    """Name, unique in the job and the same in every run as long as the node's own names are the same."""
 
     inputs: tuple[int, ...]
-    """Indexes of the vertices whose rows it takes, each once."""
+    """Indexes of the distinct input vertices."""
 
 
 @frozen
 class Graph:
-    """The vertices of a job in the order of the text."""
+    """Vertices of a job in the order of the job file."""
 
     vertices: tuple[Vertex, ...] = field()
 
 
 def build_graph(nodes: Sequence[Node], problems: Problems, *, complete: bool = True) -> Graph:
-    """Join the nodes. Doubled names, dangling inputs, unused nodes and cycles go to ``problems``, by name and place.
+    """Connect the nodes. Report duplicate names, dangling inputs, unused nodes and cycles to ``problems``.
 
     Args:
-        nodes: in the order of the text.
-        problems: receives what is wrong.
-        complete: whether these are all nodes of the job; otherwise nodes are not called unused.
+        nodes: The nodes in the order of the job file.
+        problems: Receives the problems.
+        complete: True if these are all nodes of the job; otherwise unused nodes are not reported.
     """
     outputs = _outputs(nodes, problems)
     inputs = [_inputs(index, nodes, outputs, problems) for index in range(len(nodes))]
@@ -48,11 +48,11 @@ def build_graph(nodes: Sequence[Node], problems: Problems, *, complete: bool = T
 
 
 def right_part(graph: Graph, is_right: Sequence[bool]) -> Graph:
-    """Return the graph of the vertices that are right and get all their rows from such ones, each behind its inputs.
+    """Return the graph of the valid vertices with only valid inputs, in topological order.
 
     Args:
-        graph: It may have dangling inputs, doubled names and cycles.
-        is_right: Whether each vertex is right by itself.
+        graph: It may have dangling inputs, duplicate names and cycles.
+        is_right: For each vertex, True if it is valid by itself.
     """
     names = Counter(vertex.name for vertex in graph.vertices)
     left = {
@@ -79,7 +79,7 @@ def _outputs(nodes: Sequence[Node], problems: Problems) -> dict[str, int]:
             problems.error(
                 f"two nodes have the output name {node.output!r}",
                 node.position,
-                f"{first.identifier} at {first.position} has it already: give each its own plugin_output",
+                f"it is also that of {first.identifier} at {first.position}: give each a different plugin_output",
             )
         else:
             found[node.output] = index
@@ -98,7 +98,8 @@ def _inputs(index: int, nodes: Sequence[Node], outputs: dict[str, int], problems
             before = _before(index, nodes)
             found += before
             problems.warn(
-                f"{node.identifier} takes its rows from {name!r}, which no node gives: it gets those of the one before",
+                f"{node.identifier} reads from {name!r}, but no node has this plugin_output: "
+                "it reads from the previous node",
                 node.position,
                 "Correct plugin_input",
             )
@@ -106,31 +107,31 @@ def _inputs(index: int, nodes: Sequence[Node], outputs: dict[str, int], problems
             close = nearest(name, outputs)
             known = f"Did you mean {close!r}?" if close else f"There are: {', '.join(sorted(outputs)[:10]) or 'none'}"
             problems.error(
-                f"{node.identifier} takes its rows from {name!r}, which no source or transform gives as plugin_output",
+                f"{node.identifier} reads from {name!r}, but no source or transform has this plugin_output",
                 node.position,
                 known,
             )
     if not node.inputs:
         found = list(_before(index, nodes))
         if not found:
-            problems.error(f"{node.identifier} has no rows to take: no source or transform is before it", node.position)
+            problems.error(f"{node.identifier} has no input: no source or transform precedes it", node.position)
     return tuple(dict.fromkeys(found))
 
 
 def _is_small(nodes: Sequence[Node]) -> bool:
-    """One source and one sink: a wrong name cannot mean another node."""
+    """Return True for one source and one sink: a wrong name cannot mean another node."""
     kinds = [node.kind for node in nodes]
     return kinds.count(Kind.SOURCE) == 1 and kinds.count(Kind.SINK) == 1
 
 
 def _before(index: int, nodes: Sequence[Node]) -> tuple[int, ...]:
-    """Return the last node before this one that gives rows."""
+    """Return the last preceding node with output."""
     before = (each for each in range(index - 1, -1, -1) if nodes[each].kind is not Kind.SINK)
     return tuple(each for each, _ in zip(before, range(1), strict=False))
 
 
 def _names(nodes: Sequence[Node], problems: Problems) -> list[str]:
-    """Names that do not change when a node is added elsewhere, wherever the file gives something to build them from."""
+    """Return names that do not change when a node is added elsewhere, as far as the job file allows."""
     names: list[str] = []
     taken: dict[str, Node] = {}
     given = {node.given_name or node.output for node in nodes}
@@ -151,7 +152,7 @@ def _names(nodes: Sequence[Node], problems: Problems) -> list[str]:
 
 
 def _made(node: Node, counts: dict[str, int], given: Container[str | None], taken: Container[str]) -> str:
-    """``LocalFile-sink-orders`` after the input, where there is one; else ``LocalFile-source-1``, counted."""
+    """Return a name such as ``LocalFile-sink-orders`` after the input, or ``LocalFile-source-1`` without inputs."""
     base = f"{node.identifier}-{node.kind.value}"
     name = f"{base}-{'+'.join(node.inputs)}" if node.inputs else f"{base}-1"
     if node.inputs:
@@ -169,7 +170,7 @@ def _refuse_unused(
     for index, node in enumerate(nodes):
         if node.kind is not Kind.SINK and index not in used:
             problems.error(
-                f"no transform or sink takes the rows of {names[index]!r}",
+                f"no transform or sink reads from {names[index]!r}",
                 node.position,
                 f"Name it in a plugin_input, or remove this {node.kind.value}",
             )
@@ -178,9 +179,9 @@ def _refuse_unused(
 def _refuse_circles(
     nodes: Sequence[Node], names: Sequence[str], inputs: Sequence[tuple[int, ...]], problems: Problems
 ) -> None:
-    """Take away what has no open inputs until nothing changes; what is left runs in circles, or takes rows of one.
+    """Remove nodes without open inputs until nothing changes; the rest is in, or downstream of, a cycle.
 
-    An output name that two nodes have may mean the other one, and makes no circle.
+    A duplicate output name may mean the other node, and is not counted as a cycle.
     """
     times = Counter(node.output for node in nodes)
     doubled = {name for name in times if name is not None and times[name] > 1}
@@ -198,7 +199,7 @@ def _refuse_circles(
             return
         circle = list(_circle(waiting))
         problems.error(
-            f"the rows run in a circle: {' -> '.join(names[each] for each in circle)}",
+            f"the job graph has a cycle: {' -> '.join(names[each] for each in circle)}",
             nodes[circle[0]].position,
             "Correct one plugin_input",
         )
@@ -206,7 +207,7 @@ def _refuse_circles(
 
 
 def _take_away(gone: list[int], waiting: dict[int, set[int]], below: Mapping[int, Sequence[int]]) -> None:
-    """Take nodes out of ``waiting``, and all that wait for nothing else than them."""
+    """Remove nodes from ``waiting``, and all nodes that wait only for them."""
     for each in gone:
         del waiting[each]
     while gone:
@@ -220,7 +221,7 @@ def _take_away(gone: list[int], waiting: dict[int, set[int]], below: Mapping[int
 
 
 def _circle(waiting: Mapping[int, set[int]]) -> Iterator[int]:
-    """One circle among the nodes that are left, in the direction of the rows; its last node is the first one again."""
+    """Return a cycle among the remaining nodes, downstream; its last node equals the first."""
     seen: list[int] = []
     at = min(waiting)
     while at not in seen:

@@ -1,6 +1,6 @@
-"""The state of increments under one name: how far each source was read, and by which job last.
+"""State of incremental reads under a name: each source's progress, and the last job.
 
-It is stored beside the checkpoints as manifests are, under an id of its own among the jobs.
+It is stored like a manifest, under a separate ID among the jobs.
 """
 
 import re
@@ -15,7 +15,7 @@ from seatunnel_core.job.binding import differences
 from seatunnel_core.work.window import Cursor, Window
 
 PREFIX = ".state."
-"""The ids under which states lie among the jobs begin with it."""
+"""Prefix of the IDs of states among the jobs."""
 
 FORMAT = 1
 _LONGEST = 128 - len(PREFIX)
@@ -23,36 +23,36 @@ _LONGEST = 128 - len(PREFIX)
 
 @frozen(kw_only=True)
 class SourceState:
-    """How far one source has been read."""
+    """Progress of one source."""
 
     reads: Mapping[str, str] | None
-    """What the cursor belongs to; ``None`` after ``seatunnel state set``: whatever the next job reads."""
+    """Data to which the cursor belongs; ``None`` after ``seatunnel state set``: the data that the next job reads."""
 
     cursor: Cursor | None
 
 
 @frozen(kw_only=True)
 class IncrementState:
-    """One version of the record of a name."""
+    """One version of the record of a state name."""
 
     name: str
     version: int = 0
-    """0: nothing is stored."""
+    """Version of the record; 0 if nothing is stored."""
 
     sources: Mapping[str, SourceState] = field(factory=dict)
-    """By the name of the source in its job: how far it was read before ``job_id``; with ``is_done``, after it."""
+    """Progress by source name, before the job ``job_id`` or, with ``is_done``, after it."""
 
     job_id: str | None = None
-    """The last job of this name."""
+    """Last job with this state name."""
 
     is_done: bool = True
-    """Whether ``sources`` have what that job has read."""
+    """True if ``sources`` include the rows read by that job."""
 
     def cursor_of(self, source: str, reads: Mapping[str, str]) -> Cursor | None:
-        """Return where a source goes on; ``None`` for one that begins.
+        """Return the cursor from which a source continues; ``None`` if it reads from the beginning.
 
         Raises:
-            UsageError: The cursor of this name belongs to something else.
+            UsageError: The stored cursor belongs to other data.
         """
         same = [each.cursor for each in self.sources.values() if each.reads == reads]
         known = self.sources.get(source)
@@ -61,21 +61,21 @@ class IncrementState:
         if known.reads is None:
             return known.cursor
         raise UsageError(
-            f"the state {self.name!r} says how far {source!r} was read, and that source reads something else now: its "
-            f"{'; its '.join(differences(known.reads, reads))}. Put that back; or give the job another state.name, and "
-            f"it reads from the beginning; or write seatunnel state set {self.name} {source} VALUE to go on behind a "
-            f"value, or seatunnel state reset {self.name} to begin again"
+            f"the state {self.name!r} has a cursor of {source!r}, but that source reads other data now: its "
+            f"{'; its '.join(differences(known.reads, reads))}. Undo the change; or give the job another state.name to "
+            f"read from the beginning; or run seatunnel state set {self.name} {source} VALUE to continue after a "
+            f"value, or seatunnel state reset {self.name} to start over"
         )
 
     def after(self, windows: Mapping[str, Window]) -> "IncrementState":
-        """Return the state when the job with these windows has ended."""
+        """Return the state after the end of a job with these windows."""
         read = {name: SourceState(reads=each.reads, cursor=each.end) for name, each in windows.items()}
         moved = [each.reads for each in windows.values()]
         kept = {name: each for name, each in self.sources.items() if each.reads not in moved}
         return evolve(self, sources={**kept, **read}, is_done=True)
 
     def to_bytes(self) -> bytes:
-        """JSON, the same bytes for the same state."""
+        """Return the state as JSON; equal states have equal bytes."""
         sources = {
             name: {
                 **({} if each.reads is None else {"reads": dict(each.reads)}),
@@ -90,15 +90,15 @@ class IncrementState:
 
     @classmethod
     def from_bytes(cls, encoded: bytes, version: int) -> "IncrementState":
-        """Read what ``to_bytes`` wrote.
+        """Return the state that ``to_bytes`` wrote.
 
         Raises:
-            JobError: It is something else, or of a newer format.
+            JobError: The bytes are not a state, or have a newer format.
         """
         try:
             content = stored.parse(encoded)
             if stored.number(content, "format") > FORMAT:
-                raise JobError("the state was written by a newer version of seatunnel-core: run that one, or a later")
+                raise JobError("a newer version of seatunnel-core wrote the state: run that version or a later one")
             sources = stored.below(content, "sources")
             return cls(
                 name=stored.text(content, "state"),
@@ -108,7 +108,7 @@ class IncrementState:
                 is_done=stored.flag(content, "done"),
             )
         except StoredValueError as error:
-            raise JobError(f"what is stored as the state of increments is none: {error}") from error
+            raise JobError(f"the stored state of increments is invalid: {error}") from error
 
 
 def _source(record: Any) -> SourceState:
@@ -120,7 +120,7 @@ def _source(record: Any) -> SourceState:
 
 
 def record_id(name: str) -> str:
-    """Return the id under which the record of a name lies.
+    """Return the ID of the record of a state name.
 
     Raises:
         UsageError: The name is too long.

@@ -1,7 +1,7 @@
-"""The manifest of a job (protocol rule R7): which vertex belongs to which pipeline, for the whole life of the job.
+"""Manifest of a job (protocol rule R7): the assignment of vertices to pipelines for the lifetime of the job.
 
-Numbers and ordinals are part of the names of checkpoints and staged files, so they are given once and never again:
-adding a table does not renumber the others, and a dropped table's number stays its own.
+Numbers and ordinals are part of the names of checkpoints and staged files, so they are never reused: adding a table
+does not renumber the others, and a dropped table keeps its number.
 """
 
 from collections.abc import Container, Mapping, Sequence
@@ -21,65 +21,65 @@ from seatunnel_core.job.savepoint import JobSavepoint, pipeline_number
 from seatunnel_core.work.window import Window
 
 FORMAT = 3
-"""2 and 3 are written where an older version, which reads 1, or 1 and 2, would do the wrong thing."""
+"""Newest format. 2 and 3 are written only if older versions, which read less, would misbehave."""
 
 
 @frozen
 class Seat:
-    """The place of a source or sink vertex."""
+    """Assignment of a source or sink vertex."""
 
     pipeline: int
-    """From 1."""
+    """Number of the pipeline, from 1."""
 
     kind: Kind
     ordinal: int
-    """Among the vertices of its kind in its pipeline, from 0."""
+    """Index among the vertices of its kind in its pipeline, from 0."""
 
     targets: tuple[str, ...] = ()
-    """The folders below which a sink has staged, the newest last: where to look for what a dead job left."""
+    """Folders in which a sink has staged, newest last: they may contain staged output of a dead job."""
 
     dropped: bool = False
-    """Whether the user said that the job goes on without it; it keeps its place in case it comes back."""
+    """True if the user removed it from the job; it keeps its assignment in case it returns."""
 
     reads: str | None = None
-    """Where a source looked when it was planned first: its enumeration is frozen, whatever its options say later."""
+    """Location that a source read when it was first planned: its enumeration is frozen, regardless of later options."""
 
     bindings: tuple[Binding, ...] = ()
-    """What the committables of a sink are bound to, the newest last."""
+    """Bindings of a sink's committables, newest last."""
 
     columns: Columns | None = None
-    """What a source's options said of its columns when it was planned first; ``None`` when that is not known."""
+    """A source's column options when it was first planned; ``None`` if unknown."""
 
 
 @frozen(kw_only=True)
 class Manifest:
-    """One version of a job's manifest; the storage numbers the versions."""
+    """A version of a job's manifest; the storage numbers the versions."""
 
     job_name: str
     seats: Mapping[str, Seat] = field(factory=dict)
-    """Every source and sink vertex that the job ever had, by name."""
+    """All source and sink vertices that the job ever had, by name."""
 
     savepoints: tuple[JobSavepoint, ...] = ()
-    """The oldest first; each name once."""
+    """Savepoints with unique names, oldest first."""
 
     ended: Mapping[str, Any] | None = None
-    """The closing table, once all pipelines are finished: JSON values only."""
+    """Final report, once all pipelines are finished: JSON values only."""
 
     asked: Mapping[int, Asked] = field(factory=dict)
-    """By pipeline: what it was asked to go back to."""
+    """Requested rewinds, by pipeline."""
 
     moved_to: str | None = None
-    """The job that goes on with this one's work: this one is never started again."""
+    """Job that continues this one's work; this one is never started again."""
 
     settled_below: int = 0
-    """All that checkpoints of smaller epochs name is published: the job had been recorded as ended after them, and its
-    staging folders are gone."""
+    """Epoch below which all committables of checkpoints are published: the job was recorded as ended after them, and
+    its staging folders were removed."""
 
     windows: Mapping[str, Window] = field(factory=dict, repr=False)
-    """By source: the increment that it reads; none of a source that reads everything."""
+    """Increment of each incremental source, by source name."""
 
     state_name: str = ""
-    """The name under which the cursors lie that follow from the windows; empty without windows."""
+    """Name of the state that stores the cursors after the windows; empty without windows."""
 
     _by_pipeline: Mapping[int, list[Seat]] = field(init=False, repr=False, eq=False)
 
@@ -91,10 +91,10 @@ class Manifest:
         return grouped
 
     def extended(self, pipelines: Sequence[PipelineShape]) -> "tuple[Manifest, tuple[int, ...]]":
-        """Seat the vertices that are new, and say which number each of the pipelines has.
+        """Assign the new vertices, and return the manifest and the number of each pipeline.
 
         Raises:
-            JobError: a vertex changed its kind, or pipelines of the stored job were split or merged.
+            JobError: A vertex changed its kind, or pipelines of the stored job were split or merged.
         """
         seats = dict(self.seats)
         numbers: list[int] = []
@@ -121,7 +121,7 @@ class Manifest:
                 free[kind] += 1
 
     def _number(self, members: Sequence[Vertex], taken: Container[int]) -> int | None:
-        """Return the number that the stored job gave to these vertices; ``None`` when it had none of them."""
+        """Return the stored job's pipeline number of these vertices; ``None`` if it had none of them."""
         known: dict[int, str] = {}
         for vertex in members:
             seat = self.seats.get(vertex.name)
@@ -148,20 +148,17 @@ class Manifest:
         return next(iter(known), None)
 
     def dropped(self, pipelines: Sequence[PipelineShape]) -> tuple[str, ...]:
-        """Return the vertices that the stored job had and this one has not, sorted by name.
-
-        Those that the user dropped before are left out.
-        """
+        """Return the vertices that only the stored job has, sorted by name, except those dropped earlier."""
         present = {vertex.name for shape in pipelines for vertex in shape.vertices}
         return tuple(sorted(name for name, seat in self.seats.items() if name not in present and not seat.dropped))
 
     def without(self, names: Container[str]) -> "Manifest":
-        """With a mark at the vertices that the job goes on without; those that came back have none any more."""
+        """Return the manifest with the missing vertices marked as dropped, and returned ones no longer."""
         seats = {name: evolve(seat, dropped=name in names) for name, seat in self.seats.items()}
         return evolve(self, seats=seats)
 
     def placed(self, targets: Mapping[str, str]) -> "Manifest":
-        """With the folders below which the sinks stage from now on, by vertex."""
+        """Return the manifest with the sinks' new staging folders, by vertex."""
         seats = {
             name: evolve(self.seats[name], targets=(*(t for t in self.seats[name].targets if t != folder), folder))
             for name, folder in targets.items()
@@ -169,12 +166,12 @@ class Manifest:
         return evolve(self, seats={**self.seats, **seats})
 
     def reading(self, paths: Mapping[str, str]) -> "Manifest":
-        """With the paths that sources read, by vertex; a path that is known stays."""
+        """Return the manifest with the paths that sources read, by vertex; known paths are kept."""
         seats = {name: evolve(self.seats[name], reads=self.seats[name].reads or path) for name, path in paths.items()}
         return evolve(self, seats={**self.seats, **seats})
 
     def declaring(self, columns: Mapping[str, Columns]) -> "Manifest":
-        """With what the options of sources say of their columns, by vertex; what is known stays."""
+        """Return the manifest with the column options of sources, by vertex; known ones are kept."""
         seats = {
             name: evolve(seat, columns=columns[name]) if name in columns and seat.columns is None else seat
             for name, seat in self.seats.items()
@@ -182,7 +179,7 @@ class Manifest:
         return evolve(self, seats=seats)
 
     def bound(self, bindings: Mapping[str, Binding], *, since: int) -> "Manifest":
-        """With what the committables of sinks are bound to from the epoch ``since`` on, by vertex."""
+        """Return the manifest with the bindings of sinks from the epoch ``since`` on, by vertex."""
         seats = {
             name: evolve(self.seats[name], bindings=followed(self.seats[name].bindings, evolve(each, since=since)))
             for name, each in bindings.items()
@@ -191,14 +188,14 @@ class Manifest:
 
     @property
     def tracks(self) -> Mapping[str, tuple[Terms, ...]]:
-        """By what else each sink found what it had published, in each of its bindings."""
+        """Return the ``tracks`` of each sink's bindings."""
         return {name: tuple(each.tracks for each in seat.bindings) for name, seat in self.seats.items()}
 
     def savepoint(self, name: str, *, job_id: str) -> JobSavepoint:
-        """Return the savepoint of that name; ``job_id`` is for the message.
+        """Return the savepoint with this name; ``job_id`` is for the message.
 
         Raises:
-            UsageError: there is none; says which there are.
+            UsageError: There is none; the message lists the existing ones.
         """
         for each in self.savepoints:
             if each.name == name:
@@ -215,7 +212,7 @@ class Manifest:
         return evolve(self, ended=dict(table))
 
     def to_bytes(self) -> bytes:
-        """JSON, the same bytes for the same manifest."""
+        """Return the manifest as JSON; equal manifests have equal bytes."""
         seats = {
             name: {"pipeline": seat.pipeline, "kind": seat.kind.value, "ordinal": seat.ordinal}
             | ({"targets": list(seat.targets)} if seat.targets else {})
@@ -247,10 +244,10 @@ class Manifest:
 
     @classmethod
     def from_bytes(cls, encoded: bytes) -> "Manifest":
-        """Read what ``to_bytes`` wrote.
+        """Return the manifest that ``to_bytes`` wrote.
 
         Raises:
-            JobError: it is not a manifest, or one of a newer format than this version knows.
+            JobError: The bytes are not a manifest, or have a newer format.
         """
         try:
             content = stored.parse(encoded)
@@ -262,7 +259,7 @@ class Manifest:
                 )
             seats = {name: _seat(seat) for name, seat in stored.below(content, "vertices").items()}
             if len({(seat.pipeline, seat.kind, seat.ordinal) for seat in seats.values()}) < len(seats):
-                raise StoredValueError("two vertices have one place")
+                raise StoredValueError("two vertices have the same assignment")
             ended = None if stored.member(content, "ended") is None else stored.below(content, "ended")
             return cls(
                 job_name=stored.text(content, "job_name"),
@@ -276,7 +273,7 @@ class Manifest:
                 state_name=stored.text(content, "state_name") if "state_name" in content else "",
             )
         except StoredValueError as error:
-            raise JobError(f"what is stored as the job's manifest is not one: {error}") from error
+            raise JobError(f"the stored manifest of the job is invalid: {error}") from error
 
 
 def _savepoints(content: Any) -> tuple[JobSavepoint, ...]:
@@ -302,7 +299,7 @@ def _columns(seat: Any) -> Columns:
 def _seat(seat: Any) -> Seat:
     kind = stored.text(seat, "kind")
     if kind not in (Kind.SOURCE.value, Kind.SINK.value):
-        raise StoredValueError(f"a place is one of a source or a sink, not of {ascii(kind)[:60]}")
+        raise StoredValueError(f"an assignment belongs to a source or a sink, not to {ascii(kind)[:60]}")
     return Seat(
         stored.number(seat, "pipeline", least=1),
         Kind(kind),

@@ -1,4 +1,4 @@
-"""The nodes of a job, and the options that every one of them has."""
+"""Nodes of a job and the options that all of them have."""
 
 from typing import Any
 
@@ -12,19 +12,21 @@ OUTPUT = Option(
     "plugin_output",
     STRING,
     aliases=("result_table_name",),
-    doc="The name under which other nodes take this one's rows.",
+    doc="Name of this node's output, to be used as `plugin_input` of other nodes.",
 )
 INPUT = Option(
     "plugin_input",
     LIST(STRING),
     aliases=("source_table_name",),
-    doc="Whose rows this node takes: one name or several. Without it, those of the node before.",
+    doc="Input: one or several `plugin_output` names. By default the output of the previous node.",
 )
 NAME = Option(
-    "name", STRING, doc="The name of the node in messages and checkpoints; without it `plugin_output`, or one is made."
+    "name", STRING, doc="Name of the node in messages and checkpoints. By default `plugin_output` or a generated name."
 )
 PARALLELISM = Option(
-    "parallelism", within(1, 100_000), doc="How many work units of this source may run at once; unset: as in `env`."
+    "parallelism",
+    within(1, 100_000),
+    doc="Maximum concurrent work units of this source. By default the value in `env`.",
 )
 FOLLOWS = Option(
     "parallelism",
@@ -36,44 +38,44 @@ ROW_ERRORS = Option(
     "row_error_handle_way",
     ENUM("FAIL", "SKIP"),
     default="FAIL",
-    doc="What a row that cannot be read, transformed or written does: end the pipeline, or be counted and left out.",
+    doc="Handling of rows that cannot be read, transformed or written: fail the pipeline, or skip and count them.",
 )
 BAD_ROWS = Option(
     "row_error_handle_way",
     ENUM("FAIL", "SKIP", "NULL"),
     default="FAIL",
-    doc="What a row does that this sink cannot write: end the pipeline, or be left out and counted; or, with NULL, get "
-    "null in place of the value that cannot be written, and be left out where that is not enough. A warning names one.",
+    doc="Handling of rows that this sink cannot write: fail the pipeline, skip and count them, or, with NULL, replace "
+    "the value that cannot be written by null, and skip the row if that is not enough. A warning names one such row.",
 )
 TABLE_MATCH = Option(
     "table_match_regex",
     STRING,
     default=".*",
-    doc="A regular expression: tables whose whole name matches are changed, the others stay as they are.",
+    doc="Regular expression for the whole table name: matching tables are transformed, others pass unchanged.",
 )
 TABLE_TRANSFORM: Option[Any] = Option(
     "table_transform",
     LIST(NESTED),
-    doc="Single tables: a list of { table_path = database.table, … } with this transform's options for that table, "
-    "in place of those beside it.",
+    doc="Options for single tables: a list of { table_path = database.table, … } with this transform's options for "
+    "that table, which replace the general ones.",
 )
 RULE_MATCH = Option(
     "rule_match_mode",
     ENUM("FIRST_MATCH", "ALL_MATCH"),
-    doc="What several entries of table_transform for one table do: the first counts, or each changes what the one "
-    "before it gave. Without it there is one entry for a table.",
+    doc="Handling of several entries of table_transform for one table: use the first, or apply all in order. By "
+    "default each table may have one entry.",
 )
 REPLICA = Option(
     "multi_table_sink_replica",
     within(1, 100_000),
-    no_effect="each task writes the rows of all tables that it reads, and as many write as there are tasks",
-    doc="How many writers SeaTunnel has for each table.",
+    no_effect="each task writes the rows of all tables that it reads, so there is one writer per task",
+    doc="Number of SeaTunnel's writers for each table.",
 )
 EXACTLY_ONCE = Option(
     "exactly_once",
     BOOLEAN,
     default=False,
-    doc="Refuse the job unless every row reaches this sink exactly once, whatever fails.",
+    doc="Reject the job unless this sink guarantees exactly-once delivery.",
 )
 
 COMMON: dict[Kind, tuple[Option[Any], ...]] = {
@@ -81,20 +83,20 @@ COMMON: dict[Kind, tuple[Option[Any], ...]] = {
     Kind.TRANSFORM: (INPUT, OUTPUT, NAME, FOLLOWS, ROW_ERRORS, TABLE_MATCH, TABLE_TRANSFORM, RULE_MATCH),
     Kind.SINK: (INPUT, NAME, FOLLOWS, BAD_ROWS, EXACTLY_ONCE, REPLICA),
 }
-"""Every plugin of a kind understands these; connectors do not declare them."""
+"""Options of all plugins of a kind; connectors do not declare them."""
 
 
 @frozen(kw_only=True)
 class Node:
-    """One source, transform or sink of a job, as far as the graph is concerned."""
+    """A source, transform or sink as a node of the job's graph."""
 
     kind: Kind
     identifier: str
-    """The plugin's name."""
+    """Name of the plugin."""
 
     given_name: str | None = None
     output: str | None = None
     inputs: tuple[str, ...] = ()
-    """Names of outputs; empty: the node before."""
+    """Names of outputs; empty for the previous node."""
 
     position: Position = field(eq=False)

@@ -1,4 +1,4 @@
-"""Pipelines: the connected parts of a job's graph. Each is scheduled, checkpointed, and fails by itself."""
+"""Pipelines: the connected components of a job's graph, scheduled and checkpointed independently."""
 
 from attrs import frozen
 
@@ -8,10 +8,10 @@ from seatunnel_core.job.graph import Graph, Vertex
 
 @frozen(kw_only=True)
 class PipelineShape:
-    """One connected part."""
+    """A connected component of the graph."""
 
     vertices: tuple[Vertex, ...]
-    """In the order of the text; transforms in an order in which each stands behind its inputs."""
+    """Vertices in the order of the job file, with transforms after their inputs."""
 
     inputs: dict[str, tuple[str, ...]]
     """The names of a vertex's inputs, by its name."""
@@ -22,7 +22,7 @@ class PipelineShape:
 
 
 def connected(graph: Graph) -> tuple[PipelineShape, ...]:
-    """Return the pipelines of a graph without circles, in the order of their first nodes."""
+    """Return the pipelines of an acyclic graph, in the order of their first nodes."""
     parts: dict[int, list[int]] = {}
     root = _roots(graph)
     for index in range(len(graph.vertices)):
@@ -31,7 +31,7 @@ def connected(graph: Graph) -> tuple[PipelineShape, ...]:
 
 
 def _roots(graph: Graph) -> list[int]:
-    """For each vertex one that stands for its part."""
+    """Return the representative of each vertex's component."""
     parent = list(range(len(graph.vertices)))
 
     def find(index: int) -> int:
@@ -53,7 +53,7 @@ def _shape(graph: Graph, part: list[int]) -> PipelineShape:
 
 
 def _ordered(graph: Graph, part: list[int]) -> list[int]:
-    """Text order, except that no node stands before one whose rows it takes."""
+    """Return the vertices in the order of the job file, except that each follows its inputs."""
     ordered: list[int] = []
     placed: set[int] = set()
     for start in part:

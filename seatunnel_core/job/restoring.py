@@ -14,35 +14,35 @@ from seatunnel_storage_api.layout import require_job_id
 from seatunnel_storage_api.state import CheckpointRef
 
 REWINDS = ("refused", "retracted", "accepted")
-"""What becomes of rows that were published after the checkpoint that is gone back to."""
+"""Handling of rows published after the checkpoint to which a restore rewinds."""
 
 _CHECKPOINT = re.compile(r"(?:(?P<pipeline>[0-9]{1,6}):)?(?:(?P<epoch>[0-9]{1,10})[-/])?(?P<id>[0-9]{1,18})", re.ASCII)
 
 
 @frozen(kw_only=True)
 class ChosenCheckpoint:
-    """``[PIPELINE:][EPOCH-]ID``, as a user writes it."""
+    """A checkpoint named by the user as ``[PIPELINE:][EPOCH-]ID``."""
 
     written: str
     pipeline: int | None
-    """``None``: the only one that the job has."""
+    """Number of the pipeline; ``None`` for the job's only one."""
 
     epoch: int | None
-    """``None``: the newest that has the id."""
+    """Epoch; ``None`` for the newest with this ID."""
 
     checkpoint_id: int
 
     @classmethod
     def parse(cls, text: str) -> "ChosenCheckpoint":
-        """Read one.
+        """Parse the text.
 
         Raises:
-            UsageError: it is none.
+            UsageError: The text is invalid.
         """
         found = _CHECKPOINT.fullmatch(text)
         if found is None:
             raise UsageError(
-                f"{text!r} names no checkpoint: write an id as `seatunnel checkpoints list -j JOB_ID` shows it, such "
+                f"{text!r} is not a checkpoint: write an ID as `seatunnel checkpoints list -j JOB_ID` shows it, such "
                 "as 100000-7, and the number of its pipeline before it where the job has several: 2:100000-7"
             )
         pipeline, epoch = found["pipeline"], found["epoch"]
@@ -56,26 +56,26 @@ class ChosenCheckpoint:
 
 @frozen(kw_only=True)
 class SavepointName:
-    """``JOB_ID/NAME``: a savepoint of another job."""
+    """A savepoint of another job, named as ``JOB_ID/NAME``."""
 
     job_id: str
     name: str
 
     @classmethod
     def parse(cls, text: str) -> "SavepointName":
-        """Read one.
+        """Parse the text.
 
         Raises:
-            UsageError: it is none.
+            UsageError: The text is invalid.
         """
         job_id, slash, name = text.rpartition("/")
         try:
             if not slash:
-                raise UsageError("there is no '/' in it")
+                raise UsageError("it contains no '/'")
             return cls(job_id=require_job_id(job_id), name=require_savepoint_name(name))
         except (UsageError, InvalidIdError) as error:
             raise UsageError(
-                f"{text!r} names no savepoint of a job ({error}): write JOB_ID/NAME, as in 9148730/before-2.0"
+                f"{text!r} is not a savepoint of a job ({error}): write JOB_ID/NAME, as in 9148730/before-2.0"
             ) from error
 
     def __str__(self) -> str:
@@ -125,7 +125,7 @@ class Restore:
 
     def __attrs_post_init__(self) -> None:
         if self.checkpoints and self.savepoint is not None:
-            raise UsageError("checkpoints and a savepoint cannot be restored at once: name the one or the other")
+            raise UsageError("checkpoints and a savepoint cannot be restored together: name only one of them")
         if self.retract and self.accept_duplicates:
             raise UsageError("published rows are either rolled back or accepted twice: leave one of the two out")
         if self.from_savepoint is None:
@@ -143,7 +143,7 @@ class Restore:
 
     @property
     def goes_back(self) -> bool:
-        """True if a certain checkpoint or savepoint of the job is requested."""
+        """True if a specific checkpoint or savepoint of the job is requested."""
         return bool(self.checkpoints) or self.savepoint is not None
 
     @property
@@ -154,32 +154,32 @@ class Restore:
 
 @frozen(kw_only=True)
 class Asked:
-    """A checkpoint that a pipeline was asked to go back to.
+    """A requested rewind of a pipeline to a checkpoint.
 
-    It stands in the manifest because the process that was asked may be killed before the pipeline has its restore
-    point: the next one then still goes back.
+    The manifest stores it because the process may be killed before the pipeline has its restore point: the next process
+    then still rewinds.
     """
 
     ref: CheckpointRef
     rewind: str
     since: int
-    """The first epoch that may do it: once a checkpoint of this epoch or a later one exists, it is done."""
+    """First epoch that may rewind: the request is done once a checkpoint of this epoch or a later one exists."""
 
     def record(self) -> dict[str, Any]:
-        """JSON values only."""
+        """Return the request as JSON values."""
         return {"ref": [self.ref.epoch, self.ref.checkpoint_id], "rewind": self.rewind, "since": self.since}
 
     @classmethod
     def from_record(cls, record: Any) -> "Asked":
-        """Read what ``record`` gave.
+        """Return the request in a ``record``.
 
         Raises:
-            StoredValueError: it is something else.
+            StoredValueError: The value is not such a record.
         """
         pair = stored.items(record, "ref")
         rewind = stored.text(record, "rewind")
         if len(pair) != 2 or rewind not in REWINDS:
-            raise StoredValueError("what a pipeline was asked to go back to is not an epoch, an id and how")
+            raise StoredValueError("a requested rewind is not an epoch, an ID and a mode")
         ref = {"epoch": pair[0], "id": pair[1]}
         return cls(
             ref=CheckpointRef(stored.number(ref, "epoch"), stored.number(ref, "id")),

@@ -1,6 +1,6 @@
-"""A job's savepoint: one checkpoint of each of its pipelines, which nobody prunes.
+"""Savepoint of a job: one checkpoint of each of its pipelines that never expires.
 
-It stands in the job's manifest, and is written there last: what the manifest names is complete.
+The job's manifest names it and is written last, so a savepoint in the manifest is complete.
 """
 
 import re
@@ -18,33 +18,33 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 @frozen(kw_only=True)
 class JobSavepoint:
-    """What was asked for by a user, and is there."""
+    """A complete savepoint requested by a user."""
 
     name: str
     taken_at: float
-    """Seconds since 1970."""
+    """Time in seconds since 1970."""
 
     stopped: bool
-    """Whether the job ended with it: nothing was published after it by the process that took it."""
+    """True if the job ended with it: the process published nothing afterwards."""
 
     pipelines: Mapping[int, CheckpointRef]
-    """By the pipeline's number: its savepoint, or the final checkpoint of one that had finished."""
+    """Checkpoint by pipeline number: the savepoint, or the final checkpoint of a finished pipeline."""
 
     finished: frozenset[int] = frozenset()
-    """Those that had. A final checkpoint gives way to that of a later start, which says the same."""
+    """Finished pipelines. A later start replaces their final checkpoint by an equivalent one."""
 
     def record(self) -> dict[str, Any]:
-        """JSON values only."""
+        """Return the savepoint as JSON values."""
         refs = {str(number): [ref.epoch, ref.checkpoint_id] for number, ref in self.pipelines.items()}
         finished = {"finished": [str(number) for number in sorted(self.finished)]} if self.finished else {}
         return {"taken_at": self.taken_at, "stopped": self.stopped, "pipelines": refs, **finished}
 
     @classmethod
     def from_record(cls, name: str, record: Any) -> "JobSavepoint":
-        """Read what ``record`` gave.
+        """Return the savepoint in a ``record``.
 
         Raises:
-            StoredValueError: it is not the record of a savepoint.
+            StoredValueError: The value is not such a record.
         """
         refs = stored.below(record, "pipelines")
         return cls(
@@ -57,32 +57,32 @@ class JobSavepoint:
 
 
 def require_savepoint_name(name: str) -> str:
-    """Return the name, if it is one.
+    """Return the name if it is valid.
 
     Raises:
-        UsageError: it is not.
+        UsageError: The name is invalid.
     """
     if _NAME.fullmatch(name) is None:
         raise UsageError(
-            f"{name!r} is no name for a savepoint: write up to 64 of a-z, A-Z, 0-9, '.', '_' and '-', as in before-2.0"
+            f"{name!r} is not a savepoint name: write up to 64 of a-z, A-Z, 0-9, '.', '_' and '-', as in before-2.0"
         )
     return name
 
 
 def pipeline_number(written: str) -> int:
-    """Return the number of a pipeline, as a key of stored JSON.
+    """Return the pipeline number in a key of stored JSON.
 
     Raises:
-        StoredValueError: it is none.
+        StoredValueError: The key is not a number.
     """
     if re.fullmatch(r"[1-9][0-9]{0,5}", written) is None:
-        raise StoredValueError(f"{ascii(written)[:60]} is no number of a pipeline")
+        raise StoredValueError(f"{ascii(written)[:60]} is not a pipeline number")
     return int(written)
 
 
 def _ref(refs: Mapping[str, Any], number: str) -> CheckpointRef:
     pair = stored.items(refs, number)
     if len(pair) != 2:
-        raise StoredValueError(f"the savepoint of pipeline {number} is not an epoch and an id")
+        raise StoredValueError(f"the savepoint of pipeline {number} is not an epoch and an ID")
     numbers = {"epoch": pair[0], "id": pair[1]}
     return CheckpointRef(stored.number(numbers, "epoch"), stored.number(numbers, "id"))

@@ -1,1 +1,1 @@
-"""Stores of secrets behind ``secret://``, one a module, each by the library of its vendor."""
+"""Secret stores for ``secret://`` references, one per module, each using its vendor's library."""

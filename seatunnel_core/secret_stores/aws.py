@@ -1,4 +1,4 @@
-"""``secret://aws/NAME``: AWS Secrets Manager, by boto3; region and login are found as boto3 finds them."""
+"""``secret://aws/NAME``: AWS Secrets Manager, by boto3; region and credentials are boto3's defaults."""
 
 from seatunnel_storage_api.discovery import hookimpl
 from seatunnel_storage_api.secret_store import SecretStore

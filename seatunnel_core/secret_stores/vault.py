@@ -11,7 +11,7 @@ from seatunnel_storage_api.secret_store import SecretStore
 
 
 class VaultSecrets(SecretStore):
-    """The newest version at a path of a mount: a JSON object, of which ``#KEY`` is one member."""
+    """The newest version at a path of a mount: a JSON object with the member ``#KEY``."""
 
     def get(self, name: str) -> str:
         import hvac

@@ -1,5 +1,5 @@
-"""Values that travel between planning, the protocol, tasks and sinks.
+"""Values passed between planning, the protocol, tasks and sinks.
 
-Splits, work units, attempts at them, committables, retractions and failures. Nothing here reads a clock, moves rows or
-knows Arrow, Spark or the protocol.
+Splits, work units and their attempts, committables, retractions and failures. This package reads no clock, moves no
+rows and does not know Arrow, Spark or the protocol.
 """

@@ -1,4 +1,4 @@
-"""A committable: what one work unit staged for one sink, and what the sink needs to publish it."""
+"""Committables: references to the staged output of a work unit for a sink."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -10,35 +10,34 @@ from seatunnel_core import stored
 
 @frozen(kw_only=True)
 class Committable:
-    """What one work unit staged for one sink: enough to publish it, in this process or in a later one."""
+    """Reference to a work unit's staged output for one sink, sufficient to publish it now or in a later process."""
 
     id: str
-    """Unique within its sink: source ordinal, epoch and unit number. Commits are recorded by it."""
+    """ID, unique within its sink: source ordinal, epoch and unit number. Commits are recorded under it."""
 
     epoch: int
-    """The epoch in whose staging folder the staged thing lies."""
+    """Epoch of the staging folder."""
 
     unit: int
-    """The number of the work unit."""
+    """Number of the work unit."""
 
     source: str
-    """The name of the source vertex that the rows come from."""
+    """Name of the source vertex of the rows."""
 
     rows: int
     bytes: int
     body: Mapping[str, Any] = field(repr=False)
-    """What the sink needs to publish it (for files: staged and target names). JSON values only."""
+    """Data that the sink needs to publish it (for files: staged and target names). JSON values only."""
 
     table_rows: Mapping[str, int] = field(factory=dict)
-    """How many of the rows each table has, for a sink that wants to know in the end; else empty."""
+    """Number of rows by table, for a sink that uses them in ``conclude``; otherwise empty."""
 
     tables: Mapping[str, str] = field(factory=dict)
-    """The tables of the target that the rows go to, each with its identity, if it has one; empty for a sink that has
-    no tables."""
+    """Tables of the target that receive the rows, each with its identity, if any; empty for a sink without tables."""
 
 
 def added(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
-    """Return the sum of several counts, for each name that stands in any of them."""
+    """Return the sum of several counts by name."""
     total: dict[str, int] = {}
     for count in counts:
         for name, rows in count.items():
@@ -47,13 +46,13 @@ def added(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
 
 
 def with_tables(tables: Mapping[str, str], published: Iterable[Committable]) -> Mapping[str, str]:
-    """Return the tables to which rows were published, and those of further committables."""
+    """Return the tables to which rows were published, extended by those of further committables."""
     found = {name: identity for committable in published for name, identity in committable.tables.items()}
     return {**tables, **found} if found else tables
 
 
 def committable_json(committable: Committable) -> dict[str, object]:
-    """Return the committable as JSON, as a stored checkpoint has it and as a task reports it."""
+    """Return the committable as JSON, the form used in stored checkpoints and in reports of tasks."""
     return {
         **table_rows_json(committable.table_rows),
         **tables_json("tables", committable.tables),
@@ -71,7 +70,7 @@ def read_committable(committable: Mapping[str, object]) -> Committable:
     """Return the committable that ``committable_json`` wrote.
 
     Raises:
-        StoredValueError: it is not one.
+        StoredValueError: The value is not a committable.
     """
     return Committable(
         id=stored.text(committable, "id"),
@@ -87,15 +86,15 @@ def read_committable(committable: Mapping[str, object]) -> Committable:
 
 
 def table_rows_json(table_rows: Mapping[str, int]) -> dict[str, object]:
-    """Return the JSON entry ``table_rows``, or nothing for a sink that does not count the rows of each table.
+    """Return the JSON entry ``table_rows``; empty for a sink that does not count rows by table.
 
-    States of those sinks keep the bytes that they had before there was such an entry.
+    States of those sinks keep the bytes of versions without this entry.
     """
     return {"table_rows": dict(table_rows)} if table_rows else {}
 
 
 def read_table_rows(block: Mapping[str, object]) -> dict[str, int]:
-    """Return what ``table_rows_json`` wrote into the block."""
+    """Return the row counts that ``table_rows_json`` wrote into the block."""
     if "table_rows" not in block:
         return {}
     counted = stored.below(block, "table_rows")
@@ -103,12 +102,12 @@ def read_table_rows(block: Mapping[str, object]) -> dict[str, int]:
 
 
 def tables_json(key: str, tables: Mapping[str, str]) -> dict[str, object]:
-    """Return the JSON entry for tables and their identities, or nothing for a sink that has no tables."""
+    """Return the JSON entry for tables and their identities; empty for a sink without tables."""
     return {key: dict(tables)} if tables else {}
 
 
 def read_tables(block: Mapping[str, object], key: str) -> dict[str, str]:
-    """Return what ``tables_json`` wrote into the block."""
+    """Return the tables that ``tables_json`` wrote into the block."""
     if key not in block:
         return {}
     tables = stored.below(block, key)

@@ -1,4 +1,4 @@
-"""A failure: what went wrong in a unit, a command or a place, as a value that can cross processes."""
+"""Failures of a unit, a command or a connector, as values that can cross processes."""
 
 import enum
 
@@ -6,45 +6,45 @@ from attrs import field, frozen
 
 
 class FailureKind(enum.Enum):
-    """What kind of thing went wrong; decides what is worth a retry."""
+    """Kind of a failure; decides whether a retry may help."""
 
     DATA = "data"
-    """A row, a file or a rule: trying again gives the same result."""
+    """A row, a file or a rule: a retry gives the same result."""
 
     USAGE = "usage"
-    """An option or a place that cannot work."""
+    """An option or a location that cannot work."""
 
     TRANSIENT = "transient"
-    """A worker, a network or a server: trying again may help."""
+    """A worker, a network or a server: a retry may help."""
 
     RESTART = "restart"
-    """What the driver holds for its tasks is gone: a new start of the pipeline may help, another attempt cannot."""
+    """A resource that the driver holds for its tasks is lost: only a restart of the pipeline may help."""
 
     STORAGE = "storage"
-    """The checkpoint storage did not do what it was asked."""
+    """The checkpoint storage failed."""
 
     JOB = "job"
-    """Whatever it is, no pipeline of the job should go on."""
+    """Any failure after which no pipeline of the job should continue."""
 
     BUG = "bug"
-    """An exception outside the error trees."""
+    """An exception outside the error hierarchies."""
 
 
 @frozen(kw_only=True)
 class Failure:
-    """What went wrong, as a value that crosses processes and threads."""
+    """A failure as a value that can cross processes and threads."""
 
     kind: FailureKind
     message: str
-    """Complete for the user: names source or sink, file, line and column where they are known."""
+    """Complete message for the user: names source or sink, file, line and column as far as known."""
 
     code: str = ""
-    """Of the error's class, for ``seatunnel help CODE``; empty when it is no error of ours."""
+    """Code of the error's class, for ``seatunnel help CODE``; empty for errors of other libraries."""
 
     detail: str = field(default="", repr=False)
-    """The traceback, for the log file."""
+    """Traceback for the log file."""
 
     @property
     def retryable(self) -> bool:
-        """Whether a later attempt or a new start of the pipeline may succeed."""
+        """True if a later attempt or a restart of the pipeline may succeed."""
         return self.kind in (FailureKind.TRANSIENT, FailureKind.RESTART, FailureKind.STORAGE)

@@ -1,7 +1,7 @@
-"""Large parts of what an unbounded source remembers: bytes in its memory, which are stored once, as attachments.
+"""Large parts of an unbounded source's cursor: bytes that are stored once, as attachments.
 
-In a checkpoint, the name of the attachment stands in their place: ``{"$attachment": "<SHA-256>"}``. An attachment lives
-as long as its job, so every checkpoint and savepoint that names it can be restored.
+A checkpoint contains the name of the attachment instead: ``{"$attachment": "<SHA-256>"}``. An attachment is kept as
+long as its job, so every checkpoint and savepoint that names it can be restored.
 """
 
 import re
@@ -13,22 +13,22 @@ from seatunnel_core.errors import StoredValueError
 _KEY = "$attachment"
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _BEGINNING = b"\0part\0"
-"""With which the attachment of a part begins. An enumeration, which is JSON, never does."""
+"""First bytes of the attachment of a part. An enumeration, which is JSON, never begins with them."""
 
 
 def is_part(attachment: bytes) -> bool:
-    """Return whether the body of an attachment is a part of a memory."""
+    """Return True if the body of an attachment is a part of a cursor."""
     return attachment.startswith(_BEGINNING)
 
 
 def part_of(attachment: bytes) -> bytes:
-    """Return the part that an attachment holds.
+    """Return the part in an attachment.
 
     Raises:
-        StoredValueError: It holds something else.
+        StoredValueError: It contains something else.
     """
     if not is_part(attachment):
-        raise StoredValueError("the attachment is not a part of what a source remembers")
+        raise StoredValueError("the attachment is not a part of a source's cursor")
     return attachment[len(_BEGINNING) :]
 
 
@@ -38,7 +38,7 @@ def attachment_of(part: bytes) -> bytes:
 
 
 def named_parts(memory: Any) -> Iterator[str]:
-    """Yield the digests of all parts that a stored memory names.
+    """Yield the digests of all parts that a stored cursor names.
 
     Raises:
         StoredValueError: A name is not a SHA-256.
@@ -56,14 +56,14 @@ def named_parts(memory: Any) -> Iterator[str]:
 
 
 def without_parts(memory: Any, store: Callable[[bytes], str]) -> Any:
-    """Return a memory with names in place of its parts; ``store`` takes a part and returns its digest."""
+    """Return a cursor with its parts replaced by names; ``store`` stores a part and returns its digest."""
     if isinstance(memory, bytes):
         return {_KEY: store(memory)}
     return _mapped(memory, lambda value: without_parts(value, store))
 
 
 def with_parts(memory: Any, get: Callable[[str], bytes]) -> Any:
-    """Return a stored memory with its parts in place of their names; ``get`` returns the part of a digest.
+    """Return a stored cursor with its names replaced by the parts; ``get`` returns the part with a digest.
 
     Raises:
         StoredValueError: A name is not a SHA-256.

@@ -1,4 +1,4 @@
-"""A retraction: which of a sink's published outputs go when its pipeline goes back to a base (protocol rule R10)."""
+"""Selection of the published outputs of a sink to roll back when its pipeline rewinds to a base (rule R10)."""
 
 from collections.abc import Mapping
 
@@ -7,31 +7,31 @@ from attrs import field, frozen
 
 @frozen(kw_only=True)
 class Retraction:
-    """Select which of a sink's published outputs a rewind to a base removes (rule R10).
+    """Selects the published outputs of a sink that a rewind to a base rolls back (rule R10).
 
-    In the line of live checkpoints no number names two units, so the base itself defines what came after it: whatever
-    was staged by its units in flight, by units that it had not numbered yet, or in newer epochs. What the base names as
-    a committable stays: the start has published it, or finds that it was.
+    In the lineage of live checkpoints no number names two units, so the base itself defines the later outputs: those
+    staged by its units in flight, by units that it had not numbered yet, or in newer epochs. Committables that the base
+    names stay: the start publishes them, or finds them published.
     """
 
     epoch: int
-    """Of the start that takes back: what it and later ones publish stays."""
+    """Epoch of the start that rolls back: output of this and later epochs stays."""
 
     base_epoch: int
     next_units: Mapping[int, int]
-    """By the ordinal of the source: the first number that the base had not given to a unit."""
+    """First unit number that the base had not assigned, by source ordinal."""
 
     in_flight: Mapping[int, frozenset[int]]
-    """By the ordinal of the source: the numbers of the units that run again."""
+    """Numbers of the units that run again, by source ordinal."""
 
     named: frozenset[str] = field(repr=False)
-    """The ids of the committables that the base names for the sink."""
+    """IDs of the committables that the base names for the sink."""
 
     def takes(self, committable_id: str, *, source: int, epoch: int, unit: int) -> bool:
-        """Return whether what was published from a committable goes.
+        """Return True if the published output of a committable is rolled back.
 
         Args:
-            committable_id: Its id.
+            committable_id: The committable's ID.
             source: The ordinal of the source.
             epoch: The epoch in which it was staged.
             unit: The number of the work unit that staged it.
@@ -42,10 +42,10 @@ class Retraction:
         return in_flight or epoch > self.base_epoch or unit >= self.next_units.get(source, unit + 1)
 
     def misses(self, committable_id: str) -> bool:
-        """Return whether a published committable proves that a checkpoint newer than the base existed and is gone.
+        """Return True if a published committable proves that a checkpoint newer than the base existed and is missing.
 
-        It was staged in the base's epoch or a later one, by a unit that the base does not know as finished. What older
-        epochs left proves nothing: the user may have gone back and accepted it.
+        It was staged in the base's epoch or a later one, by a unit that the base does not know as finished. Output of
+        older epochs proves nothing: the user may have rewound and accepted it.
         """
         source, epoch, unit = map(int, committable_id.split("-"))
         return epoch >= self.base_epoch and self.takes(committable_id, source=source, epoch=epoch, unit=unit)

@@ -1,4 +1,4 @@
-"""A split: the smallest piece of a source that can be read again on its own."""
+"""Splits: the smallest pieces of a source that can be read again separately."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,23 +10,23 @@ from seatunnel_core import stored
 
 @frozen(kw_only=True)
 class Split:
-    """A replayable piece of a source, with a definite start and end: reading it twice gives the same rows."""
+    """A replayable piece of a source with a fixed start and end: reading it twice gives the same rows."""
 
     index: int
-    """The position in the source's enumeration, from 0, without gaps."""
+    """Position in the source's enumeration, from 0, without gaps."""
 
     weight_bytes: int
-    """How many bytes a task has to read, as far as known; decides packing and unit size, never correctness."""
+    """Number of bytes to read, as far as known; affects packing and unit size, never correctness."""
 
     rows: int
-    """How many rows it has: exact or estimated, at least 1. Used for speed limits and prediction only."""
+    """Exact or estimated number of rows, at least 1. Used only for rate limits and prediction."""
 
     body: Mapping[str, Any] = field(repr=False)
-    """What the source needs to read it: JSON values only, a few hundred bytes. Opaque to the protocol."""
+    """Data that the source needs to read it: JSON values only, a few hundred bytes. Opaque to the protocol."""
 
 
 def split_json(split: Split) -> dict[str, object]:
-    """Return the split as JSON, as a stored checkpoint has it."""
+    """Return the split as JSON, the form in stored checkpoints."""
     return {
         "index": split.index,
         "weight_bytes": split.weight_bytes,
@@ -39,7 +39,7 @@ def read_split(split: Mapping[str, object]) -> Split:
     """Return the split that ``split_json`` wrote.
 
     Raises:
-        StoredValueError: it is not one.
+        StoredValueError: The value is not a split.
     """
     return Split(
         index=stored.number(split, "index"),

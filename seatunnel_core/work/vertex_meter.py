@@ -1,4 +1,4 @@
-"""Measurement of each vertex in a work unit: rows in and out, and the time that the task spends there."""
+"""Metrics of each vertex in a work unit: rows in and out, and the time that the task spends there."""
 
 import time
 from collections import Counter, defaultdict
@@ -8,7 +8,7 @@ from seatunnel_core.work.vertex_work import VertexWork
 
 
 class VertexMeter:
-    """A stopwatch that runs for one vertex at a time. One thread writes at a time, any may read.
+    """A stopwatch that runs for one vertex at a time. One writer thread at a time; any thread may read.
 
     Args:
         clock: Returns seconds.
@@ -17,14 +17,14 @@ class VertexMeter:
     def __init__(self, clock: Callable[[], float] = time.perf_counter) -> None:
         self._clock = clock
         self._at = ("", 0.0)
-        """The vertex whose time runs, and since when."""
+        """Current vertex, and the time at which it was entered."""
 
         self._busy_s: defaultdict[str, float] = defaultdict(float)
         self._rows_in: Counter[str] = Counter()
         self._rows_out: Counter[str] = Counter()
 
     def enter(self, vertex: str) -> None:
-        """Charge the time from now on to a vertex; to none if the name is empty."""
+        """Charge the following time to a vertex; to none if the name is empty."""
         now = self._clock()
         at, since = self._at
         self._at = vertex, now
@@ -32,7 +32,7 @@ class VertexMeter:
             self._busy_s[at] += now - since
 
     def leave(self) -> None:
-        """Charge the time from now on to no vertex."""
+        """Charge the following time to no vertex."""
         self.enter("")
 
     def took(self, vertex: str, rows: int) -> None:
@@ -47,7 +47,7 @@ class VertexMeter:
         """Return the work of each vertex, up to now.
 
         Args:
-            behind: By vertex: the vertices that its rows reach.
+            behind: The downstream vertices of each vertex.
         """
         (at, since), now = self._at, self._clock()
         busy_ms = {name: 1000 * seconds for name, seconds in dict(self._busy_s).items()}

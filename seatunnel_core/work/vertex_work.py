@@ -1,4 +1,4 @@
-"""Rows and task time of the vertices of a pipeline: they show which vertex slows the others down."""
+"""Rows and task time by vertex of a pipeline, which show the bottleneck."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from seatunnel_core.errors import StoredValueError
 
 @frozen
 class VertexWork:
-    """Work of one vertex in work units that have ended."""
+    """Work of one vertex in ended work units."""
 
     rows_in: int = 0
     rows_out: int = 0
@@ -17,7 +17,7 @@ class VertexWork:
     """Time that tasks spent in the vertex."""
 
     behind_ms: float = 0.0
-    """Time that the same tasks spent in the vertices behind it. The vertex waited for them."""
+    """Time that the same tasks spent in downstream vertices, for which the vertex waited."""
 
     def __add__(self, other: "VertexWork") -> "VertexWork":
         return VertexWork(
@@ -36,10 +36,10 @@ class VertexWork:
 
     @classmethod
     def from_record(cls, record: Any) -> "VertexWork":
-        """Return the work that ``record`` described.
+        """Return the work in the JSON values of ``record``.
 
         Raises:
-            StoredValueError: The record does not describe one.
+            StoredValueError: The value is not such a record.
         """
         match record:
             case [int(rows_in), int(rows_out), int(busy_ms) | float(busy_ms), int(behind_ms) | float(behind_ms)]:

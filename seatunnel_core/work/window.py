@@ -1,4 +1,4 @@
-"""How far a source was read in increments, and what the next one has: cursors and windows."""
+"""Cursors and windows of incremental reads: the progress of a source, and its next increment."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,20 +10,20 @@ from seatunnel_core import stored
 
 @frozen(kw_only=True)
 class Cursor:
-    """How far a source has been read: what ``value`` covers is delivered, and is not read again.
+    """Progress of a source: rows up to ``value`` are delivered and not read again.
 
-    Rows up to ``value`` may still arrive. Those from ``since`` on are read again and told apart by their digests; those
-    below ``since`` come too late.
+    Rows up to ``value`` may still arrive. Rows from ``since`` on are read again and deduplicated by their digests; new
+    rows below ``since`` are too late.
     """
 
     value: str
-    """The largest value of the cursor column that was read, as the source writes it."""
+    """Largest value of the cursor column read so far, in the source's notation."""
 
     since: str | None = None
-    """From where on rows are read again; ``None``: no row up to ``value``."""
+    """Value from which rows are read again; ``None`` to read none up to ``value`` again."""
 
     delivered: frozenset[str] = frozenset()
-    """The digests of all rows from ``since`` up to ``value`` that were there when the increment was planned."""
+    """Digests of all rows from ``since`` to ``value`` that existed when the increment was planned."""
 
     def record(self) -> dict[str, Any]:
         """JSON values only."""
@@ -47,25 +47,25 @@ class Cursor:
 
 @frozen(kw_only=True)
 class Window:
-    """One increment of a source: what came behind ``after``, up to ``upto``. Fixed for the whole life of its job."""
+    """One increment of a source: the rows after ``after``, up to ``upto``. Fixed for the lifetime of its job."""
 
     reads: Mapping[str, str]
-    """What is read, and by which column, in words of the source: a cursor means nothing for anything else."""
+    """Data that is read and the cursor column, as options of the source: a cursor is valid only for them."""
 
     after: Cursor | None = None
-    """Where the increment before ended; ``None`` for the first one."""
+    """End of the previous increment; ``None`` for the first one."""
 
     upto: Cursor | None = None
-    """Where this one ends; ``None`` where there is nothing at all to read yet."""
+    """End of this increment; ``None`` if the source is still empty."""
 
     @property
     def end(self) -> Cursor | None:
-        """The cursor after this increment."""
+        """Cursor after this increment."""
         return self.upto or self.after
 
     @property
     def fresh(self) -> frozenset[str]:
-        """The digests from ``upto.since`` on that are not delivered yet."""
+        """Digests from ``upto.since`` on that are not delivered yet."""
         known = frozenset() if self.after is None else self.after.delivered
         return frozenset() if self.upto is None else self.upto.delivered - known
 

@@ -123,8 +123,8 @@ def test_a_wrong_input_name_is_tolerated_where_it_cannot_mean_another_node() -> 
     built = build_graph([source("a"), transform(["x"], "b"), sink(["y"])], problems)
     assert edges(built) == {"a": [], "b": ["a"], "Write-sink-y": ["b"]}
     assert [problem.message.split(", ")[0] for problem in problems.warnings] == [
-        "Change takes its rows from 'x'",
-        "Write takes its rows from 'y'",
+        "Change reads from 'x'",
+        "Write reads from 'y'",
     ]
 
 
@@ -136,31 +136,31 @@ def test_a_wrong_input_name_is_tolerated_where_it_cannot_mean_another_node() -> 
         ([source("a", name="n"), source("b", name="n"), sink(["a", "b"])], ["two nodes have the name 'n'"]),
         (
             [source("a"), source("b"), sink(["a", "b", "bb"])],
-            ["Write takes its rows from 'bb', which no source or transform gives as plugin_output"],
+            ["Write reads from 'bb', but no source or transform has this plugin_output"],
         ),
         (
             [source(), source(), sink(["x"])],
-            ["Write takes its rows from 'x', which no source or transform gives as plugin_output"],
+            ["Write reads from 'x', but no source or transform has this plugin_output"],
         ),
-        ([sink()], ["Write has no rows to take: no source or transform is before it"]),
-        ([sink(["x"]), source("a")], ["no transform or sink takes the rows of 'a'"]),
-        ([source("a"), source("b"), sink()], ["no transform or sink takes the rows of 'a'"]),
-        ([source("a"), transform(["a"], "t"), sink(["a"])], ["no transform or sink takes the rows of 't'"]),
+        ([sink()], ["Write has no input: no source or transform precedes it"]),
+        ([sink(["x"]), source("a")], ["no transform or sink reads from 'a'"]),
+        ([source("a"), source("b"), sink()], ["no transform or sink reads from 'a'"]),
+        ([source("a"), transform(["a"], "t"), sink(["a"])], ["no transform or sink reads from 't'"]),
         (
             [source("s"), transform(["s", "c"], "a"), transform(["a"], "b"), transform(["b"], "c"), sink(["c"])],
-            ["the rows run in a circle: a -> b -> c -> a"],
+            ["the job graph has a cycle: a -> b -> c -> a"],
         ),
-        ([source("s"), transform(["s", "a"], "a"), sink(["a"])], ["the rows run in a circle: a -> a"]),
+        ([source("s"), transform(["s", "a"], "a"), sink(["a"])], ["the job graph has a cycle: a -> a"]),
         (
             [source("s"), source("r"), transform(["s", "b"], "a"), transform(["a"], "b"), sink(["b"]), sink(["t"])],
             [
-                "Write takes its rows from 't', which no source or transform gives as plugin_output",
-                "the rows run in a circle: a -> b -> a",
+                "Write reads from 't', but no source or transform has this plugin_output",
+                "the job graph has a cycle: a -> b -> a",
             ],
         ),
         (
             [source("s"), source("r"), transform(["s", "a"], "a"), sink(["a"])],
-            ["no transform or sink takes the rows of 'r'", "the rows run in a circle: a -> a"],
+            ["no transform or sink reads from 'r'", "the job graph has a cycle: a -> a"],
         ),
         (
             [
@@ -169,9 +169,9 @@ def test_a_wrong_input_name_is_tolerated_where_it_cannot_mean_another_node() -> 
                 *(transform(["c", "e", "a"], "d"), transform(["d"], "e"), transform(["f"], "f"), sink(["e", "f"])),
             ],
             [
-                "the rows run in a circle: a -> b -> a",
-                "the rows run in a circle: d -> e -> d",
-                "the rows run in a circle: f -> f",
+                "the job graph has a cycle: a -> b -> a",
+                "the job graph has a cycle: d -> e -> d",
+                "the job graph has a cycle: f -> f",
             ],
         ),
         (

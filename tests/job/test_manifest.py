@@ -119,8 +119,8 @@ def written(**members: Any) -> bytes:
 @pytest.mark.parametrize(
     ("stored", "expected"),
     [
-        (b"", "what is stored as the job's manifest is not one"),
-        (b"\xff", "what is stored as the job's manifest is not one"),
+        (b"", "the stored manifest of the job is invalid"),
+        (b"\xff", "the stored manifest of the job is invalid"),
         (b"[]", "is not one"),
         (b"{}", "is not one"),
         (b'{"format": 1, "job_name": "x", "vertices": {"a": {}}, "ended": null}', "is not one"),
@@ -128,7 +128,7 @@ def written(**members: Any) -> bytes:
         (b"[" * 100_000, "is not one"),
         (written(vertices={"a": {"pipeline": 0, "kind": "source", "ordinal": 0}}), "'pipeline' must be a whole number"),
         (written(vertices={"a": {"pipeline": 1, "kind": "transform", "ordinal": 0}}), "not of 'transform'"),
-        (written(vertices={name: {"pipeline": 1, "kind": "sink", "ordinal": 0} for name in "ab"}), "one place"),
+        (written(vertices={name: {"pipeline": 1, "kind": "sink", "ordinal": 0} for name in "ab"}), "same assignment"),
         (written(job_name=7), "'job_name' must be a text, not 7"),
         (written(ended=[]), "'ended' must be a block, not a list"),
         (b'{"format": Infinity}', "Infinity is not a value of JSON"),

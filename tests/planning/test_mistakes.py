@@ -119,8 +119,7 @@ MISTAKES = {
     ),
     "dangling input": (
         GOOD.replace(SOURCE, f"{SOURCE}\n  {TWO}").replace("= a }\n}\n", "= [b, aa] }\n}\n"),
-        "job.conf:7:3: Console takes its rows from 'aa', which no source or transform gives as plugin_output. "
-        "There are: a, b",
+        "job.conf:7:3: Console reads from 'aa', but no source or transform has this plugin_output. There are: a, b",
     ),
     "doubled name": (
         GOOD.replace(SOURCE, f"{SOURCE}\n  {SOURCE}"),
@@ -129,16 +128,16 @@ MISTAKES = {
     ),
     "unused source": (
         GOOD.replace(SOURCE, f"{SOURCE}\n  {TWO}"),
-        "job.conf:4:3: no transform or sink takes the rows of 'b'. Name it in a plugin_input, or remove this source",
+        "job.conf:4:3: no transform or sink reads from 'b'. Name it in a plugin_input, or remove this source",
     ),
     "cycle": (
         GOOD + "transform {\n  Keep { plugin_input = [a, y], plugin_output = x }\n"
         "  Keep { plugin_input = x, plugin_output = y }\n}",
-        "job.conf:9:3: the rows run in a circle: x -> y -> x. Correct one plugin_input",
+        "job.conf:9:3: the job graph has a cycle: x -> y -> x. Correct one plugin_input",
     ),
     "wrong input name in a small job": (
         GOOD.replace("plugin_input = a", "plugin_input = b"),
-        "job.conf:6:3: Console takes its rows from 'b', which no node gives: it gets those of the one before. "
+        "job.conf:6:3: Console reads from 'b', but no node has this plugin_output: it reads from the previous node. "
         "Correct plugin_input",
     ),
     "namespace without /": (

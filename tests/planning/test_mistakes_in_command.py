@@ -69,7 +69,7 @@ def test_a_plugin_that_nobody_knows_hides_no_mistake_of_the_graph() -> None:
     text = GOOD.replace("Console { plugin_input = a }", "Consle { plugin_input = a }\n  Console { plugin_input = zz }")
     assert [line.split(": ", 1)[1][:40] for line in messages(text)] == [
         "there is no sink 'Consle'; did you mean ",
-        "Console takes its rows from 'zz', which ",
+        "Console reads from 'zz', but no source o",
     ]
     text = text.replace("zz }", "y }") + (
         "transform {\n  Keep { plugin_input = [a, y], plugin_output = x }\n"
@@ -77,7 +77,7 @@ def test_a_plugin_that_nobody_knows_hides_no_mistake_of_the_graph() -> None:
     )
     assert [line.split(": ", 1)[1][:30] for line in messages(text)] == [
         "there is no sink 'Consle'; did",
-        "the rows run in a circle: x ->",
+        "the job graph has a cycle: x -",
     ]
 
 
