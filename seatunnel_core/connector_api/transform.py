@@ -1,4 +1,4 @@
-"""The interface of a transform plugin (entry-point group ``seatunnel.transform``)."""
+"""Interface of transform plugins (entry-point group ``seatunnel.transform``)."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Transform(ABC):
-    """An entry of a job's ``transform`` block that works on Arrow batches; it must be picklable."""
+    """A transform of Arrow batches; it must be picklable."""
 
     identifier: ClassVar[str]
     declared: ClassVar[tuple[Option[Any], ...]]
@@ -33,20 +33,20 @@ class Transform(ABC):
         """Return the schema after the transform, computed without data.
 
         Raises:
-            TransformError: the transform cannot be applied to the columns.
+            TransformError: The transform cannot be applied to the columns.
         """
 
     def output_schemas(self, schema: TableSchema) -> tuple[TableSchema, ...]:
-        """Return all tables that the rows of one become; for most transforms the one of ``output_schema``.
+        """Return all output tables of an input table; for most transforms the one of ``output_schema``.
 
         Raises:
-            TransformError: the transform cannot be applied.
+            TransformError: The transform cannot be applied.
         """
         return (self.output_schema(schema),)
 
     @abstractmethod
     def apply(self, batch: Batch) -> Iterator[Batch]:
-        """Change the rows of one batch. Runs in a Spark task. Must give the same rows however batches are cut."""
+        """Transform one batch in a Spark task. The result must not depend on how rows are divided into batches."""
 
 
 AUTO, UNIT, ALL = "auto", "unit", "all"
@@ -55,14 +55,14 @@ SCOPE = Option(
     "scope",
     ENUM(AUTO, UNIT, ALL),
     default=AUTO,
-    doc="Which rows are one table. `all`: those of all splits of its sources, in one query of Spark (batch jobs only). "
-    "`unit`: those of each work unit by itself, so a group comes once per unit. `auto`: Spark's plan decides; what "
-    "looks across rows needs `all`.",
+    doc="Rows that form one table. `all`: those of all splits of the sources, in one Spark query (batch jobs only). "
+    "`unit`: those of each work unit separately, so a group occurs once per unit. `auto`: decided by Spark's plan; "
+    "operations across rows need `all`.",
 )
 
 
 class DataFrameTransform(ABC):
-    """An entry that Spark itself runs, from ``DataFrame`` to ``DataFrame``; its chain takes the DataFrame path."""
+    """A transform from ``DataFrame`` to ``DataFrame`` that Spark runs; its chain takes the DataFrame path."""
 
     identifier: ClassVar[str]
     declared: ClassVar[tuple[Option[Any], ...]]
@@ -73,7 +73,7 @@ class DataFrameTransform(ABC):
     """Options of a block in HOCON that works, for help and documentation; empty: one is made of the required ones."""
 
     scope: str = AUTO
-    """``auto``, ``unit`` or ``all``, as the option ``SCOPE`` has it."""
+    """Value of the option ``SCOPE``: ``auto``, ``unit`` or ``all``."""
 
     def __init__(self, options: Options) -> None:
         self.options = options
@@ -84,18 +84,18 @@ class DataFrameTransform(ABC):
     def apply(self, frame: "DataFrame", schema: TableSchema) -> "DataFrame":
         """Build the new frame.
 
-        Called in the driver: to learn the plan, and then once per attempt of a work unit, or of the query over all
+        It is called in the driver: for planning, and then once per attempt of a work unit or of the query over all
         splits.
         """
 
     def apply_to_inputs(self, frames: Mapping[str, "DataFrame"], schema: TableSchema) -> "DataFrame":
-        """Build the new frame of a transform that has several inputs, as ``apply`` does of one.
+        """Build the new frame of a transform with several inputs.
 
         Args:
-            frames: by the name that each input has as ``plugin_output``, in the order of ``plugin_input``.
-            schema: of the first.
+            frames: The inputs by their ``plugin_output``, in the order of ``plugin_input``.
+            schema: The schema of the first input.
 
         Raises:
-            TransformError: it takes one input.
+            TransformError: The transform accepts only one input.
         """
         raise TransformError(f"{self.identifier} takes one input and gets {len(frames)}: {', '.join(frames)}")

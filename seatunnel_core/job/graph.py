@@ -79,7 +79,7 @@ def _outputs(nodes: Sequence[Node], problems: Problems) -> dict[str, int]:
             problems.error(
                 f"two nodes have the output name {node.output!r}",
                 node.position,
-                f"it is also that of {first.identifier} at {first.position}: give each a different plugin_output",
+                f"{first.identifier} at {first.position} also has it: give each a different plugin_output",
             )
         else:
             found[node.output] = index

@@ -1,1 +1,1 @@
-"""Rows as Arrow has them: schemas, types, kinds of rows, and values that a type cannot hold."""
+"""Rows in Arrow: schemas, types, row kinds, and values that do not fit their type."""

@@ -1,4 +1,4 @@
-"""The schema and the rows of a table after columns were chosen, renamed, added or replaced."""
+"""Schema and rows of a table after selecting, renaming, adding or replacing columns."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -11,7 +11,7 @@ from seatunnel_core.rows.types import is_text, type_name
 
 
 def check_known(transform: str, names: Iterable[str], schema: TableSchema) -> None:
-    """Raise ``TransformError`` for a name that is no column of the schema."""
+    """Raise ``TransformError`` if a name is not a column of the schema."""
     known = set(schema.columns.names)
     unknown = [name for name in names if name not in known]
     if unknown:
@@ -22,7 +22,7 @@ def check_known(transform: str, names: Iterable[str], schema: TableSchema) -> No
 
 
 def check_new(transform: str, names: Iterable[str], schema: TableSchema, option: str) -> None:
-    """Raise ``TransformError`` for a name that a column of the schema has already."""
+    """Raise ``TransformError`` if a name is already a column of the schema."""
     present = set(schema.columns.names)
     taken = [name for name in names if name in present]
     if taken:
@@ -33,7 +33,7 @@ def check_new(transform: str, names: Iterable[str], schema: TableSchema, option:
 
 
 def check_text(transform: str, name: str, schema: TableSchema) -> None:
-    """Raise ``TransformError`` unless the column is there and holds text."""
+    """Raise ``TransformError`` unless the column exists and has type string."""
     check_known(transform, (name,), schema)
     kind = schema.columns.field(name).type
     if not is_text(kind):
@@ -44,17 +44,17 @@ def check_text(transform: str, name: str, schema: TableSchema) -> None:
 
 
 def with_columns(schema: TableSchema, columns: pa.Schema) -> TableSchema:
-    """Return the schema with other columns, and without the keys that have lost a column."""
+    """Return the schema with other columns, without keys that have lost a column."""
     return with_names(schema, columns, {name: name for name in columns.names})
 
 
 def with_names(schema: TableSchema, columns: pa.Schema, names: Mapping[str, str]) -> TableSchema:
-    """Return the schema with other columns, some of which are its own under new names.
+    """Return the schema with other columns, some of which are renamed.
 
     Args:
-        schema: the table before the change.
-        columns: all columns after it.
-        names: the new name of each column that is still there, by its old one; the keys follow.
+        schema: The original table.
+        columns: All columns of the result.
+        names: New names of the remaining columns, by old name; keys are renamed too.
     """
 
     def whole(key: tuple[str, ...]) -> bool:
@@ -74,12 +74,12 @@ def with_names(schema: TableSchema, columns: pa.Schema, names: Mapping[str, str]
 
 
 def with_outputs(schema: TableSchema, outputs: Iterable[pa.Field]) -> TableSchema:
-    """Return the schema with more columns: one whose name is taken replaces that column, the others come last."""
+    """Return the schema with further columns, which replace columns of the same name or are appended."""
     return evolve(schema, columns=with_fields(schema.columns, outputs))
 
 
 def with_fields(columns: pa.Schema, outputs: Iterable[pa.Field]) -> pa.Schema:
-    """Return the columns with more of them, as ``with_outputs`` adds them."""
+    """Return the columns with further ones, added as by ``with_outputs``."""
     for output in outputs:
         at = columns.get_field_index(output.name)
         columns = columns.append(output) if at < 0 else columns.set(at, output)
@@ -87,12 +87,12 @@ def with_fields(columns: pa.Schema, outputs: Iterable[pa.Field]) -> pa.Schema:
 
 
 def put(batch: Batch, outputs: Sequence[pa.Field], values: Iterable[pa.Array]) -> Batch:
-    """Return the batch with the values of the columns that ``with_outputs`` added; table and kinds stay."""
+    """Return the batch with the values of the columns added by ``with_outputs``; table and kinds are unchanged."""
     return evolve(batch, rows=put_fields(batch.rows, outputs, values))
 
 
 def put_fields(rows: pa.RecordBatch, outputs: Sequence[pa.Field], values: Iterable[pa.Array]) -> pa.RecordBatch:
-    """Return the rows with the values of the columns that ``with_fields`` added."""
+    """Return the rows with the values of the columns added by ``with_fields``."""
     for output, column in zip(outputs, values, strict=True):
         at = rows.schema.get_field_index(output.name)
         rows = rows.append_column(output, column) if at < 0 else rows.set_column(at, output, column)
@@ -106,5 +106,5 @@ def kept(batch: Batch, mask: pa.BooleanArray) -> Batch:
 
 
 def without_bad(batch: Batch, good: pa.BooleanArray) -> Batch:
-    """Return the rows for which the mask is true, as ``kept`` does, and count the others as bad rows."""
+    """Return the rows for which the mask is true, like ``kept``, and count the others as bad rows."""
     return evolve(kept(batch, good), left_out=batch.left_out + good.false_count)

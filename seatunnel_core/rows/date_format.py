@@ -1,4 +1,4 @@
-"""Java's patterns of dates, as the options of connectors have them, in the directives of Python's ``strptime``."""
+"""Conversion of Java's date patterns in connector options to Python's ``strptime`` directives."""
 
 from seatunnel_core.errors import SourceError
 
@@ -8,10 +8,10 @@ _JAVA_PATTERNS = (
 
 
 def strptime_format(java: str) -> str:
-    """Return a date format in Java's letters as one in the directives of ``strptime``.
+    """Return Java's date pattern as ``strptime`` directives.
 
     Raises:
-        SourceError: it uses letters other than ``yyyy MM dd HH mm ss``.
+        SourceError: It uses letters other than ``yyyy MM dd HH mm ss``.
     """
     found = java.replace("'", "")
     for letters, directive in _JAVA_PATTERNS:

@@ -1,4 +1,4 @@
-"""The ``defaultValue`` of columns, and the marker for the moment at which a job runs."""
+"""The ``defaultValue`` of columns, and the marker for the current time of a job."""
 
 import enum
 from collections.abc import Sequence
@@ -11,16 +11,16 @@ from seatunnel_core.rows.values import plain
 
 
 class Moment(enum.Enum):
-    """A value that is known only when a job runs."""
+    """A value that is known only at run time."""
 
     NOW = "now"
 
 
 def default_values(columns: Sequence[Column]) -> dict[str, Any]:
-    """Return the values of the columns that have a ``defaultValue``, by name.
+    """Return the default values of columns that have one, by name.
 
     Raises:
-        ValueError: one is not of its column's type.
+        ValueError: A value does not have its column's type.
     """
     found = {}
     for column in columns:
@@ -35,10 +35,10 @@ def default_values(columns: Sequence[Column]) -> dict[str, Any]:
 
 
 def written_value(written: Any, kind: pa.DataType) -> Any:
-    """Return a value as Arrow takes it; ``Moment.NOW`` for ``CURRENT_DATE``, ``CURRENT_TIME``, ``CURRENT_TIMESTAMP``.
+    """Return a value for Arrow; ``Moment.NOW`` for ``CURRENT_DATE``, ``CURRENT_TIME``, ``CURRENT_TIMESTAMP``.
 
     Raises:
-        ValueError: it is not of the type.
+        ValueError: It does not have the type.
     """
     current = {pa.date32(): "CURRENT_DATE", pa.time64("us"): "CURRENT_TIME"}.get(
         kind, "CURRENT_TIMESTAMP" if pa.types.is_timestamp(kind) else None

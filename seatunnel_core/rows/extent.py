@@ -1,7 +1,7 @@
-"""The moments that rows can hold: dates of the years 1 to 9999, and times within one day.
+"""Range of dates and times in rows: the years 1 to 9999, and times within one day.
 
-The numbers of Arrow, databases and files reach further. A value beyond would become another moment or an exception
-somewhere behind its source, so a source refuses it at its row.
+Arrow, databases and files have larger ranges. A value out of range would become another value or an exception
+downstream, so a source rejects it with its row.
 """
 
 from collections.abc import Callable
@@ -23,9 +23,9 @@ BEYOND = "lies beyond the years 1 to 9999, or a day's 24 hours, which is all tha
 
 
 def beyond(values: pa.Array) -> pa.Array | None:
-    """Return whether each value lies outside of what rows hold, as truth values; ``None`` where none does.
+    """Return for each value whether it is out of range; ``None`` if none is.
 
-    An array lies outside where one of its elements does.
+    An array is out of range if one of its elements is.
     """
     if of.is_list(values.type):
         return _beyond_in_lists(values)
@@ -49,7 +49,7 @@ def _beyond_in_lists(values: pa.Array) -> pa.Array | None:
 
 
 def shown(value: pa.Scalar) -> str:
-    """Return the text of a value, also of one that Python cannot hold."""
+    """Return the text of a value, even if Python cannot represent it."""
     if of.is_time(value.type) and value.is_valid:
         return _clock(value.value, _PARTS[value.type.unit])
     try:
@@ -68,7 +68,7 @@ def _clock(number: int, per_second: int) -> str:
 
 
 def first_beyond(values: pa.Array, kinds: Callable[[pa.DataType], bool]) -> pa.Scalar | None:
-    """Return the first value of these types that lies outside, also inside of rows, arrays and maps; else ``None``."""
+    """Return the first value of these types that is out of range, also in rows, arrays and maps; otherwise ``None``."""
     if not _has_limits(values.type):
         return None
     if not of.is_nested(values.type):
@@ -85,7 +85,7 @@ def _has_limits(kind: pa.DataType) -> bool:
 
 
 def _parts(values: pa.Array) -> list[pa.Array]:
-    """Return the arrays of which nested values consist, without what stands behind a null."""
+    """Return the arrays of nested values, without the contents of nulls."""
     if of.is_map(values.type):
         pairs = pa.ListArray.from_arrays(values.offsets, pa.StructArray.from_arrays([values.keys, values.items], "ki"))
         return pairs.filter(values.is_valid()).flatten().flatten()  # type: ignore[no-any-return]
@@ -94,7 +94,7 @@ def _parts(values: pa.Array) -> list[pa.Array]:
 
 
 def _limits(kind: pa.DataType) -> tuple[int, int] | None:
-    """Return the smallest and the largest number that rows hold as a value of a type; ``None`` where all are held."""
+    """Return the smallest and the largest number in the range of a type; ``None`` if there is no limit."""
     if of.is_date32(kind):
         return _FIRST_DAY, _LAST_DAY
     if of.is_date64(kind):

@@ -1,4 +1,4 @@
-"""Values as texts as Java's ``toString`` writes them."""
+"""Values formatted as by Java's ``toString``."""
 
 from decimal import Decimal
 from typing import Any
@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 
 
 def java_moments(moments: Any) -> pa.Array:
-    """Return moments as Java's ``toString`` writes them: 07:15, 2024-02-29T07:15:30, 07:15:30.500."""
+    """Return times and timestamps as formatted by Java's ``toString``: 07:15, 2024-02-29T07:15:30, 07:15:30.500."""
     if pa.types.is_timestamp(moments.type):
         moments = pc.cast(moments, pa.timestamp("us"))
     texts = pc.replace_substring(pc.cast(moments, pa.string()), pattern=" ", replacement="T")
@@ -16,7 +16,7 @@ def java_moments(moments: Any) -> pa.Array:
 
 
 def java_text(number: float, *, single: bool = False) -> str:
-    """Return a number as Java's ``Double.toString`` writes it; with ``single``, one of 32 bits."""
+    """Return a number as formatted by Java's ``Double.toString`` or, with ``single``, ``Float.toString``."""
     if number != number or number in (float("inf"), float("-inf")):
         return "NaN" if number != number else "Infinity" if number > 0 else "-Infinity"
     text = pa.scalar(number, pa.float32()).cast(pa.string()).as_py() if single else repr(number)
@@ -36,9 +36,9 @@ def java_text(number: float, *, single: bool = False) -> str:
 
 
 def java_texts(values: pa.Array) -> pa.Array | None:
-    """Return simple values as texts; ``None`` for a type that is none of numbers, booleans, dates and times, or text.
+    """Return simple values as texts; ``None`` for types other than numbers, booleans, dates, times and texts.
 
-    Null stays null. A decimal has all its digits, and a moment with a zone is written in UTC.
+    Null stays null. A decimal keeps all digits, and a timestamp with time zone is formatted in UTC.
     """
     kind = values.type
     if pa.types.is_floating(kind):

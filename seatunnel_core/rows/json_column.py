@@ -1,6 +1,6 @@
-"""The values of a column as JSON texts, made by Arrow's kernels; the texts are those of ``value_text.json_text``.
+"""Values of a column as JSON texts, computed by Arrow's kernels; the texts equal those of ``value_text.json_text``.
 
-That function makes the text of a value which Arrow writes in another way, and of a type that no kernel knows.
+That function is used for values that Arrow formats differently, and for types without a kernel.
 """
 
 import json
@@ -18,14 +18,14 @@ from seatunnel_core.rows.value_text import json_text
 
 _ESCAPED = r'["\\\x00-\x1f]'
 _LEAST, _MOST = 1e-4, 1e15
-"""Between them Python and Arrow write numbers of floating point alike, without an exponent, but for whole ones."""
+"""Range in which Python and Arrow format floating-point numbers alike, without an exponent, except integers."""
 
 _MOST_WHOLE = {32: 2.0**24, 64: _MOST}
-"""By bits: smaller whole numbers have all their digits."""
+"""Limit by bits below which integers keep all digits."""
 
 
 def _array(texts: Iterable[str]) -> pa.Array:
-    """Return an Arrow array without ``pa.array``, which imports pandas where it is installed, for a second."""
+    """Return an Arrow array without ``pa.array``, which imports pandas if installed, which takes a second."""
     written = [text.encode() for text in texts]
     ends = np.cumsum([0, *map(len, written)], dtype=np.int32)
     return pa.StringArray.from_buffers(len(written), pa.py_buffer(ends), pa.py_buffer(b"".join(written)))
@@ -36,10 +36,10 @@ _FALSE = pa.Array.from_buffers(pa.bool_(), 1, [None, pa.py_buffer(b"\0")])[0]
 
 
 def json_lines(rows: pa.RecordBatch, line_end: str) -> pa.Array:
-    """Return each row as an object. A decimal is a number with all its digits.
+    """Return each row as a JSON object. A decimal is a number with all digits.
 
     Raises:
-        RowError: a value cannot be written as JSON; names the column.
+        RowError: A value cannot be written as JSON; the message names the column.
     """
     if not rows.num_columns:
         return _array(["{}" + line_end] * rows.num_rows)
@@ -55,10 +55,9 @@ def json_lines(rows: pa.RecordBatch, line_end: str) -> pa.Array:
 
 
 class _Object:
-    """One object for each row, in the making: columns of texts, and what is written between them in all rows.
+    """Builder of one object per row: columns of texts, and the constant texts between them.
 
-    An object inside an object is not made by itself first, and quotes are part of what stands between: each character
-    is copied once.
+    Nested objects are not built separately, and quotes belong to the constant texts: each character is copied once.
     """
 
     def __init__(self) -> None:
@@ -66,7 +65,7 @@ class _Object:
         self._columns: list[pa.Array] = []
 
     def write(self, text: str) -> None:
-        """Add what is the same in all rows."""
+        """Add a constant text."""
         self._between[-1] += text
 
     def add(self, texts: pa.Array) -> None:
@@ -105,17 +104,17 @@ class _Object:
 
 
 def _name(column: pa.Field, number: int) -> str:
-    """Return what stands before the value of the column of this number."""
+    """Return the text before the value of a column, by its number."""
     return f"{',' if number else '{'}{json.dumps(column.name, ensure_ascii=False)}:"
 
 
 def _in_order(parts: Sequence[pa.Array], order: NDArray[Any], begins: NDArray[Any]) -> pa.Array:
-    """Return texts that are made of parts, ten times as fast as Arrow's ``binary_join_element_wise``.
+    """Return texts joined from parts, ten times as fast as Arrow's ``binary_join_element_wise``.
 
     Args:
-        parts: the texts that the parts are taken from, numbered through all arrays.
-        order: the numbers of the parts in the order of writing.
-        begins: the index in ``order`` at which each text begins; the last one is the end of all.
+        parts: The parts, numbered consecutively through all arrays.
+        order: The numbers of the parts in output order.
+        begins: The index in ``order`` at which each text begins, followed by the end of the last one.
     """
     taken = pa.concat_arrays(parts).take(pa.Array.from_buffers(pa.int32(), len(order), [None, pa.py_buffer(order)]))
     _, offsets, data = taken.buffers()
@@ -156,7 +155,7 @@ def _floating(array: pa.Array) -> pa.Array:
     if whole.all():
         return _point_zero(values)
     texts = array.cast(pa.string())
-    if whole.any():  # Arrow writes 1 for 1.0, and 1e+14
+    if whole.any():  # Arrow formats 1.0 as 1, and also 1e+14
         texts = pc.replace_with_mask(texts, _mask(whole), _point_zero(values[whole]))
     return _except(
         texts, array, ~(whole | ((size >= _LEAST) & (size < _MOST) & (values != np.trunc(values)))), _one_by_one
@@ -170,7 +169,7 @@ def _point_zero(whole: NDArray[Any]) -> pa.Array:
 def _numbers(array: pa.Array, kind: str, count: int) -> NDArray[Any]:
     """Return the values in the buffer of an array.
 
-    The buffer may be larger than the values, and of an odd size where all are null.
+    The buffer may be larger than the values, and have any size if all are null.
     """
     if not count:
         return np.empty(0, kind)
@@ -178,7 +177,7 @@ def _numbers(array: pa.Array, kind: str, count: int) -> NDArray[Any]:
 
 
 def _except(texts: pa.Array, array: pa.Array, others: NDArray[Any], make: Callable[[pa.Array], pa.Array]) -> pa.Array:
-    """Return the texts with those of some values replaced by what ``make`` makes of them."""
+    """Return the texts with those of some values replaced by results of ``make``."""
     if array.null_count:
         others &= _bits(array.is_valid())
     if not others.any():
@@ -193,7 +192,7 @@ def _mask(bits: NDArray[Any]) -> pa.Array:
 
 
 def _bits(array: pa.Array) -> NDArray[Any]:
-    """Return booleans without nulls as numpy has them."""
+    """Return booleans without nulls as a numpy array."""
     return np.frombuffer(array.cast(pa.uint8()).buffers()[1], np.uint8)[: len(array)].astype(bool)
 
 
@@ -219,7 +218,7 @@ def _may_need_escapes(array: pa.Array) -> bool:
 
 
 def _without_quotes(array: pa.Array) -> pa.Array | None:
-    """Return what stands between the quotes; ``None`` for values that have none, or that need escapes."""
+    """Return the text between the quotes; ``None`` for values without quotes or with escapes."""
     if pa.types.is_string(array.type):
         return None if _may_need_escapes(array) else array
     make = next((make for matches, make in _QUOTED if matches(array.type)), None)
@@ -227,7 +226,7 @@ def _without_quotes(array: pa.Array) -> pa.Array | None:
 
 
 def _closing(kind: pa.DataType) -> str:
-    """Return what stands behind a value in quotes."""
+    """Return the text after a quoted value."""
     return '+00:00"' if pa.types.is_timestamp(kind) and kind.tz else '"'
 
 
@@ -251,12 +250,12 @@ def _timestamp(array: pa.Array) -> pa.Array:
 
 
 def _must_be_of_python(array: pa.Array) -> None:
-    """Raise ``OverflowError`` for a year before 1 or after 9999, as the conversion of each value would."""
+    """Raise ``OverflowError`` for a year before 1 or after 9999, as converting each value would."""
     pc.min_max(array).as_py()
 
 
 def _without_zeros(array: pa.Array, seconds: pa.DataType) -> pa.Array:
-    """Return the texts without microseconds that are zero."""
+    """Return the texts without zero microseconds."""
     try:
         return array.cast(seconds).cast(pa.string())
     except pa.ArrowInvalid:
@@ -286,19 +285,19 @@ def _map(array: pa.Array) -> pa.Array:
 
 
 def _held(array: pa.Array, values: pa.Array) -> pa.Array:
-    """Return the values of an array of lists, which may be a slice of a larger array."""
+    """Return the elements of an array of lists, which may be a slice of a larger array."""
     begin = array.offsets[0].as_py()
     return values.slice(begin, array.offsets[-1].as_py() - begin)
 
 
 def _offsets(array: pa.Array) -> NDArray[Any]:
-    """Return where each list begins among the values that are held, and where the last one ends."""
+    """Return the start of each list among the elements, and the end of the last one."""
     found = _numbers(array, "i4", len(array) + 1)
     return found.astype(np.int64) - int(found[0])
 
 
 def _joined(array: pa.Array, brackets: str, elements: Sequence[pa.Array]) -> pa.Array:
-    """Return lists of elements, each of which has one or more parts, with commas between the elements."""
+    """Return lists of elements with one or more parts each, with commas between the elements."""
     begins = _offsets(array)
     lengths = np.diff(begins)
     missing = ~_bits(array.is_valid())
@@ -319,7 +318,7 @@ def _joined(array: pa.Array, brackets: str, elements: Sequence[pa.Array]) -> pa.
 
 
 def _repeats(array: pa.Array, keys: pa.Array) -> bool:
-    """Return whether a map has a key twice, of which Python keeps the last."""
+    """Return True if a map has a duplicate key, of which Python keeps the last."""
     lengths = np.diff(_offsets(array))
     if not len(lengths) or lengths.max() < 2:
         return False
@@ -343,7 +342,7 @@ _QUOTED: tuple[_Maker, ...] = (
     (lambda kind: kind == pa.time64("us"), _time),
     (_is_utc, _timestamp),
 )
-"""What stands in quotes and needs no escapes."""
+"""Types that are quoted and need no escapes."""
 
 _MAKERS: tuple[_Maker, ...] = (
     (pa.types.is_string, _string),

@@ -1,4 +1,4 @@
-"""JSON from outside, and the values at paths in it; the paths are those of ``python-jsonpath`` (RFC 9535)."""
+"""External JSON, and the values at paths in it; the paths are those of ``python-jsonpath`` (RFC 9535)."""
 
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -9,7 +9,7 @@ from seatunnel_core.rows.written_decimal import WrittenDecimal, decoders
 
 
 class Number(float):
-    """A number with a point, as it is written: a decimal keeps its digits."""
+    """A number with a point in its original notation: a decimal keeps its digits."""
 
     text: str
 
@@ -26,10 +26,10 @@ class Number(float):
 
 
 def parsed(text: str | bytes) -> Any:
-    """Return the JSON value of a text; objects with a key more than once are ``RepeatedKeys``.
+    """Return the JSON value of a text; objects with duplicate keys are ``RepeatedKeys``.
 
     Raises:
-        ValueError: it is not JSON; says where.
+        ValueError: It is not JSON; the message names the position.
     """
     try:
         decoded = text if isinstance(text, str) else text.decode("utf-8-sig")
@@ -39,7 +39,7 @@ def parsed(text: str | bytes) -> Any:
 
 
 def exact(document: Any) -> Any:
-    """Return a document with a decimal, which compares by all digits, for each ``Number``."""
+    """Return a document with each ``Number`` replaced by a decimal, which compares all digits."""
     if isinstance(document, dict):
         found = {name: exact(part) for name, part in document.items()}
         return RepeatedKeys(found, document.repeated) if isinstance(document, RepeatedKeys) else found
@@ -57,10 +57,10 @@ _decoder_of = decoders(parse_float=Number, parse_constant=_no_number, object_pai
 
 @cache
 def compiled(path: str) -> Any:
-    """Return a path in the form that ``found`` applies.
+    """Return a path compiled for ``found``.
 
     Raises:
-        ValueError: it cannot be understood; says why.
+        ValueError: It is invalid; the message states the reason.
     """
     import jsonpath
 
@@ -81,7 +81,7 @@ def keys_of(document: Any) -> str:
 
 
 def found(path: str, document: Any) -> list[Any]:
-    """Return all values at a path. Raises ``ValueError`` as ``compiled``."""
+    """Return all values at a path. Raises ``ValueError`` like ``compiled``."""
     steps = _steps(path)
     if steps is None or not isinstance(document, (dict, list)):  # a text would be parsed
         return list(compiled(path).findall(document))
@@ -95,14 +95,14 @@ def found(path: str, document: Any) -> list[Any]:
 
 @cache
 def is_single(path: str) -> bool:
-    """Return whether a path can only lead to one value."""
+    """Return True if a path selects at most one value."""
     query = compiled(path)
     return bool(getattr(query, "singular_query", lambda: False)())
 
 
 @cache
 def _steps(path: str) -> tuple[str | int, ...] | None:
-    """Return the names and indexes of a path that has nothing else, else ``None``.
+    """Return the names and indexes of a path that consists only of them, otherwise ``None``.
 
     Following them is twenty times as fast as the package.
     """
@@ -114,7 +114,7 @@ def _steps(path: str) -> tuple[str | int, ...] | None:
 
 
 def _child(document: Any, step: str | int) -> Any:
-    if isinstance(document, dict):  # an index is a name there, too, as the package has it
+    if isinstance(document, dict):  # in the package an index is also a name
         return document[step if isinstance(step, str) else str(step)]
     if isinstance(document, list) and isinstance(step, int):
         return document[step]
@@ -123,11 +123,11 @@ def _child(document: Any, step: str | int) -> Any:
 
 @cache
 def divided(path: str) -> tuple[str | None, str, str]:
-    """Divide a path at the last of its parts that may lead to several values.
+    """Divide a path at its last part that may select several values.
 
     Returns:
-        The path to what holds them, the path to each of them, and the path from there; the first is ``None`` when the
-        path can only lead to one value.
+        The path to their container, the path to each of them, and the remaining path; the first is ``None`` if the path
+        selects at most one value.
     """
     segments = [str(segment) for segment in compiled(path).segments]
     several = [number for number, segment in enumerate(segments) if not compiled(f"${segment}").singular_query()]

@@ -1,4 +1,4 @@
-"""The keys of a ``schema`` block: ``primaryKey { … }`` and ``constraintKeys [ … ]``."""
+"""Keys of a ``schema`` block: ``primaryKey { … }`` and ``constraintKeys [ … ]``."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -14,14 +14,14 @@ _CONSTRAINT_TYPES = ("KEY", "INDEX_KEY", "UNIQUE_KEY", "FOREIGN_KEY", "VECTOR_IN
 
 
 def primary_key(block: Any, names: Sequence[str] | None) -> tuple[str, ...]:
-    """Return the columns of the primary key; empty when there is none.
+    """Return the columns of the primary key; empty if there is none.
 
     Args:
-        block: ``primaryKey``, whose columns are ``columnNames`` or ``columns``.
-        names: the columns of the table; ``None`` while they are not known.
+        block: ``primaryKey``, with its columns in ``columnNames`` or ``columns``.
+        names: The columns of the table; ``None`` if unknown.
 
     Raises:
-        ValueError: it is written wrongly, or names a column that the table does not have.
+        ValueError: It is invalid, or names a column that the table does not have.
     """
     if not block:
         return ()
@@ -35,7 +35,7 @@ def primary_key(block: Any, names: Sequence[str] | None) -> tuple[str, ...]:
 
 
 def primary_key_name(block: Any) -> str | None:
-    """Return the name that ``primaryKey`` gives to the primary key; ``None`` when it gives none."""
+    """Return the name of the primary key in ``primaryKey``; ``None`` if it has none."""
     name = block.get("name") if isinstance(block, Mapping) else None
     return None if name is None else str(name)
 
@@ -44,11 +44,11 @@ def constraint_keys(keys: Any, names: Sequence[str] | None) -> tuple[ConstraintK
     """Return the keys of ``constraintKeys``.
 
     Args:
-        keys: the list as a configuration has it.
-        names: the columns of the table; ``None`` while they are not known.
+        keys: The list in the form of a configuration.
+        names: The columns of the table; ``None`` if unknown.
 
     Raises:
-        ValueError: one is written wrongly, or names a column that the table does not have.
+        ValueError: A key is invalid, or names a column that the table does not have.
     """
     if not keys:
         return ()

@@ -1,10 +1,10 @@
-"""The kinds of rows in a change stream: SeaTunnel's row kinds, with its numbering."""
+"""Row kinds of a change stream, with SeaTunnel's numbering."""
 
 import enum
 
 
 class RowKind(enum.IntEnum):
-    """The kind of a row of a change stream. A table that is only read has nothing but ``INSERT``."""
+    """Kind of a row of a change stream. A table that is only read has only ``INSERT``."""
 
     INSERT = 0
     UPDATE_BEFORE = 1

@@ -1,8 +1,8 @@
-"""JSON as json-smart reads it, the parser behind SeaTunnel's JSON paths: what Python and JavaScript print is read, too.
+"""Lax JSON as parsed by json-smart, SeaTunnel's parser for JSON paths, including Python and JavaScript output.
 
-Beyond JSON it knows names and texts without quotes, texts in single quotes, and a comma too many. A word that is no
-number, ``true``, ``false`` or ``null`` is a text, ``True`` and ``None`` among them. Whatever stands behind the value is
-an error, as in JSON, and so is a word that is not inside of an object or an array.
+Beyond JSON it accepts names and texts without quotes, texts in single quotes, and superfluous commas. A word other than
+a number, ``true``, ``false`` or ``null`` is a text, including ``True`` and ``None``. Text after the value is an error,
+as in JSON, and so is a word outside an object or an array.
 """
 
 import json
@@ -15,10 +15,10 @@ from seatunnel_core.rows.written_decimal import whole_number
 
 
 def lax(text: str | bytes) -> Any:
-    """Return the value of a text in strict JSON, or else in the lax form.
+    """Return the value of a text in strict JSON, or otherwise in the lax form.
 
     Raises:
-        ValueError: it is neither; says where.
+        ValueError: It is neither; the message names the position.
     """
     try:
         return parsed(text)
@@ -37,11 +37,11 @@ _WORDS = {"true": True, "false": False, "null": None}
 _QUOTED = {quote: re.compile(rf"{quote}((?:[^{quote}\\]|\\.)*){quote}", re.DOTALL) for quote in "\"'"}
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
 _BARE = {ends: re.compile(rf"[^{re.escape(ends)}]*") for ends in (":", ",}", ",]")}
-"""A word without quotes, by what ends it."""
+"""Patterns of a word without quotes, by what ends it."""
 
 
 class _Reader:
-    """A reader of one text from left to right."""
+    """Reader of one text from left to right."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -92,7 +92,7 @@ class _Reader:
         return found
 
     def _closed(self, end: str) -> bool:
-        """Move past blanks, commas and the end if it comes next, and return whether it did."""
+        """Skip blanks, commas and a following end; return True if there was an end."""
         while True:
             self._blanks()
             if not self.text.startswith(",", self.at):

@@ -1,9 +1,9 @@
-"""A reader of JSON objects, one per line, that uses Arrow's parser where it agrees with ``json`` and ``rows.values``.
+"""Reader of JSON lines that uses Arrow's parser if it agrees with ``json`` and ``rows.values``.
 
-Arrow's parser is ten times as fast, and differs: two objects on a line are two rows, one over two lines is a row,
-bytes that are no UTF-8 are taken, ``Inf`` is a number, ``-0`` is -0.0, a decimal may overflow, ``Z`` behind a local
-time is left out, and a line ``null`` ends the process. What it could take differently is not given to it, or is looked
-for in what it found; the text is then left to the careful reader, which also names bad rows.
+Arrow's parser is ten times as fast, but differs: two objects on a line are two rows, one over two lines is a row,
+invalid UTF-8 is accepted, ``Inf`` is a number, ``-0`` is -0.0, a decimal may overflow, ``Z`` after a local time is
+ignored, and a line ``null`` ends the process. Input that it may treat differently is not passed to it, or is detected
+in its result; the text is then left to the careful reader, which also names bad rows.
 """
 
 import decimal
@@ -37,21 +37,21 @@ Converters = Callable[[pa.DataType], Converter]
 
 
 def parsed(text: bytes) -> Any:
-    """Return the JSON value of a text; numbers keep their digits, decimals their spelling, too.
+    """Return the JSON value of a text; numbers keep their digits, decimals also their notation.
 
-    Objects with a key more than once are ``RepeatedKeys``.
+    Objects with duplicate keys are ``RepeatedKeys``.
 
     Raises:
-        ValueError: it is not JSON; says where.
+        ValueError: It is not JSON; the message names the position.
     """
     return _decoded(text, _decoder_of)
 
 
 def glanced(text: bytes) -> Any:
-    """Return the value as ``parsed`` does, but the last one of a repeated key; faster, to look at kinds of values.
+    """Return the value like ``parsed``, but with the last value of a duplicate key; faster, to inspect kinds.
 
     Raises:
-        ValueError: as ``parsed``.
+        ValueError: As in ``parsed``.
     """
     return _decoded(text, lambda _: _GLANCING)
 
@@ -65,30 +65,30 @@ def _decoded(text: bytes, decoder_of: Callable[[str], json.JSONDecoder]) -> Any:
 
 
 class NativeJson:
-    """A reader of objects into some columns; it remembers those that Arrow's parser does not read in this data."""
+    """Reader of objects into columns; it remembers the columns that Arrow's parser cannot read in this data."""
 
     def __init__(self, columns: pa.Schema, converters: Converters, *, complete: bool = False) -> None:
-        """Prepare the reading of some columns.
+        """Prepare to read some columns.
 
         Args:
-            columns: the names and types of the values.
-            converters: gives, for the type of a column, the function by which the careful reader makes a value of what
-                ``json`` gives; that may raise ``ValueError``.
-            complete: whether rows with a field that is no column have to be read with care.
+            columns: The names and types of the values.
+            converters: Returns, for a column's type, the function with which the careful reader converts a value of
+                ``json``; it may raise ``ValueError``.
+            complete: True if rows with a field without a column must be read by the careful reader.
         """
         self._columns = columns
         self._converters = converters
         self._complete = complete
         self._native = {column.name for column in columns if _parsed_type(column.type) is not None}
-        """The columns that are left to Arrow's parser. The others are made one value after the other."""
+        """Columns that Arrow's parser reads. The others are converted value by value."""
 
     def rows(self, text: bytes) -> pa.RecordBatch | None:
-        """Return the rows of whole lines, or ``None`` when they have to be read with care."""
+        """Return the rows of complete lines; ``None`` if they must be read by the careful reader."""
         lines = _lines_of_objects(text)
         return self._rows(lines, self._native) if lines is not None else None
 
     def _rows(self, lines: bytes, native: set[str]) -> pa.RecordBatch | None:
-        """Return the rows, with the columns ``native`` read by Arrow; fewer where it finds a column of another kind."""
+        """Return the rows, with the columns ``native`` read by Arrow, except those with values of another kind."""
         if not native or (self._complete and len(native) < len(self._columns)):
             return None
         try:
@@ -133,10 +133,10 @@ class NativeJson:
 
 
 def _lines_of_objects(text: bytes) -> bytes | None:
-    """Return the text without a last line end, when each line certainly begins and ends with an object's brace.
+    """Return the text without a final line end if each line certainly begins and ends with an object's brace.
 
-    A closing and an opening brace side by side are the end of one object and the beginning of the next one: so no
-    object lies on two lines, and as many rows as lines mean that no line has two.
+    A closing brace followed by an opening one separates two objects: so no object spans two lines, and equal numbers of
+    rows and lines mean that no line has two objects.
     """
     text = text.removeprefix(_BOM)
     if b"\r" in text:
@@ -170,11 +170,11 @@ def _documents(lines: str) -> list[dict[str, Any]]:
     return found
 
 
-# -- the types that are asked for -------------------------------------------------------------------------------------
+# -- requested types ----------------------------------------------------------------------------------------------------
 
 
 def _parsed_type(kind: pa.DataType) -> pa.DataType | None:
-    """Return the type as which Arrow's parser reads values of a type, ``None`` for those that it cannot read."""
+    """Return the type with which Arrow's parser reads values of a type; ``None`` if it cannot."""
     if kind in _AS_THEY_ARE:
         return kind
     if pa.types.is_float32(kind):
@@ -193,9 +193,9 @@ def _parsed_type(kind: pa.DataType) -> pa.DataType | None:
 
 
 def _parsed_decimal(kind: pa.DataType) -> pa.DataType | None:
-    """Return a type wide enough for all digits that the parser accepts, before they are moved behind the point.
+    """Return a type wide enough for all digits that the parser accepts, before they are scaled.
 
-    The parser itself does not check whether that overflows.
+    The parser does not check for an overflow of the scaling.
     """
     digits = kind.precision + kind.scale
     if digits > _DIGITS_OF_256:
@@ -203,14 +203,14 @@ def _parsed_decimal(kind: pa.DataType) -> pa.DataType | None:
     return pa.decimal256(kind.precision, kind.scale) if digits > _DIGITS_OF_128 else kind
 
 
-# -- the values that are wanted ---------------------------------------------------------------------------------------
+# -- conversion of values ----------------------------------------------------------------------------------------------
 
 
 def _built(found: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Convert what Arrow's parser found to the wanted type.
+    """Convert the values of Arrow's parser to the requested type.
 
     Raises:
-        ValueError, OverflowError, pa.ArrowException: a value is none, or could be another one for the careful reader.
+        ValueError, OverflowError, pa.ArrowException: A value is invalid, or may differ for the careful reader.
     """
     if pa.types.is_floating(kind):
         return _floating(found, kind)
@@ -251,7 +251,7 @@ def _decimal(found: pa.Array, kind: pa.DataType) -> pa.Array:
 
 def _moment(found: pa.Array, kind: pa.DataType) -> pa.Array:
     cast = found.cast(kind)
-    pc.min_max(cast.cast(pa.timestamp("us"))).as_py()  # raises OverflowError where Python has no such moment
+    pc.min_max(cast.cast(pa.timestamp("us"))).as_py()  # raises OverflowError if Python has no such timestamp
     return cast
 
 

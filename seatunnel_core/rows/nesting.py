@@ -1,11 +1,11 @@
-"""Rows with objects and lists as flat rows: objects as columns, and lists as child tables.
+"""Flattening of nested rows: objects become columns, lists become child tables.
 
 A field ``b`` of an object ``a`` is the column ``a__b``. A list ``tags`` of the table ``people`` is the table
-``people__tags``, with a row for each element: the fields of an object, or ``value``. Each row has an id, ``_row_id``,
-and those of child tables the id of their parent and their place in its list, ``_parent_id`` and ``_list_index`` from 0.
+``people__tags``, with a row for each element: the fields of an object, or ``value``. Each row has an ID, ``_row_id``;
+rows of child tables also have the parent's ID ``_parent_id`` and the index in its list, ``_list_index`` from 0.
 
-The id of a row is a hash of where it was read, and that of an element one of its parent's id, its list and its place:
-the same however the rows are divided, and when they are read again.
+The ID of a row is a hash of its location, and that of an element a hash of its parent's ID, the list and the index: it
+does not depend on how rows are divided, and is the same when they are read again.
 """
 
 import re
@@ -30,13 +30,13 @@ _Column = tuple[pa.Field, pa.Array]
 
 
 def row_id(*place: object) -> str:
-    """Return the id of a row that is read at a place, such as a file and a position in it."""
+    """Return the ID of a row at a location, such as a file and a position."""
     text = "\0".join(map(str, place))
     return blake2b(text.encode(errors="surrogateescape"), digest_size=_ID_BYTES).hexdigest()
 
 
 def has_lists(columns: pa.Schema) -> bool:
-    """Return whether rows have lists that would be child tables."""
+    """Return True if rows have lists that would be child tables."""
     return any(_has_list(column.type) for column in columns)
 
 
@@ -45,11 +45,10 @@ def _has_list(kind: pa.DataType) -> bool:
 
 
 def safe(name: str) -> str:
-    """Return a name that each database takes without quotes: ``unitPrice (EUR)`` is ``unit_price_eur``.
+    """Return a name that every database accepts without quotes: ``unitPrice (EUR)`` is ``unit_price_eur``.
 
-    Words that begin with a capital are parted by ``_``, letters become small, and each run of other signs than letters
-    from a to z, digits and ``_`` becomes one ``_``, which is left out at the end. One stands before a digit at the
-    beginning.
+    Capitalised words are separated by ``_``, letters become lower case, and each run of characters other than a to z,
+    digits and ``_`` becomes one ``_``, which is dropped at the end. A leading digit is prefixed with ``_``.
     """
     parted = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
     found = re.sub(r"[^a-z0-9_]+", "_", parted)
@@ -59,24 +58,24 @@ def safe(name: str) -> str:
 
 @frozen(kw_only=True)
 class Nesting:
-    """What becomes of objects and lists in rows, and of names."""
+    """Handling of objects, lists and names in rows."""
 
     kind: str = KEEP
-    """``keep`` leaves them; ``columns`` makes columns of objects; ``tables`` also makes child tables of lists."""
+    """``keep`` keeps them; ``columns`` flattens objects to columns; ``tables`` also turns lists into child tables."""
 
     safe_names: bool = False
-    """Whether names of columns and child tables are as ``safe`` makes them."""
+    """True if names of columns and child tables are converted by ``safe``."""
 
     @property
     def identifies(self) -> bool:
-        """Whether rows with lists need the column ``_row_id``, in front of the others."""
+        """True if rows with lists need the column ``_row_id`` before the others."""
         return self.kind == TABLES
 
     def identified(self, columns: pa.Schema) -> pa.Schema:
-        """Return the columns, with that of the row's id in front if it is needed.
+        """Return the columns, preceded by that of the row ID if needed.
 
         Raises:
-            ValueError: a column has its name.
+            ValueError: A column has its name.
         """
         if not self.identifies or not has_lists(columns):
             return columns
@@ -85,10 +84,10 @@ class Nesting:
         return pa.schema([pa.field(ROW_ID, pa.string()), *columns])
 
     def schemas(self, schema: TableSchema) -> tuple[TableSchema, ...]:
-        """Return the tables that a table of nested rows becomes: itself, and its child tables.
+        """Return the tables of a table of nested rows: the table and its child tables.
 
         Raises:
-            ValueError: two columns, or two tables, would have the same name.
+            ValueError: Two columns or two tables would have the same name.
         """
         if self == Nesting():
             return (schema,)
@@ -103,7 +102,7 @@ class Nesting:
         return tuple(found)
 
     def batches(self, batch: Batch) -> Iterator[Batch]:
-        """Yield the rows of a batch, and those of its child tables; tables without rows are left out."""
+        """Yield the rows of a batch and those of its child tables, except tables without rows."""
         if self == Nesting():
             yield batch
             return
@@ -113,7 +112,7 @@ class Nesting:
                 yield evolve(batch, table=table, rows=rows, kinds=batch.kinds if table == batch.table else None)
 
     def _tables(self, table: str, columns: Sequence[_Column]) -> Iterator[tuple[str, pa.RecordBatch]]:
-        """Yield the table of some columns, which begin with those of its keys, and its child tables."""
+        """Yield the table of some columns, which begin with its key columns, and its child tables."""
         flat = [each for column, values in columns for each in self._flattened(column, values)]
         lists = [(column, values) for column, values in flat if self.kind == TABLES and pa.types.is_list(column.type)]
         own = [
@@ -137,7 +136,7 @@ class Nesting:
 
 
 def _child(name: str, lists: pa.Array, ids: pa.Array) -> list[_Column]:
-    """Return the columns of the elements of lists, of rows with these ids."""
+    """Return the columns of the list elements of rows with these IDs."""
     values, parents = pc.list_flatten(lists), pc.list_parent_indices(lists).to_numpy()
     places = np.arange(len(parents)) - np.searchsorted(parents, parents)
     parent_ids = ids.take(pa.array(parents))

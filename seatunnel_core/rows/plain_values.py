@@ -1,4 +1,4 @@
-"""Values of libraries as values of Python: scalars and arrays of NumPy, UUIDs (their text), and missing values."""
+"""Conversion of library values to Python values: scalars and arrays of NumPy, UUIDs (as text), and missing values."""
 
 import datetime as dt
 from collections.abc import Mapping, Sequence
@@ -9,11 +9,11 @@ from uuid import UUID
 _KEPT = frozenset({bool, int, float, str, bytes, Decimal, dt.datetime, dt.date, dt.time, type(None)})
 
 _MISSING = frozenset(("NaTType", "NAType", "MaskedConstant"))
-"""Types of the values that stand for a missing one in pandas (``NaT``, ``NA``) and in NumPy (``masked``)."""
+"""Types of missing values in pandas (``NaT``, ``NA``) and in NumPy (``masked``)."""
 
 
 def plain_values(values: Sequence[Any]) -> Sequence[Any]:
-    """Return the values, also those inside of mappings and lists, as Python has them; a strange one stays as it is."""
+    """Return the values, including those in mappings and lists, as Python values; unknown values are unchanged."""
     if _KEPT.issuperset(map(type, values)):
         return values
     return [_plain(value) for value in values]

@@ -1,4 +1,4 @@
-"""The kinds of values of Python, of which a type of a column follows."""
+"""Kinds of Python values, which determine the type of a column."""
 
 import datetime as dt
 from collections.abc import Mapping
@@ -9,14 +9,14 @@ MAPPING, LIST, DECIMAL = "mapping", "list", "Decimal"
 LONG = "int that no float holds"
 BIG = "int of more than 64 bits"
 EXACT_NUMBERS = frozenset(("int", LONG, BIG, DECIMAL))
-"""Kinds that a decimal holds together, if one of them is a Decimal."""
+"""Kinds that a decimal represents together, if one of them is a Decimal."""
 
 EXACT = 2**53
-"""A float holds every whole number up to this one, and down to its negative."""
+"""A float represents every integer up to this absolute value exactly."""
 
 
 def plain_kind(found: type) -> str | None:
-    """Return the kind of a Python type, before values are looked at; ``None`` if no column holds it."""
+    """Return the kind of a Python type, without its values; ``None`` if no column can represent it."""
     for base, name in _PYTHON:
         if issubclass(found, base):
             return name
@@ -36,7 +36,7 @@ _PYTHON: tuple[tuple[type | tuple[type, ...], str], ...] = (
     (Mapping, MAPPING),
     ((list, tuple), LIST),
 )
-"""In this order: a bool is an int, and a datetime a date."""
+"""Python types in order of precedence: a bool is an int, and a datetime a date."""
 
 
 def _int_kind(value: int) -> str:
@@ -59,4 +59,4 @@ REFINED: Mapping[str, Any] = {
     "datetime": _datetime_kind,
     "time": lambda value: "time" if value.tzinfo is None else "time with a zone",
 }
-"""Values whose type alone does not determine the kind."""
+"""Types with several kinds, which depend on the value."""

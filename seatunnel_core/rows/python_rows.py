@@ -1,11 +1,11 @@
-"""Rows of Python, which are mappings: the types of columns follow from those of their values, and no value is changed.
+"""Rows of Python as mappings: column types are inferred from the values, and no value is changed.
 
-A column is known by the set of the kinds of its values, as in ``rows.inference``, so neither the order of rows nor the
-batches in which they come change the columns. Kinds are those of Python: a text that looks like a date is a text, and
-kinds that no type holds are an error, because a value of Python is not written in any way that could be kept.
+A column is described by the set of its values' kinds, as in ``rows.inference``, so neither the order of rows nor their
+batches affect the columns. Kinds are those of Python: a text that looks like a date is a text, and a set of kinds
+without a common type is an error, because Python values have no original notation to fall back on.
 
-Arrow itself would cut ``1.5`` to the 1 of a whole number, the hour off a moment, and keys that a struct does not have.
-So every value's Python type is looked at first, and one that its column does not hold is refused with row and key.
+Arrow would truncate ``1.5`` to the integer 1, drop the hour of a timestamp, and drop keys that a struct lacks. So every
+value's Python type is checked first, and a value that does not fit its column is rejected with row and key.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -32,7 +32,7 @@ from seatunnel_core.rows.python_kinds import (
 from seatunnel_core.rows.types import type_name
 
 AT_ONCE = 10_000
-"""How many rows are held as Python objects at a time."""
+"""Number of rows kept as Python objects at a time."""
 
 _INFERRED: Mapping[str, pa.DataType] = {
     "bool": pa.bool_(),
@@ -50,11 +50,11 @@ _TOGETHER: Mapping[frozenset[str], pa.DataType] = {
     frozenset(("int", LONG)): pa.int64(),
     frozenset(("int", "float")): pa.float64(),
 }
-"""Sets of several kinds that a type holds, and it."""
+"""Sets of several kinds with their common type."""
 
 
 class SeenValues:
-    """The values at one place of the rows: their kinds, each with its first row, and what is below them."""
+    """Values at one location of the rows: their kinds, each with its first row, and the values below them."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -64,10 +64,10 @@ class SeenValues:
         self._whole_digits = self._scale = self._int_digits = 0
 
     def see(self, values: Sequence[Any], rows: Sequence[int]) -> None:
-        """Look at values, each with the number of its row.
+        """Inspect values, each with its row number.
 
         Raises:
-            RowError: a value is of a Python type that no column holds; names row and key.
+            RowError: No column can represent a value's Python type; the message names row and key.
         """
         for found in dict.fromkeys(map(type, values)):
             if found is not type(None):
@@ -106,10 +106,10 @@ class SeenValues:
                 self._whole_digits = max(self._whole_digits, len(digits) + exponent)
 
     def inferred(self) -> pa.DataType:
-        """Return the type that holds all values that were seen.
+        """Return the type that represents all inspected values.
 
         Raises:
-            RowError: their kinds have none in common.
+            RowError: Their kinds have no common type.
         """
         if not self.kinds:
             return pa.null()
@@ -127,14 +127,14 @@ class SeenValues:
         return _INFERRED[kind]
 
     def _decimal(self, whole_digits: int) -> pa.DataType | None:
-        """Return the decimal with so many digits before its point; ``None`` if it has too many."""
+        """Return the decimal type with this many integer digits; ``None`` if there are too many."""
         precision = max(1, whole_digits + self._scale)
         if precision > 76:
             return None
         return (pa.decimal128 if precision <= 38 else pa.decimal256)(precision, self._scale)
 
     def _together(self) -> pa.DataType:
-        """Return the type that holds values of several kinds."""
+        """Return the type that represents values of several kinds."""
         found = _TOGETHER.get(frozenset(self.kinds))
         if DECIMAL in self.kinds and EXACT_NUMBERS.issuperset(self.kinds):
             found = self._decimal(max(self._whole_digits, self._int_digits))
@@ -151,10 +151,10 @@ class SeenValues:
         )
 
     def require(self, declared: pa.DataType) -> None:
-        """Refuse values that a declared type does not hold as they are.
+        """Reject values that a declared type cannot represent unchanged.
 
         Raises:
-            RowError: names the first row with one, and its key.
+            RowError: There is such a value; the message names its first row and its key.
         """
         for kind, row in self.kinds.items():
             if kind not in _held(declared):
@@ -178,7 +178,7 @@ class SeenValues:
 
 
 class SeenFields:
-    """The fields of mappings: their first place in any of them, and the values of each."""
+    """Fields of mappings: their smallest position, and the values of each."""
 
     def __init__(self, path: str = "") -> None:
         self._path = path
@@ -188,7 +188,7 @@ class SeenFields:
         return bool(self._fields)
 
     def see(self, rows: Sequence[Any], numbers: Sequence[int]) -> dict[str, tuple[list[Any], Sequence[int]]]:
-        """Look at rows, each with its number, and return their values by key, as ``columns_of`` does."""
+        """Inspect rows, each with its number, and return their values by key, like ``columns_of``."""
         found = columns_of(rows, numbers, self._path)
         places = _places(rows)
         for key, (values, _) in found.items():
@@ -199,17 +199,17 @@ class SeenFields:
         return found
 
     def items(self) -> list[tuple[str, SeenValues]]:
-        """Return the fields, by their first place in any mapping, and those with the same place by name."""
+        """Return the fields, sorted by their smallest position in any mapping and then by name."""
         ordered = sorted(self._fields.items(), key=lambda item: (item[1][0], item[0]))
         return [(key, seen) for key, (_, seen) in ordered]
 
     def inferred(self) -> list[tuple[str, pa.DataType]]:
-        """Return the names and types of the fields, in order; raise ``RowError`` as ``SeenValues.inferred``."""
+        """Return the names and types of the fields, in order; raise ``RowError`` like ``SeenValues.inferred``."""
         return [(key, seen.inferred()) for key, seen in self.items()]
 
 
 def _places(rows: Sequence[Any]) -> dict[str, int]:
-    """Return the first place that each key has in any of the mappings."""
+    """Return the smallest position of each key in any of the mappings."""
     places: dict[str, int] = {}
     for keys in dict.fromkeys(map(tuple, rows)):
         for place, key in enumerate(keys):
@@ -218,7 +218,7 @@ def _places(rows: Sequence[Any]) -> dict[str, int]:
 
 
 _Kind = tuple[str, int]
-"""A kind, and the first row that has it."""
+"""A kind and its first row."""
 
 
 def _second(kind: _Kind) -> int:
@@ -249,7 +249,7 @@ def _a(noun: str) -> str:
 
 
 def _held(declared: pa.DataType) -> tuple[str, ...]:
-    """Return the kinds that a type holds; the range of numbers is left to Arrow, which refuses what does not fit."""
+    """Return the kinds that a type represents; Arrow checks the range of numbers."""
     if of.is_floating(declared):
         return ("float", "int", LONG)
     if of.is_decimal(declared):
@@ -268,10 +268,10 @@ def _held(declared: pa.DataType) -> tuple[str, ...]:
 def columns_of(
     rows: Sequence[Any], numbers: Sequence[int], within: str = ""
 ) -> dict[str, tuple[list[Any], Sequence[int]]]:
-    """Return the values by key, in the order in which keys appear first; an absent one is ``None``.
+    """Return the values by key, in order of first appearance; missing values are ``None``.
 
     Raises:
-        RowError: a row is no mapping, or a key no text.
+        RowError: A row is not a mapping, or a key is not a text.
     """
     for row, number in zip(rows, numbers, strict=True):
         if not isinstance(row, Mapping):
@@ -289,20 +289,20 @@ def columns_of(
 
 
 class PythonRows:
-    """Makes Arrow of rows, in the order in which they come; ``columns`` of ``None`` are inferred from all of them."""
+    """Converts rows to Arrow in order; if ``columns`` is ``None``, they are inferred from all rows."""
 
     def __init__(self, columns: pa.Schema | None) -> None:
         self._declared = columns
         self._seen = SeenFields()
         self.count = 0
-        """How many rows were seen."""
+        """Number of rows so far."""
 
     @property
     def columns(self) -> pa.Schema:
-        """The columns that are declared, or those of all rows so far.
+        """Declared columns, or those inferred from all rows so far.
 
         Raises:
-            RowError: there was no row, so that nothing is known; or the kinds of a column have no type in common.
+            RowError: There were no rows; or the kinds of a column have no common type.
         """
         if self._declared is not None:
             return self._declared
@@ -312,16 +312,16 @@ class PythonRows:
         return pa.schema(self._seen.inferred())
 
     def see(self, rows: Sequence[Any]) -> dict[str, tuple[list[Any], Sequence[int]]]:
-        """Look at the next rows, and return their values by key; raise ``RowError`` for one that fits no column."""
+        """Inspect the next rows, and return their values by key; raise ``RowError`` for a value that fits no column."""
         numbers = range(self.count + 1, self.count + 1 + len(rows))
         self.count += len(rows)
         return self._seen.see(rows, numbers)
 
     def batches(self, rows: Iterable[Any]) -> Iterator[pa.RecordBatch]:
-        """Yield rows in batches, of the columns as they are known by then.
+        """Yield rows in batches, with the columns known so far.
 
         Raises:
-            RowError: a row does not fit; names it, counted from 1, and the key.
+            RowError: A row does not fit; the message names it, counted from 1, and the key.
         """
         left, blank = iter(rows), 0
         while some := list(islice(left, AT_ONCE)):

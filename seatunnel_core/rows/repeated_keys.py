@@ -1,6 +1,6 @@
-"""Objects of JSON that have a key more than once: of two values one would be lost, so whoever takes it refuses the row.
+"""JSON objects with duplicate keys: reading such a key rejects the row, because one of the values would be lost.
 
-A key that nobody reads does no harm. So an object only remembers which of its keys are repeated.
+Duplicates of unused keys are harmless. So an object only records its duplicate keys.
 """
 
 from collections import Counter
@@ -9,7 +9,7 @@ from typing import Any
 
 
 class RepeatedKeyError(ValueError):
-    """A value of an object is wanted whose key stands in it more than once; the message is complete."""
+    """A requested key of an object is duplicated; the message is complete."""
 
 
 class RepeatedKeys(dict[str, Any]):
@@ -18,11 +18,11 @@ class RepeatedKeys(dict[str, Any]):
     def __init__(self, values: Mapping[str, Any], repeated: Collection[str]) -> None:
         super().__init__(values)
         self.repeated = repeated
-        """The keys that stand in the object more than once, in their order."""
+        """Duplicate keys of the object, in order."""
 
 
 def object_of_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return the object of some keys and values: the ``object_pairs_hook`` of a decoder of JSON."""
+    """Return the object with these keys and values, as ``object_pairs_hook`` of a JSON decoder."""
     found = dict(pairs)
     if len(found) == len(pairs):
         return found
@@ -31,7 +31,7 @@ def object_of_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def require_once(document: Any, keys: Collection[str] | None = None) -> None:
-    """Raise ``RepeatedKeyError`` if one of some keys, or any key, stands in an object more than once."""
+    """Raise ``RepeatedKeyError`` if one of these keys, by default any key, is duplicated in an object."""
     if isinstance(document, RepeatedKeys):
         for name in document.repeated:
             if keys is None or name in keys:

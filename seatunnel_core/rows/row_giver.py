@@ -1,4 +1,4 @@
-"""Functions of users that give rows, as decorators keep them: ``@st.source`` and ``@st.transform``."""
+"""User functions that return rows, as wrapped by the decorators ``@st.source`` and ``@st.transform``."""
 
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -11,11 +11,11 @@ if TYPE_CHECKING:
 
 @frozen(kw_only=True, slots=False, repr=False)
 class RowGiver:
-    """A function with what was said of its rows; for ``help`` and ``inspect`` it is still the function."""
+    """A function with the declaration of its rows; for ``help`` and ``inspect`` it is still the function."""
 
     function: Callable[..., Any]
     schema: "Mapping[str, Any] | pa.Schema | None" = None
-    """The columns of the rows; ``None`` if nobody has said them."""
+    """Columns of the rows; ``None`` if not declared."""
 
     def __attrs_post_init__(self) -> None:
         object.__setattr__(self, "__doc__", self.function.__doc__)
@@ -23,10 +23,10 @@ class RowGiver:
 
     @property
     def name(self) -> str:
-        """The function's own name."""
+        """Name of the function."""
         return getattr(self.function, "__name__", type(self.function).__name__)
 
     @property
     def place(self) -> str:
-        """The function with its module, for messages."""
+        """Module and name of the function, for messages."""
         return f"{self.function.__module__}:{getattr(self.function, '__qualname__', self.name)}"

@@ -1,4 +1,4 @@
-"""The ``schema`` block of a source: ``fields { name = type }`` or ``columns [ { name = …, type = … } ]``."""
+"""Parser of a source's ``schema`` block: ``fields { name = type }`` or ``columns [ { name = …, type = … } ]``."""
 
 import json
 from collections.abc import Mapping
@@ -19,38 +19,38 @@ _FLAGS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "o
 
 @frozen(kw_only=True)
 class Column:
-    """A column as a schema block declares it."""
+    """A column declared in a schema block."""
 
     field: pa.Field
-    """Its name, its type and whether it may be null."""
+    """Name, type and nullability."""
 
     length: int | None = None
-    """``columnLength``: of texts, in characters."""
+    """``columnLength``: maximum length of texts, in characters."""
 
     scale: int | None = None
-    """``columnScale``: digits after the point of a float or double, the dimension of a vector."""
+    """``columnScale``: decimal places of a float or double, or dimension of a vector."""
 
     default: Any = None
-    """``defaultValue`` as it is written; ``None`` when there is none."""
+    """``defaultValue`` in its original notation; ``None`` without one."""
 
     may_lack: bool = False
-    """Whether ``defaultValue`` says that null stands where the column is missing."""
+    """True if ``defaultValue`` declares null for a missing column."""
 
 
 @frozen(kw_only=True)
 class DeclaredTable:
-    """A table as a schema block declares it."""
+    """A table declared in a schema block."""
 
     schema: TableSchema
     columns: tuple[Column, ...]
-    """In the order of ``schema.columns``."""
+    """Columns in the order of ``schema.columns``."""
 
 
 def written_in_python(schema: Mapping[str, Any] | pa.Schema) -> Mapping[str, Any]:
-    """Return the block for a schema as Python code has it: ``{"city": "string"}``, Arrow's own, or a block already.
+    """Return the block for a schema in Python code: ``{"city": "string"}``, an Arrow schema, or a block.
 
     Raises:
-        ValueError: it is none of these, or has no columns.
+        ValueError: It is none of these, or has no columns.
     """
     if isinstance(schema, pa.Schema):
         parts = [(column.name, type_name(column.type), column.nullable) for column in own_types(schema)]
@@ -66,15 +66,15 @@ def written_in_python(schema: Mapping[str, Any] | pa.Schema) -> Mapping[str, Any
 
 
 def table_name(block: Mapping[str, Any] | None) -> str:
-    """Return the table's path that the block names, else ``"default"``."""
+    """Return the table's path in the block, by default ``"default"``."""
     return str((block or {}).get("table") or DEFAULT_TABLE)
 
 
 def table_schema(block: Mapping[str, Any] | None) -> TableSchema | None:
-    """Return the columns of a ``schema`` block; ``None`` when there is no block or it declares no column.
+    """Return the columns of a ``schema`` block; ``None`` if there is no block or it declares no columns.
 
     Raises:
-        ValueError: names the column that is declared wrongly, or asks for a default value, and says what to write.
+        ValueError: A column is invalid or has a default value; the message names it and the correct form.
     """
     declared = declared_table(block)
     if declared is None:
@@ -90,14 +90,14 @@ def table_schema(block: Mapping[str, Any] | None) -> TableSchema | None:
 def declared_table(
     block: Mapping[str, Any] | None, dimensions: Mapping[str, int] = NO_DIMENSIONS
 ) -> DeclaredTable | None:
-    """Return all that a ``schema`` block declares; ``None`` when there is no block or it declares no column.
+    """Return the declarations of a ``schema`` block; ``None`` if there is no block or it declares no columns.
 
     Args:
-        block: as a configuration has it.
-        dimensions: those of the vectors that are declared without one, by name of type.
+        block: The block in the form of a configuration.
+        dimensions: Default dimensions of vectors, by type name.
 
     Raises:
-        ValueError: names the column that is declared wrongly and says what to write.
+        ValueError: A column is invalid; the message names it and the correct form.
     """
     if not block:
         return None
@@ -116,14 +116,14 @@ def declared_table(
 
 
 def described_table(block: Mapping[str, Any] | None, columns: pa.Schema | None = None) -> TableSchema:
-    """Return the name, the keys and the comment that a ``schema`` block gives to a table, with the table's columns.
+    """Return a table schema with the name, keys and comment of a ``schema`` block, and the given columns.
 
     Args:
-        block: as a configuration has it.
-        columns: those of the table, wherever they were found; ``None`` while they are not known.
+        block: The block in the form of a configuration.
+        columns: The columns of the table, from any origin; ``None`` if unknown.
 
     Raises:
-        ValueError: a key is declared wrongly, or names a column that is not there.
+        ValueError: A key is invalid, or names a column that does not exist.
     """
     block = block or {}
     if block.get("metadata_table_id"):
@@ -180,7 +180,7 @@ def _column(position: int, column: Any, dimensions: Mapping[str, int]) -> Column
 
 
 def text_of(written: Any) -> str:
-    """Return a value of a job file as the metadata of a field: a text as it is, anything else as JSON."""
+    """Return a value of a job file as field metadata: a text unchanged, anything else as JSON."""
     return written if isinstance(written, str) else json.dumps(written, ensure_ascii=False, default=str)
 
 

@@ -1,4 +1,4 @@
-"""SeaTunnel's names of types, and the Arrow types that carry them.
+"""SeaTunnel's type names and the corresponding Arrow types.
 
 ======================= ================================ ========================================================
 SeaTunnel               Arrow                            remarks
@@ -29,8 +29,8 @@ SeaTunnel               Arrow                            remarks
 ``sparse_float_vector`` ``map<uint32, float>``           the values that are not 0 by their index; no dimension
 ======================= ================================ ========================================================
 
-Names of types are compared without regard to case; names of columns and fields keep theirs. Inside the text of a type
-a name with a blank or another such sign stands in quotes: ``{"unit price" = int}``.
+Type names are case-insensitive; names of columns and fields keep their case. In the text of a type, quote a name with
+blanks or other special characters: ``{"unit price" = int}``.
 """
 
 import json
@@ -67,14 +67,14 @@ VECTORS: Mapping[str, pa.DataType] = {
     "bfloat16_vector": pa.uint16(),
     "binary_vector": pa.uint8(),
 }
-"""The vectors that have a dimension, with the Arrow type of their elements."""
+"""Vector types with a dimension, with the Arrow type of their elements."""
 
 LARGEST_DIMENSION = 262_144
 
 NO_DIMENSIONS: Mapping[str, int] = {}
 
 _STRUCTURE = "<>(){}[],=: \t\r\n\"'"
-"""What ends a name that stands without quotes."""
+"""Characters that end an unquoted name."""
 
 _OTHER_SPELLINGS = {
     "integer": "int",
@@ -89,18 +89,18 @@ _OTHER_SPELLINGS = {
     "datetime": "timestamp",
     "timestamptz": "timestamp_tz",
 }
-"""What people write, with what to write instead: an error names it."""
+"""Common misspellings and their corrections, for error messages."""
 
 
 def arrow_type(declaration: str | Mapping[str, Any], dimensions: Mapping[str, int] = NO_DIMENSIONS) -> pa.DataType:
     """Return the Arrow type of a declared type: a text such as ``map<string, int>``, or a nested object for a row.
 
     Args:
-        declaration: as a configuration has it.
-        dimensions: those of the vectors that are declared without one, by name of type.
+        declaration: The declaration in the form of a configuration.
+        dimensions: Default dimensions of vectors, by type name.
 
     Raises:
-        ValueError: says which part is not a type, and what was probably meant.
+        ValueError: It is invalid; the message names the wrong part and a suggestion.
     """
     if isinstance(declaration, Mapping):
         return _row([(str(name), arrow_type(inner, dimensions)) for name, inner in declaration.items()])
@@ -115,7 +115,7 @@ def arrow_type(declaration: str | Mapping[str, Any], dimensions: Mapping[str, in
 
 
 def type_name(arrow: pa.DataType) -> str:
-    """Return SeaTunnel's name of an Arrow type, as a job file has it; Arrow's own name where SeaTunnel has none."""
+    """Return SeaTunnel's name of an Arrow type as written in job files; Arrow's name if SeaTunnel has none."""
     for name, simple in SIMPLE.items():
         if simple == arrow:
             return name
@@ -133,15 +133,15 @@ def type_name(arrow: pa.DataType) -> str:
 
 
 def is_text(arrow: pa.DataType) -> bool:
-    """Return whether the values are texts, in any of Arrow's encodings."""
+    """Return True if the values are texts, in any of Arrow's encodings."""
     return bool(pa.types.is_string(arrow) or pa.types.is_large_string(arrow) or pa.types.is_string_view(arrow))
 
 
 def own_types(columns: pa.Schema) -> pa.Schema:
-    """Return the columns with this module's types in place of others for the same values.
+    """Return the columns with equivalent types of this module.
 
-    Others are views of texts, dictionaries and unsigned numbers, which few sinks, and few of Arrow's functions, take. A
-    type without a counterpart stays.
+    It replaces views of texts, dictionaries and unsigned numbers, which few sinks and few of Arrow's functions accept.
+    A type without a counterpart is unchanged.
     """
     return pa.schema([column.with_type(_own(column.type)) for column in columns], columns.metadata)
 
@@ -180,7 +180,7 @@ _SAME: Mapping[pa.DataType, pa.DataType] = {
 
 
 def vector_name(arrow: pa.DataType) -> str | None:
-    """Return SeaTunnel's name of a vector type, without its dimension; ``None`` for other types."""
+    """Return SeaTunnel's name of a vector type without the dimension; ``None`` for other types."""
     if not pa.types.is_fixed_size_list(arrow):
         return None
     return next((name for name, element in VECTORS.items() if element == arrow.value_type), None)
@@ -211,7 +211,7 @@ def _row(fields: list[tuple[str, pa.DataType]]) -> pa.DataType:
 
 
 class _Reader:
-    """A reader of one declared type from left to right."""
+    """Parser of one declared type from left to right."""
 
     def __init__(self, text: str, dimensions: Mapping[str, int]) -> None:
         self.text = text
@@ -282,7 +282,7 @@ class _Reader:
         return pa.decimal128(precision, scale) if precision <= 38 else pa.decimal256(precision, scale)
 
     def _dimension(self, name: str) -> int | None:
-        """Read the dimension of a vector; ``None`` for a vector of floats of any dimension, which is an array."""
+        """Parse the dimension of a vector; ``None`` for a float vector of any dimension, which is an array."""
         if self._accept("("):
             dimension = self._number(f"{name}(8)")
             self._expect(")", f"{name}(8)")
@@ -300,7 +300,7 @@ class _Reader:
         return int(word)
 
     def _quoted_name(self) -> str:
-        """Read a name in double quotes, which may have any character, with JSON's escapes; empty when there is none."""
+        """Parse a name in double quotes with JSON's escapes; empty if there is none."""
         self._skip_space()
         found = re.compile(r'"(?:[^"\\]|\\.)+"', re.DOTALL).match(self.text, self.at)
         if found is None:
@@ -329,7 +329,7 @@ class _Reader:
         return self.text[start : self.at]
 
     def _nested_in_quotes(self, word: str) -> str:
-        """Read on inside the quotes of a type that has a structure of its own, such as ``{"a": "decimal(3, 1)"}``."""
+        """Parse a structured type inside quotes, such as ``{"a": "decimal(3, 1)"}``."""
         if any(sign in word for sign in "<({"):
             self.text = word + self.text[self.at :]
             self.at = 0
@@ -344,7 +344,7 @@ class _Reader:
         return False
 
     def _accept_line_end(self) -> bool:
-        """Return whether a line end separates two fields, as it may in HOCON, where a comma is not needed then."""
+        """Return True if a line end separates two fields, which replaces a comma in HOCON."""
         self._skip_space()
         before = self.text[: self.at]
         return "\n" in before[len(before.rstrip()) :] and not self.text.startswith(",", self.at)

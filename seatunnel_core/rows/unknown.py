@@ -1,8 +1,8 @@
-"""Columns without a value: every row that was looked at has null, an empty list or an empty object there.
+"""Columns without values: all inspected rows have null, an empty list or an empty object there.
 
-The type of such a column is unknown. It is ``string`` where a target is created for it, and its field is marked in its
-metadata. An existing table knows the type: ``resolved`` gives it to the rows, so that a run without a value in a column
-neither widens that column nor is rejected for it.
+The type of such a column is unknown. New targets get ``string``, and the field's metadata has a mark. For an existing
+table ``resolved`` applies the table's type, so that a run without values in a column neither widens that column nor is
+rejected because of it.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -16,14 +16,14 @@ from seatunnel_core.errors import RowError
 from seatunnel_core.rows.types import is_text
 
 MARK = {b"seatunnel.unknown": b"true"}
-"""The metadata of the field of a column, of a struct or of a list whose type is unknown."""
+"""Field metadata that marks a column, struct field or list element of unknown type."""
 
 EMPTY_OBJECT = "{}"
-"""The text of an object without fields, which has no type of its own."""
+"""Text of an object without fields, which has no type."""
 
 
 def marked(name: str, kind: pa.DataType = pa.null()) -> pa.Field:  # noqa: B008, types are values
-    """Return the field of a column of an inferred type; ``null`` becomes ``string`` with the mark."""
+    """Return the field of a column with an inferred type; ``null`` becomes ``string`` with the mark."""
     return pa.field(name, pa.string(), metadata=MARK) if of.is_null(kind) else pa.field(name, kind)
 
 
@@ -33,7 +33,7 @@ def is_unknown(column: pa.Field) -> bool:
 
 
 def has_no_value(column: pa.Field) -> bool:
-    """Return True if no value was seen in a column: its type is unknown, or it has only such elements or fields."""
+    """Return True if a column had no values: its type, or that of all its elements or fields, is unknown."""
     if _is_list(column.type):
         return has_no_value(column.type.value_field)
     if of.is_struct(column.type):
@@ -42,7 +42,7 @@ def has_no_value(column: pa.Field) -> bool:
 
 
 def unmarked(columns: pa.Schema) -> pa.Schema:
-    """Return columns without the mark, as files have them."""
+    """Return columns without the mark, for files."""
     return pa.schema([_unmarked(column) for column in columns], columns.metadata)
 
 
@@ -58,13 +58,13 @@ def _unmarked(column: pa.Field) -> pa.Field:
 
 @frozen(kw_only=True)
 class Resolved:
-    """The columns of rows as one target takes them."""
+    """Columns of rows adapted to a target."""
 
     columns: pa.Schema = field(repr=False)
-    """The columns that are written, with the target's types where those of the rows are unknown."""
+    """Columns to write, with the target's types for unknown ones."""
 
     without_values: tuple[str, ...] = ()
-    """Columns of the rows that must have no value: the target lacks them, or has a type that no value was checked for.
+    """Columns of the rows that must have no values: the target lacks them, or has a type without a checked value.
     """
 
 
@@ -79,10 +79,10 @@ def resolved(
 
     Args:
         columns: The columns of the rows.
-        table: The types of the table by the names that its columns have in the rows; ``None`` for a type that Arrow
-            lacks. ``None`` for a table that does not exist yet.
-        grows: True if columns that a table lacks are added later: a new table is created without unknown columns then.
-        keys: Columns that a new table has in any case.
+        table: The types of the table by column name in the rows, with ``None`` for a type that Arrow lacks; ``None`` if
+            the table does not exist yet.
+        grows: True if missing columns are added later: a new table is then created without unknown columns.
+        keys: Columns that a new table always has.
     """
     if table is None:
         kept = [each for each in columns if not (grows and has_no_value(each) and each.name not in keys)]
@@ -101,7 +101,7 @@ def resolved(
 
 
 def _type(column: pa.Field, want: pa.DataType | None) -> pa.DataType:
-    """Return the type of a column, with the wanted type where its own is unknown, and ``string`` without that."""
+    """Return the type of a column; if it is unknown, the wanted type or else ``string``."""
     kind = column.type
     if is_unknown(column):
         return pa.string() if want is None else want
@@ -116,7 +116,7 @@ def _type(column: pa.Field, want: pa.DataType | None) -> pa.DataType:
 
 
 def _struct(kind: pa.DataType, want: pa.DataType | None) -> pa.DataType:
-    """Return the struct with all fields of the wanted one, behind which those stand that it lacks."""
+    """Return the struct with all fields of the wanted one, followed by its other fields."""
     if want is None:
         return pa.struct([pa.field(part.name, _type(part, None)) for part in kind])
     come = {part.name: part for part in kind}
@@ -131,10 +131,10 @@ def _is_list(kind: pa.DataType) -> bool:
 
 
 def filled(values: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Return values of an unknown type as values of a known one; other values are cast.
+    """Return values of an unknown type converted to a known one; other values are cast.
 
     Raises:
-        pa.ArrowException: A value has no place in the type.
+        pa.ArrowException: A value does not fit the type.
     """
     if values.type == kind:
         return values
@@ -167,7 +167,7 @@ def _blank(values: pa.Array, kind: pa.DataType) -> pa.Array:
 
 
 def _fields(values: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Return structs as others with further fields, or without those that have no value."""
+    """Return structs with further fields added, or fields without values removed."""
     parts = dict(zip((part.name for part in values.type), values.flatten(), strict=True))
     for name, inner in parts.items():
         if kind.get_field_index(name) < 0 and first_value(inner) is not None:
@@ -178,13 +178,13 @@ def _fields(values: pa.Array, kind: pa.DataType) -> pa.Array:
 
 
 def first_value(values: pa.Array) -> int | None:
-    """Return the index of the first value that is more than null or an empty object or list; ``None`` without one."""
+    """Return the index of the first value other than null and empty objects or lists; ``None`` without one."""
     found = min(_with_value(values), default=None)
     return None if found is None else int(found)
 
 
 def require_no_values(rows: pa.RecordBatch, names: Iterable[str], where: str) -> None:
-    """Check that columns have no value, because their type was unknown when a target was made ready.
+    """Check that columns have no values, because their type was unknown when the target was prepared.
 
     Args:
         rows: The rows of a batch.

@@ -1,4 +1,4 @@
-"""Values as texts: in JSON files, on the console and in messages."""
+"""Formatting of values in JSON files, on the console and in messages."""
 
 import base64
 import json
@@ -16,12 +16,12 @@ from seatunnel_core.work.names import repeated
 
 
 def json_text(value: Any, kind: pa.DataType) -> str:
-    """Return a value of an Arrow type, as Python has it, as JSON on one line.
+    """Return a Python value of an Arrow type as JSON on one line.
 
-    Dates and times are ISO texts, bytes base64, rows and maps objects. A decimal is a number with all its digits.
+    Dates and times are ISO texts, bytes base64, rows and maps objects. A decimal is a number with all digits.
 
     Raises:
-        ValueError: a map has a key twice, of which an object would keep one.
+        ValueError: A map has a duplicate key, of which an object would keep one.
     """
     if not _holds_decimals(kind):
         return _ENCODER.encode(_plain(value, kind))
@@ -40,7 +40,7 @@ def json_text(value: Any, kind: pa.DataType) -> str:
 
 @lru_cache(maxsize=256)
 def _holds_decimals(kind: pa.DataType) -> bool:
-    """Return whether values have numbers that ``json`` cannot write."""
+    """Return True if values have numbers that ``json`` cannot write."""
     if pa.types.is_struct(kind):
         return any(_holds_decimals(part.type) for part in kind)
     if pa.types.is_map(kind):
@@ -53,21 +53,21 @@ def _braced(parts: Iterable[tuple[str, str]]) -> str:
 
 
 def shortest(value: float) -> float:
-    """Return the number of the fewest digits that is this one in 32 bits: 3.1, not 3.0999999046325684."""
+    """Return the shortest number that equals this one in 32 bits: 3.1, not 3.0999999046325684."""
     bits = struct.pack("f", value)
     written = (float(f"{value:.{digits}g}") for digits in (6, 7, 8))
     return next((short for short in written if struct.pack("f", short) == bits), float(f"{value:.9g}"))
 
 
 def float_text(value: float, kind: pa.DataType) -> str:
-    """Return a number in the fewest digits of its type; those without digits as Java and JSON's users name them."""
+    """Return a number with the fewest digits of its type; NaN and infinities by their names in Java."""
     if not math.isfinite(value):
         return json.dumps(value)  # NaN, Infinity, -Infinity
     return str(shortest(value) if pa.types.is_float32(kind) else value)
 
 
 def float_texts(values: pa.Array) -> pa.Array:
-    """Return floating-point numbers as Arrow writes them, and those without digits as ``float_text`` does."""
+    """Return floating-point numbers as formatted by Arrow, and NaN and infinities as by ``float_text``."""
     texts = values.cast(pa.string())
     if pc.all(pc.is_finite(values)).as_py() is not False:
         return texts
@@ -76,17 +76,17 @@ def float_texts(values: pa.Array) -> pa.Array:
 
 
 def cut(text: str, most: int) -> str:
-    """Return the first characters of a text, and how many there are beyond them."""
+    """Return the first characters of a text, and the number of further ones."""
     return text if len(text) <= most else f"{text[:most]}… ({len(text) - most:,} more characters)"
 
 
 def _plain(value: Any, kind: pa.DataType) -> Any:
-    """Return a value as the encoder takes it: with objects for maps, which Arrow gives as lists of pairs."""
+    """Return a value for the encoder: maps, which Arrow returns as lists of pairs, become objects."""
     if value is None:
         return None
     if pa.types.is_floating(kind):
         if not math.isfinite(value):
-            return json.dumps(value)  # as texts, the numbers that JSON does not have: NaN, Infinity, -Infinity
+            return json.dumps(value)  # NaN, Infinity and -Infinity as texts, because JSON lacks them
         return shortest(value) if pa.types.is_float32(kind) else value
     if not pa.types.is_nested(kind):
         return value
@@ -109,7 +109,7 @@ def _object(pairs: list[tuple[Any, Any]], kind: pa.DataType) -> dict[str, Any]:
 
 
 def _of_upper_half(bits: int) -> float:
-    """Return the number whose upper 16 bits are given, a bfloat16."""
+    """Return the number with these upper 16 bits, a bfloat16."""
     number: float = struct.unpack(">f", struct.pack(">HH", bits, 0))[0]
     return number
 

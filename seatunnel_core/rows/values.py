@@ -1,8 +1,8 @@
-"""The conversion of plain values, as JSON and configuration files have them, into values that Arrow takes for a type.
+"""Conversion of plain values of JSON and configuration files to values that Arrow accepts for a type.
 
-Rules as in SeaTunnel's documentation: dates and times are ISO texts or, as 2024/5/20 12:34:56, those that SeaTunnel
-knows besides, ``bytes`` are base64, a row is a list of its fields in order or an object by name, a map is an object
-whose keys are texts. A vector is a list of its numbers, a binary one a list of its bytes or their base64.
+The rules are those of SeaTunnel's documentation: dates and times are ISO texts or further forms such as
+2024/5/20 12:34:56, ``bytes`` are base64, a row is a list of its fields in order or an object by name, a map is an
+object with texts as keys. A vector is a list of its numbers, a binary vector a list of its bytes or their base64.
 """
 
 import base64
@@ -24,26 +24,26 @@ from seatunnel_core.rows.types import type_name, vector_name
 from seatunnel_core.rows.written_decimal import NegativeZero, WrittenDecimal, decoders
 
 LARGEST_FLOAT = (2 - 2**-23) * 2.0**127
-"""The largest number of 32 bits, Java's ``Float.MAX_VALUE``."""
+"""Largest 32-bit number, Java's ``Float.MAX_VALUE``."""
 
 _decoder_of = decoders(parse_float=WrittenDecimal, object_pairs_hook=object_of_pairs)
 _INFINITE_FLOAT = LARGEST_FLOAT + 2.0**103
-"""The smallest number that is nearer to infinity than to the largest one of 32 bits."""
+"""Smallest number that is nearer to infinity than to the largest 32-bit number."""
 
 Converter = Callable[[Any], Any]
 
 
 def plain(value: Any, kind: pa.DataType) -> Any:
-    """Return ``value`` as Arrow takes it for ``kind``; ``None`` stays ``None``. For many values use ``converter``.
+    """Return ``value`` converted for the Arrow type ``kind``, or ``None``. For many values use ``converter``.
 
     Raises:
-        ValueError: says what was found and which type was expected.
+        ValueError: It does not fit; the message states the value and the expected type.
     """
     return None if value is None else converter(kind)(value)
 
 
 def converter(kind: pa.DataType) -> Converter:
-    """Return a function that converts each value of a type as ``plain`` does."""
+    """Return a function that converts each value of a type like ``plain``."""
     convert = _unchecked(kind)
 
     def checked(value: Any) -> Any:
@@ -62,9 +62,9 @@ def converter(kind: pa.DataType) -> Converter:
 def row_converter(
     columns: pa.Schema, converters: Callable[[pa.DataType], Converter] = converter
 ) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
-    """Return a function that makes the values of a row from values by name; an absent one is null.
+    """Return a function that converts the values of a row by name; a missing one is null.
 
-    The function raises ``ValueError``, which names the column.
+    The function raises ``ValueError`` that names the column.
     """
     read = [(column.name, column.nullable, converters(column.type)) for column in columns]
 
@@ -84,7 +84,7 @@ def row_converter(
 
 
 class _MismatchError(ValueError):
-    """An error whose message is complete."""
+    """An error with a complete message."""
 
 
 def _shown(value: Any) -> str:
@@ -103,10 +103,10 @@ def _unchecked(kind: pa.DataType) -> Converter:
 
 
 def number_text(text: str) -> str:
-    """Return the text of a number without the blanks around it.
+    """Return the text of a number without surrounding blanks.
 
     Raises:
-        ValueError: it has signs that only Python takes as a part of numbers: ``1_000``, or digits of other scripts.
+        ValueError: It has characters that only Python accepts in numbers: ``1_000``, or digits of other scripts.
     """
     text = text.strip()
     if "_" in text or not text.isascii():
@@ -128,17 +128,17 @@ def _unknown(kind: pa.DataType) -> Converter:
 def _text(value: Any, _: pa.DataType) -> str:
     if isinstance(value, str):
         if not value.isascii():
-            value.encode()  # raises UnicodeEncodeError at half of a surrogate pair
+            value.encode()  # raises UnicodeEncodeError at a lone surrogate
         return value
     if isinstance(value, (Mapping, list, tuple, bool)):
         return _document(value)
     if isinstance(value, float) and not math.isfinite(value) and not isinstance(value, Number):
-        return json.dumps(value)  # NaN as JSON has it, not nan
+        return json.dumps(value)  # NaN as in JSON, not nan
     return str(value)
 
 
 def _document(value: Any) -> str:
-    """Return the value of a JSON text, whose numbers with a point keep their spelling."""
+    """Return the value of a JSON text; numbers with a point keep their notation."""
     if isinstance(value, Mapping):
         require_once(value)
         return "{" + ",".join(f"{_document(str(key))}:{_document(part)}" for key, part in value.items()) + "}"
@@ -176,7 +176,7 @@ def _floating(value: Any, kind: pa.DataType) -> float:
         raise ValueError
     number = float(number_text(value) if isinstance(value, str) else value)
     too_large = math.isinf(number) or (pa.types.is_float32(kind) and abs(number) >= _INFINITE_FLOAT)
-    if too_large and any(sign.isdigit() for sign in str(value)):  # not what is written as infinity
+    if too_large and any(sign.isdigit() for sign in str(value)):  # except written infinities
         raise ValueError
     return number
 
@@ -210,7 +210,7 @@ def _date(value: Any, _: pa.DataType) -> dt.date:
 
 def _time(value: Any, _: pa.DataType) -> dt.time:
     found = value if isinstance(value, dt.time) else dt.time.fromisoformat(_to_the_microsecond(value))
-    if found.tzinfo is not None:  # a time of rows has no zone
+    if found.tzinfo is not None:  # a time has no time zone
         raise ValueError
     return found
 
@@ -234,7 +234,7 @@ _BELOW_A_MICROSECOND = re.compile(r"[.,]\d{6}\d*[1-9]", re.ASCII)
 
 
 def _to_the_microsecond(text: str) -> str:
-    """Return the text; raise ``ValueError`` if it has digits that Python would cut off."""
+    """Return the text; raise ``ValueError`` if it has digits that Python would truncate."""
     if _BELOW_A_MICROSECOND.search(text):
         raise ValueError
     return text
@@ -245,11 +245,11 @@ _WRITTEN = (
     re.compile(r"(\d{4})()(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)()", re.ASCII),
     re.compile(r"(\d{4})(年)(\d\d?)月(\d\d?)日(?: (\d\d?)时(\d\d)分(\d\d)秒())?", re.ASCII),
 )
-"""How SeaTunnel also takes dates and timestamps, from the year to parts of a second."""
+"""Further forms of dates and timestamps that SeaTunnel accepts, from the year to fractions of a second."""
 
 
 def _as_iso(text: str) -> str:
-    """Return a date or a timestamp in one of the known forms as in ISO 8601; raise ``ValueError`` for another text."""
+    """Return a date or timestamp in one of these forms as ISO 8601; raise ``ValueError`` for other texts."""
     found = next((found for form in _WRITTEN if (found := form.fullmatch(text))), None)
     if found is None:
         raise ValueError
@@ -291,7 +291,7 @@ def _vector(kind: pa.DataType) -> Converter:
 
 
 def _upper_half(value: Any) -> int:
-    """Return the upper 16 bits of a float, a bfloat16, cut off as SeaTunnel does."""
+    """Return the upper 16 bits of a float, a bfloat16, truncated as in SeaTunnel."""
     number = _floating(value, pa.float32())
     if math.isfinite(number) and abs(number) > LARGEST_FLOAT:
         raise ValueError
@@ -329,7 +329,7 @@ def _struct(kind: pa.DataType) -> Converter:
 
 
 def _unpacked(value: Any) -> Any:
-    """Return a nested value that may be written as a text: ``"{ 12:01:26 = v0 }"`` or JSON."""
+    """Return a nested value, which may be written as a text: ``"{ 12:01:26 = v0 }"`` or JSON."""
     if not isinstance(value, str):
         return value
     text = value.strip()

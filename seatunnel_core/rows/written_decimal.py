@@ -1,4 +1,4 @@
-"""Numbers of JSON that know how they are written: ``1e2`` in a column of texts is ``1e2``, and not ``1E+2``."""
+"""JSON numbers that keep their notation: ``1e2`` in a text column stays ``1e2`` and does not become ``1E+2``."""
 
 import json
 import re
@@ -7,11 +7,11 @@ from decimal import Decimal
 from typing import Any
 
 _NEGATIVE_ZERO = re.compile(r"-0(?![.\deE])")
-"""A whole number ``-0``; also one within a text, which only takes longer."""
+"""Matches an integer ``-0``, and also one within a text, which only costs time."""
 
 
 class WrittenDecimal(Decimal):
-    """A number with a point or an exponent. Its text is the one that was read; results of arithmetic are decimals."""
+    """A number with a point or an exponent that keeps its text; results of arithmetic are decimals."""
 
     text: str
 
@@ -28,7 +28,7 @@ class WrittenDecimal(Decimal):
 
 
 class NegativeZero(int):
-    """The whole number ``-0``, which is 0 with a sign."""
+    """The integer ``-0``, which is 0 with a sign."""
 
     def __new__(cls) -> "NegativeZero":
         return super().__new__(cls, 0)
@@ -41,9 +41,9 @@ class NegativeZero(int):
 
 
 def decoders(**options: Any) -> Callable[[str], json.JSONDecoder]:
-    """Return a function that chooses the decoder for a text: one of two with the same options.
+    """Return a function that chooses between two decoders with the same options for a text.
 
-    Only the one for texts with ``-0`` looks at each whole number, because that takes twice as long.
+    Only the decoder for texts with ``-0`` checks each integer, because that takes twice as long.
     """
     usual = json.JSONDecoder(**options)
     careful = json.JSONDecoder(**options, parse_int=whole_number)
@@ -51,5 +51,5 @@ def decoders(**options: Any) -> Callable[[str], json.JSONDecoder]:
 
 
 def whole_number(text: str) -> int:
-    """Return the whole number of a text."""
+    """Return the integer in a text."""
     return NegativeZero() if text == "-0" else int(text)

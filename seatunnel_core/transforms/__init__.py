@@ -1,1 +1,1 @@
-"""The transforms, and the interface of a transform plugin (entry-point group ``seatunnel.transform``)."""
+"""The built-in transforms (entry-point group ``seatunnel.transform``)."""

@@ -1,4 +1,4 @@
-"""The transform ``Copy``: gives columns a second time under other names."""
+"""The transform ``Copy``: copies columns under other names."""
 
 from collections.abc import Iterator
 from typing import ClassVar
@@ -11,13 +11,13 @@ from seatunnel_core.connector_api.option import MAP, STRING, Option, Options
 from seatunnel_core.connector_api.transform import Transform
 from seatunnel_core.rows.columns import check_known, put, with_outputs
 
-FIELDS = Option("fields", MAP, doc="The copies, the new name first: { name_copy = name }.")
-SOURCE = Option("src_field", STRING, doc="The column of a single copy, together with dest_field instead of fields.")
-TARGET = Option("dest_field", STRING, doc="The name of a single copy.")
+FIELDS = Option("fields", MAP, doc="Columns to copy: { new_name = name }.")
+SOURCE = Option("src_field", STRING, doc="Source column of a single copy; used with dest_field instead of fields.")
+TARGET = Option("dest_field", STRING, doc="Name of a single copy.")
 
 
 class Copy(Transform):
-    """Copies stand at the end, in the order of ``fields``; one with the name of a column takes that column's place."""
+    """Appends the copies in the order of ``fields``; a copy with the name of an existing column replaces it."""
 
     identifier: ClassVar[str] = "Copy"
     declared = (FIELDS, SOURCE, TARGET)

@@ -1,6 +1,6 @@
-"""The transform ``DataValidator``: holds rules about the values of columns.
+"""The transform ``DataValidator``: checks rules about the values of columns.
 
-What breaks one fails the pipeline, is left out, or goes into a table of errors.
+A row that violates a rule fails the pipeline, is skipped, or goes to a table of errors.
 """
 
 import datetime as dt
@@ -23,7 +23,7 @@ RULES_OPTION = Option(
     "field_rules",
     LIST(BLOCK(ENTRY_KEYS)),
     required=True,
-    doc="A list of { field_name, rule_type, … }, or { field_name, rules = [ { rule_type, … } ] }, where rule_type is "
+    doc="Rules as a list of { field_name, rule_type, … } or { field_name, rules = [ { rule_type, … } ] }. rule_type is "
     f"one of {', '.join(RULES)}.",
 )
 WAY = Option(
@@ -31,14 +31,14 @@ WAY = Option(
     ENUM("FAIL", "SKIP", "ROUTE_TO_TABLE"),
     default="FAIL",
     aliases=("error_handle_way",),
-    doc="What becomes of a row that breaks a rule: the pipeline fails, the row is left out, or its "
-    "values and what is wrong with them become a row of another table.",
+    doc="Handling of a row that violates a rule: fail the pipeline, skip the row, or write its values and the reason "
+    "to another table.",
 )
 TABLE = Option(
     "row_error_handle_way.error_table",
     STRING,
     aliases=("error_table",),
-    doc="The table to which ROUTE_TO_TABLE sends rows, database.schema.table as far as needed.",
+    doc="Table of errors for ROUTE_TO_TABLE, as table, schema.table or database.schema.table.",
 )
 
 _ERRORS = pa.schema(
@@ -50,11 +50,11 @@ _ERRORS = pa.schema(
         pa.field("create_time", pa.timestamp("us"), nullable=False),
     ]
 )
-"""The columns of the table of errors."""
+"""Columns of the table of errors."""
 
 
 class DataValidator(Transform):
-    """The tables stay as they are; ``ROUTE_TO_TABLE`` adds one, whose rows later transforms get, too."""
+    """Leaves tables unchanged; ``ROUTE_TO_TABLE`` adds a table of errors, which later transforms receive too."""
 
     identifier: ClassVar[str] = "DataValidator"
     declared = (RULES_OPTION, WAY, TABLE)
@@ -76,7 +76,7 @@ class DataValidator(Transform):
         if schema.table == self._errors:
             if not schema.columns.equals(_ERRORS):
                 raise TransformError(
-                    f"DataValidator: the table {schema.table} comes to it already; write another name in {TABLE.key!r}"
+                    f"DataValidator: the table {schema.table} is already an input; write another name in {TABLE.key!r}"
                 )
             return (schema,)
         check_known("DataValidator", dict.fromkeys(rule.column for rule in self._rules), schema)
@@ -109,13 +109,13 @@ class DataValidator(Transform):
             )
 
     def _broken(self, batch: Batch, at: int, held: Sequence[pa.BooleanArray]) -> Iterator[tuple[str, str]]:
-        """Yield the column of each rule that a row breaks, and what is wrong."""
+        """Yield the column of each rule that a row violates, and the reason."""
         for rule, holds in zip(self._rules, held, strict=True):
             if not holds[at].as_py():
                 yield rule.column, rule.message(batch.rows.column(rule.column)[at])
 
     def _bad_rows(self, batch: Batch, good: pa.BooleanArray, held: Sequence[pa.BooleanArray]) -> pa.RecordBatch:
-        """Return the rows that break a rule as rows of the table of errors."""
+        """Return the rows that violate a rule as rows of the table of errors."""
         texts = pa.map_(pa.string(), pa.string())
         row_type = pa.struct(list(batch.rows.schema))
         now = dt.datetime.now()
@@ -129,7 +129,7 @@ class DataValidator(Transform):
             try:
                 texts_of_row = (json_text(row, row_type), json_text(errors, pa.list_(texts)))
             except ValueError as error:
-                raise RowError(f"a row that is not valid cannot be written into the table of errors: {error}") from None
+                raise RowError(f"an invalid row cannot be written to the table of errors: {error}") from None
             found.append((batch.table, batch.table, *texts_of_row, now))
         columns = zip(*found, strict=True)
         return pa.RecordBatch.from_arrays(

@@ -1,4 +1,4 @@
-"""The transform ``DataFrame``: a function from a Spark ``DataFrame`` to a ``DataFrame``."""
+"""The transform ``DataFrame``: applies a function from a Spark ``DataFrame`` to a ``DataFrame``."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -15,17 +15,17 @@ FUNCTION_OPTION = Option(
     "function",
     FUNCTION,
     required=True,
-    doc='The function: a callable in code, "package.module:name" in a file. It gets a DataFrame, with several '
-    "inputs one for each, and returns one.",
+    doc='Function: a callable in code, "package.module:name" in a file. It receives one DataFrame per input and '
+    "returns one.",
 )
 
 
 class DataFrameFunction(DataFrameTransform):
-    """Calls a function in the driver; Spark runs what it plans.
+    """Calls a function in the driver; Spark runs the resulting plan.
 
-    Where the plan works row by row, each work unit is a frame. Where it looks across rows (an aggregate, a window, a
-    join of inputs), one frame has the rows of all splits; in streaming that is refused. A function that asks for rows
-    while it plans (``count``, ``collect``) cannot be judged: the option ``scope`` has to say what its frame is.
+    If the plan works row by row, each work unit is a frame. If it looks across rows (an aggregate, a window, a join of
+    inputs), one frame has the rows of all splits; streaming jobs reject that. A function that requests rows during
+    planning (``count``, ``collect``) cannot be analysed: it needs the option ``scope``.
     """
 
     identifier: ClassVar[str] = "DataFrame"

@@ -1,4 +1,4 @@
-"""The transform ``FieldMapper``: chooses, orders and renames columns."""
+"""The transform ``FieldMapper``: selects, orders and renames columns."""
 
 from collections.abc import Iterator
 from typing import ClassVar
@@ -17,7 +17,7 @@ MAPPER = Option(
     MAP,
     required=True,
     aliases=("fieldMapper",),
-    doc="The columns to keep, in this order: { old_name = new_name, id = id }.",
+    doc="Columns to keep, in this order: { old_name = new_name, id = id }.",
 )
 
 

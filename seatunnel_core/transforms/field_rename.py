@@ -1,4 +1,4 @@
-"""The transform ``FieldRename``: renames all columns by a rule, or some by name."""
+"""The transform ``FieldRename``: renames all columns by a rule, or single columns."""
 
 from collections.abc import Iterator
 from typing import ClassVar
@@ -16,12 +16,12 @@ from seatunnel_core.transforms.naming import NAMING, entry_texts, naming
 SPECIFIC = Option(
     "specific",
     LIST(BLOCK(dict.fromkeys(("field_name", "target_name")))),
-    doc="A list of { field_name, target_name }: single columns, to which the other options do not apply.",
+    doc="Single columns as a list of { field_name, target_name }; the other options do not apply to them.",
 )
 
 
 class FieldRename(Transform):
-    """Order, types and values stay; a primary key follows its columns."""
+    """Keeps order, types and values; the primary key uses the new names."""
 
     identifier: ClassVar[str] = "FieldRename"
     declared = (*NAMING, SPECIFIC)

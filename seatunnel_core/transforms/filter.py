@@ -11,12 +11,12 @@ from seatunnel_core.connector_api.option import LIST, STRING, Option, Options
 from seatunnel_core.connector_api.transform import Transform
 from seatunnel_core.rows.columns import check_known, with_columns
 
-INCLUDE = Option("include_fields", LIST(STRING), aliases=("fields",), doc="The columns to keep, in the table's order.")
-EXCLUDE = Option("exclude_fields", LIST(STRING), doc="The columns to leave out; the others are kept.")
+INCLUDE = Option("include_fields", LIST(STRING), aliases=("fields",), doc="Columns to keep, in the table's order.")
+EXCLUDE = Option("exclude_fields", LIST(STRING), doc="Columns to remove; the others are kept.")
 
 
 class Filter(Transform):
-    """Keeps the columns of ``include_fields``, or all but those of ``exclude_fields``."""
+    """Keeps the columns of ``include_fields``, or all except ``exclude_fields``."""
 
     identifier: ClassVar[str] = "Filter"
     declared = (INCLUDE, EXCLUDE)

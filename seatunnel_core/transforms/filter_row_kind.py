@@ -1,4 +1,4 @@
-"""The transform ``FilterRowKind``: keeps the rows of some kinds."""
+"""The transform ``FilterRowKind``: keeps rows of certain kinds."""
 
 from collections.abc import Iterator
 from typing import ClassVar
@@ -13,12 +13,12 @@ from seatunnel_core.connector_api.transform import Transform
 from seatunnel_core.rows.columns import kept
 
 _KINDS = LIST(ENUM(*(kind.name for kind in RowKind)))
-INCLUDE = Option("include_kinds", _KINDS, doc="The kinds of rows to keep.")
-EXCLUDE = Option("exclude_kinds", _KINDS, doc="The kinds of rows to leave out; the others are kept.")
+INCLUDE = Option("include_kinds", _KINDS, doc="Row kinds to keep.")
+EXCLUDE = Option("exclude_kinds", _KINDS, doc="Row kinds to remove; the others are kept.")
 
 
 class FilterRowKind(Transform):
-    """Keeps the rows of ``include_kinds``, or all but those of ``exclude_kinds``. They keep their kinds."""
+    """Keeps the rows of ``include_kinds``, or all except ``exclude_kinds``, with their kinds."""
 
     identifier: ClassVar[str] = "FilterRowKind"
     declared = (INCLUDE, EXCLUDE)

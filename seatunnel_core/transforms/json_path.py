@@ -1,6 +1,6 @@
-"""The transform ``JsonPath``: takes values out of JSON, by paths, into columns of their own.
+"""The transform ``JsonPath``: extracts values from JSON by paths into new columns.
 
-Each row becomes a Python object on its way. The paths are those of the package ``python-jsonpath`` (RFC 9535).
+It processes rows as Python objects. The paths are those of the package ``python-jsonpath`` (RFC 9535).
 """
 
 import base64
@@ -28,16 +28,16 @@ COLUMNS = Option(
     "columns",
     LIST(BLOCK(dict.fromkeys(_KEYS))),
     required=True,
-    doc="A list of { src_field, path, dest_field, dest_type = string, column_error_handle_way }. path, dest_field and "
-    "dest_type may name several, as lists or with semicolons between them.",
+    doc="Columns to extract: a list of { src_field, path, dest_field, dest_type = string, column_error_handle_way }. "
+    "path, dest_field and dest_type may have several values, as lists or separated by semicolons.",
 )
 WAY = Option(
     "row_error_handle_way",
     ENUM("FAIL", "SKIP"),
     default="FAIL",
-    doc="What happens when a value is no JSON, has nothing at the path or is not of the type, and the column does not "
-    "say it: the pipeline fails, or the row is left out. column_error_handle_way may be FAIL, SKIP, which leaves the "
-    "column null, or SKIP_ROW.",
+    doc="Handling of a value that is not JSON, has nothing at the path or has another type: fail the pipeline, or skip "
+    "the row. For one column, column_error_handle_way overrides it with FAIL, SKIP, which sets the column to null, or "
+    "SKIP_ROW.",
 )
 
 _WAYS = ("FAIL", "SKIP", "SKIP_ROW")
@@ -57,7 +57,7 @@ class _Wanted:
 
 
 class JsonPath(Transform):
-    """The new columns come last, in the order of ``columns``; one with the name of a column takes its place."""
+    """Appends the new columns in the order of ``columns``; one with the name of an existing column replaces it."""
 
     identifier: ClassVar[str] = "JsonPath"
     declared = (COLUMNS, WAY)
@@ -159,7 +159,7 @@ def _is_written(value: Any, may_be_list: bool) -> bool:
 
 
 def _several(written: Any) -> list[Any]:
-    """Return the elements of a list, or of a text with semicolons."""
+    """Return the elements of a list or of a semicolon-separated text."""
     parts = written.split(";") if isinstance(written, str) else written if isinstance(written, list) else [written]
     return [part.strip() if isinstance(part, str) else part for part in parts]
 
@@ -172,17 +172,17 @@ def _check_path(path: str) -> None:
 
 
 def _at(path: str, document: Any) -> Any:
-    """Return the one value at a path that can only lead to one, else the list of all values that it leads to."""
+    """Return the value at a path that selects a single value, otherwise the list of all selected values."""
     values = found(path, document)
     if not is_single(path):
         return values
     if not values:
-        raise ValueError(f"there is nothing in {_shown(document)}")
+        raise ValueError(f"it selects nothing in {_shown(document)}")
     return values[0]
 
 
 def _documents(values: pa.Array) -> Sequence[Any]:
-    """Return the documents that paths are applied to; for a text that is no JSON, the error that describes it."""
+    """Return the documents to which paths are applied; for a text that is not JSON, the error."""
     if pa.types.is_nested(values.type):
         return [_as_json(value, values.type) for value in values.to_pylist()]
     return [None if value is None else _parsed(value) for value in values.to_pylist()]
@@ -196,7 +196,7 @@ def _parsed(text: str | bytes) -> Any:
 
 
 def _as_json(value: Any, kind: pa.DataType) -> Any:
-    """Return a value as JSON has it; a row is an array of its fields, as in SeaTunnel."""
+    """Return a value as JSON; a row becomes an array of its fields, as in SeaTunnel."""
     if value is None:
         return None
     if pa.types.is_struct(kind):

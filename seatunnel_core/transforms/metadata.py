@@ -17,7 +17,7 @@ FIELDS = Option(
     "metadata_fields",
     MAP,
     default={},
-    doc="What to write and the name of its column: { Database = db, Table = tbl, RowKind = kind }.",
+    doc="Metadata and the names of their columns: { Database = db, Table = tbl, RowKind = kind }.",
 )
 
 _KNOWN = ("Database", "Table", "RowKind")
@@ -27,7 +27,7 @@ _OF_SOURCES = ("EventTime", "Delay", "Partition", *_OF_CHANGES, *_OF_FILES)
 
 
 class Metadata(Transform):
-    """The columns come last, of type string. The rows keep their kinds and tables."""
+    """Appends the columns, of type string. Rows keep their kinds and tables."""
 
     identifier: ClassVar[str] = "Metadata"
     declared = (FIELDS,)
@@ -43,7 +43,7 @@ class Metadata(Transform):
         findings.raise_all()
         columns = list(self._names.values())
         if len(set(columns)) < len(columns):
-            raise UsageError("option 'metadata_fields': it gives two columns the same name")
+            raise UsageError("option 'metadata_fields': two columns have the same name")
         self._outputs = [pa.field(name, pa.string()) for name in columns]
 
     def output_schema(self, schema: TableSchema) -> TableSchema:
@@ -64,6 +64,6 @@ def _values(key: str, batch: Batch) -> pa.StringArray:
 
 def _refuse_unknown(key: str) -> None:
     if key in _OF_SOURCES:
-        raise UsageError(f"no source of this version gives {key}; leave it out")
+        raise UsageError(f"no source of this version provides {key}; remove it")
     if key not in _KNOWN:
         raise UsageError(f"{key} is not known; known are {', '.join(_KNOWN)}, written like this")

@@ -1,4 +1,4 @@
-"""The rules by which ``FieldRename`` and ``TableRename`` make new names."""
+"""Renaming rules of ``FieldRename`` and ``TableRename``."""
 
 import re
 from collections.abc import Mapping
@@ -9,22 +9,22 @@ from attrs import field, frozen
 from seatunnel_core.connector_api.errors import UsageError
 from seatunnel_core.connector_api.option import BLOCK, BOOLEAN, ENUM, LIST, STRING, Option, Options
 
-CASE = Option("convert_case", ENUM("UPPER", "LOWER"), doc="Writes names in capital or in small letters.")
-PREFIX = Option("prefix", STRING, doc="What comes before the name, after the other changes.")
-SUFFIX = Option("suffix", STRING, doc="What comes after the name.")
+CASE = Option("convert_case", ENUM("UPPER", "LOWER"), doc="Convert names to upper or lower case.")
+PREFIX = Option("prefix", STRING, doc="Prefix added to the name after the other changes.")
+SUFFIX = Option("suffix", STRING, doc="Suffix added to the name.")
 REPLACEMENTS = Option(
     "replacements_with_regex",
     LIST(BLOCK(dict.fromkeys(("replace_from", "replace_to", "is_regex")))),
-    doc="A list of { replace_from, replace_to, is_regex = true }: the parts of a name that match replace_from, or with "
-    "is_regex = false a name that equals it, become replace_to, which no convert_case changes. The last entry that "
-    "fits counts.",
+    doc="Replacements as a list of { replace_from, replace_to, is_regex = true }: the parts of a name that match "
+    "replace_from, or with is_regex = false an equal name, become replace_to, regardless of convert_case. The last "
+    "matching entry applies.",
 )
 NAMING = (CASE, PREFIX, SUFFIX, REPLACEMENTS)
 
 
 @frozen
 class Replacement:
-    """One entry of ``replacements_with_regex``."""
+    """An entry of ``replacements_with_regex``."""
 
     pattern: "re.Pattern[str]"
     to: str
@@ -32,7 +32,7 @@ class Replacement:
 
 @frozen(kw_only=True)
 class Naming:
-    """The rules that the options ask for."""
+    """Renaming rules of a transform."""
 
     case: str | None = None
     prefix: str = ""
@@ -40,11 +40,11 @@ class Naming:
     replacements: tuple[Replacement, ...] = field(default=())
 
     def cased(self, name: str) -> str:
-        """Return a name in the case that ``convert_case`` asks for."""
+        """Return a name in the case of ``convert_case``."""
         return {"UPPER": name.upper(), "LOWER": name.lower()}.get(self.case or "", name)
 
     def renamed(self, name: str) -> str:
-        """Return the new name; replacements match against the old name as it was."""
+        """Return the new name; replacements match against the original name."""
         fitting = [each for each in self.replacements if each.pattern.search(name)]
         if not fitting:
             return self.prefix + self.cased(name) + self.suffix
@@ -56,10 +56,10 @@ class Naming:
 
 
 def naming(options: Options) -> Naming:
-    """Return the rules that the options ask for.
+    """Return the rules in the options.
 
     Raises:
-        UsageError: a replacement is written wrongly; names it.
+        UsageError: A replacement is invalid; the message names it.
     """
     return Naming(
         case=options[CASE],
@@ -73,7 +73,7 @@ def entry_texts(option: str, entry: Mapping[str, Any], wanted: tuple[str, ...]) 
     """Return the texts of an entry of a list option.
 
     Raises:
-        UsageError: one is missing, or is no text.
+        UsageError: A text is missing or not a string.
     """
     for name in wanted:
         if not isinstance(entry.get(name), str | int) or entry[name] == "":

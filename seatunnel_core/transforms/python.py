@@ -1,4 +1,4 @@
-"""The transform ``Python``: a function from a ``pyarrow.RecordBatch`` to a ``pyarrow.RecordBatch``."""
+"""The transform ``Python``: applies a function from a ``pyarrow.RecordBatch`` to a ``pyarrow.RecordBatch``."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
@@ -18,18 +18,18 @@ FUNCTION_OPTION = Option(
     "function",
     FUNCTION,
     required=True,
-    doc='The function: a callable in code, "package.module:name" in a file. It gets and returns a '
-    "pyarrow.RecordBatch, or yields several.",
+    doc='Function: a callable in code, "package.module:name" in a file. It receives a pyarrow.RecordBatch, and returns '
+    "one or yields several.",
 )
 SCHEMA_BLOCK = Option(
     "schema",
     SCHEMA,
-    doc="The columns that it returns; without it the function is called once with an empty batch to find out.",
+    doc="Columns of the result. By default the function is called once with an empty batch to determine them.",
 )
 
 
 class PythonFunction(Transform):
-    """Calls a function with each batch. The function must give the same rows however rows are cut into batches."""
+    """Calls a function with each batch. Its result must not depend on how rows are divided into batches."""
 
     identifier: ClassVar[str] = "Python"
     declared = (FUNCTION_OPTION, SCHEMA_BLOCK)
@@ -56,13 +56,13 @@ class PythonFunction(Transform):
         found = [own_types(rows.schema) for rows in self._call(empty)]
         if not found:
             raise TransformError(
-                f"Python: {self._name} gives nothing for an empty batch, so its columns are unknown: declare them with "
-                "schema { fields { … } }"
+                f"Python: {self._name} returns nothing for an empty batch, so its columns are unknown: declare them "
+                "with schema { fields { … } }"
             )
         return self._described(with_columns(schema, found[0].remove_metadata()))
 
     def _described(self, schema: TableSchema) -> TableSchema:
-        """Return the schema with the keys and the comment that the job declares, where it does."""
+        """Return the schema with the keys and the comment declared by the job, if any."""
         try:
             said = described_table(self._block, schema.columns)
         except ValueError as error:

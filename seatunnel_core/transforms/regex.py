@@ -1,4 +1,4 @@
-"""Regular expressions that run on whole columns: Arrow's, which are RE2's."""
+"""Regular expressions on whole columns, by Arrow's engine, which is RE2."""
 
 import itertools
 import re
@@ -14,11 +14,11 @@ _ADVICE = (
     "do them"
 )
 _AROUND = ("", "a", " ", "\n")
-"""What can stand beside a place, as far as a pattern can tell: an end of the text, a letter, a space, a line end."""
+"""Contexts of a position that a pattern can distinguish: an end of the text, a letter, a space, a line end."""
 
 
 def check_pattern(option: str, pattern: str) -> None:
-    """Raise ``UsageError`` for a text that is no regular expression."""
+    """Raise ``UsageError`` if a text is not a regular expression."""
     try:
         pc.match_substring_regex(pa.array([""]), pattern=pattern)
     except pa.ArrowInvalid as error:
@@ -27,7 +27,7 @@ def check_pattern(option: str, pattern: str) -> None:
 
 
 def matches_nothing(pattern: str) -> bool:
-    """Return whether a valid pattern can match between two characters, without taking any."""
+    """Return True if a valid pattern can match the empty text between two characters."""
     for before, after in itertools.product(_AROUND, repeat=2):
         whole = rf"\A{before}(?:{pattern}){after}\z"
         if pc.match_substring_regex(pa.array([before + after]), pattern=whole)[0].as_py():
@@ -38,11 +38,11 @@ def matches_nothing(pattern: str) -> bool:
 def first_match(option: str, pattern: str, replacement: str) -> tuple[str, str]:
     r"""Return a pattern and a replacement that change only the first match in a value.
 
-    The given replacement is one that ``rewritten`` returned. Arrow's ``max_replacements`` matches again without the
-    text around a match, and fails at ``\bx``.
+    ``replacement`` is a result of ``rewritten``. Arrow's ``max_replacements`` matches again without the text around a
+    match, and fails at ``\bx``.
 
     Raises:
-        UsageError: the replacement names a group behind the seventh.
+        UsageError: The replacement names a group after the seventh.
     """
     far = re.search(r"(?<!\\)(?:\\\\)*\\([89])", replacement)
     if far:
@@ -57,7 +57,7 @@ def rewritten(option: str, pattern: str, replacement: str) -> str:
     r"""Return Java's replacement (``$1``, ``${name}``, ``\$``) in RE2's form (``\1``).
 
     Raises:
-        UsageError: it names a group that the pattern does not have, or cannot be read.
+        UsageError: It is invalid, or names a group that the pattern does not have.
     """
     groups, names = _groups(pattern)
     text, at = "", 0
@@ -87,7 +87,7 @@ def _piece(option: str, found: "re.Match[str]", groups: int, names: Mapping[str,
 
 
 def _groups(pattern: str) -> tuple[int, Mapping[str, int]]:
-    """Return the number of groups that a valid pattern has, and the numbers of the named ones."""
+    """Return the number of groups of a valid pattern, and the numbers of the named ones."""
     names: dict[str, int] = {}
     count, in_class, at = 0, False, 0
     while at < len(pattern):

@@ -1,4 +1,4 @@
-"""The transform ``Replace``: replaces a text, or what a regular expression matches, in one column."""
+"""The transform ``Replace``: replaces a text, or matches of a regular expression, in one column."""
 
 from collections.abc import Iterator
 from typing import ClassVar
@@ -12,22 +12,22 @@ from seatunnel_core.connector_api.transform import Transform
 from seatunnel_core.rows.columns import check_text, put
 from seatunnel_core.transforms.regex import check_pattern, first_match, rewritten
 
-FIELD = Option("replace_field", STRING, required=True, doc="The column, of type string.")
-PATTERN = Option("pattern", STRING, required=True, doc="What is replaced: a text, or with is_regex an expression.")
+FIELD = Option("replace_field", STRING, required=True, doc="Column of type string.")
+PATTERN = Option("pattern", STRING, required=True, doc="Text to replace; with is_regex, a regular expression.")
 REPLACEMENT = Option(
     "replacement",
     STRING,
     required=True,
-    doc="What comes in its place; with is_regex, $1 and ${name} stand for groups of the pattern.",
+    doc="Replacement text; with is_regex, $1 and ${name} stand for groups of the pattern.",
 )
-IS_REGEX = Option("is_regex", BOOLEAN, default=False, doc="Whether pattern is a regular expression (RE2's).")
+IS_REGEX = Option("is_regex", BOOLEAN, default=False, doc="Treat pattern as a regular expression (RE2).")
 FIRST = Option(
-    "replace_first", BOOLEAN, default=False, doc="Only the first match in a value is replaced; counts with is_regex."
+    "replace_first", BOOLEAN, default=False, doc="Replace only the first match in a value; requires is_regex."
 )
 
 
 class Replace(Transform):
-    """Null stays null; all other columns stay as they are."""
+    """Keeps nulls and all other columns."""
 
     identifier: ClassVar[str] = "Replace"
     declared = (FIELD, PATTERN, REPLACEMENT, IS_REGEX, FIRST)
@@ -41,7 +41,7 @@ class Replace(Transform):
         super().__init__(options)
         self._field, self._pattern, self._replacement = options[FIELD], options[PATTERN], options[REPLACEMENT]
         if not self._pattern:
-            raise UsageError("option 'pattern': it is empty; write the text that is to be replaced")
+            raise UsageError("option 'pattern': it is empty; write the text to replace")
         if options[IS_REGEX]:
             check_pattern("pattern", self._pattern)
             self._replacement = rewritten("replacement", self._pattern, self._replacement)

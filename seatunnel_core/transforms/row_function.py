@@ -1,4 +1,4 @@
-"""Functions of one row, as transforms of jobs in Python: ``@st.transform``."""
+"""Functions of one row as transforms of Python jobs: ``@st.transform``."""
 
 import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -19,7 +19,7 @@ Function = Callable[[dict[str, Any]], Given]
 
 @frozen(kw_only=True, slots=False, repr=False)
 class RowFunction(RowGiver):
-    """A function of one row, for ``Rows.transform``; called, it is the function."""
+    """A function of one row for ``Rows.transform``; calling it calls the function."""
 
     function: Function
 
@@ -33,7 +33,7 @@ class RowFunction(RowGiver):
         """Return the options of the transform ``Python`` that calls the function for each row of a batch.
 
         Raises:
-            UsageError: the schema is none.
+            UsageError: The schema is invalid.
         """
         from seatunnel_core.rows.schema_block import table_schema, written_in_python
 
@@ -49,13 +49,13 @@ class RowFunction(RowGiver):
 
 
 class RowsOfBatches:
-    """Calls a function for each row of an Arrow batch, and makes a batch of what it gives."""
+    """Calls a function for each row of an Arrow batch, and returns its results as a batch."""
 
     def __init__(self, function: Function, place: str, columns: "pa.Schema | None") -> None:
         self._function = function
         self._place = place
         self._columns = columns
-        self.__module__, _, self.__qualname__ = place.partition(":")  # as messages name it
+        self.__module__, _, self.__qualname__ = place.partition(":")  # its name in messages
 
     def __call__(self, batch: "pa.RecordBatch") -> "Iterator[pa.RecordBatch]":
         from seatunnel_core.rows.python_rows import PythonRows
@@ -66,7 +66,7 @@ class RowsOfBatches:
         try:
             yield from made.batches(given)
         except RowError as error:
-            said = "its columns are those of its input, unless @st.transform(schema=…) says it"
+            said = "its columns are those of its input, unless @st.transform(schema=…) declares others"
             hint = f"; {said}" if self._columns is None else ""
             raise TransformError(f"Python: {self._place} gave for one batch: {error}{hint}") from error
         if not made.count:
@@ -96,7 +96,7 @@ def transform(*, schema: "Mapping[str, Any] | pa.Schema | None" = None) -> Calla
 def transform(
     function: Function | None = None, /, *, schema: "Mapping[str, Any] | pa.Schema | None" = None
 ) -> RowFunction | Callable[[Function], RowFunction]:
-    """Make a transform of a function of one row, a ``dict`` from column to value.
+    """Turn a function of one row, a ``dict`` from column to value, into a transform.
 
     ::
 
@@ -106,20 +106,20 @@ def transform(
 
         job.source(cities).transform(large).sink(…)
 
-    It returns the row to go on with, or ``None`` to leave it out, or yields several rows. The columns are those of
-    its input, with the same types, unless ``schema`` declares others; a value is never converted, and one that does not
-    fit ends the pipeline with its key. A function of whole batches, which is faster, goes to ``Rows.map_batches``.
+    The function returns the resulting row, or ``None`` to drop it, or yields several rows. The columns and types are
+    those of its input, unless ``schema`` declares others; values are never converted, and a value that does not fit
+    fails the pipeline with its key. For functions of whole batches, which are faster, use ``Rows.map_batches``.
 
-    It runs in Spark tasks, and **again after a failure**: the rows of a work unit go through it once more from the
-    beginning, and what the failed attempt had given is discarded. So the same row must give the same rows, and the
-    function must not count on the order of rows or on earlier ones.
+    It runs in Spark tasks, and **again after a failure**: the rows of a work unit are processed again from the
+    beginning, and the output of the failed attempt is discarded. So the same row must give the same rows, and the
+    function must not depend on the order of rows or on earlier ones.
 
     Args:
         function: The function, if the decorator has no arguments.
-        schema: The columns of what it gives, as in ``Job.from_rows``.
+        schema: The columns of the result, as in ``Job.from_rows``.
 
     Raises:
-        UsageError: It decorates something that cannot be called.
+        UsageError: The decorated object is not callable.
     """
     if function is None:
         return functools.partial(_made, schema=schema)

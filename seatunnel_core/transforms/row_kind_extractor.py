@@ -1,4 +1,4 @@
-"""The transform ``RowKindExtractor``: writes the kind of each row into a column, and makes all rows inserted ones."""
+"""The transform ``RowKindExtractor``: writes the kind of each row to a column and turns all rows into inserts."""
 
 from collections.abc import Iterator
 from typing import ClassVar
@@ -10,7 +10,7 @@ from seatunnel_core.connector_api.option import ENUM, STRING, Option, Options
 from seatunnel_core.connector_api.transform import Transform
 from seatunnel_core.rows.columns import check_new, put, with_outputs
 
-NAME = Option("custom_field_name", STRING, default="row_kind", doc="The name of the column.")
+NAME = Option("custom_field_name", STRING, default="row_kind", doc="Name of the column.")
 FORM = Option(
     "transform_type", ENUM("SHORT", "FULL"), default="SHORT", doc="SHORT writes +I, -U, +U, -D; FULL writes INSERT, …."
 )
@@ -19,14 +19,14 @@ SHORT = {RowKind.INSERT: "+I", RowKind.UPDATE_BEFORE: "-U", RowKind.UPDATE_AFTER
 
 
 def kind_texts(batch: Batch, texts: dict[RowKind, str]) -> pa.StringArray:
-    """Return the kind of each row as a text."""
+    """Return the text of each row's kind."""
     if batch.kinds is None:
         return pa.repeat(texts[RowKind.INSERT], batch.rows.num_rows)
     return pa.array([texts[kind] for kind in RowKind]).take(batch.kinds)
 
 
 class RowKindExtractor(Transform):
-    """The column comes last. The primary key stays, although rows of several kinds may have the same one."""
+    """Appends the column. Keeps the primary key, although rows of several kinds may share it."""
 
     identifier: ClassVar[str] = "RowKindExtractor"
     declared = (NAME, FORM)

@@ -1,4 +1,4 @@
-"""The transform ``SparkSql``: a query of Spark SQL."""
+"""The transform ``SparkSql``: runs a Spark SQL query."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -12,14 +12,14 @@ from seatunnel_core.connector_api.transform import SCOPE, DataFrameTransform
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-QUERY = Option("query", STRING, required=True, aliases=("sql",), doc="A SELECT over the views that hold the inputs.")
+QUERY = Option("query", STRING, required=True, aliases=("sql",), doc="SELECT over the views of the inputs.")
 
 
 class SparkSql(DataFrameTransform):
-    """The query reads a view with the name of ``plugin_input``, else of the table; of several inputs, one for each.
+    """Runs a query over one view per input, named after ``plugin_input`` or, without it, the table.
 
-    A query whose plan works row by row runs over each work unit. One that looks across rows (GROUP BY, DISTINCT, ORDER
-    BY, LIMIT, a window, a join of inputs) runs once, over all splits of its sources; in streaming it is refused.
+    If the plan works row by row, the query runs over each work unit. If it looks across rows (GROUP BY, DISTINCT, ORDER
+    BY, LIMIT, a window, a join of inputs), it runs once over all splits; streaming jobs reject that.
     """
 
     identifier: ClassVar[str] = "SparkSql"
@@ -45,7 +45,7 @@ class SparkSql(DataFrameTransform):
             raise TransformError(f"SparkSql: the query over {views} cannot be planned: {error}") from error
 
     def view(self, schema: TableSchema) -> str:
-        """Return the name under which the query finds its only input."""
+        """Return the view name of the only input."""
         inputs = self.options.get("plugin_input") or ()
         named = inputs if isinstance(inputs, str) else next(iter(inputs), None)
         return named or schema.table.rpartition(".")[2]
@@ -55,7 +55,7 @@ class SparkSql(DataFrameTransform):
 def _views(spark: "SparkSession", frames: Mapping[str, "DataFrame"]) -> "Iterator[None]":
     """Register the frames as views while the query is planned.
 
-    They are removed at once, so that the next query does not find rows of this one under a mistaken name.
+    They are removed afterwards, so that a later query cannot read them by a mistaken name.
     """
     try:
         for name, frame in frames.items():

@@ -1,4 +1,4 @@
-"""The transform ``Split``: cuts one column at a separator into several."""
+"""The transform ``Split``: splits one column at a separator into several."""
 
 from collections.abc import Iterator
 from typing import ClassVar
@@ -19,19 +19,19 @@ from seatunnel_core.transforms.sql.value import STRING as TEXT
 from seatunnel_core.transforms.sql.value import standard
 
 SEPARATOR = Option(
-    "separator", STRING, required=True, doc='Where to cut: a regular expression (RE2\'s), so "\\\\|" for a bar.'
+    "separator", STRING, required=True, doc='Separator: a regular expression (RE2), so "\\\\|" for a bar.'
 )
 FIELD = Option(
     "split_field",
     STRING,
     required=True,
-    doc="The column to cut; of other types than string the text is cut, 2024-05-17 of a date. It stays.",
+    doc="Column to split, which is kept. Other types than string are split as text, such as 2024-05-17 for a date.",
 )
-OUTPUTS = Option("output_fields", LIST(STRING), required=True, doc="The names of the parts; the last takes the rest.")
+OUTPUTS = Option("output_fields", LIST(STRING), required=True, doc="Columns of the parts; the last receives the rest.")
 
 
 class Split(Transform):
-    """Parts are of type string; a value of fewer parts leaves the others null, and null leaves all of them null."""
+    """Adds the parts as columns of type string; missing parts are null, and so are all parts of null."""
 
     identifier: ClassVar[str] = "Split"
     declared = (SEPARATOR, FIELD, OUTPUTS)
@@ -48,7 +48,7 @@ class Split(Transform):
             problem = "names a column twice" if names else "is empty"
             raise UsageError(f"option 'output_fields': it {problem}; write a different name for each part")
         check_pattern("separator", self._separator)
-        if matches_nothing(self._separator):  # Arrow would cut there for ever
+        if matches_nothing(self._separator):  # Arrow would loop forever
             raise UsageError(
                 f"option 'separator': the regular expression {self._separator!r} also matches between two characters; "
                 'write "\\\\|" for a bar, and + instead of * for a repetition'
@@ -60,8 +60,8 @@ class Split(Transform):
         kind = schema.columns.field(self._field).type
         if _texts(kind) is None:
             raise TransformError(
-                f"Split: the column {self._field} of the table {schema.table} is {type_name(kind)}, which is no text; "
-                "take its parts out before, for example with Sql"
+                f"Split: the column {self._field} of the table {schema.table} is {type_name(kind)}, which is not text; "
+                "extract its parts first, for example with Sql"
             )
         return with_outputs(schema, self._outputs)
 
@@ -72,7 +72,7 @@ class Split(Transform):
         try:
             written = texts(values)
         except pa.ArrowInvalid as error:
-            said = f"Split: the column {self._field} of the table {batch.table} has bytes that are no text"
+            said = f"Split: the column {self._field} of the table {batch.table} has bytes that are not valid text"
             raise RowError(f"{said}: {error}", column=self._field) from None
         lists = pc.split_pattern_regex(written, self._separator, max_splits=count - 1)
         parts = pc.list_slice(lists, 0, count, return_fixed_size_list=True)
@@ -80,7 +80,7 @@ class Split(Transform):
 
 
 def _texts(kind: pa.DataType) -> ArrowFunction | None:
-    """Return the function that writes the values of a type as Java does; ``None`` when there is none."""
+    """Return the function that formats the values of a type as Java does; ``None`` if there is none."""
     if is_text(kind):
         return lambda values: values.cast(TEXT)
     written = conversion(standard(kind), TEXT)

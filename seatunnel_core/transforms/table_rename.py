@@ -1,4 +1,4 @@
-"""The transform ``TableRename``: gives tables another name."""
+"""The transform ``TableRename``: renames tables."""
 
 from collections.abc import Iterator
 from typing import ClassVar
@@ -12,7 +12,7 @@ from seatunnel_core.transforms.naming import NAMING, naming
 
 
 class TableRename(Transform):
-    """The name's last part follows all options; database and schema follow ``convert_case`` only."""
+    """Applies all options to the last part of the name; only ``convert_case`` applies to database and schema."""
 
     identifier: ClassVar[str] = "TableRename"
     declared = NAMING

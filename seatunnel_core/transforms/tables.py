@@ -1,6 +1,6 @@
-"""A transform for some tables only, or another one for each of them: ``table_match_regex`` and ``table_transform``.
+"""Transforms for certain tables, or with options for each table: ``table_match_regex`` and ``table_transform``.
 
-Transforms do not know of this: ``PerTable`` stands in front of them and gives each transform its tables.
+Transforms are not aware of this: ``PerTable`` passes each transform its tables.
 """
 
 import re
@@ -23,14 +23,14 @@ TABLE_PATH = Option(
     STRING,
     required=True,
     aliases=("tablePath",),
-    doc="The table of this entry, database.schema.table.",
+    doc="Table of this entry, as database.schema.table.",
 )
 
 _COMMON = tuple(option for option in COMMON[Kind.TRANSFORM] if option not in (TABLE_MATCH, TABLE_TRANSFORM, RULE_MATCH))
 
 
 def with_tables(declared: Iterable[Option[Any]]) -> tuple[Option[Any], ...]:
-    """Return the options of a transform, with entries for single tables; the entries replace other required options."""
+    """Return the options of a transform with entries for single tables, which replace other required options."""
     own = tuple(declared)
     entries = evolve(TABLE_TRANSFORM, type=ENTRIES(TABLE_PATH, *own))
     return (*(evolve(option, unless=(*option.unless, entries.key)) for option in own), entries)
@@ -39,14 +39,14 @@ def with_tables(declared: Iterable[Option[Any]]) -> tuple[Option[Any], ...]:
 def transform_of(
     plugin: type[Transform] | type[DataFrameTransform], options: Options
 ) -> Transform | DataFrameTransform:
-    """Return the transform that a job asks for.
+    """Return the transform that a job configures.
 
     Args:
-        plugin: the transform.
-        options: those of ``with_tables`` and of every transform; the latter hold for the entries, too.
+        plugin: The transform.
+        options: The options of ``with_tables`` and those of every transform, which also apply to the entries.
 
     Raises:
-        UsageError: the options do not go together.
+        UsageError: The options conflict.
     """
     entries: tuple[Options, ...] = options[TABLE_TRANSFORM] or ()
     everywhere = options[TABLE_MATCH] == TABLE_MATCH.default
@@ -55,7 +55,7 @@ def transform_of(
     if issubclass(plugin, DataFrameTransform):
         asked = TABLE_TRANSFORM if entries else TABLE_MATCH
         raise UsageError(
-            f"option {asked.key!r}: {plugin.identifier} is run by Spark, which takes one table at a time; give it an "
+            f"option {asked.key!r}: {plugin.identifier} runs on Spark, which processes one table at a time; give it an "
             "input of one table by plugin_input, or use the transform Sql or Python"
         )
     shared = {option.key: options[option] for option in _COMMON if options.is_set(option)}
@@ -78,7 +78,7 @@ def transform_of(
 
 
 def _general(plugin: type[Transform], options: Options) -> Transform | None:
-    """Return the transform for tables without an entry; ``None`` when only entries are asked for."""
+    """Return the transform for tables without an entry; ``None`` if there are only entries."""
     known = {option.key for option in COMMON[Kind.TRANSFORM]}
     own = [option for option in plugin.declared if option.key not in known]
     if not options.is_set(TABLE_MATCH) and not any(options.is_set(option) for option in own):
@@ -100,7 +100,7 @@ def _pattern(written: str) -> "re.Pattern[str]":
 
 
 class PerTable(Transform):
-    """Changes each table as its entry says, those that match as the other options say, and leaves the rest as it is."""
+    """Applies each table's entry, the general options to other matching tables, and nothing to the rest."""
 
     identifier: str  # type: ignore[misc]
     task_modules: tuple[str, ...]  # type: ignore[misc]
@@ -134,7 +134,7 @@ class PerTable(Transform):
         return batches
 
     def _of(self, table: str) -> Sequence[Transform]:
-        """Return the transforms of a table, in their order."""
+        """Return the transforms of a table, in order."""
         if table in self._single:
             return self._single[table]
         return (self._general,) if self._general is not None and self._pattern.fullmatch(table) else ()

@@ -1,4 +1,4 @@
-"""Rules about the values of one column, each held for a whole column at once."""
+"""Rules about the values of one column, each checked for a whole column at once."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -20,24 +20,24 @@ _LENGTH = within(0, 2**31 - 1)
 
 @frozen(kw_only=True)
 class ValueRule(ABC):
-    """A rule about one column; only ``NOT_NULL`` minds null."""
+    """A rule about one column; only ``NOT_NULL`` rejects null."""
 
     column: str
     custom_message: str | None = None
 
     @abstractmethod
     def held(self, values: pa.Array) -> pa.BooleanArray:
-        """Return whether each value keeps the rule; null for a value that is null."""
+        """Return for each value whether it satisfies the rule; null for null."""
 
     @abstractmethod
     def broken(self, value: str) -> str:
-        """Return what is wrong with a value, given as a text."""
+        """Return the reason why a value, given as text, violates the rule."""
 
     def check_type(self, kind: pa.DataType) -> None:
-        """Raise ``ValueError`` for a type of column to which the rule does not apply."""
+        """Raise ``ValueError`` if the rule does not apply to a column type."""
 
     def message(self, value: pa.Scalar) -> str:
-        """Return the message about a value that breaks the rule."""
+        """Return the message about a value that violates the rule."""
         shown = str(value.as_py())
         return self.custom_message or self.broken(shown if len(shown) <= 60 else shown[:57] + "...")
 
@@ -55,7 +55,7 @@ class NotNull(ValueRule):
 
 @frozen(kw_only=True)
 class Range(ValueRule):
-    """``min_value`` and ``max_value`` are texts, read as values of the column."""
+    """The value must be between ``min_value`` and ``max_value``, texts that are parsed as values of the column."""
 
     min_value: str | None = None
     max_value: str | None = None
@@ -89,7 +89,7 @@ class Range(ValueRule):
 
 
 def _bound(text: str, kind: pa.DataType) -> pa.Scalar:
-    """Return a bound as a value that compares with those of a column; a fraction beside whole numbers stays one."""
+    """Return a bound as a value comparable with those of a column; a fraction stays one for whole numbers."""
     written = pa.scalar(text.strip())
     try:
         return written.cast(kind)
@@ -101,14 +101,14 @@ def _bound(text: str, kind: pa.DataType) -> pa.Scalar:
 
 @frozen(kw_only=True)
 class Length(ValueRule):
-    """Characters of a text, bytes, or elements of an array."""
+    """The number of characters of a text, of bytes, or of array elements must be in a range."""
 
     min_length: int | None = None
     max_length: int | None = None
     exact_length: int | None = None
 
     def held(self, values: pa.Array) -> pa.BooleanArray:
-        lengths = _lengths(values.type)(values)  # type: ignore[misc] # check_type has seen to it
+        lengths = _lengths(values.type)(values)  # type: ignore[misc] # checked by check_type
         held = pc.greater_equal(lengths, self.min_length or 0)
         if self.max_length is not None:
             held = pc.and_(held, pc.less_equal(lengths, self.max_length))
@@ -162,7 +162,7 @@ class Regex(ValueRule):
 
 @frozen(kw_only=True)
 class Named(ValueRule):
-    """``UDF``, of which SeaTunnel has one built in: what an address of e-mail looks like, spaces around it aside."""
+    """``UDF``: SeaTunnel's function EMAIL, which checks the form of an e-mail address, ignoring spaces around it."""
 
     function_name: str
 
@@ -178,7 +178,7 @@ class Named(ValueRule):
         return pc.or_(pc.equal(texts, ""), pc.and_(short, pc.match_substring_regex(texts, _EMAIL)))
 
     def broken(self, value: str) -> str:
-        return f"{value!r} is not an address of e-mail"
+        return f"{value!r} is not an e-mail address"
 
     def check_type(self, kind: pa.DataType) -> None:
         if not is_text(kind):
@@ -186,7 +186,7 @@ class Named(ValueRule):
 
 
 _SPACES = "".join(map(chr, range(33)))
-"""What Java's ``trim`` takes away."""
+"""Characters that Java's ``trim`` removes."""
 
 _EMAIL = r"""\A[^@"'`\x00]{1,63}@[a-zA-Z0-9.-]*\.[a-zA-Z0-9.-]*\z"""
 
@@ -196,7 +196,7 @@ class _Kind:
     made: type[ValueRule]
     keys: Mapping[str, OptionType[Any]] = field(factory=dict)
     needed: tuple[str, ...] = ()
-    """At least one of these keys must be set."""
+    """Keys of which at least one must be set."""
 
 
 _KINDS = {
@@ -217,14 +217,14 @@ _KINDS = {
 RULES = tuple(_KINDS)
 _OF_RULE = dict.fromkeys(("rule_type", "custom_message", *(key for kind in _KINDS.values() for key in kind.keys)))
 ENTRY_KEYS: Keys = {"field_name": None, **_OF_RULE, "rules": _OF_RULE}
-"""Those of an entry, of whatever rule."""
+"""Keys of an entry of any rule."""
 
 
 def value_rules(option: str, entries: Iterable[Mapping[str, Any]]) -> tuple[ValueRule, ...]:
     """Return the rules of a list of ``{ field_name, rule_type, … }`` and ``{ field_name, rules = [ … ] }``.
 
     Raises:
-        UsageError: there is none, or some are written wrongly; it has a finding for each.
+        UsageError: There are none, or some are invalid, with a finding for each.
     """
     rules: list[ValueRule] = []
     findings = Findings()
@@ -243,7 +243,7 @@ def value_rules(option: str, entries: Iterable[Mapping[str, Any]]) -> tuple[Valu
 
 
 def _written_rules(entry: Mapping[str, Any]) -> Sequence[Any]:
-    """Return the rules of an entry: those of ``rules``, or the one that the entry itself is."""
+    """Return the rules of an entry: those of ``rules``, or the entry itself as the only rule."""
     rest = {key: value for key, value in entry.items() if key != "field_name"}
     listed = rest.pop("rules", None)
     return [rest] if listed is None else listed

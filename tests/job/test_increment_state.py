@@ -75,9 +75,9 @@ def test_names_lie_apart() -> None:
 @pytest.mark.parametrize(
     ("body", "said"),
     [
-        (b"{}", "is none"),
-        (b'{"format": 2}', "written by a newer version"),
-        (b'{"format": 1, "sources": {"a": 1}, "state": "x", "done": true}', "is none"),
+        (b"{}", "is invalid"),
+        (b'{"format": 2}', "a newer version of seatunnel-core wrote"),
+        (b'{"format": 1, "sources": {"a": 1}, "state": "x", "done": true}', "is invalid"),
     ],
 )
 def test_what_is_no_state_is_refused(body: bytes, said: str) -> None:

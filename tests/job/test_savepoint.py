@@ -34,7 +34,7 @@ def test_a_manifest_without_any_is_written_as_it_always_was() -> None:
 
 @pytest.mark.parametrize("name", ["", "a b", "../x", "-x", "é", "x" * 65, "a/b"])
 def test_a_name_that_is_none_is_refused(name: str) -> None:
-    with pytest.raises(UsageError, match="no name for a savepoint"):
+    with pytest.raises(UsageError, match="is not a savepoint name"):
         require_savepoint_name(name)
 
 

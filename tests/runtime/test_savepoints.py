@@ -120,7 +120,7 @@ def test_a_name_is_given_once(played: Played) -> None:
     open_one = played.take("mine")
     assert "there is a savepoint mine of this job already" in said(played.take("mine"))
     assert not open_one.done()
-    assert "no name for a savepoint" in said(played.take("../x"))
+    assert "is not a savepoint name" in said(played.take("../x"))
 
 
 def test_one_pipeline_that_cannot_is_enough(played: Played) -> None:

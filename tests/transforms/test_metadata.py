@@ -40,7 +40,7 @@ def test_a_table_that_is_only_read_has_inserted_rows() -> None:
         ({"database": "db"}, "database is not known; known are Database, Table, RowKind"),
         ({"EventTime": "ts"}, "no source of this version gives EventTime"),
         ({"FilePath": "path"}, "no source of this version gives FilePath"),
-        ({"Database": "x", "Table": "x"}, "gives two columns the same name"),
+        ({"Database": "x", "Table": "x"}, "two columns have the same name"),
     ],
 )
 def test_options_that_cannot_work(fields: dict[str, Any], message: str) -> None:

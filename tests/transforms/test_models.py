@@ -243,7 +243,7 @@ def test_qianfan_gives_a_token_for_two_keys(service: HttpService) -> None:
     service.at["/api/m-1"] = lambda _: {"error_code": 6, "error_msg": "no permission"}
     with pytest.raises(TransformError, match="QIANFAN refuses: no permission"):
         passed(Embedding, PEOPLE[:1], **options)
-    with pytest.raises(UsageError, match="QIANFAN wants it with api_key"):
+    with pytest.raises(UsageError, match="QIANFAN requires it with api_key"):
         passed(Embedding, **{**options, "secret_key": ""})
 
 

@@ -71,7 +71,7 @@ def test_values_of_every_type_go_through_as_they_are() -> None:
     [
         (
             lambda row: {**row, "new": 1},
-            r"row 1: the key 'new' is no column: .*unless @st.transform\(schema=…\) says it",
+            r"row 1: the key 'new' is no column: .*unless @st.transform\(schema=…\) declares others",
         ),
         (lambda row: {**row, "n": 1.5}, "row 1, key 'n': a float, and the column is declared as bigint"),
         (lambda row: {**row, "n": str(row["n"])}, "row 1, key 'n': a str"),

@@ -1,4 +1,4 @@
-"""The conformance tests of transforms that work on Arrow batches."""
+"""Conformance tests of transforms on Arrow batches."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -14,15 +14,15 @@ __all__ = ["TransformConformance"]
 
 
 class TransformConformance(ABC):
-    """A test class to subclass (name it ``Test…``) with the transform, its options and some rows."""
+    """Base class of tests (name yours ``Test…``) with the transform, its options and some rows."""
 
     transform_class: type[Transform]
     columns: pa.Schema | None = None
-    """Of ``rows``; without it Arrow infers the types."""
+    """Columns of ``rows``; by default Arrow infers the types."""
 
     @abstractmethod
     def options(self) -> Mapping[str, Any]:
-        """Return options as a configuration file has them."""
+        """Return options in the form of a configuration file."""
 
     @abstractmethod
     def rows(self) -> Sequence[Mapping[str, Any]]:
@@ -30,10 +30,10 @@ class TransformConformance(ABC):
 
     @abstractmethod
     def expected(self) -> Sequence[Mapping[str, Any]]:
-        """Return the rows that come out, in order."""
+        """Return the expected rows, in order."""
 
     def transform(self) -> Transform:
-        """Return the transform as it arrives in a task."""
+        """Return the transform as unpickled in a task."""
         return shipped(self.transform_class(options_of(self.transform_class, self.options())))
 
     def test_gives_the_expected_rows(self) -> None:
@@ -41,7 +41,7 @@ class TransformConformance(ABC):
         assert self._passed([self._batch()]) == list(self.expected())
 
     def test_a_cut_between_any_two_rows_changes_nothing(self) -> None:
-        """Check that two batches give the rows of one, wherever it is cut."""
+        """Check that any division of a batch into two gives the same rows."""
         whole = self._batch()
         for cut in range(whole.num_rows + 1):
             assert self._passed([whole.slice(0, cut), whole.slice(cut)]) == list(self.expected())
@@ -60,7 +60,7 @@ class TransformConformance(ABC):
             assert after.rows.schema == announced.get(after.table)
 
     def test_every_option_is_documented(self) -> None:
-        """Check that each option has documentation in whole sentences."""
+        """Check that each option has documentation in complete sentences."""
         for option in self.transform_class.declared:
             assert option.doc.strip().endswith((".", "?", ")")), f"{option.key}: its doc is one or two sentences"
 

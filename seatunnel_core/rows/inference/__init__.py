@@ -1,1 +1,1 @@
-"""Columns of rows that declare none: the kinds of their values, types that hold them, and rows that do not fit."""
+"""Schema inference: kinds of values, types that represent them, and rows that do not fit."""

@@ -1,4 +1,4 @@
-"""What becomes of rows that do not fit the columns: a contract for tables, columns and types, with dlt's words."""
+"""Schema contract: handling of rows that do not fit the tables, columns and types, with dlt's terms."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
@@ -12,36 +12,36 @@ EVOLVE, FREEZE, DISCARD_ROW, DISCARD_VALUE = WORDS = ("evolve", "freeze", "disca
 
 @frozen(kw_only=True)
 class SchemaContract:
-    """One of ``WORDS`` for each thing that a row may have beyond what is known.
+    """One of ``WORDS`` for each kind of deviation of a row from the schema.
 
-    ``evolve`` takes it in while rows are looked at, before the job moves any; once the columns are fixed it is an
-    error, as with ``freeze``.
+    ``evolve`` extends the schema during inference, before the job moves rows; once the columns are fixed a deviation is
+    an error, as with ``freeze``.
     """
 
     tables: str = EVOLVE
-    """Of a list that would be a child table; where lists are arrays, one that is no column follows ``columns``."""
+    """For a list that would be a child table; if lists are arrays, ``columns`` applies to an unknown one."""
 
     columns: str = EVOLVE
-    """Of a field that is no column."""
+    """For a field without a column."""
 
     data_type: str = EVOLVE
-    """Of a value that the type of its column cannot hold."""
+    """For a value that does not fit its column's type."""
 
     @classmethod
     def of(cls, written: Any) -> "SchemaContract":
-        """Return the contract that a job writes: a word for everything, or a block with a word for each.
+        """Return the contract in a job file: one word for everything, or a block with a word for each kind.
 
         Raises:
-            ValueError: says what was expected.
+            ValueError: It is invalid; the message states the expected form.
         """
         return contract_of(cls, written, WORDS)
 
 
 def contract_of(kind: type[C], written: Any, words: Sequence[str]) -> C:
-    """Return the contract of a kind that a job writes: one of ``words`` for everything, or a block.
+    """Return the contract of one kind in a job file: one of ``words`` for everything, or a block.
 
     Raises:
-        ValueError: says what was expected.
+        ValueError: It is invalid; the message states the expected form.
     """
     keys = list(fields_dict(kind))  # type: ignore[arg-type]
     if not isinstance(written, Mapping):

@@ -1,4 +1,4 @@
-"""Rows for columns that were inferred: each value as its type holds it, or what the contract says of a misfit."""
+"""Conversion of rows to inferred columns, with the schema contract for values that do not fit."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping
@@ -15,17 +15,17 @@ from seatunnel_core.rows.values import Converter, converter
 from seatunnel_core.rows.written_decimal import NegativeZero
 
 Discard = Callable[[str], None]
-"""Takes the end of a sentence for each value that is left out: ``lose the field 'x', which is no column``."""
+"""Receives the end of a sentence for each discarded value: ``lose the field 'x', which is no column``."""
 
 _Fit = Callable[[Any, Discard], Any]
 
 
 class DiscardedRowError(Exception):
-    """A row is left out, as the contract says; the message is the end of a sentence that begins with their number."""
+    """A row is discarded according to the contract; the message ends a sentence that begins with the number of rows."""
 
 
 class Fitting:
-    """Makes rows of JSON objects for inferred columns."""
+    """Converts JSON objects to rows of inferred columns."""
 
     def __init__(
         self,
@@ -36,14 +36,14 @@ class Fitting:
         known: Iterable[str] = (),
         child_tables: bool = False,
     ) -> None:
-        """Prepare for some columns.
+        """Prepare for a schema.
 
         Args:
-            columns: those of the rows, of the types in ``rows.inference.kinds``.
-            contract: what becomes of what does not fit.
-            sample: what the columns were inferred from, for messages: ``"first 100 rows of each file"``.
-            known: further columns, which are not read.
-            child_tables: whether lists become child tables, so that a list that is no column is a matter of ``tables``.
+            columns: The columns of the rows, with types of ``rows.inference.kinds``.
+            contract: The handling of values that do not fit.
+            sample: The rows used for inference, for messages: ``"first 100 rows of each file"``.
+            known: Further columns, which are not read.
+            child_tables: True if lists become child tables, so that ``tables`` applies to an unknown list.
         """
         self._contract = contract
         self._child_tables = child_tables
@@ -52,15 +52,15 @@ class Fitting:
         self._names = frozenset((*columns.names, *known))
 
     def row(self, document: Mapping[str, Any], discard: Discard) -> dict[str, Any]:
-        """Return the values of a row by column; an absent field is null.
+        """Return the values of a row by column; a missing field is null.
 
         Args:
-            document: as ``native_json.parsed`` gives it.
-            discard: takes what is left out of the row.
+            document: A result of ``native_json.parsed``.
+            discard: Receives the discarded values.
 
         Raises:
-            ValueError: the row does not fit, and the contract does not say to discard; names the column.
-            DiscardedRowError: the row is left out.
+            ValueError: The row does not fit, and the contract does not discard it; the message names the column.
+            DiscardedRowError: The row is discarded.
         """
         require_once(document, self._names)
         for name in document:
@@ -69,7 +69,7 @@ class Fitting:
         return {name: fit(document.get(name), discard) for name, fit in self._fits}
 
     def _unknown(self, path: str, value: Any, discard: Discard) -> None:
-        """Discard a field that is no column and no child table, or raise what the contract asks for."""
+        """Discard a field without a column or child table, or raise an error, as the contract defines."""
         as_table = self._child_tables and isinstance(value, list)
         key, word = ("tables", self._contract.tables) if as_table else ("columns", self._contract.columns)
         what = f"the field {path!r}, which is no {'child table' if as_table else 'column'}"
@@ -84,7 +84,7 @@ class Fitting:
         )
 
     def _misfit(self, value: Any, column: pa.Field, discard: Discard) -> None:
-        """Discard a value that its column cannot hold, or raise what the contract asks for."""
+        """Discard a value that does not fit its column, or raise an error, as the contract defines."""
         name, kind = column.name, type_name(column.type)
         if self._contract.data_type == DISCARD_VALUE:
             discard(f"have null in the column {name!r} for what is not a {kind}, as schema_contract says")
@@ -100,7 +100,7 @@ class Fitting:
         )
 
     def _fit(self, kind: pa.DataType, column: pa.Field, path: str) -> _Fit:
-        """Return a function that makes a value of a type; ``path`` is the place of the value in the row."""
+        """Return a function that converts to a value of a type; ``path`` is the location of the value in the row."""
         if pa.types.is_string(kind):
             return lambda value, _: None if value is None else text_of(value)
         if pa.types.is_struct(kind):
@@ -140,9 +140,9 @@ class Fitting:
 
 
 def exact_converter(kind: pa.DataType) -> Converter:
-    """Return a function that makes a value of an inferred type of a JSON value, and changes none.
+    """Return a function that converts a JSON value to an inferred type without changing it.
 
-    It raises ``ValueError`` for a value that does not fit, or not as a whole.
+    It raises ``ValueError`` for a value that does not fit without loss.
     """
     fit = Fitting(pa.schema([pa.field("", kind)]), SchemaContract(), "")
 
@@ -157,10 +157,10 @@ def _refuse(what: str) -> None:
 
 
 def text_of(value: Any) -> str:
-    """Return a JSON value as a text: a text as it is, and anything else in JSON.
+    """Return a JSON value as a text: a text unchanged, anything else in JSON.
 
     Raises:
-        ValueError: a text is none, because it has half of a surrogate pair.
+        ValueError: A text has a lone surrogate.
     """
     text = value if isinstance(value, str) else _json(value)
     if not text.isascii():

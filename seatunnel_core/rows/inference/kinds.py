@@ -1,7 +1,7 @@
-"""The kinds of JSON values, and the type that holds all kinds of a column.
+"""Kinds of JSON values, and the type that represents all kinds of a column.
 
-A column is known by the set of the kinds of its values. Sets are united, so neither the order of rows nor the way in
-which they were divided changes the result. The type is read off the set:
+A column is described by the set of its values' kinds. Sets are united, so neither the order nor the division of rows
+affects the result. The set determines the type:
 
 ===================================================== ==================================================================
 kinds of the values                                   type
@@ -15,8 +15,8 @@ texts that are timestamps without a zone; dates       ``timestamp``
 texts that are timestamps, each with ``Z``            ``timestamp_tz``
 objects                                               a row, with the fields of all objects
 lists                                                 an array, with a type for all elements
-the texts ``NaN``, ``Infinity`` and ``-Infinity``      ``string``; beside numbers ``double``, as JSON has no such number
-everything else, and any other mixture                ``string``, with the value as it is written
+the texts ``NaN``, ``Infinity`` and ``-Infinity``      ``string``; with numbers ``double``, as JSON has no such number
+everything else, and any other mixture                ``string``, with the written value
 ===================================================== ==================================================================
 """
 
@@ -56,7 +56,7 @@ TYPES: Mapping[int, pa.DataType] = {
     MOMENT: pa.timestamp("us", tz="UTC"),
     TEXT: pa.string(),
 }
-"""The type for each set of kinds without objects and lists; for any other set it is ``string``."""
+"""Type for each set of kinds without objects and lists; for other sets it is ``string``."""
 
 HELD: Mapping[pa.DataType, int] = {
     pa.bool_(): BOOLEAN,
@@ -66,19 +66,19 @@ HELD: Mapping[pa.DataType, int] = {
     pa.timestamp("us"): DATE | LOCAL,
     pa.timestamp("us", tz="UTC"): MOMENT,
 }
-"""The kinds that a type holds without changing a value. ``string`` holds all."""
+"""Kinds that a type represents without changing a value. ``string`` represents all."""
 
 _DATE = r"\d{4}-(?:0[1-9]|1[0-2])-\d\d"
 _TIME = r"(?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d{1,6})?)?"
 _MOMENT = re.compile(rf"({_DATE})(?:[T ]{_TIME}(Z)?)?", re.ASCII)
 _EXACT_DIGITS = 15
-"""A number with this many digits, and a smaller exponent than this, keeps all of them as a double."""
+"""A number with at most this many digits, and a smaller exponent, is exact as a double."""
 
 _EXACT_EXPONENT = 300
 
 
 def united(kinds: int) -> int:
-    """Return a set of kinds in its one form: ``TEXT`` where no other type holds all of them."""
+    """Return the canonical form of a set of kinds: ``TEXT`` if no other type represents all of them."""
     return kinds if kinds in TYPES or kinds in (OBJECT, LIST) else TEXT
 
 
@@ -100,7 +100,7 @@ _OF_TYPE: Mapping[type, int] = {type(None): 0, bool: BOOLEAN, dict: OBJECT, Repe
 
 
 def kind_of(value: Any) -> int:
-    """Return the kind of a JSON value as ``native_json.parsed`` gives it; 0 for null."""
+    """Return the kind of a JSON value of ``native_json.parsed``; 0 for null."""
     kind = type(value)
     if kind is str:
         return _kind_of_text(value)
@@ -126,8 +126,8 @@ def _kind_of_whole(value: int) -> int:
 
 
 def _is_double(value: Any) -> bool:
-    """Return whether a number with a point, or with an exponent, is exactly what a double of it is written as."""
-    if isinstance(value, float):  # NaN and infinity, which stand without digits
+    """Return True if a number with a point or an exponent equals the text of its double."""
+    if isinstance(value, float):  # NaN and infinity, which have no digits
         return True
     number = float(value)
     if math.isinf(number):
@@ -145,7 +145,7 @@ def _kind_of_text(text: str) -> int:
         return TEXT
     try:
         dt.date.fromisoformat(found[1])
-    except ValueError:  # the 30th of February, or the year 0, which rows do not have
+    except ValueError:  # the 30th of February, or the year 0, which are not dates
         return TEXT
     if len(text) == len(found[1]):
         return DATE

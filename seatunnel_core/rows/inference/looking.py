@@ -1,4 +1,4 @@
-"""The shape of JSON lines."""
+"""Shape of JSON lines."""
 
 from collections.abc import Iterable, Sequence
 from itertools import islice
@@ -8,13 +8,13 @@ from seatunnel_core.rows.inference.shape import DEEPEST, Shape
 from seatunnel_core.rows.native_json import glanced
 
 _AT_ONCE = 4096
-"""How many rows are held at a time."""
+"""Number of rows in memory at a time."""
 
 
 def look(lines: Iterable[bytes], levels: int = DEEPEST) -> Shape:
-    """Return the shape of the rows of some lines, of which ``levels`` levels below the rows are looked into.
+    """Return the shape of the rows in some lines, inspecting ``levels`` levels below the rows.
 
-    A line that is no JSON object adds nothing: it is refused where rows are read.
+    A line that is not a JSON object is ignored: it is rejected when rows are read.
     """
     shape, lines = Shape(), iter(lines)
     while some := list(islice(lines, _AT_ONCE)):
@@ -23,7 +23,7 @@ def look(lines: Iterable[bytes], levels: int = DEEPEST) -> Shape:
 
 
 def _objects(lines: Sequence[bytes]) -> list[dict[str, Any]]:
-    """Return the objects that lines hold, parsed at once where each line certainly is one: twice as fast."""
+    """Return the objects in lines, parsed together if each line certainly is one, which is twice as fast."""
     if all(line[:1] == b"{" and line[-1:] == b"}" for line in lines):
         try:
             found = glanced(b"[" + b",".join(lines) + b"]")

@@ -1,4 +1,4 @@
-"""What some rows have in common: their fields, and the kinds of values in each."""
+"""Shape of rows: their fields, and the kinds of values in each."""
 
 from collections.abc import Collection, Mapping
 from typing import Any
@@ -10,31 +10,31 @@ from seatunnel_core.rows.inference.kinds import LIST, OBJECT, TEXT, TYPES, kinds
 from seatunnel_core.rows.unknown import marked
 
 DEEPEST = 16
-"""How many levels of objects and lists in a row are looked into; what lies deeper is a text, of JSON."""
+"""Maximum number of levels of objects and lists that are inspected; deeper values are JSON texts."""
 
 
 class Shape:
-    """The kinds of the values at one place of the rows, and the shapes below it.
+    """Kinds of the values at one location of the rows, and the shapes below it.
 
-    ``see`` and ``unite`` only ever add. Uniting is commutative, associative and idempotent, so a shape depends on the
-    set of the rows that were seen and on nothing else.
+    ``see`` and ``unite`` only add. Uniting is commutative, associative and idempotent, so a shape depends only on the
+    set of inspected rows.
     """
 
     __slots__ = ("element", "fields", "kinds")
 
     def __init__(self) -> None:
         self.kinds = 0
-        """Of ``rows.inference.kinds``, in the form of ``united``."""
+        """Kinds of ``rows.inference.kinds``, in the form of ``united``."""
 
         self.fields: dict[str, tuple[int, Shape]] = {}
-        """Of objects: by name the first place that a field has in any of them, and its shape."""
+        """For objects, the smallest position and the shape of each field, by name."""
 
         self.element: Shape | None = None
-        """Of lists: the shape of all elements; ``None`` while all were empty."""
+        """For lists, the shape of all elements; ``None`` if all lists were empty."""
 
     def see(self, values: Collection[Any], levels: int = DEEPEST + 1) -> None:
-        """Add JSON values, as ``native_json.parsed`` gives them, of which ``levels`` levels are looked into."""
-        if self.kinds == TEXT:  # which holds everything
+        """Add JSON values of ``native_json.parsed``, inspecting ``levels`` levels."""
+        if self.kinds == TEXT:  # which represents everything
             return
         self._add(kinds_of(values))
         if self.kinds in (OBJECT, LIST) and not levels:
@@ -52,11 +52,11 @@ class Shape:
             alike.setdefault(tuple(each), []).append(each)
         for names, some in alike.items():
             for place, (name, values) in enumerate(zip(names, zip(*map(dict.values, some), strict=True), strict=True)):
-                if name in self.fields or _is_writable(name):  # another is refused where rows are read
+                if name in self.fields or _is_writable(name):  # others are rejected when rows are read
                     self._field(name, place).see(values, levels)
 
     def unite(self, other: "Shape") -> None:
-        """Add everything that another shape was made of."""
+        """Add all values of another shape."""
         self._add(other.kinds)
         if self.kinds == OBJECT:
             for name, (place, shape) in other.fields.items():
@@ -78,11 +78,11 @@ class Shape:
 
     @property
     def names(self) -> list[str]:
-        """The names of the fields, by their first place in any object, and of those with the same place by name."""
+        """Names of the fields, sorted by their smallest position in any object and then by name."""
         return sorted(self.fields, key=lambda name: (self.fields[name][0], name))
 
     def type(self) -> pa.DataType:
-        """Return the type that holds all values; of objects without any field it is ``string``."""
+        """Return the type that represents all values; ``string`` for objects without fields."""
         if self.kinds == OBJECT and self.fields:
             return pa.struct([self.fields[name][1].field(name) for name in self.names])
         if self.kinds == LIST:
@@ -90,12 +90,12 @@ class Shape:
         return TYPES.get(self.kinds, pa.string())
 
     def field(self, name: str) -> pa.Field:
-        """Return the field of this shape, with the mark of ``rows.unknown`` if no value says its type."""
+        """Return the field of this shape, with the mark of ``rows.unknown`` if its type is unknown."""
         is_known = self.kinds != 0 and (self.kinds != OBJECT or self.fields)
         return marked(name, self.type() if is_known else pa.null())
 
     def columns(self) -> pa.Schema:
-        """Return the columns of rows of this shape."""
+        """Return the columns of rows with this shape."""
         return pa.schema([self.fields[name][1].field(name) for name in self.names])
 
     def body(self) -> dict[str, Any]:
@@ -109,10 +109,10 @@ class Shape:
 
     @classmethod
     def of(cls, body: Mapping[str, Any]) -> "Shape":
-        """Return the shape that ``body`` describes.
+        """Return the shape in a ``body``.
 
         Raises:
-            StoredValueError: it is not one.
+            StoredValueError: It is not a shape.
         """
         shape = cls()
         shape.kinds = stored.number(body, "kinds")
@@ -131,6 +131,6 @@ class Shape:
 def _is_writable(name: str) -> bool:
     try:
         name.encode()
-    except UnicodeEncodeError:  # half of a surrogate pair
+    except UnicodeEncodeError:  # a lone surrogate
         return False
     return True

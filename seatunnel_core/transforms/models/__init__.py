@@ -1,1 +1,1 @@
-"""Models behind HTTP APIs: their answers about rows, and vectors of texts."""
+"""Transforms that call models by HTTP: completions for rows, and embeddings of texts."""

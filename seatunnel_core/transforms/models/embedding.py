@@ -1,4 +1,4 @@
-"""The transform ``Embedding``: vectors of texts, from a model that makes them."""
+"""The transform ``Embedding``: computes vectors of texts with a model."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
@@ -22,26 +22,26 @@ FIELDS = Option(
     "vectorization_fields",
     NESTED,
     required=True,
-    doc="The name of each column of vectors, and the column of texts that it is made of: { title_vector = title }.",
+    doc="Vector columns and the text columns that they are computed from: { title_vector = title }.",
 )
 INPUTS = Option(
     "single_vectorized_input_number",
     within(1, 10_000),
     default=1,
     unit="texts",
-    doc="How many texts are in one request.",
+    doc="Number of texts in one request.",
 )
 DIMENSION = Option(
     "dimension",
     within(1, 65_536),
-    doc="How many numbers a vector has. Without it, the model is asked once when the job is planned. ZHIPU gets it.",
+    doc="Dimension of a vector. By default the model is called once during planning to find it. ZHIPU receives it.",
 )
-SECRET_KEY = Option("secret_key", STRING, secret=True, doc="For QIANFAN: the secret that belongs to api_key.")
+SECRET_KEY = Option("secret_key", STRING, secret=True, doc="For QIANFAN: secret key that belongs to api_key.")
 OAUTH_PATH = Option(
     "oauth_path",
     STRING,
     default="https://aip.baidubce.com/oauth/2.0/token",
-    doc="For QIANFAN: where a token is got with api_key and secret_key.",
+    doc="For QIANFAN: URL that returns a token for api_key and secret_key.",
 )
 
 _ANSWER = "$.data[*]"
@@ -49,7 +49,7 @@ _EXAMPLE = "example"
 
 
 class Embedding(Transform):
-    """The columns come last, of type ``float_vector``. A text that is null has a vector that is null."""
+    """Appends the columns, of type ``float_vector``. The vector of a null text is null."""
 
     identifier: ClassVar[str] = "Embedding"
     declared = (*of_models.OPTIONS, FIELDS, INPUTS, DIMENSION, SECRET_KEY, OAUTH_PATH)
@@ -67,7 +67,7 @@ class Embedding(Transform):
         super().__init__(options)
         self._provider = Provider.of("Embedding", options, EMBEDDINGS)
         if self._provider.name == QIANFAN and not options[SECRET_KEY]:
-            raise UsageError("option 'secret_key': it is missing, QIANFAN wants it with api_key")
+            raise UsageError("option 'secret_key': it is missing; QIANFAN requires it with api_key")
         self._fields: dict[str, str] = {}
         for name, source in options[FIELDS].items():
             if not isinstance(source, str):
@@ -157,7 +157,7 @@ class Embedding(Transform):
 
 
 def _in_order(values: Sequence[Any]) -> list[Any]:
-    """Return the vectors of an answer, in the order of their numbers where they have some."""
+    """Return the vectors of a response, in the order of their indexes, if any."""
     if all(isinstance(each, dict) and "embedding" in each for each in values):
         numbered = sorted(enumerate(values), key=lambda pair: pair[1].get("index", pair[0]))
         return [each["embedding"] for _, each in numbered]

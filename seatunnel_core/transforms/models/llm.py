@@ -1,4 +1,4 @@
-"""The transform ``LLM``: asks a language model about rows, and writes what it says into a column."""
+"""The transform ``LLM``: sends rows to a language model, and writes its responses to a column."""
 
 import json
 import re
@@ -20,21 +20,19 @@ from seatunnel_core.rows.values import plain
 from seatunnel_core.transforms.models import provider as of_models
 from seatunnel_core.transforms.models.provider import CHATS, MICROSOFT, Provider
 
-PROMPT = Option("prompt", STRING, required=True, doc="What the model is to do with each row.")
-COLUMNS = Option(
-    "inference_columns", LIST(STRING), doc="The columns that the model sees; all of them when it is not set."
-)
+PROMPT = Option("prompt", STRING, required=True, doc="Instruction to the model for each row.")
+COLUMNS = Option("inference_columns", LIST(STRING), doc="Columns sent to the model; by default all.")
 OUTPUT = Option(
     "output_column_name",
     STRING,
     default="llm_output",
-    doc="The column for what the model says; llm_output where a column of this name is there already.",
+    doc="Column for the model's response; llm_output if a column with this name exists.",
 )
 TYPE = Option(
     "output_data_type",
     ENUM("STRING", "INT", "BIGINT", "DOUBLE", "BOOLEAN"),
     default="STRING",
-    doc="The type of that column.",
+    doc="Type of that column.",
 )
 BATCH = Option(
     "process_batch_size",
@@ -42,7 +40,7 @@ BATCH = Option(
     default=100,
     unit="rows",
     aliases=("inference_batch_size",),
-    doc="About how many rows the model is asked at a time.",
+    doc="Approximate number of rows in one request.",
 )
 
 _ANSWER = "$.choices[0].message.content"
@@ -54,7 +52,7 @@ _FENCE = re.compile(r"^```\w*\n(.*)\n```$", re.DOTALL)
 
 
 class Llm(Transform):
-    """Asks about several rows at a time; a repeated work unit is asked about again, and may get other answers."""
+    """Sends several rows per request; a repeated work unit sends them again, and may get different responses."""
 
     identifier: ClassVar[str] = "LLM"
     declared = (*of_models.OPTIONS, PROMPT, COLUMNS, OUTPUT, TYPE, BATCH)
@@ -91,10 +89,10 @@ class Llm(Transform):
         yield put(batch, [self._output(batch.rows.schema)], [pa.array(said, self._type)])
 
     def _said(self, client: Client, objects: list[str], table: str) -> list[Any]:
-        """Return the model's answer for each object; where it has too many or too few, ask about half as many."""
+        """Return the model's response for each object; if their number is wrong, send half as many objects."""
         answer = self._provider.asked(client, self._body(objects))
         values = self._provider.values(answer, _ANSWER, "LLM")
-        if self._type == pa.bool_():  # models write True, too
+        if self._type == pa.bool_():  # models also write True
             values = [each.lower() if isinstance(each, str) else each for each in values]
         said = _listed(values, len(objects))
         if said is not None and len(said) == len(objects):
@@ -126,7 +124,7 @@ class Llm(Transform):
 
 
 def _listed(values: list[Any], count: int) -> list[Any] | None:
-    """Return the model's answer as a list; ``None`` when it is none."""
+    """Return the model's response as a list; ``None`` if it is not a list."""
     if len(values) != 1:
         return values
     (value,) = values

@@ -1,4 +1,4 @@
-"""The providers of models for the transforms ``LLM`` and ``Embedding``: address, credentials and form of a request."""
+"""Model providers for the transforms ``LLM`` and ``Embedding``: URL, credentials and request format."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ from seatunnel_core.connectors.http.request import Request, checked_url
 from seatunnel_core.rows.json_document import compiled, found, keys_of, parsed
 
 MODULES = ("requests", "jsonpath")
-"""What tasks import to ask a model."""
+"""Modules that tasks import to call a model."""
 
 CUSTOM, MICROSOFT, QIANFAN, AMAZON = "CUSTOM", "MICROSOFT", "QIANFAN", "AMAZON"
 CHATS = {
@@ -32,55 +32,55 @@ EMBEDDINGS = {
     "QIANFAN": "https://aip.baidubce.com/rpc/2.0/ai_custom/v1/wenxinworkshop/embeddings",
     "ZHIPU": "https://open.bigmodel.cn/api/paas/v4/embeddings",
 }
-"""Where each provider is asked when ``api_path`` says nothing else."""
+"""Default URL of each provider; ``api_path`` overrides it."""
 
 PROVIDER = Option(
     "model_provider",
     ENUM("OPENAI", "DOUBAO", "QIANFAN", "ZHIPU", "KIMIAI", "DEEPSEEK", MICROSOFT, CUSTOM, AMAZON),
     required=True,
     aliases=("embedding_model_provider",),
-    doc="Whose API is asked. CUSTOM is any other, as custom_config says; whatever speaks OpenAI's way is OPENAI with "
-    "api_path.",
+    doc="Provider of the API. CUSTOM is any other, described by custom_config; for OpenAI-compatible APIs write OPENAI "
+    "with api_path.",
 )
-MODEL = Option("model", STRING, required=True, doc="The model, by the provider's name for it.")
-API_KEY = Option("api_key", STRING, secret=True, doc="The key that says who asks; CUSTOM may need none.")
+MODEL = Option("model", STRING, required=True, doc="Provider's name of the model.")
+API_KEY = Option("api_key", STRING, secret=True, doc="API key; CUSTOM may need none.")
 API_PATH = Option(
     "api_path",
     STRING,
     aliases=("openai.api_path",),
-    doc="The whole url that is asked, if not the provider's usual one; MICROSOFT and CUSTOM need it. ${model} stands "
-    "for the model.",
+    doc="Complete URL of the API, by default the provider's; required for MICROSOFT and CUSTOM. ${model} stands for "
+    "the model.",
 )
 CUSTOM_CONFIG = Option(
     "custom_config",
     NESTED,
     secret=True,
     doc="For CUSTOM: custom_request_headers, custom_request_body, in which ${model}, ${input} and ${prompt} stand for "
-    "their values, and custom_response_parse, a JSONPath to what the model says.",
+    "their values, and custom_response_parse, a JSONPath to the model's response.",
 )
 ATTEMPTS = Option(
     "model_retry_max_attempts",
     within(1, 100),
     default=4,
-    doc="How often a request is sent that is not answered, or with 429, 502, 503 or 504. When the service says how "
-    "long to wait (Retry-After), that is kept to, for five minutes at most.",
+    doc="Maximum attempts of a request without a response or with status 429, 502, 503 or 504. The header Retry-After "
+    "is respected up to five minutes.",
 )
 BACKOFF = Option(
     "model_retry_backoff_ms",
     DURATION_MS,
     default=1000,
     unit="ms",
-    doc="How long to wait then; twice as long each time.",
+    doc="Wait before the first retry, doubled for each further one.",
 )
 BACKOFF_MAX = Option(
-    "model_retry_max_backoff_ms", DURATION_MS, default=10_000, unit="ms", doc="But no longer than this."
+    "model_retry_max_backoff_ms", DURATION_MS, default=10_000, unit="ms", doc="Maximum wait before a retry."
 )
 TIMEOUT = Option(
     "model_request_timeout_ms",
     DURATION_MS,
     default=60_000,
     unit="ms",
-    doc="How long to wait for the next piece of an answer.",
+    doc="Timeout for the next piece of a response.",
 )
 OPTIONS: tuple[Option[Any], ...] = (
     PROVIDER,
@@ -100,14 +100,14 @@ _PARSE, _HEADERS, _BODY = "custom_response_parse", "custom_request_headers", "cu
 
 @frozen(kw_only=True)
 class Provider:
-    """The address of a model, and the form of its requests."""
+    """URL of a model and the format of its requests."""
 
     name: str
     model: str
     url: str = field(repr=False)
     headers: Mapping[str, str] = field(repr=False)
     body: Any = field(repr=False)
-    """What ``custom_request_body`` says; ``None`` for a body as OpenAI's."""
+    """Value of ``custom_request_body``; ``None`` for OpenAI's format."""
 
     answer_path: str | None
     connection: Connection = field(repr=False)
@@ -117,12 +117,12 @@ class Provider:
         """Return the provider that the options describe.
 
         Args:
-            transform: its name, for messages.
-            options: those of the transform, validated.
-            usual: the address of each provider, where the options name none.
+            transform: The name of the transform, for messages.
+            options: The validated options of the transform.
+            usual: The default URL of each provider.
 
         Raises:
-            UsageError: options do not go together, or the provider has no such models.
+            UsageError: The options conflict, or the provider has no such models.
         """
         name, key = options[PROVIDER], options[API_KEY]
         custom = _custom(options[CUSTOM_CONFIG]) if name == CUSTOM else {}
@@ -152,14 +152,14 @@ class Provider:
         )
 
     def client(self, transform: str) -> Client:
-        """Return a client for requests, whose errors name the transform."""
+        """Return an HTTP client with errors that name the transform."""
         return Client(self.connection, lambda message: TransformError(f"{transform}: {message}"))
 
     def asked(self, client: Client, body: Any, more: Mapping[str, str] | None = None, url: str | None = None) -> Any:
-        """Send a request to the model, and return its answer as JSON.
+        """Send a request to the model, and return its response as JSON.
 
         Raises:
-            TransformError: there is no answer; ``retryable`` when there may be one later.
+            TransformError: There is no response; ``retryable`` if there may be one later.
         """
         sent = json.dumps(body, ensure_ascii=False)
         request = Request(method="POST", url=url or self.url, headers=self.headers, params=more or {}, body=sent)
@@ -174,16 +174,16 @@ class Provider:
         return _filled(self.body, values)
 
     def values(self, answer: Any, usual: str, transform: str) -> list[Any]:
-        """Return the values at the path in an answer.
+        """Return the values at the path in a response.
 
         Raises:
-            TransformError: there are none.
+            TransformError: There are none.
         """
         path = self.answer_path or usual
         values = found(path, answer)
         if not values:
             raise TransformError(
-                f"{transform}: the answer of {self.name} has nothing at {path}; it is {keys_of(answer)}"
+                f"{transform}: the response of {self.name} has nothing at {path}; it is {keys_of(answer)}"
             )
         return values
 
@@ -235,7 +235,7 @@ def _filled(body: Any, values: Mapping[str, Any]) -> Any:
 
 
 def _spliced(part: Any, values: Mapping[str, Any]) -> list[Any]:
-    """Return the elements that an element of a list becomes: ``"${input}"`` becomes one for each object."""
+    """Return the expansion of a list element: ``"${input}"`` expands to one element per object."""
     for name, value in values.items():
         if isinstance(part, str) and part.strip() == f"${{{name}}}" and isinstance(value, list):
             return value

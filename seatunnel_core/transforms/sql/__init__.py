@@ -1,1 +1,1 @@
-"""The transform ``Sql``: SeaTunnel's dialect, compiled for DataFusion. The functions are in ``functions``."""
+"""The transform ``Sql``: SeaTunnel's SQL dialect, compiled for DataFusion. ``functions`` contains the functions."""

@@ -1,4 +1,4 @@
-"""``+ - * / %``: exact numbers overflow with an error, and a division by zero is one, as in H2."""
+"""``+ - * / %``: overflows of exact numbers and divisions by zero are errors, as in H2."""
 
 import decimal
 import math
@@ -40,7 +40,7 @@ def arithmetic(functions: EngineFunctions, sign: str, one: Value, other: Value, 
     """Compile ``one sign other``.
 
     Raises:
-        SqlError: the sides are no numbers.
+        SqlError: The operands are not numbers.
     """
     if sign in "+-" and one.type == DATE and pa.types.is_integer(other.type):
         return _days(functions, sign, one, other, what)
@@ -59,7 +59,7 @@ def arithmetic(functions: EngineFunctions, sign: str, one: Value, other: Value, 
 
 
 def modulo(functions: EngineFunctions, one: Value, other: Value, what: str) -> Value:
-    """Compile ``MOD(one, other)``, of the type of the second; digits that this has no room for are cut off."""
+    """Compile ``MOD(one, other)``, with the type of the second; excess digits are truncated."""
     kind = other.type
     one, other = _numbers(functions, one, other, what)
     if NULL in (one.type, other.type):
@@ -68,7 +68,7 @@ def modulo(functions: EngineFunctions, one: Value, other: Value, what: str) -> V
 
 
 def _computed_as(one: pa.DataType, other: pa.DataType) -> pa.DataType:
-    """Return the type of a result of two numbers: small ones become ``int``, and a float a double."""
+    """Return the result type of two numbers: small integers become ``int``, and floats double."""
     kind = common_number(one, other)
     if pa.types.is_floating(kind):
         return DOUBLE
@@ -89,7 +89,7 @@ def _numbers(functions: EngineFunctions, one: Value, other: Value, what: str) ->
 
 
 def _number(functions: EngineFunctions, value: Value, neighbour: Value, what: str) -> Value:
-    """Return the value as a number; a text beside a number is read as one."""
+    """Return the value as a number; a text combined with a number is parsed."""
     if is_number(value.type) or value.type == NULL:
         return value
     if value.type == STRING and is_number(neighbour.type):
@@ -107,7 +107,7 @@ def _days(functions: EngineFunctions, sign: str, one: Value, other: Value, what:
 def _remainder(
     functions: EngineFunctions, one: Value, other: Value, kind: pa.DataType, what: str, *, by_digits: bool = False
 ) -> Value:
-    """Compile a remainder with the sign of the dividend; of doubles as Java's ``%``, or of the digits shown."""
+    """Compile a remainder with the sign of the dividend; of doubles as Java's ``%``, or of the displayed digits."""
     wide = common_number(one.type, other.type)
     one, other = (cast(functions, each, wide, what) for each in (one, other))
     if wide == kind == DOUBLE and not by_digits:
@@ -117,7 +117,7 @@ def _remainder(
     def whole(a: Any, b: Any) -> Any:
         return pc.cast(pc.subtract(a, pc.multiply(pc.divide_checked(a, b), b)), kind)
 
-    # The quick way fails for a zero, and for the smallest number divided by -1.
+    # The fast function fails for a zero, and for the smallest number divided by -1.
     run = either_way(whole, slow) if pa.types.is_integer(wide) else slow
     return functions.call(what, run, (one, other), kind)
 
@@ -133,7 +133,7 @@ def _remains(one: Any, other: Any, kind: pa.DataType) -> Any:
         raise ZeroDivisionError("division by zero")
     if isinstance(one, int):
         return abs(one) % abs(other) * (1 if one >= 0 else -1)
-    with decimal.localcontext(prec=400):  # the quotient of a large double and a small one is that long
+    with decimal.localcontext(prec=400):  # enough for the quotient of a large double and a small one
         found = _as_written(one) % _as_written(other)
     if pa.types.is_floating(kind):
         return float(found)
@@ -141,7 +141,7 @@ def _remains(one: Any, other: Any, kind: pa.DataType) -> Any:
 
 
 def _as_written(number: decimal.Decimal | float) -> decimal.Decimal:
-    """Return a number by the digits that are shown, as Java's ``BigDecimal.valueOf``."""
+    """Return a number by its displayed digits, as Java's ``BigDecimal.valueOf``."""
     return decimal.Decimal(repr(number) if isinstance(number, float) else number)
 
 
@@ -159,7 +159,7 @@ def _decimals(functions: EngineFunctions, sign: str, one: Value, other: Value, w
 
 
 def _decimal_function(sign: str, one: pa.DataType, other: pa.DataType, kind: pa.DataType) -> ArrowFunction:
-    """Return Arrow's function, in 38 or 76 digits, where they are enough; else Python's."""
+    """Return Arrow's function, with 38 or 76 digits, if they suffice; otherwise Python's."""
     (one_digits, one_scale), (other_digits, other_scale) = digits(one), digits(other)
     more = 0
     if sign == "/":

@@ -1,4 +1,4 @@
-"""Calls of functions in a statement with their arguments, and the register of all functions."""
+"""Function calls in a statement with their arguments, and the registry of all functions."""
 
 from collections.abc import Callable, Sequence
 from typing import TypeVar
@@ -14,11 +14,11 @@ from seatunnel_core.transforms.sql.value import DOUBLE, INT, NULL, STRING, SqlEr
 
 @frozen(kw_only=True)
 class Call:
-    """A function in a statement, with its arguments compiled."""
+    """A function call with compiled arguments."""
 
     name: str
     at: str
-    """Its place, for messages."""
+    """Position in the statement, for messages."""
 
     args: tuple[Value, ...]
     functions: EngineFunctions = field(repr=False)
@@ -35,7 +35,7 @@ class Call:
         return self.functions.call(self.what, function, self.args if args is None else args, kind, fails=fails)
 
     def text(self, at: int) -> Value:
-        """Return an argument as a text; other types become one as CAST makes it."""
+        """Return an argument as a text; other types are converted as by CAST."""
         return self.cast(at, STRING)
 
     def whole(self, at: int, kind: pa.DataType = INT) -> Value:
@@ -43,7 +43,7 @@ class Call:
         return self.cast(at, kind)
 
     def number(self, at: int) -> Value:
-        """Return an argument that is a number, or a text of one."""
+        """Return an argument that is a number or a text of one."""
         value = self.args[at]
         if is_number(value.type):
             return value
@@ -52,27 +52,27 @@ class Call:
         raise self.wrong(at, "a number")
 
     def cast(self, at: int, kind: pa.DataType) -> Value:
-        """Return an argument as another type, as CAST converts it."""
+        """Return an argument converted to another type as by CAST."""
         return cast(self.functions, self.args[at], kind, f"{self.what}, argument {at + 1},")
 
     def known(self, at: int, wanted: str, default: str | None = None) -> str:
-        """Return an argument that has to be a text of the statement itself, for example a format."""
+        """Return an argument that must be a literal text, for example a format."""
         if at >= len(self.args) and default is not None:
             return default
         value = self.args[at].constant
         if value is None or value.type != STRING or not value.is_valid:
-            raise SqlError(f"Sql: {self.what}: argument {at + 1} has to be {wanted} in quotes")
+            raise SqlError(f"Sql: {self.what}: argument {at + 1} must be {wanted} in quotes")
         return str(value.as_py())
 
     def wrong(self, at: int, wanted: str) -> SqlError:
         """Return the error about an argument of the wrong type."""
         found = type_name(self.args[at].type)
-        return SqlError(f"Sql: {self.what}: argument {at + 1} is {found}, and has to be {wanted}")
+        return SqlError(f"Sql: {self.what}: argument {at + 1} is {found}, but must be {wanted}")
 
 
 @frozen(kw_only=True)
 class Function:
-    """An entry of the register of functions."""
+    """An entry of the registry of functions."""
 
     least: int
     most: int
@@ -80,7 +80,7 @@ class Function:
 
 
 FUNCTIONS: dict[str, Function] = {}
-"""By name, in upper case."""
+"""Functions by upper-case name."""
 
 _Compiled = TypeVar("_Compiled", bound=Callable[[Call], Value])
 

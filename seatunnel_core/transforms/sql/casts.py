@@ -1,4 +1,4 @@
-"""``CAST`` and ``TRY_CAST``: digits that a whole number has no room for are cut off; the rest is as in H2."""
+"""``CAST`` and ``TRY_CAST``: conversions to integers truncate; everything else is as in H2."""
 
 import datetime as dt
 import decimal
@@ -40,21 +40,21 @@ from seatunnel_core.transforms.sql.value import (
 )
 
 _NEAREST = "half_towards_infinity"
-"""Half away from zero, which Java calls HALF_UP."""
+"""Rounding half away from zero, Java's HALF_UP."""
 
 
 def cast(functions: EngineFunctions, value: Value, kind: pa.DataType, what: str, *, tolerant: bool = False) -> Value:
     """Convert a value to another type.
 
     Args:
-        functions: those of the statement.
-        value: what is converted.
-        kind: into what.
-        what: names the place, for messages.
-        tolerant: null for a row whose value cannot be converted, in place of a failure.
+        functions: The functions of the statement.
+        value: The value to convert.
+        kind: The target type.
+        what: The name of the position, for messages.
+        tolerant: True to return null instead of failing if a value cannot be converted.
 
     Raises:
-        SqlError: no value of this type can become one of that.
+        SqlError: The types are not convertible.
     """
     value = beside(value, (kind,))
     if value.type == kind:
@@ -72,10 +72,10 @@ def cast(functions: EngineFunctions, value: Value, kind: pa.DataType, what: str,
 
 
 def exactly(functions: EngineFunctions, value: Value, kind: pa.DataType, what: str) -> Value:
-    """Convert a value to the common type of several values: a number keeps its digits, or is an error.
+    """Convert a value to the common type of several values; losing digits of a number is an error.
 
     Raises:
-        SqlError: no value of this type can become one of that.
+        SqlError: The types are not convertible.
     """
     value = beside(value, (kind,))
     if not (is_number(value.type) and is_number(kind)) or value.type == kind or kind == DOUBLE:
@@ -100,7 +100,7 @@ def _conversion_of_numbers(given: pa.DataType, kind: pa.DataType) -> ArrowFuncti
 
 
 def _never_fails(given: pa.DataType, kind: pa.DataType) -> bool:
-    """Return whether DataFusion's own conversion means the same and has a result for every value."""
+    """Return True if DataFusion's own conversion is equivalent and total."""
     if pa.types.is_integer(given):
         if pa.types.is_integer(kind):
             return bool(kind.bit_width > given.bit_width)
@@ -109,7 +109,7 @@ def _never_fails(given: pa.DataType, kind: pa.DataType) -> bool:
 
 
 def conversion(given: pa.DataType, kind: pa.DataType) -> ArrowFunction | None:
-    """Return the function that converts a column of one type to another; ``None`` when there is none."""
+    """Return the function that converts a column of one type to another; ``None`` if there is none."""
     for matches, make in _TO:
         if matches(kind):
             return make(given, kind)
@@ -117,7 +117,7 @@ def conversion(given: pa.DataType, kind: pa.DataType) -> ArrowFunction | None:
 
 
 def _to_whole(given: pa.DataType, kind: pa.DataType) -> ArrowFunction | None:
-    if given == STRING:  # Arrow takes 0x10 for 16
+    if given == STRING:  # Arrow parses 0x10 as 16
         return lambda texts: pc.cast(pc.replace_substring_regex(_number_text(texts), "^0[xX]", "hex "), kind)
     if pa.types.is_floating(given) or pa.types.is_decimal(given):
         return lambda numbers: pc.cast(pc.trunc(numbers), kind)
@@ -127,7 +127,7 @@ def _to_whole(given: pa.DataType, kind: pa.DataType) -> ArrowFunction | None:
 def _to_floating(given: pa.DataType, kind: pa.DataType) -> ArrowFunction | None:
     if given == STRING:
         return lambda texts: pc.cast(_number_text(texts), kind)
-    if pa.types.is_decimal(given):  # Arrow's own conversion is off by the last digit now and then
+    if pa.types.is_decimal(given):  # Arrow's conversion is sometimes off by one in the last digit
         return lambda numbers: pc.cast(pc.cast(numbers, STRING), kind)
     return _arrow(kind, safe=False) if is_number(given) or given == BOOLEAN else None
 
@@ -144,18 +144,18 @@ def _to_decimal(given: pa.DataType, kind: pa.DataType) -> ArrowFunction | None:
 
 
 def rescaled(numbers: Any, kind: pa.DataType, *, places: int | None = None, mode: str = _NEAREST) -> pa.Array:
-    """Return decimals as those of another type, rounded to its scale, or to ``places`` digits behind the point."""
+    """Return decimals converted to another type, rounded to its scale, or to ``places`` decimal places."""
     scale, places = numbers.type.scale, kind.scale if places is None else places
-    if places < scale:  # room for the digit that rounding up may need
+    if places < scale:  # rounding up may need another digit
         numbers = pc.round(pc.cast(numbers, pa.decimal256(76, scale)), ndigits=places, round_mode=mode)
     return pc.cast(pc.cast(numbers, pa.decimal256(76, kind.scale)), kind)
 
 
 def rounded_decimal(value: Any, kind: pa.DataType) -> decimal.Decimal:
-    """Return a number or its text with as many digits behind the point as the type has.
+    """Return a number or its text with the decimal places of the type.
 
     Raises:
-        ValueError: it is none, or has more digits before the point than the type.
+        ValueError: It is not a number, or has too many integer digits for the type.
     """
     try:
         number = decimal.Decimal(number_text(value) if isinstance(value, str) else repr(value))
@@ -217,7 +217,7 @@ def _to_date(given: pa.DataType, kind: pa.DataType) -> ArrowFunction | None:
 
 
 def _parts(number: int) -> tuple[int, int, int]:
-    """Return 20240229 as year, month and day, or 71530 as hour, minute and second."""
+    """Return the year, month and day of 20240229, or the hour, minute and second of 71530."""
     if number < 0:
         raise ValueError("it is written 20240229 as a date, 71530 as a time")
     return number // 10_000, number // 100 % 100, number % 100
@@ -248,7 +248,7 @@ def _to_timestamp(given: pa.DataType, kind: pa.DataType) -> ArrowFunction | None
 
 
 def _local(milliseconds: int) -> dt.datetime:
-    """Return the local time of this machine at a number of milliseconds since 1970 in UTC."""
+    """Return this machine's local time for milliseconds since 1970 UTC."""
     try:
         moment = dt.datetime(1970, 1, 1, tzinfo=dt.UTC) + dt.timedelta(milliseconds=milliseconds)
         return moment.astimezone().replace(tzinfo=None)

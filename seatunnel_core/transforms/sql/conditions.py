@@ -1,4 +1,4 @@
-"""Conditions that are evaluated only where an earlier one leaves the result open; DataFusion promises no order."""
+"""Conditions with short-circuit evaluation, which DataFusion does not guarantee."""
 
 from collections.abc import Sequence
 
@@ -16,12 +16,12 @@ def negated(value: Value) -> Value:
 
 
 def both(*values: Value) -> Value:
-    """Compile a conjunction whose conditions are evaluated in this order, and only until one is false."""
+    """Compile a conjunction that evaluates its conditions in order until one is false."""
     return _connected("AND", "FALSE", values)
 
 
 def either(*values: Value) -> Value:
-    """Compile a disjunction whose conditions are evaluated in this order, and only until one is true."""
+    """Compile a disjunction that evaluates its conditions in order until one is true."""
     return _connected("OR", "TRUE", values)
 
 
@@ -37,7 +37,7 @@ def _connected(word: str, decided: str, values: Sequence[Value]) -> Value:
 
 
 def case(conditions: Sequence[Value], values: Sequence[Value], default: Value) -> Value:
-    """Compile a CASE: the value of the first condition that is true, or the default, all of one type."""
+    """Compile a CASE: the value of the first true condition, or the default, all of one type."""
     kind = default.type
     guarded = kind == BOOLEAN and any(each.fails for each in (*conditions, *values, default))
     texts = [_number(each.sql) if guarded else each.sql for each in (*values, default)]
@@ -48,7 +48,7 @@ def case(conditions: Sequence[Value], values: Sequence[Value], default: Value) -
 
 
 def _lazy(sql: str) -> str:
-    """Return a CASE of numbers as a condition: one of conditions becomes AND and OR, which evaluate all."""
+    """Return a condition as a CASE of numbers: DataFusion turns one of booleans into AND and OR, which evaluate all."""
     return f"arrow_cast({sql}, 'Boolean')"
 
 

@@ -1,6 +1,6 @@
-"""SeaTunnel's dialect of SQL, read by sqlglot: every function is a plain call, and gets its meaning here.
+"""SeaTunnel's SQL dialect, parsed by sqlglot: every function is parsed as a plain call and interpreted here.
 
-Imports sqlglot: loaded when a job has a transform ``Sql``, and not before.
+Imports sqlglot, so it is loaded only if a job has a transform ``Sql``.
 """
 
 from difflib import get_close_matches
@@ -15,10 +15,10 @@ from seatunnel_core.connector_api.errors import UsageError
 
 
 class SeaTunnel(Dialect):
-    """Backquotes and double quotes around names, single quotes around texts, as JSqlParser takes them."""
+    """Backquotes and double quotes around names, single quotes around texts, as in JSqlParser."""
 
     class Tokenizer(sqlglot.Tokenizer):
-        """The quotes of names and of bytes."""
+        """Quotes of names and of bytes."""
 
         IDENTIFIERS: ClassVar[list[str | tuple[str, str]]] = ["`", '"']
         HEX_STRINGS: ClassVar[list[str | tuple[str, str]]] = [("X'", "'"), ("x'", "'")]
@@ -48,7 +48,7 @@ def _position(parser: Any) -> exp.Expression:
 
 _TRIMS = {"LEADING": "LTRIM", "TRAILING": "RTRIM", "BOTH": "TRIM"}
 _BEHIND_A_SIDE = (TokenType.FROM, TokenType.STRING, TokenType.VAR, TokenType.IDENTIFIER, TokenType.L_PAREN)
-"""Tokens that can follow LEADING where it is no column."""
+"""Tokens that can follow LEADING if it is not a column."""
 
 
 def _trim(parser: Any) -> exp.Expression:
@@ -62,7 +62,7 @@ def _trim(parser: Any) -> exp.Expression:
     if parser._match(TokenType.FROM):
         args.insert(0, parser._parse_bitwise())
     elif has_side:
-        parser.raise_error(f"expected FROM behind {side}: TRIM({side} 'x' FROM text)")
+        parser.raise_error(f"expected FROM after {side}: TRIM({side} 'x' FROM text)")
     return exp.Anonymous(this=name, expressions=args)
 
 
@@ -72,28 +72,28 @@ class Statement:
 
     text: str = field(repr=False)
     outputs: tuple[exp.Expression, ...] = field(repr=False)
-    """What stands between SELECT and FROM, with its aliases."""
+    """Expressions between SELECT and FROM, with their aliases."""
 
     explodes: tuple[exp.Expression, ...] = field(repr=False)
-    """The lateral views, in their order."""
+    """Lateral views, in order."""
 
     where: exp.Expression | None = field(repr=False)
     tables: tuple[str, ...]
-    """What may stand before a column and a point: the table's name, and its alias."""
+    """Valid qualifiers of a column: the table's name and its alias."""
 
 
 def read(text: str) -> Statement:
-    """Parse one statement and check its shape; what its expressions mean is checked with the columns at hand.
+    """Parse a statement and check its form; its expressions are checked later, with the columns.
 
     Raises:
-        UsageError: it is not SQL, or more than one SELECT over one table.
+        UsageError: It is not SQL, or not a single SELECT over one table.
     """
     try:
         parsed = [each for each in sqlglot.parse(text, read=SeaTunnel) if each is not None]
     except sqlglot.errors.SqlglotError as error:
-        raise UsageError(f"option 'query': it cannot be read: {_readable(error)}") from None
+        raise UsageError(f"option 'query': it cannot be parsed: {_readable(error)}") from None
     if len(parsed) != 1 or not isinstance(parsed[0], exp.Select):
-        raise UsageError("option 'query': it has to be one statement SELECT … FROM t [WHERE …]")
+        raise UsageError("option 'query': it must be one statement SELECT … FROM t [WHERE …]")
     select = parsed[0]
     for name, part in select.args.items():
         if part and name not in ("expressions", "from_", "where", "laterals", "kind"):

@@ -1,6 +1,6 @@
-"""The execution of a compiled statement over one batch by DataFusion: one partition, in one piece.
+"""Execution of a compiled statement over one batch by DataFusion, in a single partition.
 
-Imports datafusion: loaded when a job with a transform ``Sql`` runs, and not before.
+Imports datafusion, so it is loaded only when a job with a transform ``Sql`` runs.
 """
 
 import datetime as dt
@@ -14,10 +14,10 @@ from seatunnel_core.transforms.sql.engine_function import EngineFunction
 from seatunnel_core.transforms.sql.value import NOW
 
 TABLE, KINDS = "rows", "#kinds"
-"""The names of the table and of the row kinds in the engine's SQL."""
+"""Names of the table and of the row kinds in the engine's SQL."""
 
 _BATCH_ROWS = 2**20
-"""DataFusion hands so many rows at once to a function of ours; a batch has fewer."""
+"""Number of rows that DataFusion passes to a function at once; a batch has fewer."""
 
 
 @frozen(kw_only=True)
@@ -27,18 +27,18 @@ class Query:
     sql: str = field(repr=False)
     functions: tuple[EngineFunction, ...] = field(repr=False)
     columns: pa.Schema
-    """Those of the result."""
+    """Columns of the result."""
 
     timed: bool
-    """Whether it asks for ``NOW``."""
+    """True if it uses ``NOW``."""
 
 
 _PANIC = "PanicException"
-"""What a failed assertion inside DataFusion becomes; it is no ``Exception``, and would end the whole process."""
+"""Result of a failed assertion inside DataFusion; it is not an ``Exception``, and would end the process."""
 
 
 class Engine:
-    """A statement, ready to run; not for two threads at once, and not picklable."""
+    """An executable statement; neither thread-safe nor picklable."""
 
     def __init__(self, query: Query) -> None:
         self._query = query
@@ -48,10 +48,10 @@ class Engine:
             self._context.register_udf(udf(self._noting(each), list(each.types), each.result, "immutable", each.name))
 
     def run(self, rows: pa.RecordBatch, kinds: pa.Array | None) -> tuple[pa.RecordBatch, pa.Array | None]:
-        """Return the rows of the result, and their kinds.
+        """Return the rows of the result and their kinds.
 
         Raises:
-            TransformError: a row has no result.
+            TransformError: A row has no result.
         """
         rows = pa.RecordBatch.from_arrays([_whole(column) for column in rows.columns], schema=rows.schema)
         rows = rows.append_column(KINDS, pa.nulls(rows.num_rows, pa.int8()) if kinds is None else kinds)
@@ -75,7 +75,7 @@ class Engine:
         return after, None if kinds is None else _column(found.column(len(columns)), pa.int8())
 
     def _noting(self, function: EngineFunction):  # type: ignore[no-untyped-def]
-        """Return the function as DataFusion calls it, with its error kept: DataFusion passes on only the text."""
+        """Return a function that keeps its exception, because DataFusion forwards only the text."""
 
         def run(*columns: pa.Array) -> pa.Array:
             try:
@@ -88,7 +88,7 @@ class Engine:
 
 
 def _whole(column: pa.Array) -> pa.Array:
-    """Return a column; a slice of a nested one as a copy, because DataFusion's import of a slice ends the thread."""
+    """Return a column, copying a slice of a nested one, because importing that into DataFusion ends the thread."""
     if column.offset and pa.types.is_nested(column.type):
         return pa.concat_arrays([column.slice(0, 0), column])
     return column

@@ -1,4 +1,4 @@
-"""Functions of ours over Arrow columns, which DataFusion calls with a whole batch."""
+"""The engine's functions over Arrow columns, which DataFusion calls with whole batches."""
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
@@ -15,15 +15,15 @@ from seatunnel_core.transforms.sql.value import (
 )
 
 ArrowFunction = Callable[..., Any]
-"""Takes a column or, for what is the same in all rows, a scalar per argument, and returns a column."""
+"""Takes a column, or a scalar for a constant, per argument, and returns a column."""
 
 BAD_VALUES = (pa.ArrowException, ValueError, ArithmeticError)
-"""How an Arrow function says that a row has no result."""
+"""Exceptions of an Arrow function for a row without a result."""
 
 
 @frozen(kw_only=True)
 class EngineFunction:
-    """A function of ours as DataFusion knows it."""
+    """A function as registered in DataFusion."""
 
     name: str
     types: tuple[pa.DataType, ...]
@@ -32,7 +32,7 @@ class EngineFunction:
 
 
 class EngineFunctions:
-    """The functions of ours that one statement calls."""
+    """Functions of the engine that one statement calls."""
 
     def __init__(self) -> None:
         self.made: list[EngineFunction] = []
@@ -47,15 +47,15 @@ class EngineFunctions:
         fails: bool = True,
         secret: bool = False,
     ) -> Value:
-        """Compile a call of a function; its value is computed at once when all arguments are the same in all rows.
+        """Compile a call of a function; a call with constant arguments is computed immediately.
 
         Args:
-            what: names the function and its place, for messages.
-            function: what computes it.
-            args: at least one.
-            kind: the type of its values.
-            fails: whether it raises one of ``BAD_VALUES`` for some values.
-            secret: whether messages keep the values to themselves.
+            what: The name and position of the function, for messages.
+            function: The implementation.
+            args: The arguments, at least one.
+            kind: The type of its values.
+            fails: True if it raises one of ``BAD_VALUES`` for some values.
+            secret: True to omit the values from messages.
         """
         bound = [each.constant for each in args]
         if all(each is not None for each in bound):
@@ -76,7 +76,7 @@ class EngineFunctions:
 
 
 def _known(function: ArrowFunction, bound: Sequence[Any], kind: pa.DataType) -> pa.Scalar | None:
-    """Return the value for arguments that are the same in all rows; ``None`` for a failure, which rows then report."""
+    """Return the value for constant arguments; ``None`` for a failure, which a row then reports."""
     if not is_simple(kind):
         return None
     try:
@@ -101,9 +101,9 @@ def _column(found: Any, kind: pa.DataType) -> pa.Array:
 
 
 def _from_zero(column: pa.Array) -> pa.Array:
-    """Return a column that begins at its buffers' beginning, as a copy if need be.
+    """Return a column with offset 0, copying it if necessary.
 
-    Some kernels of Arrow do not expect another offset in texts from DataFusion, nor does DataFusion in other columns.
+    Some Arrow kernels do not support other offsets in DataFusion's texts, nor does DataFusion in other columns.
     """
     if column.offset or pa.types.is_string(column.type) or pa.types.is_binary(column.type):
         return pa.concat_arrays([column.slice(0, 0), column])
@@ -111,17 +111,17 @@ def _from_zero(column: pa.Array) -> pa.Array:
 
 
 def size_of(columns: Sequence[Any]) -> int:
-    """Return the number of rows of arguments, of which one at least is a column."""
+    """Return the number of rows of arguments, at least one of which is a column."""
     return next(len(each) for each in columns if isinstance(each, pa.Array))
 
 
 def _part(columns: Sequence[Any], first: int, size: int) -> list[Any]:
-    """Return the arguments of some rows."""
+    """Return the arguments of a range of rows."""
     return [each.slice(first, size) if isinstance(each, pa.Array) else each for each in columns]
 
 
 def _message(what: str, function: ArrowFunction, columns: list[Any], kind: pa.DataType, error: Exception) -> str:
-    """Return the message about a failure, with the arguments of the first row that fails."""
+    """Return the message about a failure, with the arguments of the first failing row."""
     size = size_of(columns)
     if not size:
         return f"{what}: {error}"
@@ -154,7 +154,7 @@ def by_row(function: Callable[..., Any], kind: pa.DataType) -> ArrowFunction:
 
 
 def either_way(quick: ArrowFunction, slow: ArrowFunction) -> ArrowFunction:
-    """Return a function that calls the quick one; for a batch that this refuses, the slow one."""
+    """Return a function that calls the fast one and, if that rejects a batch, the slow one."""
 
     def run(*columns: Any) -> pa.Array:
         try:
@@ -172,7 +172,7 @@ def rows(columns: Sequence[Any]) -> Iterator[tuple[Any, ...]]:
 
 
 def value_by_value(function: ArrowFunction, kind: pa.DataType) -> ArrowFunction:
-    """Return the function with null for each row that it fails for."""
+    """Return the function with null for each failing row."""
 
     def run(*columns: Any) -> pa.Array:
         try:

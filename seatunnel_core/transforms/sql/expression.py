@@ -1,4 +1,4 @@
-"""The compiler of a statement's expressions into DataFusion's SQL; it knows the types of the columns."""
+"""Compiler of a statement's expressions into DataFusion's SQL, with the types of the columns."""
 
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
@@ -35,13 +35,13 @@ from seatunnel_core.transforms.sql.value import (
 )
 
 _Chosen = Callable[[pa.DataType, pa.DataType, str], pa.DataType]
-"""Which type two values get, for the place that the last argument names."""
+"""Chooses the common type of two values, at the position named by the last argument."""
 
 NO_PARENTHESES = ("CURRENT_DATE", "CURRENT_TIME", "CURRENT_TIMESTAMP")
 
 
 class Expressions:
-    """A compiler of expressions over the columns of one table."""
+    """Compiler of expressions over the columns of one table."""
 
     def __init__(self, columns: pa.Schema, tables: Sequence[str]) -> None:
         self.columns = columns
@@ -52,7 +52,7 @@ class Expressions:
         """Compile one expression.
 
         Raises:
-            SqlError: it has no meaning for these columns; says where and why.
+            SqlError: It is invalid for these columns; the message names position and reason.
         """
         compiled = _NODES.get(type(node))
         known = _PARTS.get(type(node), ()) + _USUAL_PARTS
@@ -61,22 +61,22 @@ class Expressions:
         return compiled(self, node)
 
     def condition(self, node: exp.Expression) -> Value:
-        """Compile an expression that has to be true or false."""
+        """Compile a boolean expression."""
         return self.converted(self.value(node), BOOLEAN, node)
 
     def converted(self, value: Value, kind: pa.DataType, node: exp.Expression) -> Value:
-        """Return a value as another type, as CAST converts it."""
+        """Return a value converted to another type as by CAST."""
         return cast(self.functions, value, kind, _what(node))
 
     def call(self, name: str, node: exp.Expression, args: Sequence[Value]) -> Value:
         """Compile a call of a function.
 
         Raises:
-            SqlError: the function has another number of arguments, or cannot stand there.
+            SqlError: The number of arguments is wrong, or the function is not allowed here.
         """
         known = find(name)
         if known is None:
-            raise SqlError(f"Sql: {name} at {place(node)} can only stand behind LATERAL VIEW")
+            raise SqlError(f"Sql: {name} at {place(node)} is allowed only after LATERAL VIEW")
         if not known.least <= len(args) <= known.most:
             wanted = f"{known.least}" if known.least == known.most else f"{known.least} to {known.most}"
             if known.most > 1000:
@@ -101,13 +101,13 @@ class Expressions:
         return self.part(found, path[first + 1 :], node)
 
     def _named_table(self, names: Sequence[str]) -> int:
-        """Return the number of names of a path that mean the table: 1 for ``t.id``, also beside a column t."""
+        """Return the number of leading names of a path that name the table: 1 for ``t.id``, even with a column t."""
         if len(names) == 1 or names[0] not in self.tables:
             return 0
         return int(names[0] not in self.columns.names or names[1] in self.columns.names)
 
     def part(self, value: Value, path: Sequence[exp.Expression], node: exp.Expression) -> Value:
-        """Compile the part of a value that the names of a path lead to."""
+        """Compile the part of a value at a path of names."""
         for name in path:
             value = nested.part(self.functions, value, constant(pa.scalar(name.name)), _what(node))
         return value
@@ -119,11 +119,11 @@ class Expressions:
         return SqlError(f"Sql: {place(node)}: there is no column {name}; {hint}")
 
     def together(self, nodes: Sequence[exp.Expression], values: Sequence[Value]) -> list[Value]:
-        """Return the values as one type."""
+        """Convert the values to their common type."""
         return self._of_one_type(nodes, values, common, exactly)
 
     def comparable(self, nodes: Sequence[exp.Expression]) -> list[Value]:
-        """Compile expressions that are compared, as values of one type."""
+        """Compile expressions to compare, with a common type."""
         return self._of_one_type(nodes, [self.value(node) for node in nodes], compared_as, cast)
 
     def _of_one_type(
@@ -147,19 +147,19 @@ def _column(own: Expressions, node: exp.Expression) -> Value:
     if not isinstance(node, exp.Column):
         return own.part(own.value(node), path, node)
     if isinstance(node.this, exp.Star):
-        raise SqlError(f"Sql: {place(node)}: * can only stand by itself")
+        raise SqlError(f"Sql: {place(node)}: * must be the only argument")
     parts: list[Any] = [*node.parts, *path]
     return own.column(parts, node)
 
 
 def _bracket(own: Expressions, node: exp.Expression) -> Value:
     if len(node.expressions) != 1:
-        raise SqlError(f"Sql: {place(node)}: {shown(node)}: one key or number stands in the brackets")
+        raise SqlError(f"Sql: {place(node)}: {shown(node)}: write one key or number in the brackets")
     return nested.part(own.functions, own.value(node.this), own.value(node.expressions[0]), _what(node))
 
 
 def _chain(node: exp.Expression) -> list[Any]:
-    """Return ``a AND b AND c`` as three conditions: the text of a nest of two each would double with every one."""
+    """Return ``a AND b AND c`` as three conditions: nested pairs would double the text with each condition."""
     parts: list[Any] = []
     rest: list[Any] = [node]
     while rest:
@@ -188,7 +188,7 @@ def _with_interval(own: Expressions, node: exp.Expression, sign: str) -> Value:
     """Compile ``d + INTERVAL '1' DAY``, as DATEADD."""
     interval = node.expression
     if sign not in "+-" or interval.this is None or interval.unit is None:
-        raise SqlError(f"Sql: {place(node)}: {shown(node)}: an interval can be added to a date, or taken from it")
+        raise SqlError(f"Sql: {place(node)}: {shown(node)}: an interval can only be added to or subtracted from a date")
     count = own.converted(own.value(interval.this), BIGINT, node)
     if sign == "-":
         count = arithmetic.negative(own.functions, count, shown(node))
@@ -196,7 +196,7 @@ def _with_interval(own: Expressions, node: exp.Expression, sign: str) -> Value:
 
 
 def _joined(own: Expressions, node: exp.Expression) -> Value:
-    """Compile ``||``, as CONCAT: null counts as an empty text."""
+    """Compile ``||`` as CONCAT: null counts as an empty text."""
     return own.call("CONCAT", node, [own.value(each) for each in (node.this, node.expression)])
 
 
@@ -211,7 +211,7 @@ def _between(own: Expressions, node: exp.Expression) -> Value:
 
 def _in(own: Expressions, node: exp.Expression) -> Value:
     if not node.expressions:
-        raise SqlError(f"Sql: {place(node)}: IN takes a list of values, (1, 2)")
+        raise SqlError(f"Sql: {place(node)}: IN needs a list of values, as in (1, 2)")
     value, *others = own.comparable((node.this, *node.expressions))
     sql = f"({value.sql} IN ({', '.join(each.sql for each in others)}))"
     return Value(sql=sql, type=BOOLEAN, fails=value.fails or any(each.fails for each in others))
@@ -221,7 +221,7 @@ def _like(own: Expressions, node: exp.Expression, escape: str = "\\") -> Value:
     value, pattern = (own.converted(own.value(each), STRING, each) for each in (node.this, node.expression))
     if escape != "\\":
         if pattern.constant is None:
-            raise SqlError(f"Sql: {place(node)}: the pattern of LIKE … ESCAPE has to be a text in quotes")
+            raise SqlError(f"Sql: {place(node)}: the pattern of LIKE … ESCAPE must be a text in quotes")
         text = pattern.constant.as_py() or ""
         pattern = constant(pa.scalar(_with_backslashes(text, escape)))
     word = "NOT LIKE" if node.args.get("negate") else "LIKE"
@@ -229,7 +229,7 @@ def _like(own: Expressions, node: exp.Expression, escape: str = "\\") -> Value:
 
 
 def _with_backslashes(pattern: str, escape: str) -> str:
-    """Return a pattern of LIKE with the backslash as escape character, as DataFusion has it."""
+    """Return a LIKE pattern with DataFusion's escape character, the backslash."""
     written, signs = "", iter(pattern)
     for sign in signs:
         if sign == escape:
@@ -243,7 +243,7 @@ def _with_backslashes(pattern: str, escape: str) -> str:
 def _escaped(own: Expressions, node: exp.Expression) -> Value:
     escape = node.expression
     if not isinstance(node.this, exp.Like) or not isinstance(escape, exp.Literal) or len(escape.this) > 1:
-        raise SqlError(f"Sql: {place(node)}: ESCAPE takes one character, and stands behind LIKE")
+        raise SqlError(f"Sql: {place(node)}: ESCAPE needs one character, and must follow LIKE")
     return _like(own, node.this, escape.this)
 
 
@@ -258,7 +258,7 @@ def _is(own: Expressions, node: exp.Expression) -> Value:
     if isinstance(node.expression, exp.Boolean):
         truth = own.converted(value, BOOLEAN, node.this)
         return Value(sql=f"({truth.sql} IS {str(node.expression.this).upper()})", type=BOOLEAN, fails=truth.fails)
-    raise SqlError(f"Sql: {place(node)}: {shown(node)}: IS stands before NULL, TRUE or FALSE")
+    raise SqlError(f"Sql: {place(node)}: {shown(node)}: IS must be followed by NULL, TRUE or FALSE")
 
 
 def _case(own: Expressions, node: exp.Expression) -> Value:
@@ -282,7 +282,7 @@ def _cast(own: Expressions, node: exp.Expression) -> Value:
 
 
 def _extract(own: Expressions, node: exp.Expression) -> Value:
-    """Compile EXTRACT; of a moment that the statement writes with a zone, the clock of that zone is asked."""
+    """Compile EXTRACT; a literal with a time zone is evaluated in that zone."""
     field, inner = node.this.name, node.expression
     if _written_moment(inner):
         kind = cast_type(inner.args["to"], place(inner)) if field.upper() == "EPOCH" else TIMESTAMP
@@ -293,7 +293,7 @@ def _extract(own: Expressions, node: exp.Expression) -> Value:
 
 
 def _written_moment(node: exp.Expression) -> bool:
-    """Return whether a node is a moment that the statement writes with its zone: ``TIMESTAMPTZ '…'``."""
+    """Return True if a node is a literal with a time zone: ``TIMESTAMPTZ '…'``."""
     if not isinstance(node, exp.Cast) or not isinstance(node.this, exp.Literal):
         return False
     kind = cast_type(node.args["to"], place(node))
@@ -312,7 +312,7 @@ _LOOKS_INSIDE: tuple[type[exp.Expression], ...] = (
 
 
 def _refuse_inside(node: exp.Expression, what: str) -> None:
-    """Raise ``SqlError`` for a moment with a zone inside of what would look at it in UTC."""
+    """Raise ``SqlError`` for a literal with a time zone inside an expression that would evaluate it in UTC."""
     around = node.find_ancestor(*_LOOKS_INSIDE)
     if around is not None:
         raise SqlError(
@@ -357,7 +357,7 @@ _PARTS: dict[type, tuple[str, ...]] = {
     exp.Cast: ("to",),
     exp.TryCast: ("to", "safe"),
 }
-"""What a node may have besides; anything else would change its meaning."""
+"""Permitted further arguments of a node; any other would change its meaning."""
 
 _NODES: dict[type, Callable[[Expressions, Any], Value]] = {
     exp.Column: _column,

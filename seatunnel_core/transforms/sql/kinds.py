@@ -1,4 +1,4 @@
-"""The types of the branches of a CASE, of the sides of a comparison, and of the target of a CAST."""
+"""Types of the branches of a CASE, of the operands of a comparison, and of the target of a CAST."""
 
 import pyarrow as pa
 from sqlglot import exp
@@ -48,10 +48,10 @@ _CASTS = {
 
 
 def cast_type(target: exp.Expression, at: str) -> pa.DataType:
-    """Return the type that ``CAST(… AS type)`` names.
+    """Return the type named in ``CAST(… AS type)``.
 
     Raises:
-        SqlError: there is no such type; lists those that there are.
+        SqlError: There is no such type; the message lists the types.
     """
     name = str(target.args.get("kind") or target.this.value).upper()
     if name == "BYTES":
@@ -71,10 +71,10 @@ def cast_type(target: exp.Expression, at: str) -> pa.DataType:
 
 
 def common(one: pa.DataType, other: pa.DataType, at: str) -> pa.DataType:
-    """Return the type to which two results of one expression are converted.
+    """Return the common type of two results of an expression.
 
     Raises:
-        SqlError: they have none.
+        SqlError: There is none.
     """
     if one == other or other == NULL:
         return one
@@ -90,14 +90,14 @@ def common(one: pa.DataType, other: pa.DataType, at: str) -> pa.DataType:
 
 
 def _wider(one: pa.DataType, other: pa.DataType) -> pa.DataType:
-    """Return the wider type of two numbers as SeaTunnel has it: a whole number beside a float is a float."""
+    """Return the wider type of two numbers as in SeaTunnel: an integer and a float give a float."""
     if FLOAT in (one, other) and pa.types.is_integer(other if one == FLOAT else one):
         return FLOAT
     return common_number(one, other)
 
 
 def compared_as(one: pa.DataType, other: pa.DataType, at: str) -> pa.DataType:
-    """Return the type in which two values are compared: a text becomes that of the other side, as in H2."""
+    """Return the type in which two values are compared: a text is converted to the other type, as in H2."""
     for kind in (one, other):
         if not is_simple(kind):
             raise SqlError(f"Sql: {at}: a value of type {type_name(kind)} cannot be compared as a whole")

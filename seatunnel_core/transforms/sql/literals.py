@@ -1,4 +1,4 @@
-"""The texts, numbers and bytes of a statement."""
+"""Literals of a statement: texts, numbers and bytes."""
 
 import decimal
 
@@ -11,12 +11,12 @@ from seatunnel_core.transforms.sql.value import BIGINT, BYTES, INT, STRING, SqlE
 
 
 def literal(node: exp.Expression) -> Value:
-    """Compile a text or a number."""
+    """Compile a text or number literal."""
     return constant(pa.scalar(node.this, STRING)) if node.args["is_string"] else number(node.this)
 
 
 def hexadecimal(node: exp.Expression) -> Value:
-    """Compile ``X'…'``, whose digits sqlglot keeps as the number that they are, or as they stand."""
+    """Compile ``X'…'``, which sqlglot keeps as a number or as the original digits."""
     text = str(node.this)
     try:
         return constant(pa.scalar(bytes.fromhex(text), BYTES))
@@ -25,7 +25,7 @@ def hexadecimal(node: exp.Expression) -> Value:
 
 
 def number(text: str) -> Value:
-    """Return a number of the statement: a whole one, or with a point or an exponent a double."""
+    """Return a number literal: an integer, or a double if it has a point or an exponent."""
     if text.lstrip("-").isdigit():
         whole = int(text)
         for kind in (INT, BIGINT):
@@ -39,7 +39,7 @@ def number(text: str) -> Value:
 
 
 def _exact(text: str) -> pa.Scalar | None:
-    """Return a number with the digits that are written; ``None`` if they are more than 38."""
+    """Return a number with its written digits; ``None`` if there are more than 38."""
     value = decimal.Decimal(text)
     _, figures, exponent = value.as_tuple()
     assert isinstance(exponent, int)

@@ -1,4 +1,4 @@
-"""Parts of rows, maps and arrays."""
+"""Access to parts of rows, maps and arrays."""
 
 from typing import Any
 
@@ -12,10 +12,10 @@ from seatunnel_core.transforms.sql.value import BIGINT, SqlError, Value, is_list
 
 
 def part(functions: EngineFunctions, value: Value, key: Value, what: str) -> Value:
-    """Compile a field of a row, a key of a map, or an element of an array, counted from 0; null where there is none.
+    """Compile access to a field of a row, a key of a map, or an element of an array, from 0; null if missing.
 
     Raises:
-        SqlError: the value has no such parts.
+        SqlError: The value has no such parts.
     """
     if pa.types.is_struct(value.type):
         return _field(functions, value, key, what)
@@ -23,7 +23,7 @@ def part(functions: EngineFunctions, value: Value, key: Value, what: str) -> Val
         return _looked_up(functions, value, key, what)
     if is_list(value.type):
         return _element(functions, value, key, what)
-    raise SqlError(f"Sql: {what}: {type_name(value.type)} has no parts; a row, a map and an array have")
+    raise SqlError(f"Sql: {what}: {type_name(value.type)} has no parts; only rows, maps and arrays have")
 
 
 def _field(functions: EngineFunctions, value: Value, key: Value, what: str) -> Value:
@@ -31,7 +31,7 @@ def _field(functions: EngineFunctions, value: Value, key: Value, what: str) -> V
     name = key.constant.as_py() if key.constant is not None else None
     if name not in names:
         raise SqlError(f"Sql: {what}: the row has no field {name}; it has {', '.join(names)}")
-    # DataFusion's own access gives 0 or an empty text for the field of a row that is null.
+    # DataFusion's own access returns 0 or an empty text for a field of a null row.
     kind = value.type.field(name).type
     return functions.call(what, lambda rows: pc.struct_field(rows, name), [value], kind, fails=False)
 

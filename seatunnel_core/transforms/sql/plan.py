@@ -1,4 +1,4 @@
-"""A statement compiled for the columns that it gets: its result's columns, and its execution."""
+"""A statement compiled for its input columns: result columns and execution."""
 
 from collections.abc import Mapping, Sequence
 
@@ -19,12 +19,12 @@ from seatunnel_core.work.names import repeated
 
 @frozen(kw_only=True)
 class Explode:
-    """A lateral view: the engine that computes its array, and the column of the elements."""
+    """A lateral view: the engine that computes its array, and the column of elements."""
 
     engine: Engine = field(repr=False)
     output: pa.Field
     outer: bool
-    """Whether a row without elements stays, with null."""
+    """True to keep a row without elements, with null."""
 
 
 @frozen(kw_only=True)
@@ -32,10 +32,10 @@ class Plan:
     """A statement compiled for one table."""
 
     columns: pa.Schema
-    """What it gives."""
+    """Columns of the result."""
 
     passed: Mapping[str, str]
-    """Columns that it gives as they are: their names before, and after."""
+    """Unchanged columns: input names and output names."""
 
     explodes: tuple[Explode, ...]
     engine: Engine = field(repr=False)
@@ -44,7 +44,7 @@ class Plan:
         """Return the rows and kinds of the result.
 
         Raises:
-            RowError: a row has none.
+            RowError: A row has no result.
         """
         for each in self.explodes:
             lists, _ = each.engine.run(rows, None)
@@ -52,12 +52,12 @@ class Plan:
         return self.engine.run(rows, kinds)
 
     def announced(self, schema: TableSchema) -> TableSchema:
-        """Return the table behind the statement.
+        """Return the output table of the statement.
 
-        A key is lost with a column that is left out or changed, and when rows multiply.
+        A key is lost if one of its columns is omitted or changed, or if rows multiply.
 
         Args:
-            schema: the table before it.
+            schema: The input table.
         """
         return with_names(schema, self.columns, {} if self.explodes else self.passed)
 
@@ -66,7 +66,7 @@ def planned(statement: Statement, columns: pa.Schema) -> Plan:
     """Compile a statement for a table.
 
     Raises:
-        SqlError: it does not fit the columns.
+        SqlError: It is invalid for the columns.
     """
     explodes = []
     for node in statement.explodes:
@@ -100,20 +100,20 @@ def _explode(node: exp.Expression, columns: pa.Schema, tables: Sequence[str]) ->
     call, alias = node.this, node.args.get("alias")
     names = [each.name for each in alias.args.get("columns") or ()] if alias else []
     if not isinstance(call, exp.Anonymous) or call.name.upper() != "EXPLODE" or len(call.expressions) != 1:
-        raise SqlError(f"Sql: {place(node)}: behind LATERAL VIEW stands [OUTER] EXPLODE(array) AS name")
+        raise SqlError(f"Sql: {place(node)}: LATERAL VIEW must be followed by [OUTER] EXPLODE(array) AS name")
     if len(names) != 1:
         raise SqlError(f"Sql: {place(call)}: the elements need one name: LATERAL VIEW {shown(call)} AS name")
     expressions = Expressions(columns, tables)
     value = expressions.value(call.expressions[0])
     if not is_list(value.type):
-        raise SqlError(f"Sql: {place(call)}: EXPLODE takes an array, and {shown(call.expressions[0])} is none")
+        raise SqlError(f"Sql: {place(call)}: EXPLODE needs an array, but {shown(call.expressions[0])} is not an array")
     engine = _engine(expressions, [("list", value)], None, pa.schema([("list", value.type)]))
     output = pa.field(names[0], value.type.value_type)
     return Explode(engine=engine, output=output, outer=bool(node.args.get("outer")))
 
 
 _Output = tuple[str, Value, str | None]
-"""Name, value, and the column that it is when it is one."""
+"""Name, value, and the column if the value is an unchanged one."""
 
 
 def _outputs(
@@ -143,7 +143,7 @@ def _is_star(node: exp.Expression, statement: Statement) -> bool:
 
 
 def _source(node: exp.Expression, statement: Statement, columns: pa.Schema) -> str | None:
-    """Return the column whose name is the whole expression, else ``None``."""
+    """Return the column if the whole expression is one, otherwise ``None``."""
     if not isinstance(node, exp.Column) or node.name not in columns.names:
         return None
     *before, name = (part.name for part in node.parts)
@@ -168,4 +168,4 @@ def _field(columns: pa.Schema, name: str, value: Value, source: str | None) -> p
 def _check_names(names: Sequence[str]) -> None:
     twice = repeated(names)
     if twice:
-        raise SqlError(f"Sql: two columns are called {', '.join(twice)}; give one of them another name with AS")
+        raise SqlError(f"Sql: two columns have the name {', '.join(twice)}; rename one with AS")

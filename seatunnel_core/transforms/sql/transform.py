@@ -1,4 +1,4 @@
-"""The transform ``Sql``: a SELECT in SeaTunnel's dialect over the rows of each batch."""
+"""The transform ``Sql``: runs a SELECT in SeaTunnel's dialect over the rows of each batch."""
 
 from collections.abc import Iterator
 from importlib.util import find_spec
@@ -21,28 +21,28 @@ QUERY = Option(
     STRING,
     required=True,
     aliases=("sql",),
-    doc="SELECT … FROM t [WHERE …], with the functions that `seatunnel help sql-functions` lists; t may have any name.",
+    doc="SELECT … FROM t [WHERE …] with the functions in `seatunnel help sql-functions`; t may have any name.",
 )
 ENGINE = Option(
     "engine",
     ENUM("ZETA", "INTERNAL"),
     default="ZETA",
     no_effect="there is one engine for Sql",
-    doc="Which of its engines SeaTunnel uses.",
+    doc="SeaTunnel's choice between its engines.",
 )
 WAY = Option(
     "row_error_handle_way",
     ENUM("FAIL", "SKIP"),
     default="FAIL",
-    doc="What a row does for which the statement has no result, such as a division by zero: the pipeline fails, or the "
-    "row is left out and not counted.",
+    doc="Handling of a row without a result, for example after a division by zero: fail the pipeline, or skip the row "
+    "without counting it.",
 )
 
 _Rows = tuple[pa.RecordBatch, pa.Array | None]
 
 
 class Sql(Transform):
-    """Each row by itself: no joins, no sums. Rows keep their kinds, and the table its name."""
+    """Processes each row separately, without joins and aggregates. Keeps row kinds and table names."""
 
     identifier: ClassVar[str] = "Sql"
     declared = (QUERY, ENGINE, WAY)
@@ -78,7 +78,7 @@ class Sql(Transform):
             yield Batch(table=batch.table, rows=rows, kinds=kinds)
 
     def _run(self, plan: "Plan", rows: pa.RecordBatch, kinds: pa.Array | None) -> Iterator[_Rows]:
-        """Yield the results for the rows, without those that fail where the option leaves them out."""
+        """Yield the results for the rows, without failing ones if the option skips them."""
         from seatunnel_core.transforms.sql.value import RowError
 
         try:

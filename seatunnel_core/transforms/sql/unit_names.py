@@ -1,4 +1,4 @@
-"""Units of time among arguments: ``TIMESTAMPADD(DAY, 1, at)`` as well as ``TIMESTAMPADD(at, 1, 'DAY')``."""
+"""Units of time as arguments: ``TIMESTAMPADD(DAY, 1, at)`` as well as ``TIMESTAMPADD(at, 1, 'DAY')``."""
 
 from collections.abc import Collection, Sequence
 
@@ -7,11 +7,11 @@ from sqlglot import exp
 from seatunnel_core.transforms.sql.functions.moment_fields import OF_DATES, STEPS_US
 
 _ORDERS = {"DATEADD": (2, 1), "TIMESTAMPADD": (2, 1), "DATEDIFF": (1, 2), "DATE_TRUNC": (1,)}
-"""The functions that take a unit, and the order of their other arguments where the unit is the first."""
+"""Functions with a unit, and the order of their other arguments if the unit is first."""
 
 
 def with_unit_last(name: str, args: Sequence[exp.Expression], columns: Collection[str]) -> Sequence[exp.Expression]:
-    """Return the arguments of a call with its unit in quotes and last.
+    """Return the arguments of a call with the unit as last argument, in quotes.
 
     The unit may be the first argument, as in other databases, and may be a bare name unless a column has this name.
     """
@@ -25,7 +25,7 @@ def with_unit_last(name: str, args: Sequence[exp.Expression], columns: Collectio
 
 
 def _unit(node: exp.Expression, columns: Collection[str]) -> exp.Expression | None:
-    """Return the unit that an argument is, as a text; ``None`` if it is something else."""
+    """Return the unit that an argument names; ``None`` if it does not."""
     if isinstance(node, exp.Literal) and node.args["is_string"]:
         return node if _is_unit(node.this) else None
     if not isinstance(node, exp.Column) or len(node.parts) > 1 or node.this.args.get("quoted"):

@@ -1,4 +1,4 @@
-"""A compiled expression: a text for DataFusion, and the Arrow type of its values."""
+"""A compiled expression: DataFusion's SQL and the Arrow type of its values."""
 
 import datetime as dt
 from collections.abc import Callable, Iterable, Sequence
@@ -10,11 +10,11 @@ from seatunnel_core.connector_api.errors import TransformError
 
 
 class SqlError(TransformError):
-    """A statement cannot be applied to the columns that reach it."""
+    """A statement cannot be applied to its input columns."""
 
 
 class RowError(TransformError):
-    """A row has values for which the statement has no result."""
+    """The statement has no result for the values of a row."""
 
 
 @frozen(kw_only=True)
@@ -22,17 +22,17 @@ class Value:
     """A compiled expression."""
 
     sql: str
-    """DataFusion's text. Its type there is ``type``, exactly."""
+    """SQL for DataFusion, with exactly the type ``type``."""
 
     type: pa.DataType
     constant: pa.Scalar | None = field(default=None, eq=False)
-    """The value, when it is the same for all rows; null is a scalar too."""
+    """Value if it is the same for all rows; null is a scalar too."""
 
     written: pa.Scalar | None = field(default=None, eq=False)
-    """What a number of the statement that has a point is as a decimal: it is a double, except beside decimals."""
+    """Decimal value of a number literal with a point: it is a double, except in operations with decimals."""
 
     fails: bool = False
-    """Whether it can fail for some row, so that it must not be looked at before a condition says so."""
+    """True if it can fail for some row, so that it must not be evaluated before its condition."""
 
 
 INT, BIGINT, FLOAT, DOUBLE = pa.int32(), pa.int64(), pa.float32(), pa.float64()
@@ -41,7 +41,7 @@ BYTES, DATE, TIME, TIMESTAMP = pa.binary(), pa.date32(), pa.time64("us"), pa.tim
 NULL = pa.null()
 
 NOW = "#now"
-"""The column that holds the moment at which a batch is transformed, in the local time of the machine."""
+"""Column with the time at which a batch is transformed, in the machine's local time."""
 
 _NAMES = {
     pa.int8(): "Int8",
@@ -62,24 +62,24 @@ _NAMES = {
 
 
 def is_simple(kind: pa.DataType) -> bool:
-    """Return whether literals and conversions of the type exist."""
+    """Return True if literals and conversions of the type exist."""
     return kind in _NAMES or pa.types.is_decimal(kind)
 
 
 def engine_name(kind: pa.DataType) -> str:
-    """Return the type as DataFusion's ``arrow_cast`` names it."""
+    """Return the name of the type for DataFusion's ``arrow_cast``."""
     if pa.types.is_decimal(kind):
         return f"Decimal{kind.bit_width}({kind.precision}, {kind.scale})"
     return _NAMES[kind]
 
 
 def engine_cast(sql: str, kind: pa.DataType) -> str:
-    """Return DataFusion's conversion of an expression."""
+    """Return SQL that converts an expression in DataFusion."""
     return f"arrow_cast({sql}, '{engine_name(kind)}')"
 
 
 def quoted(text: str) -> str:
-    """Return a text as a literal of DataFusion's SQL."""
+    """Return a text as a literal in DataFusion's SQL."""
     return "'" + text.replace("'", "''") + "'"
 
 
@@ -89,19 +89,19 @@ def quoted_name(name: str) -> str:
 
 
 def constant(scalar: pa.Scalar) -> Value:
-    """Return a value of a simple type that is the same for all rows."""
+    """Return a constant of a simple type."""
     return Value(sql=_literal(scalar), type=scalar.type, constant=scalar)
 
 
 def beside(value: Value, kinds: Iterable[pa.DataType]) -> Value:
-    """Return the value as it stands among others: a number of the statement is as exact as the decimals around it."""
+    """Return the value as an operand: a number literal is a decimal in operations with decimals."""
     if value.written is not None and any(map(pa.types.is_decimal, kinds)):
         return constant(value.written)
     return value
 
 
 def among(values: Sequence[Value]) -> list[Value]:
-    """Return values that meet, each as it stands beside the others."""
+    """Return the values as operands of one operation."""
     return [beside(value, [each.type for each in values]) for value in values]
 
 
@@ -133,7 +133,7 @@ def _literal(scalar: pa.Scalar) -> str:
 
 
 def standard(kind: pa.DataType) -> pa.DataType:
-    """Return the type with which an expression computes: files have others for the same values."""
+    """Return the type with which expressions compute; files may use other types for the same values."""
     for matches, other in _STANDARD:
         if matches(kind):
             return other
@@ -159,17 +159,17 @@ _STANDARD: tuple[tuple[Callable[[pa.DataType], bool], pa.DataType], ...] = (
 
 
 def is_number(kind: pa.DataType) -> bool:
-    """Return whether the type is that of whole numbers, floats or decimals."""
+    """Return True for integers, floats and decimals."""
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
 
 
 def is_moment(kind: pa.DataType) -> bool:
-    """Return whether the type is that of dates, or of timestamps with or without a zone."""
+    """Return True for dates, and for timestamps with or without time zone."""
     return bool(pa.types.is_date(kind) or pa.types.is_timestamp(kind))
 
 
 def is_list(kind: pa.DataType) -> bool:
-    """Return whether the type is that of arrays or vectors."""
+    """Return True for arrays and vectors."""
     return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))
 
 
@@ -184,7 +184,7 @@ def digits(kind: pa.DataType) -> tuple[int, int]:
 def exact_number(precision: int, scale: int) -> pa.DataType:
     """Return the decimal type for a precision and a scale.
 
-    Beyond 38 digits the scale shrinks to the digits that are left behind the point, at least six.
+    Beyond 38 digits the scale shrinks to the remaining digits, but at least six.
     """
     if precision > 38:
         scale = max(min(scale, 6), scale - (precision - 38))
@@ -193,7 +193,7 @@ def exact_number(precision: int, scale: int) -> pa.DataType:
 
 
 def common_number(one: pa.DataType, other: pa.DataType) -> pa.DataType:
-    """Return the type to which two numbers can be converted: the wider one; a double beside a float or double."""
+    """Return the type to which two numbers can be converted: the wider one; double if one is a float or double."""
     if one == other:
         return one
     if pa.types.is_floating(one) or pa.types.is_floating(other):

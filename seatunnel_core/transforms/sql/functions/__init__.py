@@ -1,1 +1,1 @@
-"""The functions of the dialect, by kind. ``catalog`` imports them all."""
+"""Functions of the dialect by category. ``catalog`` imports all of them."""

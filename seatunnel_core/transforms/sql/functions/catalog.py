@@ -1,4 +1,4 @@
-"""The catalog of all functions: importing this module registers those that are built in."""
+"""Catalog of all functions: importing this module registers the built-in ones."""
 
 from collections.abc import Iterable
 
@@ -36,10 +36,10 @@ __all__ = [
 
 
 def find(name: str) -> Function | None:
-    """Return the function of this name, in upper case: a built-in one, or that of an installed package.
+    """Return the function with this upper-case name, built-in or of an installed package.
 
     Raises:
-        UsageError: there are two, or the package's cannot be loaded.
+        UsageError: There are two, or the package's function cannot be loaded.
     """
     built_in, own = FUNCTIONS.get(name), user_defined().get(name)
     if built_in is not None and own is not None:

@@ -1,4 +1,4 @@
-"""The functions that choose between values, and UUID."""
+"""Conditional functions and UUID."""
 
 from functools import reduce
 from typing import Any
@@ -32,7 +32,7 @@ def ifnull(call: Call) -> Value:
 
 
 def _first_known(call: Call) -> Value:
-    """Compile the first value that is not null, of the type of the first argument; losing digits is an error."""
+    """Compile the first non-null value, converted to the type of the first argument; losing digits is an error."""
     kind = next((each.type for each in call.args if each.type != NULL), NULL)
     values = [exactly(call.functions, each, kind, call.what) for each in call.args]
     if len(values) == 1:
@@ -51,7 +51,7 @@ def _coalesced(*columns: Any) -> Any:
 
 @function("NULLIF", least=2)
 def nullif(call: Call) -> Value:
-    """Compile NULLIF: null where both arguments are equal, else the first one."""
+    """Compile NULLIF: null if both arguments are equal, otherwise the first."""
     if NULL in (call.args[0].type, call.args[1].type):
         return call.args[0]
     one, other = among(call.args)
@@ -63,7 +63,7 @@ def nullif(call: Call) -> Value:
 
 @function("MULTI_IF", least=3, most=MANY)
 def multi_if(call: Call) -> Value:
-    """Compile MULTI_IF: conditions and values in turns, and last the value for when no condition holds."""
+    """Compile MULTI_IF: alternating conditions and values, and finally the default value."""
     pairs = len(call.args) // 2
     conditions = [call.cast(2 * at, BOOLEAN) for at in range(pairs)]
     default = call.args[-1] if len(call.args) % 2 else nothing()
@@ -75,5 +75,5 @@ def multi_if(call: Call) -> Value:
 
 @function("UUID", least=0)
 def uuid(call: Call) -> Value:
-    """Compile UUID: another one for each row."""
+    """Compile UUID: a different one for each row."""
     return Value(sql="uuid()", type=STRING)

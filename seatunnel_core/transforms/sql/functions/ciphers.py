@@ -1,4 +1,4 @@
-"""The functions that encrypt: DES with SeaTunnel's fixed settings, and AES in CBC mode. They need cryptography."""
+"""Encryption functions: DES with SeaTunnel's fixed settings, and AES in CBC mode. They need cryptography."""
 
 import base64
 import binascii
@@ -16,12 +16,12 @@ from seatunnel_core.transforms.sql.engine_function import rows
 from seatunnel_core.transforms.sql.value import STRING, SqlError, Value
 
 _DES_START = b"12345678"
-"""The initialization vector, which SeaTunnel has in its code: equal texts are encrypted to equal ones."""
+"""SeaTunnel's fixed initialization vector: equal texts are encrypted to equal texts."""
 
 
 @function("DES_ENCRYPT", least=2)
 def des_encrypt(call: Call) -> Value:
-    """Compile DES_ENCRYPT of the key, of which eight bytes count, and the text."""
+    """Compile DES_ENCRYPT of the key, of which eight bytes are used, and the text."""
     return _make(call, lambda key, text: _encoded(_encrypted(_des(key), text)), text=1)
 
 
@@ -35,7 +35,7 @@ def des_decrypt(call: Call) -> Value:
 def aes_encrypt(call: Call) -> Value:
     """Compile AES_ENCRYPT of the text, the key and the initialization vector.
 
-    Without a vector, a random one stands before the result.
+    Without a vector, a random one precedes the result.
     """
 
     def encrypted(text: str, key: str, start: str | None = None) -> str:
@@ -60,15 +60,15 @@ def aes_decrypt(call: Call) -> Value:
 
 
 def _make(call: Call, made: Callable[..., str], *, text: int = 0, stays: bool = True) -> Value:
-    """Compile a function of texts; messages contain no value, because values are secrets.
+    """Compile a function of texts; messages contain no values, because they are secrets.
 
-    Null is null, but a key or a start that is null is an error: the text would be lost.
+    A null text gives null, but a null key or initialization vector is an error: the text would be lost.
 
     Args:
-        call: the call.
-        made: what computes a value.
-        text: the position of the text among the arguments.
-        stays: whether equal arguments give equal values.
+        call: The call.
+        made: The function that computes a value.
+        text: The position of the text among the arguments.
+        stays: True if equal arguments give equal values.
     """
 
     def of_row(row: tuple[Any, ...]) -> str | None:
@@ -81,7 +81,7 @@ def _make(call: Call, made: Callable[..., str], *, text: int = 0, stays: bool = 
     if find_spec("cryptography") is None:
         raise SqlError(f"Sql: {call.what} needs cryptography, not installed: {install_command('sql')}")
     args = [call.text(at) for at in range(len(call.args))]
-    if not stays:  # every row gets another value, also where all arguments are the same
+    if not stays:  # every row gets a different value, even for constant arguments
         args[0] = Value(sql=args[0].sql, type=STRING, fails=args[0].fails)
 
     def of_all(*columns: Any) -> pa.Array:
@@ -91,7 +91,7 @@ def _make(call: Call, made: Callable[..., str], *, text: int = 0, stays: bool = 
 
 
 def _des(key: str) -> Any:
-    """Return the cipher DES as its threefold successor with three equal keys."""
+    """Return the cipher DES as Triple DES with three equal keys."""
     from cryptography.hazmat.decrepit.ciphers.algorithms import TripleDES
     from cryptography.hazmat.primitives.ciphers import Cipher, modes
 
@@ -104,19 +104,19 @@ def _aes(key: str, start: bytes) -> Any:
     from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
     if len(start) != 16:
-        raise ValueError("what AES encrypted begins with 16 bytes")
+        raise ValueError("a text encrypted by AES begins with 16 bytes")
     return Cipher(algorithms.AES(_aes_key(key)), modes.CBC(start))
 
 
 def _aes_key(key: str) -> bytes:
-    """Return the key of a text: ``base64:`` and 16, 24 or 32 bytes, or a pass phrase."""
+    """Return the key of a text: ``base64:`` and 16, 24 or 32 bytes, or a passphrase."""
     if not key.strip():
         raise ValueError("the key is empty")
     if not key.startswith("base64:"):
         return hashlib.sha256(key.encode()).digest()[:16]
     made = _decoded(key.removeprefix("base64:").strip())
     if len(made) not in (16, 24, 32):
-        raise ValueError("a key behind base64: has 16, 24 or 32 bytes")
+        raise ValueError("a key after base64: has 16, 24 or 32 bytes")
     return made
 
 

@@ -1,4 +1,4 @@
-"""The functions of base64, JSON and MD5."""
+"""Functions for base64, JSON and MD5."""
 
 import base64
 import codecs
@@ -16,7 +16,7 @@ from seatunnel_core.transforms.sql.value import BYTES, STRING, SqlError, Value
 
 @function("TO_BASE64", most=2)
 def to_base64(call: Call) -> Value:
-    """Compile TO_BASE64 of bytes, or of a text in UTF-8 or the charset that the second argument names."""
+    """Compile TO_BASE64 of bytes, or of a text in UTF-8 or the charset of the second argument."""
     if call.args[0].type == BYTES and len(call.args) == 1:
         return call.make(by_row(lambda value: base64.b64encode(value).decode(), STRING), STRING, fails=False)
     charset = _charset(call)
@@ -25,7 +25,7 @@ def to_base64(call: Call) -> Value:
 
 @function("FROM_BASE64", most=2)
 def from_base64(call: Call) -> Value:
-    """Compile FROM_BASE64: a text in UTF-8 or the charset that the second argument names."""
+    """Compile FROM_BASE64: a text in UTF-8 or the charset of the second argument."""
     charset = _charset(call)
     return call.make(
         by_row(lambda text: base64.b64decode(text, validate=True).decode(charset), STRING), STRING, _text(call)
@@ -46,7 +46,7 @@ def md5(call: Call) -> Value:
 
 @function("GET_JSON_OBJECT", least=2)
 def get_json_object(call: Call) -> Value:
-    """Compile GET_JSON_OBJECT: a part of a JSON text as a text; null where there is none, or no JSON."""
+    """Compile GET_JSON_OBJECT: a part of a JSON text as a text; null if it is missing or the text is not JSON."""
     return call.make(by_row(_part, STRING), STRING, [call.text(0), call.text(1)], fails=False)
 
 
@@ -59,11 +59,11 @@ def _charset(call: Call) -> str:
     try:
         return codecs.lookup(name).name
     except LookupError:
-        raise SqlError(f"Sql: {call.what}: {name} is not a charset that is known here") from None
+        raise SqlError(f"Sql: {call.what}: {name} is not a known charset") from None
 
 
 def _no_constant(name: str) -> Any:
-    raise ValueError(f"{name} is no value of JSON")
+    raise ValueError(f"{name} is not a JSON value")
 
 
 _STEP = re.compile(r"""\.([^.\[]+)|\[\s*(\d+)\s*\]|\[\s*'([^']*)'\s*\]|\[\s*"([^"]*)"\s*\]""")
@@ -116,7 +116,7 @@ def _shown(value: Any) -> str:
 
 
 def _json(value: Any) -> str:
-    """Return a value as JSON without blanks; numbers are written as Java writes them."""
+    """Return a value as JSON without blanks, with numbers in Java's format."""
     if isinstance(value, float):
         return java_text(value)
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""Java's patterns of dates and times (``yyyy-MM-dd HH:mm:ss``), for writing and for reading, in English."""
+"""Formatting and parsing by Java's date and time patterns (``yyyy-MM-dd HH:mm:ss``), in English."""
 
 import calendar
 import datetime as dt
@@ -22,33 +22,33 @@ class Pattern:
 
     text: str
     parts: tuple[tuple[str, int], ...] = field(repr=False)
-    """A letter and how often it stands; or a text as it is, with 0."""
+    """Pairs of a letter and its number of repetitions, or of a literal text and 0."""
 
     @property
     def has_date(self) -> bool:
-        """Return whether the pattern has a letter of a date."""
+        """Return True if the pattern has a letter of a date."""
         return any(letter in DATE_LETTERS for letter, count in self.parts if count)
 
     @property
     def has_time(self) -> bool:
-        """Return whether the pattern has a letter of a time."""
+        """Return True if the pattern has a letter of a time."""
         return any(letter in TIME_LETTERS for letter, count in self.parts if count)
 
     def write(self, moment: dt.datetime) -> str:
-        """Return the text of a moment."""
+        """Return the text of a timestamp."""
         return "".join(_written(moment, letter, count) if count else letter for letter, count in self.parts)
 
     def read(self, text: str, *, existing: bool = False) -> dt.datetime:
-        """Return the moment of a text; a part that the pattern lacks is that of 1970-01-01 00:00.
+        """Return the timestamp of a text; parts missing in the pattern are those of 1970-01-01 00:00.
 
-        As in Java, the 30th and 31st of a shorter month are its last day, unless the day has to be an existing one.
+        As in Java, the 30th and 31st of a shorter month are its last day, unless the day must exist.
 
         Raises:
-            ValueError: the text does not follow the pattern, or its day does not exist.
+            ValueError: The text does not match the pattern, or its day does not exist.
         """
         found = _expression(self).fullmatch(text)
         if found is None:
-            raise ValueError(f"it does not follow the pattern {self.text}")
+            raise ValueError(f"it does not match the pattern {self.text}")
         parts = {name: value for name, value in found.groupdict().items() if value is not None}
         return _moment(parts, existing=existing)
 
@@ -58,16 +58,16 @@ def pattern(text: str) -> Pattern:
     """Parse a pattern.
 
     Raises:
-        ValueError: it has a letter that is not known.
+        ValueError: It has an unknown letter.
     """
     parts: list[tuple[str, int]] = []
     for found in re.finditer(r"'((?:[^']|'')*)'|([A-Za-z])\2*|[^'A-Za-z]+|'", text):
         if found[2]:
             if found[2] not in DATE_LETTERS | TIME_LETTERS:
-                raise ValueError(f"the pattern {text} has the letter {found[2]}, which is not known here")
+                raise ValueError(f"the pattern {text} has the unknown letter {found[2]}")
             parts.append((found[2], len(found[0])))
         elif found[0] == "'":
-            raise ValueError(f"the pattern {text} has a quote without an end")
+            raise ValueError(f"the pattern {text} has an unclosed quote")
         else:
             parts.append((found[0] if found[1] is None else found[1].replace("''", "'") or "'", 0))
     return Pattern(text=text, parts=tuple(parts))

@@ -1,4 +1,4 @@
-"""The functions of arrays, maps and vectors, and the rows that LATERAL VIEW EXPLODE makes of an array."""
+"""Functions of arrays, maps and vectors, and LATERAL VIEW EXPLODE."""
 
 import math
 from collections.abc import Callable
@@ -18,7 +18,7 @@ from seatunnel_core.transforms.sql.value import DOUBLE, INT, NULL, STRING, SqlEr
 
 @function("ARRAY", least=0, most=MANY)
 def array(call: Call) -> Value:
-    """Compile ARRAY, of the common type of its arguments; without one, an array of texts."""
+    """Compile ARRAY with the common type of its arguments; without arguments, an array of texts."""
     kind = NULL
     for each in among(call.args):
         kind = common(kind, each.type, call.at)
@@ -30,7 +30,7 @@ def array(call: Call) -> Value:
 
 @function("MAP", least=2, most=MANY)
 def map_of(call: Call) -> Value:
-    """Compile MAP, of keys and values by turns; of two equal keys the later one counts."""
+    """Compile MAP of alternating keys and values; for duplicate keys the last one applies."""
     if len(call.args) % 2:
         raise SqlError(f"Sql: {call.what}: the key {len(call.args)} has no value; write MAP(key, value, key, value …)")
     keys, values = (_of_one_type(call, first) for first in (0, 1))
@@ -41,7 +41,7 @@ def map_of(call: Call) -> Value:
 
 
 def _of_one_type(call: Call, first: int) -> list[Value]:
-    """Return every second argument, all as one type."""
+    """Return every second argument, converted to their common type."""
     kind = NULL
     chosen = among(call.args[first::2])
     for each in chosen:
@@ -69,7 +69,7 @@ def array_min(call: Call) -> Value:
 
 
 def _extreme(call: Call, chosen: Callable[..., Any]) -> Value:
-    """Compile the largest or smallest element that is not null."""
+    """Compile the largest or smallest non-null element."""
     kind = call.args[0].type
     if not is_list(kind) or not is_simple(kind.value_type):
         raise call.wrong(0, "an array")
@@ -82,7 +82,7 @@ def _extreme(call: Call, chosen: Callable[..., Any]) -> Value:
 
 
 def _java_order(number: float) -> tuple[bool, float, float]:
-    """Return a key that orders numbers as ``Double.compare`` does: NaN above all others, -0.0 below 0.0."""
+    """Return a sort key with the order of ``Double.compare``: NaN above all others, -0.0 below 0.0."""
     if math.isnan(number):
         return True, 0.0, 0.0
     return False, number, math.copysign(1.0, number)
@@ -95,7 +95,7 @@ def _vectors(name: str, compute: Callable[..., Any], kind: pa.DataType, argument
 
         def of_row(*vectors: Any) -> Any:
             if len({len(each) for each in vectors}) > 1:
-                raise ValueError("two vectors have to have the same dimension")
+                raise ValueError("two vectors must have the same dimension")
             return compute(*map(_numbers, vectors))
 
         return call.make(by_row(of_row, kind), kind)
@@ -116,7 +116,7 @@ def _numbers(vector: list[float | None]) -> Any:
 
 
 def _cosine_distance(one: Any, other: Any) -> float:
-    """Return the distance; from a vector of zeros, which has no direction, it is 1."""
+    """Return the distance; it is 1 from a zero vector, which has no direction."""
     length = float(np.linalg.norm(one) * np.linalg.norm(other))
     return 1.0 - float(one @ other) / length if length else 1.0
 
@@ -131,7 +131,7 @@ _vectors("VECTOR_DIMS", len, INT, 1)
 
 @function("VECTOR_NORMALIZE")
 def vector_normalize(call: Call) -> Value:
-    """Compile VECTOR_NORMALIZE: the vector of length 1 in the same direction; one of zeros stays."""
+    """Compile VECTOR_NORMALIZE: the vector of length 1 in the same direction; a zero vector is unchanged."""
     _check_vector(call, 0)
     kind = call.args[0].type
     exact = kind.value_type.to_pandas_dtype()
@@ -145,18 +145,18 @@ def vector_normalize(call: Call) -> Value:
 
 @function("VECTOR_REDUCE", least=3)
 def vector_reduce(call: Call) -> Value:
-    """Compile VECTOR_REDUCE: the first numbers of a vector; one that has no more stays as it is."""
+    """Compile VECTOR_REDUCE: the first numbers of a vector; a shorter one is unchanged."""
     _check_vector(call, 0)
     method = call.known(2, "'TRUNCATE'").upper()
     if method != "TRUNCATE":
         raise SqlError(
-            f"Sql: {call.what}: {method} is not here, only TRUNCATE is: a random projection gives other numbers when a "
-            "row is read again"
+            f"Sql: {call.what}: {method} is not supported, only TRUNCATE: a random projection gives different numbers "
+            "when a row is read again"
         )
     wanted = call.args[1].constant
     count = wanted.as_py() if wanted is not None and pa.types.is_integer(wanted.type) else None
     if not count or count < 1:
-        raise SqlError(f"Sql: {call.what}: argument 2 has to be a whole number above 0 that stands in the statement")
+        raise SqlError(f"Sql: {call.what}: argument 2 must be a literal whole number above 0")
     kind = call.args[0].type
     if pa.types.is_fixed_size_list(kind):
         kind = pa.list_(kind.value_type, min(count, kind.list_size))
@@ -166,7 +166,7 @@ def vector_reduce(call: Call) -> Value:
 def exploded(
     rows: pa.RecordBatch, kinds: pa.Array | None, lists: pa.Array, output: pa.Field, *, outer: bool
 ) -> tuple[pa.RecordBatch, pa.Array | None]:
-    """Return a row for each element, which becomes a column; with ``outer`` also one for a row without elements."""
+    """Return a row for each element, in a new column; with ``outer`` also one for a row without elements."""
     if outer:
         one_null = pa.scalar([None], pa.list_(lists.type.value_type))
         lists = pc.cast(lists, pa.list_(lists.type.value_type))

@@ -1,4 +1,4 @@
-"""The units and fields of moments."""
+"""Units and fields of dates, times and timestamps."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 from seatunnel_core.transforms.sql.value import BIGINT, INT
 
 OF_DATES = {"MILLENNIUM": 12_000, "CENTURY": 1200, "DECADE": 120, "YEAR": 12, "QUARTER": 3, "MONTH": 1}
-"""Units that differ in length, in months."""
+"""Units of variable length, in months."""
 
 _SECOND_US = 1_000_000
 STEPS_US = {
@@ -21,19 +21,19 @@ STEPS_US = {
     "MILLISECOND": 1000,
     "MICROSECOND": 1,
 }
-"""The others, in microseconds."""
+"""Units of fixed length, in microseconds."""
 
 OF_TIMES = tuple(name for name, step in STEPS_US.items() if step < STEPS_US["DAY"])
-"""Those that a time of day has, and a date has not."""
+"""Units of a time of day that a date lacks."""
 
 
 def _since(years: int) -> Callable[[Any], Any]:
-    """Return the function that counts centuries or millennia, the first of which began with the year 1."""
+    """Return the function that counts centuries or millennia from the year 1."""
     return lambda moments: pc.add(pc.divide(pc.subtract(pc.year(moments), 1), years), 1)
 
 
 def _week(moments: Any) -> Any:
-    """Return the ISO week in the calendar's own year: from 0, where the year before goes on, to 53."""
+    """Return the ISO week within the calendar year: from 0, which continues the previous year, to 53."""
     days = pc.subtract(pc.day_of_year(moments), pc.day_of_week(moments))
     return pc.divide(pc.add(days, 9), 7)
 
@@ -81,4 +81,4 @@ FIELDS: dict[str, tuple[Callable[[Any], Any], pa.DataType, bool]] = {
     "MICROSECONDS": (_second_micros, INT, True),
     "EPOCH": (_epoch, BIGINT, True),
 }
-"""What computes a field from timestamps, its type, and whether a time of day has it."""
+"""For each field the function that computes it from timestamps, its type, and whether a time of day has it."""

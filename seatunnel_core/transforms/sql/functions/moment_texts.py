@@ -1,4 +1,4 @@
-"""Functions that write moments as texts, or read them from texts."""
+"""Functions that format dates and times, or parse them."""
 
 import datetime as dt
 import decimal
@@ -53,7 +53,7 @@ def _name(call: Call, names: tuple[str, ...], number: ArrowFunction) -> Value:
 
 
 def _checked(call: Call, made: Callable[[], _Made]) -> _Made:
-    """Return what is made of a format; raise ``SqlError`` for one that is not known."""
+    """Return the result for a format; raise ``SqlError`` for an unknown format."""
     try:
         return made()
     except ValueError as error:
@@ -93,7 +93,7 @@ _QUICK = {"yyyy": "%Y", "MM": "%m", "dd": "%d", "HH": "%H", "mm": "%M", "ss": "%
 
 
 def _strftime(made: Pattern) -> str | None:
-    """Return the pattern for Arrow, or ``None`` when it has other than the usual parts."""
+    """Return the pattern for Arrow; ``None`` if it has unusual parts."""
     written = ""
     for letter, count in made.parts:
         if not count:
@@ -107,7 +107,7 @@ def _strftime(made: Pattern) -> str | None:
 
 @function("PARSEDATETIME", "TO_DATE", least=2)
 def parsedatetime(call: Call) -> Value:
-    """Compile PARSEDATETIME: a timestamp, a date or a time, as the pattern has letters."""
+    """Compile PARSEDATETIME: a timestamp, a date or a time, depending on the pattern's letters."""
     made = _pattern(call, 1)
     if made.has_date and made.has_time:
         return call.make(by_row(made.read, TIMESTAMP), TIMESTAMP, [call.text(0)])
@@ -120,7 +120,7 @@ def parsedatetime(call: Call) -> Value:
 
 @function("IS_DATE", least=2)
 def is_date(call: Call) -> Value:
-    """Compile IS_DATE: true if a text follows the pattern and its day exists."""
+    """Compile IS_DATE: true if a text matches the pattern and its day exists."""
     made = _pattern(call, 1)
 
     def known(text: str) -> bool:
@@ -135,7 +135,7 @@ def is_date(call: Call) -> Value:
 
 @function("FROM_UNIXTIME", least=2, most=3)
 def from_unixtime(call: Call) -> Value:
-    """Compile FROM_UNIXTIME, in the zone of the machine where none is given."""
+    """Compile FROM_UNIXTIME, by default in the machine's time zone."""
     made = _pattern(call, 1)
     zone = _zone(call, call.known(2, "a time zone")) if len(call.args) > 2 else None
     epoch = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
@@ -147,7 +147,7 @@ def from_unixtime(call: Call) -> Value:
 
 
 def at_time_zone(call: Call) -> Value:
-    """Compile AT TIME ZONE: the moment at which clocks of a zone show a timestamp; a moment stays as it is."""
+    """Compile AT TIME ZONE: a timestamp interpreted in a time zone; a timestamp with zone is unchanged."""
     clock = _zone(call, call.known(1, "a time zone"))
     value = moment(call, 0)
     if pa.types.is_timestamp(value.type) and value.type.tz:
@@ -163,7 +163,7 @@ def at_time_zone(call: Call) -> Value:
 
 
 def _zone(call: Call, name: str) -> dt.tzinfo:
-    """Return the zone of a name: ``UTC``, ``UTC+8``, ``GMT-03:30``, ``+08:00``, ``Asia/Shanghai``."""
+    """Return the time zone of a name: ``UTC``, ``UTC+8``, ``GMT-03:30``, ``+08:00``, ``Asia/Shanghai``."""
     offset = name.removeprefix("UTC").removeprefix("GMT")
     if not offset or offset == "Z":
         return dt.UTC
@@ -180,7 +180,7 @@ def _zone(call: Call, name: str) -> dt.tzinfo:
 
 @function("TO_CHAR", most=2)
 def to_char(call: Call) -> Value:
-    """Compile TO_CHAR: moments in Java's or Oracle's format, numbers in Oracle's; without a format as CAST."""
+    """Compile TO_CHAR: timestamps in Java's or Oracle's format, numbers in Oracle's; without a format like CAST."""
     if len(call.args) == 1:
         return call.text(0)
     text = call.known(1, "a format")
@@ -196,7 +196,7 @@ def to_char(call: Call) -> Value:
 
 
 _CAPITALIZED = re.compile("Day|Dy|Month|Mon")
-"""Oracle's words that have small letters; other small letters are Java's."""
+"""Oracle's words with lower-case letters; other lower-case letters are Java's."""
 
 
 def _exact(number: Any) -> decimal.Decimal:

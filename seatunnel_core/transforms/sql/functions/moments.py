@@ -1,4 +1,4 @@
-"""The functions of dates, times and timestamps; a timestamp with a zone is computed with in UTC."""
+"""Functions of dates, times and timestamps; timestamps with time zone are computed in UTC."""
 
 import datetime as dt
 from collections.abc import Callable
@@ -47,7 +47,7 @@ def current_time(call: Call) -> Value:
 
 
 def moment(call: Call, at: int) -> Value:
-    """Return an argument that is a date, a time or a timestamp, or a text of a timestamp."""
+    """Return an argument that is a date, a time, a timestamp or the text of a timestamp."""
     value = call.args[at]
     if is_moment(value.type) or value.type == TIME:
         return value
@@ -57,7 +57,7 @@ def moment(call: Call, at: int) -> Value:
 
 
 def unit(call: Call, at: int, *, more: tuple[str, ...] = ()) -> str:
-    """Return the unit that an argument names, in capitals and without an S at its end."""
+    """Return the unit named by an argument, in upper case and without a final S."""
     name = call.known(at, "a unit of time such as 'DAY'", "DAY").upper()
     singular = name.removesuffix("S")
     if singular not in STEPS_US and singular not in OF_DATES and singular not in more:
@@ -80,7 +80,7 @@ def micros(moments: Any) -> Any:
 
 @function("DATEADD", "TIMESTAMPADD", least=2, most=3)
 def dateadd(call: Call) -> Value:
-    """Compile DATEADD: a moment later by a number of units."""
+    """Compile DATEADD: a date or time later by a number of units."""
     value, count, name = moment(call, 0), call.whole(1, BIGINT), unit(call, 2)
     kind = value.type
     _check_unit(call, name, kind)
@@ -108,7 +108,7 @@ def _of_micros(found: Any, kind: pa.DataType) -> Any:
 
 
 def _months_later(months: int, kind: pa.DataType) -> ArrowFunction:
-    """Return the function that gives the same day some months later, or the last one of a shorter month."""
+    """Return the function that returns the same day some months later, or the last day of a shorter month."""
 
     def run(moments: Any, count: Any) -> Any:
         size = size_of((moments, count))
@@ -118,7 +118,7 @@ def _months_later(months: int, kind: pa.DataType) -> ArrowFunction:
         values = pc.fill_null(micros(given), 0).to_numpy(zero_copy_only=False).astype("datetime64[us]")
         steps = pc.fill_null(counts, 0).to_numpy(zero_copy_only=False)
         if len(steps) and np.abs(steps).max() > 1_000_000:
-            raise ValueError("the result is no date")
+            raise ValueError("the result is not a valid date")
         days = values.astype("datetime64[D]")
         month = days.astype("datetime64[M]")
         target = month + (steps * months).astype("timedelta64[M]")
@@ -133,9 +133,9 @@ def _months_later(months: int, kind: pa.DataType) -> ArrowFunction:
 
 @function("DATEDIFF", least=2, most=3)
 def datediff(call: Call) -> Value:
-    """Compile DATEDIFF: the number of whole units between two moments.
+    """Compile DATEDIFF: the number of whole units between two times.
 
-    Years, quarters, months and days count the days of the calendar.
+    Years, quarters, months and days are counted by calendar days.
     """
     one, other, name = moment(call, 0), moment(call, 1), unit(call, 2, more=("DAYTIME",))
     if (one.type == TIME) != (other.type == TIME) and NULL not in (call.args[0].type, call.args[1].type):
@@ -154,7 +154,7 @@ def datediff(call: Call) -> Value:
 
 
 def _whole_months(step: int) -> ArrowFunction:
-    """Return the function that counts units of months; the last month counts when its day of the month is reached."""
+    """Return the function that counts units of months; the last month counts once its day of the month is reached."""
 
     def between(first: Any, second: Any) -> Any:
         first, second = (pc.cast(each, TIMESTAMP) for each in (first, second))
@@ -168,7 +168,7 @@ def _whole_months(step: int) -> ArrowFunction:
 
 
 def _number_of(name: str, moments: Any) -> Any:
-    """Return how many of the unit have begun since some fixed moment."""
+    """Return the number of units begun since a fixed time."""
     if name in OF_DATES:
         moments = pc.cast(moments, TIMESTAMP)
         year, month = pc.cast(pc.year(moments), BIGINT), pc.cast(pc.month(moments), BIGINT)
@@ -176,7 +176,7 @@ def _number_of(name: str, moments: Any) -> Any:
         step = OF_DATES[name]
     else:
         number, step = micros(moments), STEPS_US[name]
-        if name == "WEEK":  # 1970 began on a Thursday, a week does on Monday
+        if name == "WEEK":  # 1970 began on a Thursday, weeks begin on Monday
             number = pc.add(number, 3 * STEPS_US["DAY"])
     rest = pc.subtract(number, pc.multiply(pc.divide(number, step), step))
     return pc.subtract(pc.divide(number, step), pc.cast(pc.less(rest, 0), BIGINT))
@@ -184,7 +184,7 @@ def _number_of(name: str, moments: Any) -> Any:
 
 @function("DATE_TRUNC", most=2)
 def date_trunc(call: Call) -> Value:
-    """Compile DATE_TRUNC: the beginning of the unit in which a moment lies."""
+    """Compile DATE_TRUNC: the beginning of the unit that contains a time."""
     value, name = moment(call, 0), unit(call, 1)
     kind = value.type
     _check_unit(call, name, kind)
@@ -211,7 +211,7 @@ def date_trunc(call: Call) -> Value:
 
 @function("EXTRACT", least=2)
 def extract(call: Call) -> Value:
-    """Compile ``EXTRACT(YEAR FROM d)``, whose arguments are the name of the field and the moment."""
+    """Compile ``EXTRACT(YEAR FROM d)``, with the field's name and the value as arguments."""
     name = call.known(0, "a field").upper()
     if name not in FIELDS:
         raise SqlError(f"Sql: {call.what}: {name} is not a field; there are {', '.join(FIELDS)}")

@@ -1,4 +1,4 @@
-"""The functions of numbers."""
+"""Functions of numbers."""
 
 import decimal
 import math
@@ -24,7 +24,7 @@ def absolute(call: Call) -> Value:
 
 @function("SIGN")
 def sign(call: Call) -> Value:
-    """Compile SIGN: -1, 0 or 1, also for a NaN 0."""
+    """Compile SIGN: -1, 0 or 1; 0 for NaN."""
 
     def signs(numbers: Any) -> Any:
         numbers = pc.cast(numbers, DOUBLE) if pa.types.is_decimal(numbers.type) else numbers
@@ -52,7 +52,7 @@ def _double(name: str, compiled: Callable[..., Any], *, fails: bool = False, arg
 def _above_zero(compiled: ArrowFunction) -> ArrowFunction:
     def run(numbers: Any) -> Any:
         if pc.any(pc.less_equal(numbers, 0.0)).as_py():
-            raise ValueError("the logarithm of a number is that of one above 0")
+            raise ValueError("a logarithm needs a number above 0")
         return compiled(numbers)
 
     return run
@@ -107,11 +107,11 @@ _double("POWER", _of_double(_power), arguments=2)
 
 @function("LOG", most=2)
 def log(call: Call) -> Value:
-    """Compile LOG with the base first; without one the natural logarithm."""
+    """Compile LOG with the base first; without a base the natural logarithm."""
 
     def of(base: float, number: float) -> float:
         if base <= 0 or base == 1 or number <= 0:
-            raise ValueError("base and number are above 0, and the base is not 1")
+            raise ValueError("base and number must be above 0, and the base must not be 1")
         return math.log10(number) / math.log10(base) if base == 10 else math.log(number) / math.log(base)
 
     if len(call.args) == 1:
@@ -127,7 +127,7 @@ def pi(call: Call) -> Value:
 
 @function("RAND", "RANDOM", least=0, most=1)
 def rand(call: Call) -> Value:
-    """Compile RAND; with a seed the same number in all rows, the first one of Java's generator."""
+    """Compile RAND; with a seed, the first number of Java's generator in all rows."""
     if not call.args:
         return Value(sql="random()", type=DOUBLE)
     return call.make(by_row(_java_random, DOUBLE), DOUBLE, [call.whole(0)], fails=False)
@@ -144,13 +144,13 @@ def _java_random(seed: int) -> float:
 
 @function("CEIL", "CEILING")
 def ceil(call: Call) -> Value:
-    """Compile CEIL, which gives an int."""
+    """Compile CEIL, which returns an int."""
     return _whole(call, "up")
 
 
 @function("FLOOR")
 def floor(call: Call) -> Value:
-    """Compile FLOOR, which gives an int."""
+    """Compile FLOOR, which returns an int."""
     return _whole(call, "down")
 
 
@@ -167,13 +167,13 @@ def trunc(call: Call) -> Value:
 
 
 def _whole(call: Call, mode: str) -> Value:
-    """Compile a rounding to an int; a number that int cannot hold is an error."""
+    """Compile a rounding to an int; an overflow is an error."""
 
     def run(numbers: Any) -> Any:
         try:
             return pc.cast(numbers, INT)
         except pa.ArrowInvalid:
-            said = f"{call.name} gives an int, which cannot hold it; ROUND and TRUNC keep the type of the number"
+            said = f"{call.name} returns an int, which is too small for it; ROUND and TRUNC keep the type of the number"
             raise ValueError(said) from None
 
     rounded = _rounded(call, mode)
@@ -183,9 +183,9 @@ def _whole(call: Call, mode: str) -> Value:
 
 
 def _rounded(call: Call, mode: str) -> Value:
-    """Compile a rounding, of the type of the number.
+    """Compile a rounding with the type of the number.
 
-    A decimal loses the digits that are always 0, if the number of digits is known.
+    A decimal loses the digits that are always 0 if the number of digits is constant.
     """
     number = call.number(0)
     if number.type == NULL:
@@ -212,7 +212,7 @@ def _rounded(call: Call, mode: str) -> Value:
 
 
 def _rounded_kind(kind: pa.DataType, places: int, mode: str) -> pa.DataType:
-    """Return the type of rounded decimals: rounding up may need a digit more before the point."""
+    """Return the type of rounded decimals: rounding up may need another integer digit."""
     scale = max(places, 0)
     whole = kind.precision - kind.scale + (mode != "towards_zero")
     return pa.decimal128(min(max(whole + scale, 1), 38), scale)
@@ -235,7 +235,7 @@ def _quantized(value: Any, places: int, mode: str) -> decimal.Decimal:
 
 
 def _double_rounded(value: float, places: int, mode: str) -> float:
-    """Round a double as ``BigDecimal.valueOf`` does it: by the digits that are shown."""
+    """Round a double by its displayed digits, as ``BigDecimal.valueOf`` does."""
     if not math.isfinite(value):
         return value
     return float(_quantized(decimal.Decimal(repr(value)), places, mode))
@@ -243,5 +243,5 @@ def _double_rounded(value: float, places: int, mode: str) -> float:
 
 @function("TRIM_SCALE")
 def trim_scale(call: Call) -> Value:
-    """Compile TRIM_SCALE, which changes nothing: the digits of a column are the same in all rows."""
+    """Compile TRIM_SCALE, which has no effect: all rows of a column have the same scale."""
     return call.number(0)

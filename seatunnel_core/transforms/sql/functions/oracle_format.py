@@ -1,4 +1,4 @@
-"""Oracle's formats, which ``TO_CHAR`` takes: ``9,999.99`` for numbers, ``YYYY-MM-DD HH24:MI:SS`` for moments."""
+"""Oracle's formats for ``TO_CHAR``: ``9,999.99`` for numbers, ``YYYY-MM-DD HH24:MI:SS`` for timestamps."""
 
 import datetime as dt
 import decimal
@@ -12,16 +12,16 @@ _NUMBER = re.compile(r"(FM)?(S)?(\$)?([09,G]*)(?:([.D])([09]*))?(S|MI)?", re.IGN
 
 
 def write_number(value: decimal.Decimal, text: str) -> str:
-    """Return a number in Oracle's format; signs ``#`` where it does not fit.
+    """Return a number in Oracle's format, or ``#`` signs if it does not fit.
 
     Raises:
-        ValueError: the format has something that is not known.
+        ValueError: The format has an unknown element.
     """
     if re.fullmatch("(FM)?X+", text, re.IGNORECASE):
         return _hexadecimal(value, text)
     found = _NUMBER.fullmatch(text)
     if found is None or not (found[4] or found[6]):
-        raise ValueError(f"the format {text} is not known; it is made of FM, S, $, 9, 0, comma, point, MI and X")
+        raise ValueError(f"the format {text} is unknown; it may contain FM, S, $, 9, 0, comma, point, MI and X")
     filled, first, currency, whole, point, fraction, last = found.groups()
     fraction = fraction or ""
     number = value.quantize(decimal.Decimal(1).scaleb(-len(fraction)), decimal.ROUND_HALF_UP)
@@ -38,7 +38,7 @@ def write_number(value: decimal.Decimal, text: str) -> str:
 
 
 def _whole(pattern: str, digits: str, fraction: str) -> str | None:
-    """Return the digits before the point with blanks in front; ``None`` when they are too many."""
+    """Return the integer digits padded with blanks; ``None`` if they do not fit."""
     digits = "" if digits == "0" and (fraction or "0" in pattern) else digits
     places = sum(sign in "09" for sign in pattern)
     if len(digits) > places:
@@ -58,7 +58,7 @@ def _whole(pattern: str, digits: str, fraction: str) -> str | None:
 
 
 def _shortened(behind: str, fraction: str) -> str:
-    """Return the text without the zeros that a 9 stands for."""
+    """Return the text without the optional zeros of a 9."""
     kept = fraction.rfind("0") + 1
     return behind[:kept] + behind[kept:].rstrip("0")
 
@@ -108,16 +108,16 @@ _MOMENT = re.compile(
 
 @cache
 def moment_writer(text: str) -> Callable[[dt.datetime], str]:
-    """Return the function that writes a moment in Oracle's format.
+    """Return the function that formats a timestamp in Oracle's format.
 
     Raises:
-        ValueError: the format has something that is not known.
+        ValueError: The format has an unknown element.
     """
     makers: list[Callable[[dt.datetime], str]] = []
     for found in _MOMENT.finditer(text):
         fraction, name, literal, unknown, sign = found.groups()
         if unknown:
-            raise ValueError(f"the format {text} has {unknown}, which is not known here")
+            raise ValueError(f"the format {text} has the unknown element {unknown}")
         if fraction:
             makers.append(lambda at, places=int(fraction): f"{at.microsecond:06d}".ljust(9, "0")[:places])  # type: ignore[misc]
         elif name:

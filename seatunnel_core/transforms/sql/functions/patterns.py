@@ -1,4 +1,4 @@
-"""The functions of regular expressions: RE2's engine where it knows the pattern, else Python's."""
+"""Functions of regular expressions, run by RE2 if it supports the pattern, otherwise by Python."""
 
 import re
 from typing import Any
@@ -34,7 +34,7 @@ def regexp_substr(call: Call) -> Value:
 
 @function("SPLIT", least=2)
 def split(call: Call) -> Value:
-    """Compile SPLIT at a regular expression; empty parts at the end are left out, as Java does."""
+    """Compile SPLIT at a regular expression; trailing empty parts are dropped, as in Java."""
     return _matching(call, 2, _parts, _PARTS, (call.text(0),))
 
 
@@ -47,7 +47,7 @@ def _number(call: Call, at: int, default: int) -> Value:
 
 
 def _matching(call: Call, flags_at: int, made: Any, kind: pa.DataType, args: tuple[Value, ...]) -> Value:
-    """Compile a function of a pattern; a pattern that is the same in all rows is compiled once."""
+    """Compile a function of a pattern; a constant pattern is compiled once."""
     flags = _flags(call, flags_at)
     pattern = call.text(1)
     if pattern.constant is not None and pattern.constant.is_valid:
@@ -70,13 +70,13 @@ def _matching(call: Call, flags_at: int, made: Any, kind: pa.DataType, args: tup
 
 
 def _flags(call: Call, at: int) -> str:
-    """Return Java's flags as the beginning of a pattern; of several the last one counts."""
+    """Return Java's flags as a pattern prefix; the last conflicting flag applies."""
     if at >= len(call.args) or call.args[at].type == pa.null():
         return ""
     known: dict[str, bool] = {}
     for sign in call.known(at, "flags (i, c, n, m)"):
         if sign not in "icnm":
-            raise SqlError(f"Sql: {call.what}: the flag {sign!r} is none of i, c, n and m")
+            raise SqlError(f"Sql: {call.what}: the flag {sign!r} is not one of i, c, n and m")
         known["i" if sign == "c" else "s" if sign == "n" else sign] = sign != "c"
     flags = "".join(sign for sign, on in known.items() if on)
     return f"(?{flags})" if flags else ""
@@ -146,7 +146,7 @@ def _python_replacement(text: str) -> str:
 def _part(pattern: str, compiled: re.Pattern[str]) -> ArrowFunction:
     def found(text: str, start: int, occurrence: int, group: int) -> str | None:
         if start < 1 or occurrence < 1 or not 0 <= group <= compiled.groups:
-            raise ValueError("positions and occurrences count from 1, and the pattern has to have the group")
+            raise ValueError("positions and occurrences count from 1, and the pattern must have the group")
         for number, match in enumerate(compiled.finditer(text, start - 1), 1):
             if number == occurrence:
                 return match[group]
@@ -171,7 +171,7 @@ def _parts(pattern: str, compiled: re.Pattern[str]) -> ArrowFunction:
 
 
 def _cut(text: str, separator: re.Pattern[str]) -> list[str]:
-    """Return the parts of a text; a match of no characters cuts too, except at the start."""
+    """Return the parts of a text; an empty match splits too, except at the start."""
     parts, at = [], 0
     for match in separator.finditer(text):
         if match.end():

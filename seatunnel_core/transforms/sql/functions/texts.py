@@ -1,4 +1,4 @@
-"""The functions of texts and bytes; a text's characters are Unicode's code points."""
+"""Functions of texts and bytes; characters are Unicode code points."""
 
 from collections.abc import Callable
 from typing import Any
@@ -19,7 +19,7 @@ def ascii(call: Call) -> Value:
 
 @function("CHAR_LENGTH", "LENGTH")
 def char_length(call: Call) -> Value:
-    """Compile CHAR_LENGTH: the characters of a text, or the number of bytes."""
+    """Compile CHAR_LENGTH: the number of characters of a text, or of bytes."""
     if call.args[0].type == BYTES:
         return call.make(pc.binary_length, BIGINT, fails=False)
     return call.make(pc.utf8_length, BIGINT, [call.text(0)], fails=False)
@@ -27,7 +27,7 @@ def char_length(call: Call) -> Value:
 
 @function("OCTET_LENGTH")
 def octet_length(call: Call) -> Value:
-    """Compile OCTET_LENGTH: the bytes of a text in UTF-8, or the number of bytes."""
+    """Compile OCTET_LENGTH: the number of UTF-8 bytes of a text, or of bytes."""
     return call.make(pc.binary_length, BIGINT, [_bytes(call)], fails=False)
 
 
@@ -62,13 +62,13 @@ def concat(call: Call) -> Value:
 
 @function("CONCAT_WS", least=2, most=MANY)
 def concat_ws(call: Call) -> Value:
-    """Compile CONCAT_WS; nulls are left out, and a separator that is null is an empty text."""
+    """Compile CONCAT_WS; nulls are skipped, and a null separator is an empty text."""
 
     def joined(*columns: Any) -> Any:
         separator, *parts = columns
         if not isinstance(separator, pa.Scalar):
             return every_row(_joined, STRING)(*columns)
-        # An empty text at the end, cut off again: Arrow drops the rows in which all parts are null.
+        # An additional empty text, removed afterwards: Arrow drops rows in which all parts are null.
         sign = separator.as_py() or ""
         texts = pc.binary_join_element_wise(*parts, "", sign, null_handling="skip")
         return pc.utf8_slice_codeunits(texts, start=0, stop=-len(sign)) if sign else texts
@@ -82,11 +82,11 @@ def _joined(separator: str | None, *parts: str | None) -> str:
 
 @function("HEXTORAW")
 def hextoraw(call: Call) -> Value:
-    """Compile HEXTORAW; four hexadecimal digits make a character."""
+    """Compile HEXTORAW; four hexadecimal digits form a character."""
 
     def decoded(text: str) -> str:
         if len(text) % 4:
-            raise ValueError("four hexadecimal digits make a character")
+            raise ValueError("four hexadecimal digits form a character")
         return bytes.fromhex(text).decode("utf-16-be")
 
     return call.make(by_row(decoded, STRING), STRING, [call.text(0)])
@@ -94,7 +94,7 @@ def hextoraw(call: Call) -> Value:
 
 @function("RAWTOHEX")
 def rawtohex(call: Call) -> Value:
-    """Compile RAWTOHEX: two digits for a byte, four for a character of a text."""
+    """Compile RAWTOHEX: two digits per byte, four per character of a text."""
     if call.args[0].type == BYTES:
         return call.make(by_row(bytes.hex, STRING), STRING, fails=False)
     return call.make(by_row(lambda text: text.encode("utf-16-be").hex(), STRING), STRING, [call.text(0)], fails=False)
@@ -116,7 +116,7 @@ def insert(call: Call) -> Value:
 
 
 def every_row(made: Callable[..., Any], kind: pa.DataType) -> ArrowFunction:
-    """Return an Arrow function like ``by_row``, which hands nulls to the Python function."""
+    """Return an Arrow function like ``by_row``, but pass nulls to the Python function."""
     return lambda *columns: pa.array((made(*row) for row in rows(columns)), kind)
 
 
@@ -133,7 +133,7 @@ def upper(call: Call) -> Value:
 
 
 def _cased(of_ascii: ArrowFunction, of_any: Callable[[str], str]) -> ArrowFunction:
-    """Return a change of case that leaves texts beyond ASCII to Python: Arrow knows no ß that becomes two letters."""
+    """Return a case conversion that uses Python for non-ASCII texts: Arrow does not convert ß to two letters."""
     slow = by_row(of_any, STRING)
     return lambda texts: of_ascii(texts) if pc.all(pc.string_is_ascii(texts)).as_py() is not False else slow(texts)
 
@@ -156,7 +156,7 @@ def _cut(
     bounds: Callable[[int], tuple[int, int | None]],
     least: int = -(2**31),
 ) -> Value:
-    """Compile a slice, by Arrow where the number is the same in all rows."""
+    """Compile a slice, by Arrow if the number is constant."""
     slow = by_row(cut, STRING)
 
     def run(texts: Any, count: Any) -> Any:
@@ -170,7 +170,7 @@ def _cut(
 
 @function("SUBSTRING", "SUBSTR", least=2, most=3)
 def substring(call: Call) -> Value:
-    """Compile SUBSTRING, which counts from 1; null where nothing is left."""
+    """Compile SUBSTRING, which counts from 1; null if the result is empty."""
     slow = by_row(_substring, STRING)
 
     def run(texts: Any, start: Any, *length: Any) -> Any:
@@ -186,7 +186,7 @@ def substring(call: Call) -> Value:
 
 
 def _shown(call: Call) -> Value:
-    """Return the text that SUBSTRING cuts: of a timestamp date and time with a blank between them, to the second."""
+    """Return the text for SUBSTRING: a timestamp as date, blank and time, to the second."""
     value = call.args[0]
     if not pa.types.is_timestamp(value.type):
         return call.text(0)
@@ -194,7 +194,7 @@ def _shown(call: Call) -> Value:
 
 
 def _substring(text: str, start: int, length: int | None = None) -> str | None:
-    """Return a part of a text; ``None`` where nothing is left."""
+    """Return a part of a text; ``None`` if it is empty."""
     if start < 0:
         start += len(text) + 1
     elif start == 0:
@@ -227,9 +227,9 @@ def _found(call: Call, wanted: Value, text: Value) -> Value:
 
 
 def _position(wanted: str | None, text: str | None, start: int | None) -> int | None:
-    """Return a position from 1; 0 for not found, and in a text that is null.
+    """Return a position from 1; 0 if not found or the text is null.
 
-    A start below 0 counts from the end, and searches backwards.
+    A negative start counts from the end, and searches backwards.
     """
     if text is None or wanted is None or start is None:
         return 0 if text is None else None
@@ -251,7 +251,7 @@ def rpad(call: Call) -> Value:
 
 
 def _padded(call: Call, joined: Callable[[str, str], str]) -> Value:
-    """Compile a padding with the first character of the third argument, as in H2."""
+    """Compile padding with the first character of the third argument, as in H2."""
 
     def padded(text: str, length: int, sign: str) -> str:
         missing = length - len(text)
@@ -280,7 +280,7 @@ def rtrim(call: Call) -> Value:
 
 
 def _trimmed(call: Call, of_all: ArrowFunction, of_one: Callable[[str, str], str]) -> Value:
-    """Compile a trimming of the first character of the second argument; without one, of blanks."""
+    """Compile trimming of the first character of the second argument, by default of blanks."""
     slow = by_row(lambda text, sign: of_one(text, sign[:1] or " "), STRING)
 
     def run(texts: Any, signs: Any) -> Any:
@@ -291,7 +291,7 @@ def _trimmed(call: Call, of_all: ArrowFunction, of_one: Callable[[str, str], str
 
 
 def _or_else(call: Call, at: int, default: str) -> Value:
-    """Return an argument, or the default where it is left out or null."""
+    """Return an argument, or the default if it is missing or null."""
     if at >= len(call.args):
         return constant(pa.scalar(default))
     value = call.text(at)
@@ -316,7 +316,7 @@ def space(call: Call) -> Value:
 
 @function("REPLACE", least=2, most=3)
 def replace(call: Call) -> Value:
-    """Compile REPLACE; an empty text to search for changes nothing."""
+    """Compile REPLACE; an empty search text has no effect."""
     slow = by_row(lambda text, old, new: text.replace(old, new) if old else text, STRING)
 
     def run(texts: Any, old: Any, new: Any) -> Any:
@@ -354,7 +354,7 @@ def soundex(call: Call) -> Value:
 
 
 def _soundex(text: str) -> str:
-    """Return the code of a text: letters between vowels count again; H and W do not part two letters of one sound."""
+    """Return the Soundex code of a text: vowels separate equal codes; H and W do not."""
     code, last = "", ""
     for sign in text.upper():
         if not ("A" <= sign <= "Z"):

@@ -1,4 +1,4 @@
-"""Functions of one's own in a transform ``Sql``: Python functions that installed packages bring.
+"""User-defined functions in a transform ``Sql``: Python functions of installed packages.
 
 ::
 
@@ -8,7 +8,7 @@
     def shout(text: str) -> str:
         return text.upper() + "!"
 
-An entry point in the group ``seatunnel.sql_function`` names it as statements call it, without regard to case::
+An entry point in the group ``seatunnel.sql_function`` gives its name in statements, which is case-insensitive::
 
     [project.entry-points."seatunnel.sql_function"]
     SHOUT = "my_functions:shout"
@@ -36,11 +36,11 @@ _Called = TypeVar("_Called", bound=Callable[..., Any])
 
 
 def sql_function(result: _Result, *, nulls: bool = False) -> Callable[[_Called], _Called]:
-    """Declare a Python function as one of SQL. It is called with the values of each row, and must not depend on others.
+    """Declare a Python function as an SQL function of the values of one row.
 
     Args:
-        result: SeaTunnel's name of the type of its values, or what makes it of those of the arguments.
-        nulls: whether it is called for arguments that are null (``None``). Otherwise its value is null there.
+        result: SeaTunnel's name of the result type, or a function that returns it for the argument types.
+        nulls: True to call it for null arguments (``None``) too. Otherwise the result is null for those.
     """
 
     def declare(called: _Called) -> _Called:
@@ -52,42 +52,42 @@ def sql_function(result: _Result, *, nulls: bool = False) -> Callable[[_Called],
 
 @frozen(kw_only=True)
 class UserDefined:
-    """A function that a package brings; imported when a statement calls it."""
+    """A function of an installed package; imported when a statement calls it."""
 
     point: EntryPoint
 
     @property
     def origin(self) -> str:
-        """Return the package that brings the function, for messages."""
+        """Return the package of the function, for messages."""
         return f"the package {self.point.dist.name if self.point.dist else 'unknown'} ({self.point.value})"
 
     def loaded(self) -> Function:
         """Return the function for statements.
 
         Raises:
-            UsageError: it cannot be loaded, or is not declared with ``sql_function``.
+            UsageError: It cannot be loaded, or is not declared with ``sql_function``.
         """
         try:
             called = self.point.load()
-        except Exception as error:  # a plugin is foreign code: it may raise anything
+        except Exception as error:  # a plugin may raise anything
             raise UsageError(
                 f"the function {self.point.name} of {self.origin} cannot be loaded: {type(error).__name__}: {error}"
             ) from error
         declared = getattr(called, "__sql_function__", None)
         if declared is None or not callable(called):
-            raise UsageError(f"{self.point.name} of {self.origin} is not a function with @sql_function(type) before it")
+            raise UsageError(f"{self.point.name} of {self.origin} is not a function decorated with @sql_function(type)")
         least, most = _arguments(called)
         return Function(least=least, most=most, compiled=lambda call: _compiled(call, called, *declared))
 
 
 @cache
 def user_defined() -> Mapping[str, UserDefined]:
-    """Return the functions of installed packages, by name in upper case."""
+    """Return the functions of installed packages, by upper-case name."""
     return {point.name.upper(): UserDefined(point=point) for point in entry_points(group=GROUP)}
 
 
 def _arguments(called: Callable[..., Any]) -> tuple[int, int]:
-    """Return the number of arguments that a function takes, at least and at most."""
+    """Return the minimum and maximum number of arguments of a function."""
     parameters = [each for each in inspect.signature(called).parameters.values() if each.kind is not each.KEYWORD_ONLY]
     several = any(each.kind is each.VAR_POSITIONAL for each in parameters)
     places = [each for each in parameters if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)]
@@ -103,7 +103,7 @@ def _compiled(call: Call, called: Callable[..., Any], result: _Result, nulls: bo
             return None
         try:
             return called(*row)
-        except Exception as error:  # the message of a foreign function, for the row that it fails for
+        except Exception as error:  # the plugin function's message, for the failing row
             raise ValueError(f"{type(error).__name__}: {error}") from error
 
     def run(*columns: Any) -> pa.Array:
@@ -113,7 +113,7 @@ def _compiled(call: Call, called: Callable[..., Any], result: _Result, nulls: bo
             raise ValueError(f"its value is not of type {type_name(kind)}: {error}") from error
 
     if not call.args:
-        raise SqlError(f"Sql: {call.what}: a function of one's own takes at least one argument")
+        raise SqlError(f"Sql: {call.what}: a user-defined function needs at least one argument")
     return call.make(run, kind)
 
 
