@@ -170,7 +170,7 @@ def _documents(lines: str) -> list[dict[str, Any]]:
     return found
 
 
-# -- requested types ----------------------------------------------------------------------------------------------------
+# -- requested types ---------------------------------------------------------------------------------------------------
 
 
 def _parsed_type(kind: pa.DataType) -> pa.DataType | None:

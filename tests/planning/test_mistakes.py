@@ -123,8 +123,8 @@ MISTAKES = {
     ),
     "doubled name": (
         GOOD.replace(SOURCE, f"{SOURCE}\n  {SOURCE}"),
-        "job.conf:4:3: two nodes have the output name 'a'. LocalFile at job.conf:3:3 has it already: "
-        "give each its own plugin_output",
+        "job.conf:4:3: two nodes have the output name 'a'. LocalFile at job.conf:3:3 also has it: "
+        "give each a different plugin_output",
     ),
     "unused source": (
         GOOD.replace(SOURCE, f"{SOURCE}\n  {TWO}"),

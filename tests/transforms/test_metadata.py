@@ -38,8 +38,8 @@ def test_a_table_that_is_only_read_has_inserted_rows() -> None:
     ("fields", "message"),
     [
         ({"database": "db"}, "database is not known; known are Database, Table, RowKind"),
-        ({"EventTime": "ts"}, "no source of this version gives EventTime"),
-        ({"FilePath": "path"}, "no source of this version gives FilePath"),
+        ({"EventTime": "ts"}, "no source of this version provides EventTime"),
+        ({"FilePath": "path"}, "no source of this version provides FilePath"),
         ({"Database": "x", "Table": "x"}, "two columns have the same name"),
     ],
 )

@@ -79,7 +79,7 @@ def test_options_that_cannot_work(options: dict[str, Any], message: str) -> None
 
 
 @pytest.mark.parametrize(
-    ("column", "message"), [("nam", "has no column nam"), ("tags", "is array<string>, which is no text")]
+    ("column", "message"), [("nam", "has no column nam"), ("tags", "is array<string>, which is not text")]
 )
 def test_columns_that_cannot_be_cut(column: str, message: str) -> None:
     split = made(Split, split_field=column, separator=",", output_fields=["a"])

@@ -138,10 +138,10 @@ def test_a_check_shows_each_table_after_each_transform() -> None:
             "option 'split_field' is needed for the tables without an entry",
         ),
         ("Split { table_match_regex = a }", "needs the option 'separator'"),
-        ('SparkSql { query = "select 1", table_match_regex = a }', "SparkSql is run by Spark, which takes one table"),
+        ('SparkSql { query = "select 1", table_match_regex = a }', "SparkSql runs on Spark, which processes one table"),
         (
             'SparkSql { table_transform = [ { table_path = a, query = "select 1" } ] }',
-            "option 'table_transform': SparkSql is run by Spark",
+            "option 'table_transform': SparkSql runs on Spark",
         ),
     ],
 )

@@ -71,7 +71,7 @@ def test_a_function_gets_the_values_of_each_row() -> None:
     [
         ("SHOUT()", "has 0 arguments and takes 1 to 2"),
         ("SHOUTS(name)", "there is no function SHOUTS; did you mean SHOUT?"),
-        ("UNDECLARED(age)", "is not a function with @sql_function"),
+        ("UNDECLARED(age)", "is not a function decorated with @sql_function"),
         ("GONE(age)", "the function gone of .* cannot be loaded: AttributeError"),
         ("UPPER(name)", "is built in; give it another name"),
     ],

@@ -76,7 +76,7 @@ def _flags(call: Call, at: int) -> str:
     known: dict[str, bool] = {}
     for sign in call.known(at, "flags (i, c, n, m)"):
         if sign not in "icnm":
-            raise SqlError(f"Sql: {call.what}: the flag {sign!r} is not one of i, c, n and m")
+            raise SqlError(f"Sql: {call.what}: the flag {sign!r} is not one of i, c, n or m")
         known["i" if sign == "c" else "s" if sign == "n" else sign] = sign != "c"
     flags = "".join(sign for sign, on in known.items() if on)
     return f"(?{flags})" if flags else ""
