@@ -93,7 +93,7 @@ def _named(savepoint: str | SavepointName | None) -> SavepointName | None:
 
 @frozen
 class Restore:
-    """What a job is restored from. By default each pipeline resumes from its latest checkpoint."""
+    """State from which a job is restored. By default each pipeline resumes from its latest checkpoint."""
 
     job_id: str | None = None
     """ID of a stopped or killed job to resume; ``None`` with ``from_savepoint``, which starts a new job."""
@@ -127,7 +127,7 @@ class Restore:
         if self.checkpoints and self.savepoint is not None:
             raise UsageError("checkpoints and a savepoint cannot be restored together: name only one of them")
         if self.retract and self.accept_duplicates:
-            raise UsageError("published rows are either rolled back or accepted twice: leave one of the two out")
+            raise UsageError("published rows are either rolled back or accepted twice: choose one")
         if self.from_savepoint is None:
             if self.from_storage is not None:
                 raise UsageError('from_storage is the storage of a savepoint: give from_savepoint="JOB_ID/NAME" too')

@@ -36,6 +36,6 @@ def require_once(document: Any, keys: Collection[str] | None = None) -> None:
         for name in document.repeated:
             if keys is None or name in keys:
                 raise RepeatedKeyError(
-                    f"the key {name!r} stands in one object more than once, and only one of its values could be kept; "
+                    f"the key {name!r} occurs more than once in an object, so a value would be lost; "
                     "rename or remove one in the source"
                 )

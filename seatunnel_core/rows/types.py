@@ -105,7 +105,7 @@ def arrow_type(declaration: str | Mapping[str, Any], dimensions: Mapping[str, in
     if isinstance(declaration, Mapping):
         return _row([(str(name), arrow_type(inner, dimensions)) for name, inner in declaration.items()])
     if declaration is None:
-        raise ValueError('found null where a type was expected; the type of that name stands in quotes: "null"')
+        raise ValueError('expected a type, found null; write the type with that name in quotes: "null"')
     if not isinstance(declaration, str):
         raise ValueError(f"expected the name of a type such as int or array<string>, found {declaration!r}")
     reader = _Reader(declaration, dimensions)

@@ -15,6 +15,7 @@ from seatunnel_core.connector_api.batch import Batch, TableSchema
 from seatunnel_core.connector_api.errors import RowError, TransformError, UsageError
 from seatunnel_core.connector_api.option import BLOCK, ENUM, LIST, STRING, Option, Options
 from seatunnel_core.connector_api.transform import Transform
+from seatunnel_core.quantity import pick
 from seatunnel_core.rows.columns import check_known, kept, without_bad
 from seatunnel_core.rows.value_text import json_text
 from seatunnel_core.transforms.value_rule import ENTRY_KEYS, RULES, value_rules
@@ -104,7 +105,7 @@ class DataValidator(Transform):
             at = pc.index(good, False).as_py()
             problems = [f"{column}: {message}" for column, message in self._broken(batch, at, held)]
             raise TransformError(
-                f"DataValidator: a row of the table {batch.table} breaks {len(problems)} of its rules: "
+                f"DataValidator: a row of the table {batch.table} violates {pick(len(problems), 'rule')}: "
                 f"{'; '.join(problems)}. With row_error_handle_way = SKIP such rows are left out"
             )
 

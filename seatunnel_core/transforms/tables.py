@@ -87,7 +87,7 @@ def _general(plugin: type[Transform], options: Options) -> Transform | None:
     if missing:
         raise UsageError(
             f"option {missing[0]!r} is needed for the tables without an entry in {TABLE_TRANSFORM.key}; "
-            "leave out the other options beside that, too, if those tables are to stay as they are"
+            "to leave those tables unchanged, remove the other general options too"
         )
     return plugin(options)
 

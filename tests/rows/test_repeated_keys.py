@@ -48,7 +48,7 @@ def rows(folder: Path, line: str, options: dict[str, Any], context: Skipped | No
     ],
 )
 def test_its_row_is_refused(tmp_path: Path, line: str, options: dict[str, Any], key: str) -> None:
-    with pytest.raises(RowError, match=rf"a\.json, line 2.*the key '{key}' stands in one object more than once"):
+    with pytest.raises(RowError, match=rf"a\.json, line 2.*the key '{key}' occurs more than once in an object"):
         rows(tmp_path, line, options)
     found = rows(tmp_path, line, options, Skipped(fail=False))
     assert [row["id"] for row in found] == [1, 3]

@@ -68,7 +68,7 @@ def test_rows_that_break_a_rule_are_left_out_with_their_kinds() -> None:
     [
         (
             [{"field_name": "age", "rule_type": "RANGE", "min_value": 0, "max_value": 9, "max_inclusive": False}],
-            "a row of the table shop.people breaks 1 of its rules: age: 20 is not at least 0 and less than 9. With",
+            "a row of the table shop.people violates 1 rule: age: 20 is not at least 0 and less than 9. With",
         ),
         (
             [
@@ -76,7 +76,7 @@ def test_rows_that_break_a_rule_are_left_out_with_their_kinds() -> None:
                 {"field_name": "age", "rule_type": "NOT_NULL"},
                 {"field_name": "id", "rule_type": "RANGE", "min_value": 5, "custom_message": "too small"},
             ],
-            "breaks 2 of its rules: name: the length of 'Joy Ding' is not at most 2; id: too small. With",
+            "violates 2 rules: name: the length of 'Joy Ding' is not at most 2; id: too small. With",
         ),
         (
             [{"field_name": "name", "rule_type": "REGEX", "pattern": "[a-z]+"}],

@@ -316,8 +316,8 @@ def _refuse_inside(node: exp.Expression, what: str) -> None:
     around = node.find_ancestor(*_LOOKS_INSIDE)
     if around is not None:
         raise SqlError(
-            f"Sql: {place(node)}: {shown(around)} is not possible: a timestamp_tz is a moment without a zone of its "
-            f"own, so it would be seen in UTC; {what} gives a column of the result, or stands beside = < >"
+            f"Sql: {place(node)}: {shown(around)} is not possible: a timestamp_tz does not keep its time zone, so it "
+            f"would be evaluated in UTC; {what} is allowed only as a result column or in a comparison"
         )
 
 
