@@ -51,7 +51,7 @@ class JobHandle:
         """Wait for the end and return the report; an interrupt meanwhile stops the job after a last checkpoint.
 
         Args:
-            progress: Whether a notebook shows how the job stands, in place. Elsewhere nothing is shown.
+            progress: True if a notebook shows how the job stands, in place. Elsewhere nothing is shown.
 
         Raises:
             JobFailedError: A pipeline failed; the message names each with its error.
@@ -75,7 +75,7 @@ class JobHandle:
         """Stop the job and wait for it; return its report, or ``None`` if it has not stopped in time.
 
         Args:
-            checkpoint: Whether to take a last checkpoint first.
+            checkpoint: True if to take a last checkpoint first.
             timeout: How long to wait, in seconds; ``None`` for no limit.
         """
         if checkpoint:
@@ -91,8 +91,8 @@ class JobHandle:
 
         Args:
             name: Its name; ``None`` for the next number.
-            stop: Whether the job ends with it. Work that runs on Spark then is read again after a restore.
-            drain: Whether the job stops reading, commits all that was read, and ends with it.
+            stop: True if the job ends with it. Work that runs on Spark then is read again after a restore.
+            drain: True if the job stops reading, commits all that was read, and ends with it.
             timeout: How long to wait, in seconds; ``None`` for no limit.
 
         Raises:
@@ -105,7 +105,7 @@ class JobHandle:
     def collect(self, name: str = "", *, table: str = "") -> "pa.Table":
         """Return the rows that reached a sink ``Memory`` (``Rows.collect``), without an order.
 
-        While the job runs these are the rows whose checkpoint is complete; after its end, all of them. The table has
+        While the job runs, these are the rows of completed checkpoints; after its end, all rows. The table has
         the Arrow PyCapsule interface, so Polars (``polars.from_arrow``), pandas and DuckDB accept it.
 
         Args:

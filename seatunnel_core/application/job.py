@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 class Job:
-    """A job under construction. ``run`` and ``submit`` may be called several times: each is a job of its own id."""
+    """A job under construction. ``run`` and ``submit`` may be called several times; each call has its own job ID."""
 
     def __init__(self, name: str, env: Options | None = None) -> None:
         """Create a job without nodes; ``env`` holds the options of a job file's ``env`` block, ``spark.*`` included."""
@@ -70,8 +70,8 @@ class Job:
             return self._add(Kind.SOURCE, identifier, given, name, ())
         if not isinstance(identifier, SourceFunction):
             raise UsageError(
-                f"a source is the name of a plugin, or a function with @st.source; found {identifier!r}. Rows that are "
-                "there already go to from_rows, and tables to from_arrow"
+                f"a source is the name of a plugin, or a function with @st.source; found {identifier!r}. For rows in "
+                "memory use from_rows, for tables from_arrow"
             )
         free = "" if identifier.name in self._names else identifier.name
         return self._add(Kind.SOURCE, "PythonFunction", {**given, "function": identifier}, name or free, ())
@@ -112,7 +112,7 @@ class Job:
         sink that is exactly-once, although an iterator can be read only once; the job then warns that only an iterator
         of the same rows can resume it in another process.
 
-        Without a schema the types of the values decide, of all rows and in whatever order they come: each column needs
+        Without a schema, types follow from the values of all rows, whatever their order: each column needs
         one Python type, or ``int`` beside ``float``, where ``None`` and an absent key are null. No value is changed.
         ``nesting="tables"`` makes child tables of lists, as in files of JSON.
 

@@ -1,4 +1,4 @@
-"""What a notebook shows while a job runs: one output below the cell, which IPython's display handle updates in place.
+"""Progress of a job in a notebook: one output below the cell, which IPython's display handle updates in place.
 
 Jupyter, JupyterLab, VS Code and nbconvert understand it without a widget. The thread that runs the cell updates it,
 because an output of another thread may land below another cell.
@@ -23,7 +23,7 @@ class Output:
         self._last: dict[str, str] = {}
 
     def show(self, shown: Shown) -> None:
-        """Show an object as it is now, in the place of what was shown before."""
+        """Show the current state of an object in place of the previous output."""
         if not self._wanted:
             return
         content = {"text/html": shown._repr_html_(), "text/plain": repr(shown)}
@@ -54,7 +54,7 @@ class Output:
 
 
 def _in_notebook() -> bool:
-    """Return whether this code runs in a kernel, which alone can show HTML; IPython is not imported to learn it."""
+    """Return True if this code runs in a kernel, which can show HTML. IPython is not imported for this."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None else None
     return hasattr(shell, "kernel")

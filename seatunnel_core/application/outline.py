@@ -27,7 +27,7 @@ def as_html(title: str, nodes: Sequence[Node]) -> str:
 
 
 def leading_to(name: str, nodes: Sequence[Node]) -> list[Node]:
-    """Return the node of this name behind those whose rows it takes, and whose rows these take."""
+    """Return the node of this name and all its upstream nodes, upstream first."""
     wanted = {name}
     found: list[Node] = []
     for node in reversed(nodes):  # a node is added behind those that it takes rows of

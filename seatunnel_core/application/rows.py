@@ -71,7 +71,7 @@ class Rows:
         return self._transformed("DataFrame", {"function": function, **options}, name, others)
 
     def sql(self, query: str, /, *others: "Rows", name: str = "", **options: Any) -> "Rows":
-        """Add a query of Spark SQL over these rows and ``others``, each a view of its node's name; return its output.
+        """Add a query of Spark SQL over these rows and ``others``, each a view named like its node; return the output.
 
         A query that combines rows runs once over all rows of the sources, as in ``map_frame``.
         """

@@ -75,7 +75,7 @@ class RunArguments(Command):
         *("-r", "--restore"), exclusive="id", metavar="ID", type=job_id,
         help="resume this job, which was stopped or killed")  # fmt: skip
     restoring: Restore
-    """Where the job resumes, without its ID."""
+    """Checkpoint or savepoint to resume from, without the ID of the job."""
 
     master: str | None = option(
         *("-m", "--master"), metavar="WHERE", type=_master, aliases={"-e --deploy-mode": "the same as --master"},
@@ -202,7 +202,7 @@ def _refuse_page_of_nothing(arguments: RunArguments) -> None:
     for name in ("background", "check", "encrypt", "decrypt"):
         if arguments.ui and getattr(arguments, name):
             flag = flag_of(RunArguments, name)
-            why = "nobody would see its address" if name == "background" else f"{flag} runs none"
+            why = "its address would not be seen" if name == "background" else f"{flag} runs none"
             raise UsageError(f"--ui shows a job that runs in this process, and with {flag} {why}: leave one out")
 
 
@@ -230,7 +230,7 @@ def _empty_parser() -> Parser:
                 "seatunnel state VERB",
             )
         ),
-        description="Moves data exactly once, on Spark. Kill it at any time; the command that it prints first goes on.",
+        description="Moves data exactly once, on Spark. Kill it at any time; the first command printed resumes it.",
         epilog=f"other commands:\n{commands}\n\n"
         "exit code: 0 done, 1 failed, 2 wrong usage or configuration, 130 stopped\n"
         "Ctrl-C stops after a last checkpoint; a second Ctrl-C stops at once.",

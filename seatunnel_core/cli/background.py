@@ -1,4 +1,4 @@
-"""``seatunnel --async``: the job runs in a process of its own, which outlives this command and its terminal."""
+"""``seatunnel --async``: the job runs in a separate process, which outlives this command and its terminal."""
 
 import json
 import os
@@ -15,7 +15,7 @@ from seatunnel_core.spark.starting.log_folder import log_folder
 
 
 def run_in_background(arguments: RunArguments) -> int:
-    """Start the job in a process of its own, and return once it can be resumed by its id.
+    """Start the job in a separate process, and return once the job can be resumed by its ID.
 
     The job's output goes to a file. If the job ends before it has begun, the output is printed and the job's exit code
     returned.
@@ -42,7 +42,7 @@ def run_in_background(arguments: RunArguments) -> int:
         print(output.read_text(encoding="utf-8", errors="replace"), end="")
         return code
     print(_summary(arguments, job_id, job.pid, output, request.secrets))
-    job.returncode = 0  # it is nobody's child any more, and Popen need not warn that it still runs
+    job.returncode = 0  # the process is detached; Popen need not warn that it still runs
     return 0
 
 
@@ -71,7 +71,7 @@ def _summary(arguments: RunArguments, job_id: str, pid: int, output: Path, secre
         return json.dumps({"job": job_id, "process": pid, "output": str(output), "resume": resume})
     seatunnel = program()[-1] if len(program()) == 1 else " ".join(program())
     return (
-        f"Job {job_id} runs in the background, in process {pid}. If it is stopped or killed, this goes on with it:\n"
+        f"Job {job_id} runs in the background, in process {pid}. If it stops, resume it with:\n"
         f"  {resume}\n"
         f"How it stands: {seatunnel} -j {job_id}    to stop it: {seatunnel} -can {job_id}\n"
         f"What it says: {output}"

@@ -1,4 +1,4 @@
-"""What a job leaves on the screen: times, rows, checkpoints, what failed, the warnings once more, and how to go on."""
+"""The closing table of a job: times, rows, checkpoints, failures, warnings and the command that resumes it."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -45,7 +45,7 @@ def closing_table(report: JobReport, resume_command: str, *, width: int | None =
     if report.resumed:
         lines += ["", "Rows are those of the whole job; time, checkpoints and restarts are those of this run."]
     if report.ended_before:
-        lines += ["", "The job had ended before; no row was moved now."]
+        lines += ["", "This job had already finished; nothing was moved."]
     if report.failure:
         lines += ["", f"The job failed: {with_flags(report.failure)}"]
     failures = [view for view in report.pipelines if view.failure]
@@ -62,7 +62,7 @@ def closing_table(report: JobReport, resume_command: str, *, width: int | None =
     if any(view.phase == FENCED for view in report.pipelines):
         lines += ["", f"Another process runs this job since; let it work. To take the job back: {resume_command}"]
     elif report.outcome is not JobOutcome.FINISHED:
-        lines += ["", f"To go on with this job: {resume_command}"]
+        lines += ["", f"To resume this job: {resume_command}"]
     return "\n".join(lines)
 
 

@@ -63,12 +63,12 @@ class ClusterArguments(Command):
         "-D", metavar="JvmOption=…", action="append", default=[], converter=tuple, help="has no effect here"
     )
     engine_config: Path | None = option(
-        "--engine-config", metavar="FILE", type=Path, help="a seatunnel.yaml; the client's files are beside it"
+        "--engine-config", metavar="FILE", type=Path, help="a seatunnel.yaml; the client's files are in the same folder"
     )
 
 
 def asks_cluster(argv: Sequence[str], environment: Mapping[str, str] = os.environ) -> bool:
-    """Return whether a command line is for a cluster.
+    """Return True if a command line is for a cluster.
 
     ``-m cluster`` says so; without ``-m`` the script ``seatunnel.sh`` asks a cluster where ``SEATUNNEL_MODE`` says
     ``cluster``, or else ``mode`` in the engine's file. The command ``seatunnel`` alone runs jobs itself, whatever the

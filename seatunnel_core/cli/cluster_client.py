@@ -43,12 +43,12 @@ EXIT_CODES = {"FINISHED": 0, "FAILED": 1, "CANCELED": STOPPED, "SAVEPOINT_DONE":
 
 @frozen(kw_only=True)
 class ClientPlace:
-    """Which cluster is asked, and where."""
+    """The cluster and its addresses."""
 
     cluster: str
     members: tuple[str, ...]
     folder: Path
-    """Of the client's files."""
+    """Folder of the client's files."""
 
     client: ClusterClient
 
@@ -64,7 +64,8 @@ def ask_cluster(arguments: ClusterArguments) -> int:
     client = place.client
     if arguments.jvm_options:
         print(
-            "-DJvmOption has no effect on a cluster: jobs run in its nodes, whose options jvm_options has", flush=True
+            "-DJvmOption has no effect on a cluster: jobs run in its nodes, where the file jvm_options sets them",
+            flush=True,
         )
     if arguments.config is not None:
         if idle := idle_client_options(place.folder):
@@ -158,7 +159,7 @@ def _submit(client: ClusterClient, arguments: ClusterArguments) -> int:
             return 0 if arguments.leave else _wait(client, job_id)
         except KeyboardInterrupt:
             if arguments.leave or not arguments.close_job:
-                print(f"This command ends, and the job {job_id} goes on.", flush=True)
+                print(f"This command ends, and the job {job_id} continues.", flush=True)
                 return STOPPED
             client.ask("POST", "/stop-job", {"jobId": job_id})
             print(f"Job {job_id}: is to be cancelled, for this command was interrupted.", flush=True)
@@ -194,7 +195,7 @@ def _submitted(client: ClusterClient, request: Mapping[str, Any], *, is_new: boo
 
 
 def _ask_patiently(client: ClusterClient, request: Mapping[str, Any]) -> Any:
-    """Return the answer to a submit. A cluster that is there and has no leader is asked again: it will have one."""
+    """Submit the job and return the response. Retry while the cluster elects a leader."""
     until = time.monotonic() + LEADERLESS_S
     while True:
         try:
@@ -210,7 +211,7 @@ def _variables(
 ) -> dict[str, str]:
     """Return the variables that go with a job: those of ``-i``, and those of this machine's environment that it uses.
 
-    A node has another environment. Secrets stay here, as the cluster stores what comes with a job.
+    A node has another environment. Secrets stay here, because the cluster stores what is submitted.
 
     Raises:
         ConfigError: ``-i`` gives a secret.
@@ -233,7 +234,7 @@ def _variables(
 
 
 def _wait(client: ClusterClient, job_id: str, *, expected: str = "FINISHED") -> int:
-    """Show a job until it has ended, and return the exit code. Nodes that the cluster has besides are learned.
+    """Show a job until it ends, and return the exit code. Further nodes of the cluster are learned meanwhile.
 
     Raises:
         PlatformError: the cluster has not answered for ``PATIENCE_S``.

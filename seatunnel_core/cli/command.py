@@ -30,7 +30,7 @@ class HelpText(argparse.HelpFormatter):
     """
 
     def start_section(self, heading: str | None) -> None:
-        """Begin a section, whose heading is wrapped, too."""
+        """Begin a section and wrap its heading."""
         super().start_section(heading and "\n".join(_wrapped(heading, self._width - 1, "")))
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
@@ -60,7 +60,7 @@ class Parser(argparse.ArgumentParser):
 
 @frozen(kw_only=True)
 class Subcommand:
-    """A command with a name of its own, such as ``seatunnel init``."""
+    """A command with a name, such as ``seatunnel init``."""
 
     name: str
     summary: str

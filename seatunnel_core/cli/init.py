@@ -29,7 +29,7 @@ def init(folder: Path, *, cluster: bool = False) -> None:
 
     Args:
         folder: is made when it is not there.
-        cluster: whether `seatunnel.sh` there submits jobs to a cluster, which other scripts there start and stop.
+        cluster: True if `seatunnel.sh` there submits jobs to a cluster, which other scripts there start and stop.
 
     Raises:
         UsageError: One of the files exists, or the folder cannot be written. Nothing is overwritten.
@@ -67,7 +67,7 @@ def _print_cluster(folder: Path) -> None:
     print(f"  {shlex.join([str(bin / 'seatunnel-cluster.sh'), '-d'])}")
     print(f"  {shlex.join([str(bin / 'seatunnel.sh'), '-c', str(folder / 'jobs/first.conf')])}")
     print(f"  {shlex.join([str(bin / 'stop-seatunnel-cluster.sh')])}")
-    print(f"\nOther machines get the same folder, with {_SECRET}, which has mode 600: who has it can run jobs.")
+    print(f"\nOther machines get the same folder, with {_SECRET}, mode 600: anyone with this secret can run jobs.")
 
 
 def _files_of_cluster() -> list[_File]:

@@ -21,12 +21,12 @@ from seatunnel_storage_api.errors import CheckpointStorageError
 
 @frozen(kw_only=True)
 class Request:
-    """What was asked for, read but not planned."""
+    """The job and the engine configuration, parsed but not planned."""
 
     raw: RawJob
     engine: EngineConfig
     secrets: frozenset[str] = frozenset()
-    """Names of the variables of ``-i`` whose values are used as secrets."""
+    """Names of ``-i`` variables that the job uses as secrets."""
 
 
 def read_job(arguments: RunArguments) -> Request:
@@ -59,7 +59,7 @@ def warnings_first(request: Request) -> Iterator[None]:
 
 
 def begun_before_this(arguments: RunArguments, request: Request) -> str | None:
-    """Return the id of the job with increments that goes on, where the command names neither a job nor a savepoint."""
+    """Return the ID of the incremental job to resume if the command names neither a job nor a savepoint."""
     if arguments.restore or arguments.set_job_id or arguments.restoring.from_savepoint:
         return None
     return job_to_go_on_with(request.raw, request.engine, arguments.name)

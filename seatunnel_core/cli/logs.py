@@ -75,13 +75,13 @@ def logs_sent_to(
     """Send log records to ``write``, and nowhere else, while the context is open.
 
     What libraries warn of is sent too. Those by which we reach services and stores repeat what the engine reports
-    itself: their lines are for programs, and for who asks for more than warnings, except those of Spark's connection.
+    itself: these lines are for programs and for log levels below WARNING, except those of Spark's connection.
 
     Args:
         write: Takes each formatted record.
         level: The least level of our records.
         format: ``json``, or text.
-        wanted: Whether a record of ours is sent.
+        wanted: Return True if one of our records is sent.
     """
     logger, root = logging.getLogger(ROOT), logging.getLogger()
     before = logger.handlers, logger.propagate, logger.level

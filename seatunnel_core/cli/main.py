@@ -163,7 +163,7 @@ def _outside_the_tree(error: Exception) -> int:
     from seatunnel_storage_api.errors import CheckpointStorageError, StorageUsageError
 
     if isinstance(error, CheckpointStorageError):
-        wrong_usage = isinstance(error, StorageUsageError)  # whose message says all that there is to do
+        wrong_usage = isinstance(error, StorageUsageError)  # the message already says what to do
         more = "" if wrong_usage else f"\nMore: seatunnel help {error.code}"
         return _complain(f"{error}{more}", WRONG_USAGE if wrong_usage else FAILED)
     traceback.print_exc()

@@ -10,7 +10,7 @@ FULL = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EFBIG))
 
 
 def reader_left() -> bool:
-    """Return whether standard output or standard error is a pipe without a reader; other pipes may break too."""
+    """Return True if standard output or standard error is a pipe without a reader; other pipes may break too."""
     watched = select.poll()
     for stream in (sys.stdout, sys.stderr):
         try:

@@ -30,13 +30,13 @@ LINES_OF_THEIR_OWN = 10
 
 
 class Display(Protocol):
-    """What shows a running job; used by the thread that created it."""
+    """Progress display of a running job; used only by the thread that created it."""
 
     def show(self, progress: JobProgress) -> None:
         """Show the newest state; cheap enough to be called several times a second."""
 
     def say(self, text: str) -> None:
-        """Show one message beside the progress: a start, a stop or a failure."""
+        """Show a message together with the progress: a start, a stop or a failure."""
 
     def conclude(self, report: JobReport, resume_command: str) -> None:
         """Show how the job ended, and how to resume it."""

@@ -25,7 +25,7 @@ def _flag(option: str) -> str:
 
 def add_restore(parser: argparse.ArgumentParser) -> None:
     """Add the options of a restore."""
-    group = parser.add_argument_group("from where a job goes on, instead of its latest checkpoints")
+    group = parser.add_argument_group("where a job resumes, instead of at its latest checkpoints")
     add = group.add_argument
     where = group.add_mutually_exclusive_group()
     where.add_argument(
@@ -39,13 +39,17 @@ def add_restore(parser: argparse.ArgumentParser) -> None:
     where.add_argument(
         "--from-savepoint", metavar="JOB_ID/NAME", help="begin a new job with a savepoint of another one"
     )
-    add("--from-storage", metavar="STORAGE", help="where that lies: an engine file, a folder/ or an exported FILE.zip")
+    add(
+        "--from-storage",
+        metavar="STORAGE",
+        help="storage of that savepoint: an engine file, a folder/ or an exported FILE.zip",
+    )
     rows = group.add_mutually_exclusive_group()
-    rows.add_argument("--retract", action="store_true", help="take back first what was published since then")
-    rows.add_argument("--accept-duplicates", action="store_true", help="leave it, and let it come a second time")
-    forget = "give up the state of sources and sinks that the job no longer has"
+    rows.add_argument("--retract", action="store_true", help="first roll back what was published since then")
+    rows.add_argument("--accept-duplicates", action="store_true", help="keep it, and publish its rows a second time")
+    forget = "discard the state of sources and sinks that the job no longer has"
     add("--allow-non-restored-state", action="store_true", help=forget)
-    take = "with -r: although the job runs in another process here, which ends with an error then"
+    take = "with -r: even if the job runs in another process here, which then ends with an error"
     add("--take-over", action="store_true", help=take)
 
 
@@ -56,22 +60,20 @@ def restore_arguments(values: argparse.Namespace) -> Restore:
         UsageError: An option is given without ``--restore``, or with another kind of restore than its own.
     """
     if values.restore and values.from_savepoint:
-        raise UsageError("-r goes on with a job, and --from-savepoint begins a new one: leave one of the two out")
+        raise UsageError("-r resumes a job, and --from-savepoint begins a new one: leave one of the two out")
     if values.from_storage and not values.from_savepoint:
-        raise UsageError("--from-storage says where a savepoint lies: write it behind --from-savepoint JOB_ID/NAME")
+        raise UsageError("--from-storage is the storage of a savepoint: write it behind --from-savepoint JOB_ID/NAME")
     if values.from_savepoint and values.retract:
         raise UsageError(
-            "A new job cannot take back what another one published. Let that one do it: "
+            "A new job cannot roll back what another one published. Let that one do it: "
             "-r JOB_ID --restore-with-savepoint NAME --retract"
         )
     for name in (*_OF_OLD_JOBS, *_OF_EITHER):
         belongs = values.restore or (values.from_savepoint and name in _OF_EITHER)
         if getattr(values, name) and not belongs:
-            raise UsageError(
-                f"{_flag(name)} says from where a job goes on, and not which one: write it behind -r JOB_ID"
-            )
+            raise UsageError(f"{_flag(name)} chooses where a job resumes, and not which job: write it behind -r JOB_ID")
     if values.check and (values.restore_with_checkpoint or values.restore_with_savepoint or values.from_savepoint):
-        raise UsageError("--check looks at the job, not at what is stored: leave it out, or say nothing of a restore")
+        raise UsageError("--check validates the job, not stored state: leave out --check or the options of a restore")
     return Restore(
         checkpoints=values.restore_with_checkpoint,
         savepoint=values.restore_with_savepoint,

@@ -1,4 +1,4 @@
-"""The command that goes on with a job, exactly as it has to be typed."""
+"""The command that resumes a job, exactly as it has to be typed."""
 
 import os
 import shlex
@@ -30,7 +30,7 @@ def resume_command(typed: Sequence[str], job_id: str, secrets: Collection[str] =
     Args:
         typed: the arguments of this process.
         job_id: the id of the job.
-        secrets: names of variables whose values are used as secrets. A name that suggests a secret needs not be here.
+        secrets: names of variables that the job uses as secrets. Names that suggest a secret are recognized without.
     """
     kept: list[str] = []
     arguments = iter(typed)

@@ -32,7 +32,7 @@ def run(arguments: RunArguments, *, last: bool = False) -> int:
         SeaTunnelError: The job could not start.
     """
     request = read_job(arguments)
-    find_java(os.environ, cache_folder(os.environ))  # before the job leaves anything that waits to be gone on with
+    find_java(os.environ, cache_folder(os.environ))  # before the job leaves anything that could be resumed
     interval_s = request.engine.options[PRINT_JOB_METRICS]
     with (
         counted_interrupts(last=last) as interrupts,
@@ -52,15 +52,12 @@ def _run_and_watch(
     resume = resume_command(arguments.typed, job_id, request.secrets)
     name = arguments.name or request.raw.env[JOB_NAME]
     if begun_before is not None:
-        display.say(f"The last job of this name, {job_id}, has not ended. This goes on with it.")
+        display.say(f"The last job of this name, {job_id}, has not ended and is resumed.")
 
     def begun() -> None:
         if arguments.begun_to is not None:
             _notify_begun(arguments.begun_to)
-        display.say(
-            f"Job {job_id} ({name}) runs in process {os.getpid()}. If it is stopped or killed, this goes on with it:\n"
-            f"  {resume}"
-        )
+        display.say(f"Job {job_id} ({name}) runs in process {os.getpid()}. If it stops, resume it with:\n  {resume}")
 
     restore = Restore() if begun_before is not None else _restore(arguments)
     job_run = _job_run(arguments, request, job_id, restore, on_begun=begun)

@@ -1,7 +1,7 @@
 """The output of a run: a table on a terminal, plain lines or JSON lines, together with log records.
 
 Only the thread that created the screen writes. Messages of other threads wait for it, so that a stalled reader of the
-output stops the screen and nothing else: checkpoints go on.
+output stops the screen and nothing else: checkpoints continue.
 """
 
 import contextlib
@@ -51,11 +51,11 @@ class Backlog:
             self._write(self._waiting.popleft())
         if self._lost:
             lost, self._lost = self._lost, 0
-            self._write(f"{count(lost)} lines are missing here: nobody read them in time")
+            self._write(f"{count(lost)} lines are missing here: they were not read in time")
 
 
 class Screen:
-    """A display whose ``say`` may be called by any thread."""
+    """A display. Any thread may call ``say``."""
 
     def __init__(self, display: Display, backlog: Backlog, say: Callable[[str], None]) -> None:
         self.say = say
@@ -70,7 +70,7 @@ class Screen:
         self._display.show(progress)
 
     def says_it_now(self, record: logging.LogRecord) -> bool:
-        """Return whether to write a record: not why the only pipeline failed, which the closing table says at once."""
+        """Return True if to write a record: not why the only pipeline failed, which the closing table says at once."""
         return not (self._pipelines == 1 and record.name == PIPELINE_LOG and record.levelno == logging.ERROR)
 
     def conclude(self, report: JobReport, resume_command: str) -> None:
@@ -143,7 +143,7 @@ def screen(*, interval_s: float, log_level: str, log_format: str) -> Iterator[Sc
 
 
 class _StandardOutput:
-    """A writer of lines to standard output that survives the loss of its reader.
+    """Writes lines to standard output, even after the reader of a pipe has left.
 
     The job continues after ``| head`` has closed the pipe, and after the output's disk is full, which is reported once.
     """
@@ -174,4 +174,4 @@ class _StandardOutput:
         if not self._reported:
             self._reported = True
             with contextlib.suppress(OSError):  # the same full disk may be behind it
-                print(f"standard output cannot be written: {error.strerror}. The job goes on", file=sys.stderr)
+                print(f"standard output cannot be written: {error.strerror}. The job continues", file=sys.stderr)

@@ -14,7 +14,7 @@ from seatunnel_core.reporting.report import JobProgress, JobReport
 
 REFRESH_S = 0.25
 REST = 20
-"""How many times as long as the last look took to wait for the next one; with 1,000 pipelines it takes 0.1 s."""
+"""Pause between two polls, as a multiple of the duration of the last one: 0.1 s for 1,000 pipelines."""
 
 
 class RunningJob(Protocol):
@@ -59,7 +59,7 @@ class Interrupts:
 
     @property
     def unanswered(self) -> bool:
-        """Whether the user interrupted more often than the job can answer, and does not want to wait."""
+        """True if the user interrupted a third time and does not want to wait."""
         return self.count > self._answered
 
     def job_runs(self) -> None:
@@ -76,7 +76,7 @@ def counted_interrupts(*, last: bool = False) -> Iterator[Interrupts]:
     """Count SIGINT and SIGTERM while the context is open.
 
     Args:
-        last: Whether the process ends after the context. Both signals are ignored from then on: Python would die of one
+        last: True if the process ends after the context. Both signals are ignored from then on: Python would die of one
             in its last moments, with an exit code that contradicts the closing table.
     """
     interrupts = Interrupts(last=last)
@@ -125,12 +125,12 @@ def watch(
                 display.say("Stopping after a last checkpoint. Ctrl-C once more stops at once.")
                 run.stop()
             else:
-                display.say("Stopping at once; what is not in a checkpoint yet is read again when the job goes on.")
+                display.say("Stopping at once; what is not in a checkpoint yet is read again when the job is resumed.")
                 run.kill()
 
 
 def _all_begun(progress: JobProgress) -> bool:
-    """Return whether the restore point of each pipeline has an id."""
+    """Return True if the restore point of each pipeline has an id."""
     return bool(progress.pipelines) and all(view.last_checkpoint_id is not None for view in progress.pipelines)
 
 
@@ -139,4 +139,4 @@ def _standing(progress: JobProgress) -> str:
     if read == 0:
         return "Nothing of this job's work had been stored, so it begins again."
     committed = sum(view.rows_committed for view in progress.pipelines)
-    return f"It goes on from its last checkpoints: {count(read)} rows were read, {count(committed)} are committed."
+    return f"It resumes from its last checkpoints: {count(read)} rows were read, {count(committed)} are committed."

@@ -30,34 +30,34 @@ WORKER_GRACE = Option(
 SPARK_MASTER = Option(
     "cluster.spark-master",
     STRING,
-    doc="A Spark cluster that is there already, as `spark://HOST:PORT`, on which the jobs of a cluster's nodes run. "
-    "Nodes then start no Spark of their own, and need no workers. `yarn` and `k8s://…` are handed on to Spark.",
+    doc="An existing Spark cluster, as `spark://HOST:PORT`, that runs the jobs of the cluster's nodes. Nodes then "
+    "start no Spark and need no workers. `yarn` and `k8s://…` are passed to Spark.",
 )
 INSTANCE_HOST = Option(
-    "cluster.instance-host", STRING, doc="By which host or address others reach this node; it finds out by itself."
+    "cluster.instance-host", STRING, doc="Host or address at which others reach this node; detected by default."
 )
 ZOOKEEPER = Option(
     "cluster.zookeeper-connect-string",
     STRING,
-    doc="`host:port` of ZooKeeper's servers, with commas, and `/path` behind the last one. Nodes write their address "
-    "there and find the others', beside those of `member-list`.",
+    doc="`host:port` of ZooKeeper's servers, separated by commas, with an optional `/path` after the last one. Nodes "
+    "register their addresses there and find others, in addition to those of `member-list`.",
 )
 METADATA = Option(
     "cluster.metadata-url",
     STRING,
     secret=True,
-    doc="The database that holds the state of the cluster where `hazelcast.yaml` has no `map:` block, as Kylin writes "
-    "it: `PREFIX@jdbc,url=jdbc:postgresql://host:5432/db,username=…,password=…`. The names of its tables begin with "
+    doc="Database for the state of the cluster if `hazelcast.yaml` has no `map:` block, in Kylin's format: "
+    " `PREFIX@jdbc,url=jdbc:postgresql://host:5432/db,username=…,password=…`. The names of its tables begin with "
     "PREFIX.",
 )
 LEADER_RACE = Option(
     "cluster.leader-race.enabled",
     BOOLEAN,
     default=True,
-    doc="Whether other nodes may lead when this one dies; `false` refuses to start beside other nodes that may.",
+    doc="Allow other nodes to lead when this one fails. With `false` the node does not start if others may lead.",
 )
 HEART_BEAT_INTERVAL = Option(
-    "cluster.leader-race.heart-beat-interval", _SECONDS, default=2, unit="s", doc="Between two beats of the leader."
+    "cluster.leader-race.heart-beat-interval", _SECONDS, default=2, unit="s", doc="Interval of the leader's heartbeats."
 )
 HEART_BEAT_TIMEOUT = Option(
     "cluster.leader-race.heart-beat-timeout",

@@ -31,7 +31,7 @@ class Scalar:
 
     value: Any
     text: str = field(eq=False)
-    """As it was written, without quotes and escapes."""
+    """Text as written, without quotes and escapes."""
 
     position: Position = field(eq=False)
 
@@ -51,7 +51,7 @@ class Entry:
     key: str
     value: "Value"
     position: Position = field(eq=False)
-    """Of the key."""
+    """Position of the key."""
 
 
 @frozen
@@ -77,8 +77,8 @@ class Block:
     def merged(self, later: "Block") -> "Block":
         """Return both blocks in one; the later value of a key wins, and blocks below a key are merged the same way.
 
-        A value beside a block is kept as ``OWN`` says. Where this block has an own value, the entries of the
-        later one stand behind it.
+        A value in addition to a block is kept as described at ``OWN``. If this block has such a value, the entries
+        of the later block follow it.
         """
         found = {entry.key: entry for entry in self.entries}
         for entry in later.entries:
@@ -92,12 +92,12 @@ class Block:
 Value = Scalar | Items | Block
 
 OWN = "\ud800"
-"""The key of the entry that has the value of the block's own key, as ``start_mode = timestamp`` beside
+"""Key of the entry for the value of the block itself, as in ``start_mode = timestamp`` with
 ``start_mode.timestamp = 1``.
 
 HOCON keeps the later of the two. SeaTunnel's users write both, and mean both, where both names are options. The parser
 does not know the options, so it keeps both: the value becomes an entry of this name in the block of the keys below.
-An entry behind it is later than the value. ``validation.py`` takes both where both are options, and applies HOCON's
+An entry after it is later than the value. ``validation.py`` takes both where both are options, and applies HOCON's
 rule, ``by_hocon``, to all others. No file can have this key: it is half of a surrogate pair.
 """
 
@@ -111,7 +111,7 @@ def dotted(prefix: str, key: str) -> str:
 
 
 def is_null(value: Value) -> bool:
-    """Return whether a value is ``null``, which removes what the key was before."""
+    """Return True if a value is ``null``, which removes what the key was before."""
     return isinstance(value, Scalar) and value.value is None
 
 
@@ -195,5 +195,5 @@ def from_code(value: Any, position: Position = CODE) -> Value:
     if isinstance(value, bool):
         return Scalar(value, "true" if value else "false", position)
     if isinstance(value, str) and "${" in value and not refers(value):
-        value = Resolved(value)  # code has variables of its own: nothing in a text of it is resolved
+        value = Resolved(value)  # code has its own variables: nothing in its texts is resolved
     return Scalar(value, "null" if value is None else str(value), position)

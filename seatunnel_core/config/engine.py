@@ -43,7 +43,7 @@ _NOTED = {
     ),
     "health-metrics-timeout-seconds": "Spark watches its executors",
     "checkpoint.schema-change-timeout": "the columns of a running job do not change in this version",
-    "metadata.": "there is no service of data sources in this version; options stand in the job's file",
+    "metadata.": "this version has no data source service; write the options into the job file",
     **dict.fromkeys(
         ("http.upload-max-file-size-mb", "http.upload-max-request-size-mb"),
         "the body of a request may have 10 MiB",
@@ -68,10 +68,10 @@ class StorageConfig:
     """The plugin's own keys; may hold secrets."""
 
     origin: str
-    """Where this was said: a file and line, or ``built-in defaults``."""
+    """Origin of the setting: a file and line, or ``built-in defaults``."""
 
     typed: bool = True
-    """Whether the type was written, and is not the default of a file."""
+    """True if the file sets the type, and not its default."""
 
     idle: frozenset[str] = frozenset()
     """Keys of ``plugin_config`` that have no effect, each of which was reported with its line."""
@@ -128,7 +128,7 @@ def load_engine(
         environment: instead of the process's.
         folder: where ``./config/seatunnel.yaml`` is looked for, instead of the working folder.
         strict: unknown keys of ``plugin-config`` are errors too.
-        of_node: whether a node of a cluster reads it, on which some keys have an effect that they have in no job.
+        of_node: True if a node of a cluster reads it, on which some keys have an effect that they have in no job.
 
     Raises:
         ConfigError: the file cannot be read, or is wrong: every problem of it, each with its line.
@@ -244,7 +244,7 @@ def read_storage(block: Block, problems: Problems, *, base: StorageConfig | None
 
 
 def override_storage(engine: EngineConfig, written: Value | None, problems: Problems) -> StorageConfig:
-    """Return the storage of a job whose ``env`` may have ``checkpoint.storage``."""
+    """Return the storage of a job, which ``checkpoint.storage`` in its ``env`` may override."""
     if not isinstance(written, Block):
         return engine.storage
     return read_storage(written, problems, base=engine.storage)
@@ -282,7 +282,7 @@ def _dotted(block: Block, prefix: str) -> "list[tuple[str, Value, Position]]":
 
 
 def _descend(tree: Block, path: tuple[str, ...], problems: Problems) -> Block:
-    """Return the block at ``path``; every key beside it is reported as unknown."""
+    """Return the block at ``path``; all other keys are reported as unknown."""
     for depth, wanted in enumerate(path):
         where = ".".join(path[:depth]) or "the engine's file"
         below: Value | None = None

@@ -16,8 +16,8 @@ BACKUP_COUNT = Option(
     within(0, 6),
     default=1,
     doc="Replicas of the engine's state.",
-    no_effect="the state of this engine lies in the checkpoint storage, or where the map: block of hazelcast.yaml "
-    "says, and it is that storage which keeps copies",
+    no_effect="the state is in the checkpoint storage or in that of the map: block of hazelcast.yaml, which replicates "
+    "it",
 )
 QUEUE_TYPE = Option(
     "queue-type",
@@ -65,9 +65,9 @@ SLOT_NUM = Option(
     "slot-service.slot-num",
     _COUNT,
     default=2,
-    doc="How many work units may run at once in one process when slots are not dynamic. Jobs that are submitted in one "
-    "process share them: each takes as many of the free ones as its sources have parallel readers. In a cluster: how "
-    "many slots a node has; a job holds one for each source, and one for each of its parallel readers, over all nodes.",
+    doc="Maximum concurrent work units of a process if slots are not dynamic. Jobs of one process share them: "
+    "each takes as many free slots as its sources have parallel readers. In a cluster: number of slots of a node; a "
+    "job holds one for each source, and one for each of its parallel readers, over all nodes.",
 )
 SCHEDULE_STRATEGY = Option(
     "job-schedule-strategy",
@@ -116,7 +116,7 @@ RETAIN_AFTER_CANCEL = Option(
 )
 STORAGE_TYPE = Option("type", STRING, default="localfile", doc="The name of the checkpoint storage plugin.")
 MAX_RETAINED = Option("max-retained", _COUNT, default=3, doc="How many checkpoints each pipeline keeps.")
-PLUGIN_CONFIG = Option("plugin-config", MAP, doc="The plugin's own keys, handed over as texts.", secret=True)
+PLUGIN_CONFIG = Option("plugin-config", MAP, doc="Keys of the plugin, passed as texts.", secret=True)
 
 STORAGE: tuple[Option[Any], ...] = (STORAGE_TYPE, MAX_RETAINED, PLUGIN_CONFIG)
 """The keys below ``checkpoint.storage``, in ``seatunnel.yaml`` and in a job's ``env``."""

@@ -97,7 +97,7 @@ FLUSH_INTERVAL = Option(
     "sink.flush.interval",
     DURATION_MS,
     unit="ms",
-    doc="How often SeaTunnel tells sinks to write what they hold.",
+    doc="Interval at which SeaTunnel flushes sinks.",
     no_effect="rows become visible with each checkpoint; `checkpoint.interval` says how often",
 )
 JARS = Option("jars", STRING, doc="Java libraries.", no_effect="connectors are Python packages; install them with pip")
@@ -114,20 +114,20 @@ ISOLATION = Option(
     "isolation",
     ENUM("thread", "process"),
     default="thread",
-    doc="In a cluster: whether the job shares the process and the Spark of its node with other jobs, or has its own. "
-    "With options of `spark.` it always has its own.",
+    doc="In a cluster: `thread` shares the process and the Spark of a node with other jobs, `process` starts separate "
+    "ones for the job. A job with `spark.` options always gets separate ones.",
 )
 SHADE_IDENTIFIER = Option(
     "shade.identifier",
     STRING,
     default="default",
-    doc="How secrets in the file are encrypted: `default` is not at all, `base64` is built in and protects nothing.",
+    doc="Encryption of secrets in the file: `default` for none; `base64` is built in and protects nothing.",
 )
 SHADE_OPTIONS = Option(
     "shade.options",
     LIST(STRING),
-    doc="Encrypted options of sources and sinks besides `username`, `password`, `auth`, `token`, `access_key` and "
-    "`secret_key`; with dots where they are nested.",
+    doc="Encrypted options of sources and sinks in addition to `username`, `password`, `auth`, `token`, `access_key` "
+    "and `secret_key`; nested ones with dots.",
 )
 SHADE_PROPERTIES = Option("shade.properties", MAP, doc="Settings of the shade itself.", secret=True)
 
@@ -160,7 +160,7 @@ _MASTER = re.compile(
     r"local|local\[(\*|0*[1-9]\d*)(\s*,\s*\d+)?\]|local-cluster\[\s*\d+\s*,\s*\d+\s*,\s*\d+\s*\]"
     r"|spark://.+|k8s://.+|yarn"
 )
-"""What Spark itself takes. It says so only when it starts, which is after the job was claimed."""
+"""Values that Spark accepts. Spark checks them only when it starts, after the job was claimed."""
 
 
 def refuse_master(written: Value | None, problems: Problems) -> None:

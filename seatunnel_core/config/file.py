@@ -33,7 +33,7 @@ def read_text(path: Path) -> str:
     except IsADirectoryError as error:
         raise _unreadable(path, "it is a folder; name a file in it") from error
     except PermissionError as error:
-        raise _unreadable(path, "it may not be read by this user") from error
+        raise _unreadable(path, "this user has no permission to read it") from error
     except UnicodeDecodeError as error:
         raise _unreadable(path, f"it is not UTF-8 text (byte {error.start})") from error
     except (OSError, ValueError) as error:
@@ -59,7 +59,7 @@ def _unreadable(path: Path, why: str) -> ConfigError:
 
 
 def load(path: Path, variables: Variables, problems: Problems) -> Block:
-    """Read, parse and resolve a file whose format its ending names.
+    """Read, parse and resolve a file. Its name extension determines the format.
 
     ``.json`` is JSON, ``.yaml`` and ``.yml`` are YAML, ``.sql`` is SQL, everything else is HOCON.
 

@@ -1,7 +1,7 @@
 """``hazelcast.yaml`` and ``hazelcast-client.yaml``: the processes of a cluster, in SeaTunnel's format.
 
-The nodes and clients of a cluster read them from files of their own. In the engine's file they are checked, with a
-warning that they have no effect there. The ``map:`` block beside them belongs to the map store.
+The nodes and clients of a cluster read them from separate files. In the engine's file they are checked, with a
+warning that they have no effect there. The ``map:`` block belongs to the map store.
 """
 
 import re
@@ -23,7 +23,7 @@ CLIENT = "hazelcast-client"
 
 DEFAULT_PORT = 5801
 PORTS_TRIED = 3
-"""So many ports of a member without one are tried, where a process whose port is taken takes the next one."""
+"""Number of ports tried for a member without a port, because a process uses the next port if its own is taken."""
 
 _PORT = within(1, 65_535)
 _RANGE = re.compile(r"(\d{1,3}\.\d{1,3}\.\d{1,3})\.(\d{1,3})-(\d{1,3})")
@@ -37,7 +37,7 @@ class Member:
 
     host: str
     port: int | None = None
-    """``None``: the cluster's port, and those behind it."""
+    """``None`` for the cluster's port and the following ones."""
 
     def __str__(self) -> str:
         return self.host if self.port is None else f"{self.host}:{self.port}"
@@ -49,26 +49,26 @@ class ClusterConfig:
 
     name: str
     tcp_ip: bool
-    """Whether members are found by the list below, the one way of SeaTunnel's documentation."""
+    """True if members are listed below, as in SeaTunnel's documentation."""
 
     members: tuple[Member, ...]
     """Ranges written out, in the order of the file."""
 
     port: int
     auto_increment: bool
-    """Whether a process whose port is taken tries the next ones."""
+    """True if a process tries the next ports when its port is taken."""
 
     port_count: int = 100
-    """So many ports a process tries."""
+    """Maximum number of ports that a process tries."""
 
     public_address: Member | None = None
-    """How others reach the process that reads this file; ``None``: it finds out."""
+    """Address at which others reach this process; ``None`` to detect it."""
 
     interfaces: tuple[str, ...] = ()
-    """Addresses with ``*`` and ranges, one of which the process is to be reached by."""
+    """Patterns of addresses, with ``*`` and ranges; the process uses an address that matches one."""
 
     rest_api: bool = False
-    """Whether users may ask by REST v1 on the member port."""
+    """True if REST v1 is served on the member port."""
 
     properties: Mapping[str, str]
 
@@ -238,7 +238,7 @@ def read_client(block: Block, problems: Problems) -> ClientConfig:
 def note_cluster(entry: Entry, problems: Problems) -> None:
     """Read the block of a cluster where it does not belong, and warn that it has no effect there."""
     problems.warn(
-        f"{entry.key!r} describes a cluster, whose nodes and clients read it from {entry.key}.yaml; here it has no "
+        f"{entry.key!r} describes a cluster; its nodes and clients read it from {entry.key}.yaml; here it has no "
         "effect: a job runs in the process that starts it",
         entry.position,
     )

@@ -1,10 +1,10 @@
 """A parser for HOCON, after the specification of Lightbend's *config*; JSON is a subset.
 
-No library serves here: in a job file the same plugin may stand several times in ``source``, ``transform`` and ``sink``,
-each an entry of its own in the order of the text, and every message needs a line; libraries merge such blocks and know
-no positions. The parser runs in linear time; what is parsed here is resolved in ``substitution.py``.
+No library fits: in a job file the same plugin may occur several times in ``source``, ``transform`` and ``sink``, as
+separate entries in the order of the text, and every message needs a line; libraries merge such blocks and have no
+positions. The parser runs in linear time; what is parsed here is resolved in ``substitution.py``.
 
-Not taken over from the specification: ``include`` of URLs and class paths, and of files outside the job's folder.
+Not supported: ``include`` of URLs and class paths, and of files outside the job's folder.
 """
 
 from collections.abc import Callable
@@ -195,7 +195,7 @@ class _Parser(TokenReader):
             self._separator(closing)
 
     def _more(self, closing: str, opened: int) -> bool:
-        """Return whether another key follows; otherwise move past the closing brace."""
+        """Return True if another key follows; otherwise move past the closing brace."""
         self.skip()
         kind, text, offset = self.tokens[self.at]
         if kind == "end":

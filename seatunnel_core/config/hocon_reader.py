@@ -91,7 +91,7 @@ class TokenReader:
             return self.fail("half of a surrogate pair is not a character", offset)
 
     def unexpected(self, text: str, offset: int, wanted: str = "") -> NoReturn:
-        """Raise ``ConfigError`` for a text that cannot stand at an offset; ``wanted`` is what was expected instead."""
+        """Raise ``ConfigError`` for invalid text at an offset; ``wanted`` is what was expected."""
         if text.startswith('"'):
             self.fail("this text has no closing quote", offset)
         if text == "$":

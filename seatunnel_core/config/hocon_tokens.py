@@ -37,12 +37,12 @@ Matches = Iterable[re.Match[str]]
 def tokens(
     text: str, base: int, *, comments: bool = False, counted: Callable[[Matches], Matches] = iter
 ) -> list[Token]:
-    """Return the tokens of a text whose first character has the offset ``base``; the last one has the kind ``end``.
+    """Return the tokens of a text that begins at the offset ``base``; the last one has the kind ``end``.
 
     Args:
         text: to be read.
-        base: of its first character.
-        comments: whether they are among the tokens.
+        base: offset of the first character.
+        comments: True if they are among the tokens.
         counted: gives back the matches that it gets, unless there are too many.
     """
     found = [

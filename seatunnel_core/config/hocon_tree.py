@@ -29,7 +29,7 @@ class Substitution:
     default: "Node | None"
     offset: int
     prefix: tuple[str, ...]
-    """Where the file that contains it was included: its paths are looked up below that place first."""
+    """Path at which its file was included: references are resolved below it first."""
 
 
 @define(eq=False)
@@ -87,7 +87,7 @@ class Object:
             target.values.append(value)
 
     def absorb(self, other: "Object") -> None:
-        """Add all values of another block, as if they stood behind the values of this one."""
+        """Append all values of another block."""
         for key, added in other.fields.items():
             for value in added.values:
                 self.set([(key, added.offset)], value)
@@ -114,7 +114,7 @@ class Texts:
     end: int = 0
 
     def add(self, name: str, text: str) -> int:
-        """Add a text, and return the offset of its first character."""
+        """Add a text, and return its offset."""
         start = self.end
         self.starts.append(start)
         self.lines.append([0, *(match.end() for match in re.finditer("\n", text))])
@@ -139,5 +139,5 @@ class Parsed:
 
 
 def is_space(node: Node) -> bool:
-    """Return whether a part of a concatenation is the white space between two others."""
+    """Return True if a part of a concatenation is the white space between two others."""
     return isinstance(node, Literal) and node.value is SPACE

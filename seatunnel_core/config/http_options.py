@@ -1,4 +1,4 @@
-"""The options of ``seatunnel.yaml`` about the REST server of a cluster's nodes: where it listens, and who is let in."""
+"""The options of ``seatunnel.yaml`` for the REST server of a cluster's nodes: addresses and authentication."""
 
 from enum import Enum
 from typing import Any
@@ -11,17 +11,17 @@ _PORT = within(1, 65_535)
 
 
 class Permission(Enum):
-    """What a user of REST may be allowed to do."""
+    """Permissions of a REST user."""
 
     LOOK = "look"
-    """Every GET: jobs with their options, logs and figures."""
+    """Every GET: jobs with their options, logs and metrics."""
 
     CHECK = "check"
     """Encrypt a job; with ``submit``: check one, which runs its plugins as the node's user."""
 
     SUBMIT = "submit"
     RESTORE = "restore"
-    """Submit a job that goes on from its latest checkpoint."""
+    """Submit a job that resumes from its latest checkpoint."""
 
     STOP = "stop"
     SAVEPOINT = "savepoint"
@@ -49,57 +49,55 @@ def _text(key: str, doc: str, *, default: str | None = None, secret: bool = Fals
     return Option(f"http.{key}", STRING, default=default, doc=doc, no_effect=NO_SERVER, secret=secret)
 
 
-ENABLE_HTTP = _flag("enable-http", "Whether a node serves REST v2 in the clear.")
-HTTP_PORT = Option("http.port", _PORT, default=8080, doc="The port for that.", no_effect=NO_SERVER)
+ENABLE_HTTP = _flag("enable-http", "Serve REST v2 without TLS.")
+HTTP_PORT = Option("http.port", _PORT, default=8080, doc="Port of REST v2.", no_effect=NO_SERVER)
 BIND_ADDRESS = _text(
     "bind-address",
-    "The address on which both ports listen; `0.0.0.0` is all of this machine. Off loopback users have to be asked who "
-    "they are.",
+    "Address on which both ports listen; `0.0.0.0` for all interfaces. Other addresses than loopback require "
+    "authentication.",
     default="127.0.0.1",
 )
 CONTEXT_PATH = _text("context-path", "The prefix of all paths, such as `/seatunnel`.", default="")
-ENABLE_DYNAMIC_PORT = _flag("enable-dynamic-port", "Whether a node whose port is taken tries the next ones.")
-PORT_RANGE = Option("http.port-range", _PORT, default=100, doc="How many ports are tried then.", no_effect=NO_SERVER)
-ENABLE_HTTPS = _flag("enable-https", "Whether a node serves REST v2 with TLS.")
-HTTPS_PORT = Option("http.https-port", _PORT, default=8443, doc="The port for that.", no_effect=NO_SERVER)
+ENABLE_DYNAMIC_PORT = _flag("enable-dynamic-port", "Try the next ports if the port is taken.")
+PORT_RANGE = Option("http.port-range", _PORT, default=100, doc="Number of ports tried.", no_effect=NO_SERVER)
+ENABLE_HTTPS = _flag("enable-https", "Serve REST v2 with TLS.")
+HTTPS_PORT = Option("http.https-port", _PORT, default=8443, doc="Port of REST v2.", no_effect=NO_SERVER)
 KEY_STORE_PATH = _text(
-    "key-store-path", "The node's key with its certificates: PEM, PKCS12, or JKS, as the file itself says."
+    "key-store-path", "File with the node's key and certificates: PEM, PKCS12 or JKS, detected from its content."
 )
-KEY_STORE_PASSWORD = _text("key-store-password", "Of the key store.", secret=True)
+KEY_STORE_PASSWORD = _text("key-store-password", "Password of the key store.", secret=True)
 KEY_MANAGER_PASSWORD = _text(
-    "key-manager-password", "Of the key in it, where that is another one than the store's.", secret=True
+    "key-manager-password", "Password of the key, if it differs from that of the store.", secret=True
 )
 TRUST_STORE_PATH = _text(
     "trust-store-path",
-    "Certificates of authorities, in one of these formats. Where they are named, each client has to show a certificate "
+    "File with certificates of authorities, in one of these formats. If set, each client must present a certificate "
     "that one of them signed.",
 )
-TRUST_STORE_PASSWORD = _text("trust-store-password", "Of that file.", secret=True)
-ENABLE_BASIC_AUTH = _flag("enable-basic-auth", "Whether users are asked for a name and a password.")
-BASIC_AUTH_USERNAME = _text("basic-auth-username", "The name; `admin` where it is left out.")
-BASIC_AUTH_PASSWORD = _text(
-    "basic-auth-password", "The password; there is none that is taken for granted.", secret=True
-)
+TRUST_STORE_PASSWORD = _text("trust-store-password", "Password of the trust store.", secret=True)
+ENABLE_BASIC_AUTH = _flag("enable-basic-auth", "Require a user name and a password.")
+BASIC_AUTH_USERNAME = _text("basic-auth-username", "User name; `admin` by default.")
+BASIC_AUTH_PASSWORD = _text("basic-auth-password", "Password; there is no default.", secret=True)
 USER_NAME = Option("username", STRING, required=True, doc="The name.")
 USER_PASSWORD = Option("password", STRING, required=True, secret=True, doc="The password.")
 USER_PERMISSIONS = Option(
     "permissions",
     LIST(ENUM(*(each.value for each in Permission))),
     required=True,
-    doc="What he may do: " + ", ".join(f"`{each.value}`" for each in Permission) + ".",
+    doc="Permissions of the user: " + ", ".join(f"`{each.value}`" for each in Permission) + ".",
 )
 USERS = Option(
     "http.users",
     ENTRIES(USER_NAME, USER_PASSWORD, USER_PERMISSIONS),
     default=(),
-    doc="Further users, each with what he may do; the one of `basic-auth-username` may do everything.",
+    doc="Further users with their permissions; the user of `basic-auth-username` has all permissions.",
     no_effect=NO_SERVER,
     secret=True,
 )
 ALLOW_UNAUTHENTICATED = _flag(
     "allow-unauthenticated-access",
-    "Whether everybody who reaches a port off loopback may do everything: submit jobs, which run as the node's user. "
-    "Without it a node that would ask nobody does not start.",
+    "Allow unauthenticated access from other machines, with all permissions: submitted jobs run as the node's user. "
+    "By default, a node without authentication does not start on such an address.",
 )
 
 HTTP: tuple[Option[Any], ...] = (
@@ -109,4 +107,4 @@ HTTP: tuple[Option[Any], ...] = (
     *(ENABLE_BASIC_AUTH, BASIC_AUTH_USERNAME, BASIC_AUTH_PASSWORD, USERS),
     ALLOW_UNAUTHENTICATED,
 )
-"""Of ``seatunnel.engine``; they have an effect on nodes alone."""
+"""Options of ``seatunnel.engine`` that affect only nodes."""

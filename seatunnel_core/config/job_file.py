@@ -1,4 +1,4 @@
-"""A job as it was written: ``env`` as typed options, and the blocks of its nodes in order."""
+"""A parsed job: ``env`` as typed options, and the blocks of its vertices in order."""
 
 import enum
 from collections.abc import Mapping, Sequence
@@ -43,7 +43,7 @@ class RawBlock:
 
 @frozen(kw_only=True)
 class RawJob:
-    """What a job file, or code, asks for. Nothing in it has been compared with a plugin yet."""
+    """A parsed job file, or a job built in code. Plugins have not checked it yet."""
 
     origin: str
     """Path of the file; empty for a job that is built in Python."""
@@ -55,7 +55,7 @@ class RawJob:
 
     blocks: tuple[RawBlock, ...] = field(repr=False)
     problems: Problems = field(repr=False)
-    """What is wrong so far; the planner adds to it, so that the user sees everything at once."""
+    """Problems so far; the planner adds further ones, so that the user sees all at once."""
 
 
 _SECTIONS = ("env", *(kind.value for kind in Kind))
@@ -65,7 +65,7 @@ _ENV_RULES = BlockRules(
     noted={
         "flink.": "this engine runs on Spark",
         "execution.": "it is an option of Flink",
-        "metalake_": "there is no service of data sources in this version; options stand in the job's file",
+        "metalake_": "this version has no data source service; write the options into the job file",
         "openlineage_": "no lineage is reported in this version",
     },
     elsewhere={option.key: "seatunnel.yaml, under seatunnel.engine" for option in ENGINE},
@@ -73,7 +73,7 @@ _ENV_RULES = BlockRules(
 
 
 def load_job(path: Path, variables: Variables | None = None, *, strict: bool = False) -> RawJob:
-    """Read a job file: HOCON, JSON, YAML or SQL; variables may be kept beside it and in the user's keyring.
+    """Read a job file: HOCON, JSON, YAML or SQL; variables may be in a file next to it and in the user's keyring.
 
     Raises:
         ConfigError: the file cannot be read or parsed. What is wrong with single keys is in ``problems`` of the result.
@@ -156,7 +156,7 @@ def read_shading(env: Options) -> Shading | None:
 
 
 def shaded(raw: RawBlock) -> bool:
-    """Return whether encryption concerns the block: that of a source or a sink."""
+    """Return True if encryption concerns the block: that of a source or a sink."""
     return raw.kind is not Kind.TRANSFORM
 
 

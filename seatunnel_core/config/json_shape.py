@@ -1,6 +1,6 @@
 """JSON Schemas of what a configuration file may hold, one for each type of option; editors use them.
 
-As lenient as the parsers: numbers and truth values may stand as texts, words in any case, and any text may have
+As lenient as the parsers: numbers and truth values may be texts, words in any case, and any text may have
 variables, ``${name}``.
 """
 
@@ -39,7 +39,7 @@ def whole(low: int | None = None, high: int | None = None) -> Shape:
 
 
 def words(*known: str) -> Shape:
-    """Return the schema of one of some words in any case; editors offer them as they stand here."""
+    """Return the schema of one of some words in any case; editors offer them as given here."""
     pattern = f"{'|'.join(map(any_case, known))}|{_VARIABLE}"
     flags = [word.lower() == "true" for word in known if word.lower() in ("true", "false")]
     return {"anyOf": [{"enum": [*known, *flags]}, {"type": "string", "pattern": pattern}]}

@@ -1,6 +1,7 @@
 """``kylin.properties``: the keys that Apache Kylin's page on clusters has, each the same as an option of a node.
 
-They are read from ``$KYLIN_HOME/conf``, else beside ``seatunnel.yaml``; ``kylin.properties.override`` there wins.
+They are read from ``$KYLIN_HOME/conf``, otherwise from the folder of ``seatunnel.yaml``;
+``kylin.properties.override`` there takes precedence.
 """
 
 import re
@@ -71,7 +72,7 @@ def read_kylin(folder: Path, problems: Problems) -> dict[str, Any]:
 
 
 def kylin_folder(environment: Mapping[str, str], config: Path) -> Path:
-    """Return the folder whose ``kylin.properties`` are read: that of ``KYLIN_HOME``, else that of the engine's file."""
+    """Return the folder of ``kylin.properties``: that of ``KYLIN_HOME``, otherwise that of the engine's file."""
     home = environment.get("KYLIN_HOME")
     return Path(home, "conf") if home else config
 
@@ -105,7 +106,7 @@ def _entries(path: Path) -> Iterator[Entry]:
 
 
 def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
-    """Yield the entries with their first lines' numbers, without comments; a backslash at the end goes on below."""
+    """Yield the entries with their first lines' numbers, without comments; a final backslash continues a line."""
     collected, began, goes_on = "", 0, False
     for number, line in enumerate(re.split(r"\r\n|\r|\n", text), 1):
         part = line.lstrip(" \t\f")

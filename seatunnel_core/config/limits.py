@@ -1,4 +1,4 @@
-"""What parsing one text may cost. A few lines can ask for billions of values, or for hours.
+"""Limits on the cost of parsing one text. A few lines can expand to billions of values, or take hours.
 
 The parsers count while they work, so that a text is rejected before it costs more. Texts that were submitted have
 tighter limits than files of the user who runs a job.
@@ -19,7 +19,7 @@ PIECE = 16
 """Characters of a text that count as one value."""
 
 _TICKS = 2_048
-"""Steps of a parser between two looks at the clock."""
+"""Steps of a parser between two checks of the time."""
 
 
 @frozen(kw_only=True)
@@ -28,14 +28,14 @@ class Limits:
 
     characters: int = 64 * 1024 * 1024
     tokens: int = 50_000_000
-    """Words, numbers and marks of the text, spaces and line ends included; in YAML, the events of its parser."""
+    """Tokens of the text, including spaces and line ends; for YAML, parser events."""
 
     keys: int = 5_000_000
     substitutions: int = 5_000_000
     """Values, and pieces of text, that substitutions, variables, aliases, merges and ``+=`` may add or copy."""
 
     seconds: float = 600.0
-    """Of processor time."""
+    """Processor time."""
 
 
 LOCAL = Limits()
@@ -44,7 +44,7 @@ SUBMITTED = Limits(characters=10 * 1024 * 1024, tokens=3_000_000, keys=500_000, 
 
 @define(eq=False)
 class Budget:
-    """What is left of the limits while one text is parsed."""
+    """Remaining limits while one text is parsed."""
 
     limits: Limits = LOCAL
     _tokens: int = 0
@@ -91,7 +91,7 @@ class Budget:
         self.tick(place)
 
     def tick(self, place: Callable[[], Position]) -> None:
-        """Count a step, and look at the clock now and then."""
+        """Count a step, and check the time occasionally."""
         self._ticks += 1
         if self._ticks % _TICKS == 0:
             self._look_at_clock(place)

@@ -16,7 +16,7 @@ from seatunnel_storage_api.secret import Resolved
 T = TypeVar("T")
 
 Keys = Mapping[str, "Keys | None"]
-"""The keys of a block, each with those of the block or blocks below it; ``None``: whatever stands there."""
+"""The keys of a block, each with those of the block or blocks below it; ``None``: any value."""
 
 
 @frozen(kw_only=True)
@@ -33,7 +33,7 @@ class OptionType(Generic[T]):
     """``parse`` gets scalars as the text of the file: a password ``007`` stays ``"007"``, ``1.10`` stays ``"1.10"``."""
 
     nested: bool = False
-    """The value is a block of its own, whose keys are not options of the surrounding block."""
+    """The value is a separate block; its keys are not options of the surrounding block."""
 
     entries: "tuple[Option[Any], ...]" = ()
     """The value is a list of blocks, each of which has these options; it becomes a tuple of ``Options``."""
@@ -45,10 +45,10 @@ class OptionType(Generic[T]):
     """All values, where they are few."""
 
     closed: bool = False
-    """Whether a key that is not among ``keys`` is an error, as where leaving it out would change a result."""
+    """True if an unknown key is an error, because ignoring it would change a result."""
 
     shape: Shape = field(factory=dict, repr=False, eq=False)
-    """A JSON Schema of what may stand in a file, for editors; empty: anything."""
+    """JSON Schema of the values in a file, for editors; empty for any value."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _parsed_elsewhere, (self.name,)
@@ -109,7 +109,7 @@ class Options(Mapping[str, Any]):
         return self._values[name] if name in self._values else self._defaults[name]
 
     def is_set(self, key: "str | Option[Any]") -> bool:
-        """Return whether the configuration names the option, rather than leaving it at its default."""
+        """Return True if the configuration names the option, rather than leaving it at its default."""
         return (key.key if isinstance(key, Option) else key) in self._values
 
     @property
@@ -351,7 +351,7 @@ def within(low: int, high: int) -> OptionType[int]:
 
 
 def ENUM(*words: str) -> OptionType[str]:  # noqa: N802 - it reads as one of the types
-    """Return the type of one of ``words``, written in any case; the value is the word as it stands here."""
+    """Return the type of one of ``words``, written in any case; the value is the word as given here."""
     by_lower = {word.lower(): word for word in words}
     shown = ", ".join(dict.fromkeys(word if word.isprintable() else repr(word)[1:-1] for word in words))
 
@@ -382,7 +382,7 @@ def LIST(of: OptionType[T] = STRING) -> OptionType[tuple[T, ...]]:  # type: igno
 
 
 def ENTRIES(*declared: Option[Any]) -> OptionType[tuple[Options, ...]]:  # noqa: N802
-    """Return the type of a list of blocks that have options of their own, such as ``tables_configs`` of a source."""
+    """Return the type of a list of blocks with declared options, such as ``tables_configs`` of a source."""
     by_key = {name: option for option in declared for name in (option.key, *option.aliases)}
 
     def parse(value: Any) -> tuple[Options, ...]:

@@ -40,10 +40,10 @@ class Problems:
     found: list[Problem] = field(factory=list)
 
     strict: bool = False
-    """What ``lenient`` reports is an error."""
+    """True if ``lenient`` reports errors."""
 
     budget: Budget = field(factory=Budget, repr=False)
-    """What the text that is parsed now may still cost."""
+    """Remaining limits of the text that is being parsed."""
 
     _said: set[str] = field(factory=set, init=False, repr=False)
     _known: set[Problem] = field(factory=set, init=False, repr=False)

@@ -3,11 +3,11 @@
 ::
 
     env { shade.identifier = base64 }      # which shade; `default` is none
-    env { shade.options = [api_key] }      # options besides the usual ones, dotted where they are nested
+    env { shade.options = [api_key] }      # options in addition to the usual ones; nested ones with dots
     env { shade.properties { salt = x } }  # the shade's own configuration
 
-A shade of one's own is a subclass of ``Shade`` behind an entry point in the group ``seatunnel.config_shade`` whose name
-is its identifier. ``base64`` is built in, because existing files have it; it protects nothing.
+A custom shade is a subclass of ``Shade`` with an entry point in the group ``seatunnel.config_shade``, named like its
+identifier. ``base64`` is built in, because existing files have it; it protects nothing.
 """
 
 import base64
@@ -34,10 +34,10 @@ class Shade(ABC):
     """An encryption of texts that a plugin provides."""
 
     identifier: ClassVar[str]
-    """As ``shade.identifier`` names it, equal to the entry point's name."""
+    """Value of ``shade.identifier``, equal to the entry point's name."""
 
     sensitive_options: ClassVar[tuple[str, ...]] = ()
-    """Options that it covers besides ``SENSITIVE`` and the job's own ``shade.options``."""
+    """Options that it covers in addition to ``SENSITIVE`` and ``shade.options``."""
 
     def open(self, properties: Mapping[str, str]) -> None:
         """Take ``shade.properties``; called once, before every other method.
@@ -48,7 +48,7 @@ class Shade(ABC):
 
     @abstractmethod
     def encrypt(self, text: str) -> str:
-        """Return the encrypted form of ``text``, which stands in the file instead."""
+        """Return the encrypted form of ``text``, which replaces it in the file."""
 
     @abstractmethod
     def decrypt(self, text: str) -> str:
@@ -88,7 +88,7 @@ class Shading:
 
         def encrypt(key: str, scalar: Scalar) -> Scalar:
             if has_variable(scalar.text):
-                left(key, scalar, "it holds a variable, whose value has to be given encrypted")
+                left(key, scalar, "it contains a variable; its value must be given encrypted")
             elif self._is_encrypted(scalar.text):
                 left(key, scalar, f"it is encrypted with the shade {self.shade.identifier!r} already")
             else:

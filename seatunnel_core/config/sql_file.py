@@ -86,7 +86,7 @@ class _Job:
         for entry in tree:
             if entry.key in ("source", "transform", "sink"):
                 hint = f"Write it in SQL. {_STATEMENTS}"
-                self._problem(f"{entry.key} stands in a comment", entry.position, hint)
+                self._problem(f"{entry.key} is in a comment", entry.position, hint)
         return tree, rest
 
     def _hocon(self, text: str) -> Block:
@@ -113,7 +113,7 @@ class _Job:
         elif statement.takes("WITH"):
             self._plugin(name, offset, statement)
         elif statement.word() == "(":
-            hint = "Remove them; the columns of a source stand in its option 'schema'"
+            hint = "Remove them; the columns of a source are in its option 'schema'"
             self._text.refuse(f"the table {name!r} has columns in SQL", statement.offset, hint)
         else:
             self._text.refuse(

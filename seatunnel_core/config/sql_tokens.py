@@ -13,7 +13,7 @@ from seatunnel_core.installing import install_command
 
 _NAME = re.compile(r"\w[\w$-]*")
 _QUOTED = {"STRING": "a text", "IDENTIFIER": "a quoted name"}
-"""What messages call them; no keyword has such a name."""
+"""Names in messages; no keyword has such a name."""
 
 
 @frozen
@@ -61,7 +61,7 @@ class _Token:
     """sqlglot's name for its type."""
 
     text: str
-    """Of a text or a quoted name what is between the quotes."""
+    """Text of the token; for a text or a quoted name, without quotes."""
 
     start: int
     end: int
@@ -101,11 +101,11 @@ class Statement:
         self.query_text = ""
         self.query_offset = 0
         self.takes_all = False
-        """Whether the query gives the rows of its table as they are."""
+        """True if the query returns its table unchanged."""
 
     @property
     def offset(self) -> int:
-        """Return the offset of the next token; behind the last token, that of its last character."""
+        """Return the offset of the next token; after the last token, the offset of the last character."""
         return self._tokens[self._next].start if self._left else self._tokens[-1].end - 1
 
     @property
@@ -120,7 +120,7 @@ class Statement:
         return _QUOTED.get(token.kind) or token.text.upper()
 
     def takes(self, *words: str) -> bool:
-        """Read these words if they come next, and return whether they did."""
+        """Read these words if they are next; return True if they were."""
         begin = self._next
         for word in words:
             if self.word() != word:

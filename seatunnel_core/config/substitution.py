@@ -2,7 +2,7 @@
 
 A key may be given several values. The last one counts; objects are merged; a ``${…}`` that refers to its own key sees
 what the key was before. Values are resolved when they are needed, so that the order of the text does not matter, and
-a value that is hidden by a later one is never looked at.
+a value that is hidden by a later one is never resolved.
 """
 
 from attrs import define, field
@@ -28,11 +28,11 @@ from seatunnel_core.errors import ConfigError
 from seatunnel_storage_api.secret import Resolved, begins_reference
 
 _MAX_STEPS = 96
-"""How deep values may lead to values: nesting and chains of substitutions together."""
+"""Maximum depth of nesting and chained substitutions together."""
 
 
 _VALIDATED = ("env", "source", "transform", "sink")
-"""Keys at the top whose options are validated, which warns of hidden values; so is what they take from other keys."""
+"""Top-level keys with validated options, which warn of hidden values; values taken from other keys are included."""
 
 
 def resolve(parsed: Parsed, variables: Variables, problems: Problems) -> Block:
@@ -59,7 +59,7 @@ class _Progress:
 
     done: bool = False
     plugins: bool = False
-    """Whether the value is that of a section, whose entries may repeat."""
+    """True if the value is a section, where entries may repeat."""
 
 
 @define(eq=False)
@@ -304,7 +304,7 @@ class _Resolver:
 
 
 def _is_reference(scalar: Scalar) -> bool:
-    """Return whether the file writes a reference to a secret that begins with this text."""
+    """Return True if the file writes a reference to a secret that begins with this text."""
     return not isinstance(scalar.value, Resolved) and begins_reference(scalar.text)
 
 
@@ -326,7 +326,7 @@ def _that_count(values: list[Node], root: Object) -> list[Node]:
 
 
 def _leads_to(node: Node, root: Object) -> bool:
-    """Return whether a value has a substitution of a key of the file."""
+    """Return True if a value has a substitution of a key of the file."""
     if isinstance(node, Object):
         return any(_leads_to(value, root) for target in node.fields.values() for value in target.values)
     if isinstance(node, Array):
@@ -337,7 +337,7 @@ def _leads_to(node: Node, root: Object) -> bool:
 
 
 def _refers(node: Node) -> bool:
-    """Return whether a value has a substitution in it."""
+    """Return True if a value has a substitution in it."""
     if isinstance(node, Object):
         return any(_refers(value) for target in node.fields.values() for value in target.values)
     if isinstance(node, Array):

@@ -24,10 +24,10 @@ class Unknown(enum.Enum):
 
 @frozen(kw_only=True)
 class BlockRules:
-    """The name of a block, and what may stand in it besides the declared options."""
+    """The name of a block, and keys that it may have in addition to the declared options."""
 
     what: str
-    """As in a sentence: ``"env"``, ``"the source LocalFile"``."""
+    """Name in messages: ``"env"``, ``"the source LocalFile"``."""
 
     unknown: Unknown = Unknown.ERROR
 
@@ -131,7 +131,7 @@ def _take(
         return True
     if option.key in written:
         message = f"{rules.what} has the option {option.key!r} twice"
-        problems.error(message, found.position, f"It stands at {written[option.key]} already")
+        problems.error(message, found.position, f"It is already at {written[option.key]}")
         return False
     written[option.key] = found.position
     if found.key != option.key:
@@ -199,7 +199,7 @@ def _take_entries(
 
 
 def _written(option: Option[Any], found: _Found) -> Any:
-    """Return the value as it stands in the file; a secret that is kept elsewhere is fetched, if it is of any use."""
+    """Return the value of an option; fetch a secret from its store if the value is needed."""
     value = plain(found.value, textual=option.type.textual)
     if not option.secret and isinstance(value, str) and value.startswith(SCHEME) and refers(value):
         raise StorageConfigurationError(

@@ -1,4 +1,4 @@
-"""Variables of a job file: ``${name}`` and ``${name:default}``, from ``-i``, the environment and beside the file."""
+"""Variables of a job file: ``${name}`` and ``${name:default}``, from ``-i``, the environment and files."""
 
 import os
 import re
@@ -35,7 +35,7 @@ _OF_PLACES = re.compile(r"(^|[._-])(url|uri|endpoint|host|header|address|servers
 """Keys of addresses and headers: whoever gets one with ``${NAME}`` in it can do nothing with that."""
 
 _HOLDING_SECRETS = re.compile(r"^headers?$|webhook|cookie", re.IGNORECASE)
-"""Keys whose names do not speak of a secret, and whose values are one or have one in them."""
+"""Keys with values that are or contain a secret, although their names do not suggest it."""
 
 _ADDRESS = re.compile(r"\s*[a-z][a-z0-9+.-]*:(//|\w+:)", re.IGNORECASE)
 _PLACEHOLDER = re.compile(r"\$\{([^:{}$\n]+)(?::([^{}\n]*))?\}")
@@ -48,22 +48,22 @@ class Variables:
     given: Mapping[str, str] = field(factory=dict, repr=False)
     environment: Mapping[str, str] = field(factory=lambda: dict(os.environ), repr=False)
     elsewhere: Callable[[str], str | None] = field(default=lambda _: None, repr=False, kw_only=True)
-    """Returns what is kept for a variable beside the job file, or in the user's keyring."""
+    """Returns the value of a variable from the file next to the job file, or from the user's keyring."""
 
     by_argument: bool = field(default=True, kw_only=True)
-    """Whether ``-i`` may give one: in a job file, not in the engine's."""
+    """True if ``-i`` may set variables: for job files, not for the engine's file."""
 
     of_node: bool = field(default=False, kw_only=True)
-    """Whether a node of a cluster fills them in: ``-i`` gives no secrets then."""
+    """True if a node of a cluster resolves them: then ``-i`` must not contain secrets."""
 
     kept: bool = field(default=False, kw_only=True)
-    """Whether they stay as they are written, for a file that is printed again."""
+    """True if they are kept as written, for a file that is printed again."""
 
     placeholders: frozenset[str] = field(default=_OF_REQUESTS, kw_only=True)
-    """What stays as it is written within a text when it has no value: connectors fill it in."""
+    """Placeholders that are kept if they have no value: connectors fill them in."""
 
     def of_file(self, text: str) -> "Variables":
-        """Return these variables with the placeholders that a file itself names: those of its pages and cursors."""
+        """Return these variables with the placeholders that a file declares, such as those of pages and cursors."""
         return evolve(self, placeholders=self.placeholders | set(_NAMES_OF_PAGES.findall(text)))
 
     @classmethod
@@ -103,22 +103,22 @@ class Variables:
 
 
 def stays(name: str) -> bool:
-    """Return whether ``${name}`` is left for a sink to fill in."""
+    """Return True if ``${name}`` is left for a sink to fill in."""
     return name in RESERVED or _FILLED_BY_SINKS.fullmatch(name) is not None
 
 
 def is_place(key: str) -> bool:
-    """Return whether the value of a key is an address, or a list of addresses."""
+    """Return True if the value of a key is an address, or a list of addresses."""
     return _OF_PLACES.search(key) is not None
 
 
 def is_secret_place(keys: Sequence[str]) -> bool:
-    """Return whether the value to which these keys lead is a secret, or is shown and stored as if it were one."""
+    """Return True if the value to which these keys lead is a secret, or is shown and stored as if it were one."""
     return any(holds_secret(key) or _HOLDING_SECRETS.search(key) for key in keys)
 
 
 def has_variable(text: str) -> bool:
-    """Return whether a text has a variable that must be filled in before the job starts."""
+    """Return True if a text has a variable that must be filled in before the job starts."""
     return any(not stays(match[1].strip()) for match in _PLACEHOLDER.finditer(text))
 
 
@@ -157,7 +157,7 @@ def filled_scalar(scalar: Scalar, variables: Variables, problems: Problems, keys
 
 
 def _goes_to_a_service(text: str, keys: Sequence[str]) -> bool:
-    """Return whether a text is a secret, an address or part of a header."""
+    """Return True if a text is a secret, an address or part of a header."""
     return _ADDRESS.match(text) is not None or any(holds_secret(key) or is_place(key) for key in keys)
 
 

@@ -36,7 +36,7 @@ _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 @define(eq=False)
 class _Open:
-    """A block or a list whose end has not been read."""
+    """An open block or list."""
 
     position: Position
     is_block: bool
@@ -46,7 +46,7 @@ class _Open:
     key: Scalar | None = None
     keys: set[str] = field(factory=set)
     merged: list[Block] = field(factory=list)
-    """What ``<<`` brings: the first block that has a key counts, and the block's own keys count more."""
+    """Blocks merged by ``<<``: the first one with a key wins, and the block's own keys take precedence."""
 
     def closed(self) -> Value:
         if not self.is_block:

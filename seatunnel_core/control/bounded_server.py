@@ -81,7 +81,7 @@ class DeadlineReader(io.RawIOBase):
         self._until = time.monotonic() + seconds
 
     def extend(self, seconds: float | None) -> None:
-        """Set the deadline anew; ``None``: there is none."""
+        """Set the deadline; ``None`` for none."""
         self._until = float("inf") if seconds is None else time.monotonic() + seconds
 
     def readable(self) -> bool:

@@ -54,7 +54,7 @@ def _listening(folder: Path, job_id: str | None) -> dict[Path, Status]:
 
 
 def _ask(path: Path, request: Mapping[str, Any], timeout_s: float | None) -> dict[str, Any] | None:
-    """Return the whole answer, or ``None`` if nobody listens or answers in time."""
+    """Return the complete response, or ``None`` if the process does not listen or respond in time."""
     try:
         return _exchange(path, request, timeout_s)
     except ConnectionRefusedError:

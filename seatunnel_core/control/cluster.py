@@ -14,7 +14,7 @@ from seatunnel_core.errors import PlatformError
 
 
 class UnsignedAnswerError(PlatformError):
-    """What answers a member's requests does not know the cluster's secret."""
+    """The responding process does not know the cluster's secret."""
 
 
 class UnsignedError(http.client.HTTPException):
@@ -24,7 +24,7 @@ class UnsignedError(http.client.HTTPException):
 class Signer:
     """Signs the requests of one sender and checks the answers.
 
-    The numbers of its nonces have to arrive in their order, so a sender has one request under way to each member.
+    Nonces must arrive in order, so a sender has one request in flight to each member.
 
     Args:
         cluster: Name of the cluster.
@@ -127,7 +127,7 @@ def called(cluster: str) -> str:
 
 
 def unreachable(error: PlatformError, failures: Sequence[tuple[str, Exception]]) -> PlatformError:
-    """Return the error of a cluster that gave no answer, by the failures of its members."""
+    """Return the error for a cluster that did not respond, from the failures of its members."""
     unsigned = any(isinstance(failure, UnsignedError) for _, failure in failures)
     return UnsignedAnswerError(str(error)) if unsigned else error
 

@@ -1,8 +1,8 @@
 """Jobs of a cluster for programs that start one and wait for its end, and may be killed meanwhile: orchestrators.
 
-Such a program gives a job an id that it can make again. When it comes back it asks by that id, and ``take`` does what
-is left to do. So a job is submitted once, whatever dies in between: the program, the node that it asks, or the leader.
-Nothing but the standard library and ``attrs`` is imported here, so that it costs little beside other programs.
+Such a program gives a job a reproducible ID. After a restart it calls ``take`` with that ID, which does what remains.
+So a job is submitted once, whatever fails in between: the program, the node or the leader. Only the standard library
+and ``attrs`` are imported here, to keep imports cheap in other programs.
 """
 
 import enum
@@ -39,7 +39,7 @@ _NOT_IN_HEADERS = {**dict.fromkeys(range(32)), ord('"'): "_", ord("\\"): "_"}
 
 
 def format_of(name: str) -> str:
-    """Return the format of a job by the name of its file; HOCON, of which JSON is a part, for an unknown ending."""
+    """Return the format of a job by its file name; HOCON, a superset of JSON, for an unknown extension."""
     return _FORMATS.get(PurePath(name).suffix.lower(), "hocon")
 
 
@@ -77,7 +77,7 @@ def _texts(given: Iterable[str]) -> tuple[str, ...]:
 
 @frozen(kw_only=True)
 class JobView:
-    """How a job stands, as a node answered."""
+    """State of a job, as a node returned it."""
 
     job_id: str
     state: str
@@ -88,19 +88,19 @@ class JobView:
     """Why it failed."""
 
     waits_for: str = ""
-    """What a job that waits for a host waits for."""
+    """Reason why a job waits for a worker process."""
 
     rows_read: int | None = None
     rows_written: int | None = None
     rows_committed: int | None = None
     checkpoint: int | None = None
-    """The highest number of a completed checkpoint of its pipelines; ``None`` when there is none, or it is not told."""
+    """Highest ID of a completed checkpoint of its pipelines; ``None`` if there is none or it is unknown."""
 
     created: str = ""
-    """As the node writes it: ``yyyy-MM-dd HH:mm:ss`` of its own clock and time zone."""
+    """Time of submission, ``yyyy-MM-dd HH:mm:ss`` in the node's time zone."""
 
     finished: str = ""
-    """The same of its end; empty while it has not ended."""
+    """Time of its end, in the same format; empty before."""
 
     warnings: tuple[str, ...] = field(default=(), converter=_texts)
     """Warnings about rows and files, found while it ran."""
@@ -110,7 +110,7 @@ class JobView:
         """Return the job of an answer to ``/job-info``.
 
         Raises:
-            StoredValueError: it is none.
+            StoredValueError: the response is invalid.
         """
         job_id = stored.text(block, "jobId")
         if "jobStatus" not in block:
@@ -135,7 +135,7 @@ class JobView:
 
     @property
     def has_ended(self) -> bool:
-        """Whether it runs no more."""
+        """True if it has ended."""
         return bool(self.finished)
 
     @property
@@ -163,7 +163,7 @@ class JobView:
         return {name: value for name, value in named.items() if value not in (None, "")}
 
     def line(self) -> str:
-        """Return how it stands in a few words."""
+        """Return its state in a few words."""
         counts = ((self.rows_read, "read"), (self.rows_written, "written"), (self.rows_committed, "committed"))
         known = ((count, done) for count, done in counts if count is not None)
         rows = ", ".join(f"{count} row{'' if count == 1 else 's'} {done}" for count, done in known)
@@ -207,13 +207,13 @@ def _moment(text: str) -> datetime:
 
 
 class Taken(enum.Enum):
-    """What ``take`` found and did."""
+    """Result of ``take``."""
 
     SUBMITTED = "is submitted"
     """The cluster did not know it."""
 
-    FOLLOWED = "is there already, and is followed"
-    RESTORED = "had ended before it was done, and goes on from its last checkpoint"
+    FOLLOWED = "exists already, and is followed"
+    RESTORED = "had ended before it was done, and resumes from its last checkpoint"
     FINISHED = "has finished already"
 
 
@@ -249,11 +249,11 @@ class ClusterJobs:
             raise PlatformError(f"the answer about the job {job_id} is no node's: {error}") from error
 
     def take(self, submission: Submission) -> Taken:
-        """See to it that a job runs or has finished, which may have been submitted before under the same id.
+        """Ensure that a job runs or has finished; it may have been submitted before under the same ID.
 
-        One that runs is left alone, if it is the same job. One that has failed or was stopped goes on from its last
-        checkpoint, as it is submitted now. One that is being stopped is waited for, and goes on then. When this
-        returns, what it did is stored.
+        A running job is left alone, if it is the same job. A failed or stopped one is submitted again and resumes from
+        its last checkpoint. While a job is stopping, wait for it and then resume it. The result is durable when this
+        returns.
 
         Raises:
             UsageError: the cluster refuses the job, and why: another one is active under its id, say.
@@ -359,7 +359,7 @@ class Following:
         self._told_at = 0.0
         self._checkpoint: int | None = None
         self.view = JobView(job_id=job_id, state="")
-        """How it stood when the cluster answered last."""
+        """Its state in the last response of the cluster."""
 
     def look(self) -> JobView:
         """Return how the job stands, or how it stood while the cluster does not answer.
@@ -375,7 +375,7 @@ class Following:
                 raise
             return self.view
         if not found.state:
-            raise UsageError(f"the cluster knows no job {found.job_id} any more, so nobody can tell how it ended")
+            raise UsageError(f"the cluster knows no job {found.job_id} any more, so its result is unknown")
         self._heard_at = time.monotonic()
         self._checkpoint = found.checkpoint if found.checkpoint is not None else self._checkpoint
         self.view = evolve(found, checkpoint=self._checkpoint)

@@ -11,7 +11,7 @@ from collections.abc import Generator, Sequence
 from attrs import frozen
 
 NEXT_S = 0.2
-"""So long an address has for itself before the next one is tried beside it."""
+"""Head start of an address before the next one is tried in parallel."""
 
 _UNDER_WAY = (0, errno.EINPROGRESS, errno.EWOULDBLOCK)
 
@@ -37,7 +37,7 @@ def knock(
     """
     waiting = deque(members)
     next_at = 0.0
-    with selectors.PollSelector() as doors:  # which needs no descriptor of its own
+    with selectors.PollSelector() as doors:  # which needs no further descriptor
         try:
             while waiting or doors.get_map():
                 now = time.monotonic()

@@ -1,4 +1,4 @@
-"""What asks nodes of a cluster by HTTP until one answers, however it shows who it is."""
+"""HTTP client that tries the nodes of a cluster until one responds, with any kind of authentication."""
 
 import contextlib
 import errno
@@ -35,7 +35,7 @@ class NoLeaderError(PlatformError):
 
 @frozen
 class Answer:
-    """What a node answered."""
+    """The response of a node."""
 
     status: int
     body: bytes
@@ -45,7 +45,7 @@ class Answer:
         """Return the JSON value of the answer.
 
         Raises:
-            PlatformError: it is none: something else than a node listens there.
+            PlatformError: the response is not JSON, so the server is not a node.
         """
         try:
             return stored.parse(self.body)
@@ -61,7 +61,7 @@ class Answer:
 
 
 class NodeClient(ABC):
-    """Asks nodes of a cluster until one answers. Those that are gone hold nobody up: several are tried at once.
+    """Tries the nodes of a cluster until one responds. Several are tried at once, so that dead nodes do not delay.
 
     Args:
         members: where nodes may be, as ``host:port``.
@@ -95,7 +95,7 @@ class NodeClient(ABC):
 
         Raises:
             UsageError: it refuses, and why.
-            NoLeaderError: nobody leads the cluster.
+            NoLeaderError: the cluster has no leader.
             PlatformError: it is not a node's.
         """
         return accepted(answer, self._called)
@@ -140,10 +140,10 @@ class NodeClient(ABC):
         return (READ_S, self._answer_s) if is_short else (self._answer_s,)
 
     def _find_living(self) -> None:
-        """Find a node that answers, if there is one: a request that changes something is not repeated soon.
+        """Find a node that responds, because a request with effects is not repeated soon.
 
-        So a node that hangs, at the head of the list, does not hold up the first request of a client. A node that is
-        only slow with what it is asked gets all of its time.
+        So a hanging node at the head of the list does not delay the first request of a client. A node that is only
+        slow to process a request gets the full time.
         """
         with contextlib.closing(knock(self._ordered(), min(self._connect_s, LIVING_S), [])) as open_doors:
             for member, connected in open_doors:
@@ -161,7 +161,7 @@ class NodeClient(ABC):
         return tuple(dict.fromkeys((*filter(None, [self._answered]), *self._members)))
 
     def _unreachable(self, failures: Sequence[tuple[str, Exception]]) -> PlatformError:
-        """Return the error of a cluster none of whose members gave an answer."""
+        """Return the error for a cluster without a responding member."""
         reasons = [
             f"{member}: {getattr(error, 'strerror', None) or error or type(error).__name__}"
             for member, error in failures
@@ -218,7 +218,7 @@ class Connection(http.client.HTTPConnection):
 
 
 class _TimedSocket:
-    """What ``http.client`` needs of a socket, each step within the time that is left."""
+    """Socket for ``http.client`` that limits each operation to the remaining time."""
 
     def __init__(self, connected: socket.socket, until: float) -> None:
         self._connected = connected

@@ -18,15 +18,15 @@ DEFAULT_PORT, DEFAULT_TLS_PORT = 8080, 8443
 
 @frozen(kw_only=True)
 class RestAddress:
-    """Where REST v2 of a cluster is, and how it is asked."""
+    """Addresses and settings of a cluster's REST v2."""
 
     nodes: tuple[str, ...]
-    """As ``host:port``; when one of them does not answer, the others are asked."""
+    """``host:port`` of nodes; if one does not respond, the others are tried."""
 
     user: str = ""
     password: str = field(default="", repr=False)
     context_path: str = ""
-    """What stands before all paths, as ``http.context-path`` says; begins with "/", or is empty."""
+    """Prefix of all paths, as in ``http.context-path``: begins with "/", or is empty."""
 
     https: bool = False
     ca_file: Path | None = None

@@ -45,15 +45,15 @@ class ControlServer:
         self._listener: threading.Thread | None = None
 
     def start(self) -> None:
-        """Listen for requests in a thread of its own; if that fails, log a warning and let the job run."""
+        """Listen for requests in a separate thread; if that fails, log a warning and let the job run."""
         try:
             path = socket_of(control_folder(self._environment), self._job_id, os.getpid())
             with contextlib.suppress(FileNotFoundError):
-                path.unlink()  # of a killed process whose number is ours now
+                path.unlink()  # of a killed process with the ID that this one has now
             self._server = _Server(str(path), self._verbs)
             path.chmod(0o600)
         except (OSError, SeaTunnelError) as error:
-            logger.warning("nobody can ask this job for anything: %s", error, extra={"job": self._job_id})
+            logger.warning("this job accepts no requests: %s", error, extra={"job": self._job_id})
             return
         self._path = path
         self._listener = threading.Thread(target=self._server.listen, name="seatunnel-control", daemon=True)
@@ -127,5 +127,5 @@ def answer(line: bytes, verbs: Mapping[str, Verb]) -> dict[str, Any]:
     except TimeoutError:
         return {"error": "it takes longer than was waited for, and may still be done"}
     except Exception as error:
-        logger.exception("a bug of ours: the request %s failed", ascii(line[:200]))
+        logger.exception("internal error: the request %s failed", ascii(line[:200]))
         return {"error": f"a bug in the job's process, which its log shows: {type(error).__name__}: {error}"}

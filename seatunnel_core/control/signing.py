@@ -4,7 +4,7 @@ A request carries three headers. The signature covers the *boot* of the receiver
 started, and a *nonce*, which is a random name of the sender with a number that only grows: a recorded request is
 refused by the same process because the number is not new, and by its next one because that has another boot. No clock
 is compared. What is signed of the body is its digest, a header too, so that a stranger's body is never received. An
-answer is signed with the nonce of its request, so that nobody else can give it, or give it again.
+answer is signed with the nonce of its request, so that it can be neither forged nor replayed.
 """
 
 import hashlib
@@ -41,7 +41,7 @@ class Secret:
     value: bytes
 
     def sign(self, *, boot: str, nonce: str, cluster: str, method: str, target: str, digest: str) -> str:
-        """Return the signature of a request as hexadecimal text; ``digest`` is that of its body."""
+        """Return the signature of a request as hexadecimal text; ``digest`` is the digest of the body."""
         return self._signature("request", boot, nonce, cluster, method, target, digest)
 
     def sign_answer(self, *, nonce: str, status: int, body: bytes) -> str:
@@ -99,7 +99,7 @@ def write_secret(path: Path) -> None:
 
 
 class Authenticator:
-    """Checks the signatures of requests that one process receives. Without a secret all requests are let in."""
+    """Checks the signatures of requests that one process receives. Without a secret, all requests are accepted."""
 
     def __init__(self, secret: Secret | None, cluster: str) -> None:
         self._secret = secret
@@ -109,9 +109,9 @@ class Authenticator:
         """By sender: the largest number that it has used."""
 
     def refusal(self, headers: Mapping[str, str], method: str, target: str) -> str | None:
-        """Return why a request is refused, or ``None`` when it is let in. Header names are in lower case.
+        """Return why a request is rejected, or ``None`` if it is accepted. Header names are in lower case.
 
-        The body is not looked at, and need not have been received: ask ``owns`` when it has been.
+        The body is not checked and need not have been received: ask ``owns`` when it has been.
         """
         cluster = headers.get(CLUSTER)
         if cluster is not None and cluster != self._cluster:
@@ -132,11 +132,11 @@ class Authenticator:
             digest=headers.get(DIGEST, ""),
         )
         if not hmac.compare_digest(expected, given):
-            return f"the request is signed with another secret: copy {SECRET_FILE} from this node to who asked"
+            return f"the request is signed with another secret: copy {SECRET_FILE} from this node to the client"
         return self._repetition(nonce)
 
     def owns(self, headers: Mapping[str, str], body: bytes) -> bool:
-        """Return whether a body is the one of a request that was let in."""
+        """Return True if a body is that of an accepted request."""
         return self._secret is None or headers.get(DIGEST) == digest_of(body)
 
     def answered(self, headers: Mapping[str, str], status: int, body: bytes) -> dict[str, str]:

@@ -1,6 +1,6 @@
-"""What an error means, what the engine did, whether it is tried again and what to do: ``seatunnel help CODE``.
+"""Pages of errors for ``seatunnel help CODE``: meaning, what the engine did, retries, and what to do.
 
-All of it comes from the error's class: from its docstring, and from what it says of trying again.
+They follow from the error's class: its docstring and its ``retryable`` attributes.
 """
 
 import inspect
@@ -16,7 +16,7 @@ from seatunnel_storage_api.errors import CheckpointStorageError, StaleEpochError
 ENGINE, AGAIN, NEXT, MESSAGE = "What the engine did", "Tried again", "What to do", "An example"
 
 _LABELS = {ENGINE: ENGINE, AGAIN: AGAIN, NEXT: NEXT, "Message": MESSAGE}
-"""How a paragraph of a docstring begins, and the heading under which it is shown."""
+"""Headings of paragraphs, by the beginning of the paragraph in a docstring."""
 
 _FENCED = "No. Another engine has the job, and all pipelines of it have ended in this process."
 _ENDS_JOB = "No. The pipeline that met it has failed, and the others have taken a last checkpoint and stopped."
@@ -25,8 +25,8 @@ _MAY_PASS = (
     "from its latest checkpoint. `seatunnel help failures` says how often."
 )
 _LASTS = (
-    "{no}. A pipeline that meets it has failed at once, and the others go on to their end; a command that meets it "
-    "ends with exit code {code}."
+    "{no}. A pipeline with this error fails at once, and the others run to their end; a command ends with exit code "
+    "{code}."
 )
 _NO = "No, because the same would come of it"
 _NO_UNLESS = (
@@ -43,7 +43,7 @@ class ErrorPage:
 
     code: str
     name: str
-    """Of the class, with its module."""
+    """Qualified name of the class."""
 
     parent: str
     """The code of what it is a kind of; empty for a root."""
@@ -69,7 +69,7 @@ def error_page(kind: Coded) -> ErrorPage:
     meaning = []
     said = {AGAIN: _again(kind)}
     for paragraph in inspect.cleandoc(kind.__doc__ or "").split("\n\n"):
-        text = re.sub(r"\n(?! )", " ", paragraph.replace("``", "`"))  # an indented line is one of its own
+        text = re.sub(r"\n(?! )", " ", paragraph.replace("``", "`"))  # an indented line starts a new one
         label, _, rest = text.partition(": ")
         if label in _LABELS:
             said[_LABELS[label]] = rest if label == "Message" else rest[:1].upper() + rest[1:]

@@ -1,5 +1,5 @@
-"""The page in a browser: its files, which a node and the process of a single job serve, and what it asks beside REST.
+"""The web page: its files, which nodes and processes of single jobs serve, and the requests of a single job's page.
 
-The page is made of the files in ``static``: plain modules of JavaScript, which ask REST and nothing else. The libraries
-lie in ``static/vendor``; ``libraries.json`` says which they are. Nothing is built, and nothing comes from elsewhere.
+The page consists of the files in ``static``: plain JavaScript modules that use only REST. The libraries are in
+``static/vendor``, listed in ``libraries.json``. There is no build step, and nothing is loaded from other hosts.
 """

@@ -28,8 +28,8 @@ HEADERS: Mapping[str, str] = {
     "Referrer-Policy": "no-referrer",
     "Cache-Control": "no-cache",
 }
-"""Of each file: scripts, styles and requests of this origin alone, none in the text of the page, and in no other site's
-frame. A browser asks each time whether its copy is the newest, so that an upgrade of the engine is one of the page."""
+"""Headers of each file: scripts, styles and requests of this origin only, no inline ones, and no frames of other sites.
+Browsers revalidate their copy each time, so that the page is upgraded with the engine."""
 
 
 @frozen(kw_only=True)

@@ -1,4 +1,4 @@
-"""What the page asks of a single job, answered in the shapes of a cluster's REST: that of a node with this one job."""
+"""Responses for the page of a single job, in the format of a cluster's REST: that of a node with only this job."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -29,7 +29,7 @@ def answer(path: str, query: Mapping[str, str], job: PlannedJob, measured: JobMe
     """Return the answer to a GET; ``None`` when this job has none.
 
     Args:
-        path: that was asked for, without what stands before it and without a query.
+        path: requested path, without its prefix and query.
         query: its parameters.
         job: as it was planned.
         measured: all that is measured of it now.

@@ -1,7 +1,7 @@
 """The page of a single job, served on loopback by the process that runs it, for as long as it runs.
 
-Whoever is to be let in knows the key in the address that is printed: other users of the machine reach the port, too.
-The key stands behind the ``#`` of the address, so that no request and no log has it; the page sends it as a header.
+Access requires the key in the printed address, because other users of the machine can reach the port too. The key is
+in the fragment of the address (``#``), so that no request and no log contains it; the page sends it as a header.
 """
 
 import hmac
@@ -104,7 +104,7 @@ class _Server(BoundedServer, HTTPServer):
 class _Handler(BaseHTTPRequestHandler):
     server: _Server
     timeout = PATIENCE_S
-    """Of each write; a request arrives as a whole within this time."""
+    """Timeout of each write, and of a whole request."""
 
     def setup(self) -> None:
         super().setup()
@@ -163,7 +163,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _allowed_path(self) -> str | None:
         """Return the path of a request that this address was typed for; else refuse it, and return ``None``.
 
-        A page of another site whose name leads to this machine sends that name as the host, and its own as the origin.
+        A page of another site with a name that resolves to this machine sends that name as host, and its own origin.
         """
         host, origin = self.headers.get("Host", ""), self.headers.get("Origin")
         own = (self.server.host, f"localhost:{self.server.server_port}")
@@ -173,7 +173,7 @@ class _Handler(BaseHTTPRequestHandler):
         return None
 
     def _knows_key(self) -> bool:
-        """Return whether the request has the key; else refuse it."""
+        """Return True if the request has the key; else refuse it."""
         given = self.headers.get("Authorization", "")
         if hmac.compare_digest(given.encode("utf-8", "replace"), f"Bearer {self.server.key}".encode()):
             self.server.trust(self.connection)

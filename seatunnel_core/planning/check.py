@@ -1,6 +1,6 @@
-"""What ``seatunnel --check`` prints about a job that is valid, without moving a row.
+"""Output of ``seatunnel --check`` for a valid job, without moving rows.
 
-Nothing is started, except Spark for a job whose columns only Spark knows: it is asked about frames without rows.
+Nothing is started, except Spark for a job with columns that only Spark knows: it plans frames without rows.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -86,7 +86,7 @@ def check_report(
         engine: Supplies the options that the job does not set.
         master: Where Spark runs, instead of the job's own ``spark.master``.
         spark: From ``spark_to_ask``; without it, what only Spark knows is not shown.
-        verbose: Whether options at their defaults are shown.
+        verbose: True if options at their defaults are shown.
 
     Raises:
         JobError: A transform or a sink does not fit the schema that reaches it, a source finds what it cannot read, or
@@ -99,9 +99,7 @@ def check_report(
     load_factory(job.storage.type).idle_keys(resolved(job.storage.plugin_config))
     settings = spark_settings(job, master=master, jvm_options=(), log_file=None)
     refuse_connect(settings)
-    elsewhere = (
-        "" if runs_on_this_machine(settings) else settings.options.get("spark.master", "the Spark that is there")
-    )
+    elsewhere = "" if runs_on_this_machine(settings) else settings.options.get("spark.master", "the existing Spark")
     problems = Problems()
     if not elsewhere:
         _inspect(job, problems)
@@ -134,7 +132,7 @@ def _looks(job: PlannedJob, schemas: Mapping[str, Schemas], problems: Problems) 
     for sink in (sink for pipeline in job.pipelines for sink in pipeline.sinks):
         if not isinstance(sink.sink, SupportsDryRun):
             if sink.sink.bound_to:  # it has a target, then
-                found[sink.name] = ["its target was not looked at"]
+                found[sink.name] = ["target not checked"]
             continue
         arriving = [schemas[name] for name in sink.inputs]
         try:
@@ -151,7 +149,9 @@ def _closing(job: PlannedJob, engine: EngineConfig) -> list[str]:
     """Return the lines about checkpoints and the end of the job."""
     lines = [_checkpoints(job, engine)]
     if not job.bounded:
-        lines.append("the job never ends by itself: stop it with Ctrl-C or seatunnel -can, and go on with seatunnel -r")
+        lines.append(
+            "the job never ends by itself: stop it with Ctrl-C or seatunnel -can, and resume it with seatunnel -r"
+        )
     return lines
 
 

@@ -1,4 +1,4 @@
-"""What a check finds out about a job, as JSON values: its plan with schemas and guarantees, and every problem."""
+"""Result of a check as JSON values: the plan with schemas and guarantees, and all problems."""
 
 from typing import TYPE_CHECKING, Any
 

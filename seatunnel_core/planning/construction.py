@@ -54,7 +54,7 @@ def construct(
         validated: The options of the block.
         block: The block, for positions.
         problems: Receives the findings.
-        streaming: Whether ``job.mode`` is ``STREAMING``.
+        streaming: True if ``job.mode`` is ``STREAMING``.
         rejected: Options that were reported already: the plugin is not constructed, but mistakes in others are found.
     """
     made: Plugin | None = None
@@ -79,8 +79,8 @@ def construct(
 def mistakes(make: Callable[[Options], object], options: Options, rejected: frozenset[str]) -> list[Mistake]:
     """Return the mistakes in options that are not ``rejected``, the one that a constructor reports first at the front.
 
-    An option that is rejected is left out, or takes each of its values where it has few. A further mistake counts only
-    if it shows with all of these values, and concerns an option that is written: others would be consequences.
+    A rejected option is omitted, or tried with each of its values if it has few. A further mistake counts only if it
+    occurs with all of these values and concerns a given option: others would be consequences.
     """
     found: list[Mistake] | None = None
     for values in _instead(options, rejected):
@@ -146,7 +146,7 @@ def _concerned(make: Callable[[Options], object], options: Options, messages: tu
 
 
 def _mentions(messages: tuple[str, ...], rejected: Iterable[str]) -> bool:
-    """Return whether a message speaks of an option that was left out, so that it may be a consequence of that."""
+    """Return True if a message speaks of an option that was left out, so that it may be a consequence of that."""
     texts = [_NAMED.sub("", message, count=1) for message in messages]
     return any(re.search(rf"(?<![\w.]){re.escape(key)}(?![\w.])", text) for key in rejected for text in texts)
 

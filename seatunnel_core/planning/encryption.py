@@ -1,4 +1,4 @@
-"""Jobs whose secrets are encrypted or decrypted by the shade that their ``env`` names, as JSON values.
+"""Jobs with secrets encrypted or decrypted by the shade of their ``env``, as JSON values.
 
 Variables stay as they are written: what the environment holds, or ``-i``, was kept out of the file on purpose.
 """
@@ -35,7 +35,7 @@ def encrypted_job(read: Read, origin: str, variables: Variables, left: Left = la
 
     Args:
         read: gives its tree.
-        origin: the name of its file.
+        origin: name of the file.
         variables: for what names the shade.
         left: called for each option that stays as it was written.
 
@@ -73,8 +73,8 @@ def _read(
     shading = read_shading(read_env(env, problems).options)
     if shading is None:
         raise UsageError(
-            f"{origin} does not say with what: write shade.identifier = base64 into env, or a shade of your "
-            "own (base64 hides nothing from anybody who looks)"
+            f"{origin} does not name an encryption: write shade.identifier = base64 into env, or a custom "
+            "shade (base64 protects nothing)"
         )
     return shading, *read_sections(read(Variables(kept=True), problems), origin, problems)
 

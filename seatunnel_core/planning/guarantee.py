@@ -1,4 +1,4 @@
-"""What a pipeline promises about its rows, and whether that is what its job asks for."""
+"""Delivery guarantee of a pipeline, compared with the one that its job requires."""
 
 from attrs import frozen
 
@@ -12,7 +12,7 @@ _WEAKEST = (Guarantee.AT_LEAST_ONCE, Guarantee.IDEMPOTENT, Guarantee.EXACTLY_ONC
 
 @frozen
 class Promise:
-    """What holds for the rows of one sink, and why not more."""
+    """Guarantee for one sink, and why it is not stronger."""
 
     guarantee: Guarantee
     reason: str = ""
@@ -34,12 +34,12 @@ def promise(pipeline: PlannedPipeline, sink: PlannedSink) -> Promise:
 
 
 def weakest(pipeline: PlannedPipeline) -> Promise:
-    """Return what the pipeline as a whole promises: the least of its sinks."""
+    """Return the guarantee of the pipeline: the weakest of its sinks."""
     return min((promise(pipeline, sink) for sink in pipeline.sinks), key=lambda each: _WEAKEST.index(each.guarantee))
 
 
 def upstream(pipeline: PlannedPipeline, sink: PlannedSink) -> frozenset[str]:
-    """Return the names of the sources and transforms whose rows reach the sink."""
+    """Return the names of the upstream sources and transforms of a sink."""
     inputs = {transform.name: transform.inputs for transform in pipeline.transforms}
     found: set[str] = set()
     open_names = list(sink.inputs)
@@ -52,7 +52,7 @@ def upstream(pipeline: PlannedPipeline, sink: PlannedSink) -> frozenset[str]:
 
 
 def refuse_more_than_promised(pipeline: PlannedPipeline, problems: Problems) -> None:
-    """Report every sink whose options ask for exactly-once where the pipeline cannot give it."""
+    """Report sinks that require exactly-once where the pipeline cannot guarantee it."""
     for sink in pipeline.sinks:
         if not asks_exactly_once(sink):
             continue
@@ -66,6 +66,6 @@ def refuse_more_than_promised(pipeline: PlannedPipeline, problems: Problems) -> 
 
 
 def asks_exactly_once(sink: PlannedSink) -> bool:
-    """Return whether an option of the sink, common or its own, asks for exactly-once."""
+    """Return True if an option of the sink, common or its own, asks for exactly-once."""
     options = sink.sink.options
     return any(str(options[key]).lower() == "true" for key in (EXACTLY_ONCE.key, "is_exactly_once") if key in options)

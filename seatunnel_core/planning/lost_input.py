@@ -1,4 +1,4 @@
-"""Refuse a job whose sink empties a folder that one of its sources reads, or writes where one watches for files."""
+"""Reject a job with a sink that clears a folder of a source, or writes into a folder that a source watches."""
 
 import os
 from collections.abc import Iterable
@@ -41,7 +41,7 @@ def refuse_endless_input(pipelines: Iterable[PlannedPipeline], problems: Problem
 
 
 def overlap(folder: str, pattern: str) -> bool:
-    """Return whether the folder is, holds, or lies inside something that a path with ``*``, ``?`` and ``[…]`` names."""
+    """Return True if the folder is, holds, or lies inside something that a path with ``*``, ``?`` and ``[…]`` names."""
     for name, part in zip(_names(folder), _names(pattern), strict=False):
         if part == "**":
             return True

@@ -26,7 +26,7 @@ def masked_job(text: str, name: str) -> str:
 
     Args:
         text: The job as it was submitted.
-        name: A name of a file of its format.
+        name: Name of a file of its format.
     """
     if len(text) > LONGEST:
         return ""

@@ -1,6 +1,6 @@
 """From a planned pipeline to what its Spark tasks run, once the schemas are known.
 
-There is one chain for each source, or one for all sources whose rows a query looks at together.
+There is one chain for each source, or one for all sources that a query combines.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -27,7 +27,7 @@ def chain_of(
     beside: Sequence[Reader] = (),
     frame_plan: FramePlanner | None = None,
 ) -> OperatorChain:
-    """Return the chain of one source, or of several: the first, and those ``beside`` it.
+    """Return the chain of one source, or of several: the first one and those in ``beside``.
 
     Raises:
         TransformError: A transform cannot be applied to what reaches it.
@@ -66,7 +66,7 @@ def chains_of(
 ) -> tuple[OperatorChain, ...]:
     """Return the chains of all sources of a pipeline with DataFrame transforms.
 
-    Sources whose rows a query looks at together share one: the chain of the source with the smallest ordinal.
+    Sources that a query combines share one: the chain of the source with the smallest ordinal.
 
     Raises:
         TransformError, SinkError: As ``chain_of``; or a query looks across rows that never end.
@@ -91,13 +91,13 @@ def refuse_across(pipeline: PlannedPipeline, transform: str, clause: str) -> Non
     why = "a streaming job" if pipeline.streaming else f"the source {endless[0]!r}, which never ends,"
     raise TransformError(
         f"transform {transform!r} looks across rows, by {clause}: {why} has no last row, so each work unit would be "
-        "summed, sorted or joined by itself. Leave it out, or run a batch job whose sources end; scope = unit says "
-        "that each unit by itself is meant"
+        "summed, sorted or joined by itself. Leave it out, or run a batch job with bounded sources; scope = unit "
+        "processes each unit by itself"
     )
 
 
 def roots(pipeline: PlannedPipeline, node: str) -> set[str]:
-    """Return the names of the sources whose rows reach a node."""
+    """Return the names of the upstream sources of a vertex."""
     if any(source.name == node for source in pipeline.sources):
         return {node}
     transform = next(each for each in pipeline.transforms if each.name == node)
@@ -105,13 +105,13 @@ def roots(pipeline: PlannedPipeline, node: str) -> set[str]:
 
 
 def joins(pipeline: PlannedPipeline, transform: PlannedTransform) -> bool:
-    """Return whether a DataFrame transform needs the rows of several sources together, whatever its plan."""
+    """Return True if a DataFrame transform needs the rows of several sources together, whatever its plan."""
     frames = isinstance(transform.transform, DataFrameTransform) and transform.transform.scope != UNIT
     return frames and len(transform.inputs) > 1 and len(roots(pipeline, transform.name)) > 1
 
 
 def possible_groups(pipeline: PlannedPipeline) -> list[set[str]]:
-    """Return the groups of sources whose rows a query may look at together.
+    """Return the groups of sources that a query may combine.
 
     Spark is not asked, so a group may be larger than the plans make it.
     """

@@ -19,7 +19,7 @@ Schemas = tuple[TableSchema, ...] | None
 """``None`` for schemas that are known only when the data is read."""
 
 Plugin = Source | Transform | DataFrameTransform | Sink
-"""What a block of a job names."""
+"""A vertex of a job."""
 
 
 @frozen(kw_only=True)
@@ -28,7 +28,7 @@ class PlannedSource:
 
     name: str
     ordinal: int
-    """The position among the sources of its pipeline, from 0; the same for the whole life of the job."""
+    """Position among the sources of its pipeline, from 0; it never changes during the life of the job."""
 
     source: Source
     parallelism: int
@@ -38,7 +38,7 @@ class PlannedSource:
     rows_per_second: int | None = None
     bytes_per_second: int | None = None
     schemas: Schemas = None
-    """As far as they are known before any task runs; only ``--check`` asks for them."""
+    """Schemas known before any task runs; only used by ``--check``."""
 
 
 @frozen(kw_only=True)
@@ -60,7 +60,7 @@ class PlannedSink:
 
     name: str
     ordinal: int
-    """The position among the sinks of its pipeline, from 0; the same for the whole life of the job."""
+    """Position among the sinks of its pipeline, from 0; it never changes during the life of the job."""
 
     sink: Sink
     inputs: tuple[str, ...]
@@ -70,7 +70,7 @@ class PlannedSink:
 
     @property
     def binding(self) -> Binding:
-        """What its committables are bound to."""
+        """Binding of its committables."""
         terms = {"plugin": self.sink.identifier, **self.sink.bound_to}
         mode = self.sink.save_mode
         return Binding(terms=terms, tracks=self.sink.recognises_by, place="" if mode is None else mode.target)
@@ -89,7 +89,7 @@ class PlannedPipeline:
 
     sinks: tuple[PlannedSink, ...]
     streaming: bool = False
-    """Whether ``job.mode`` is ``STREAMING``."""
+    """True if ``job.mode`` is ``STREAMING``."""
 
     @property
     def heading(self) -> str:
@@ -98,12 +98,12 @@ class PlannedPipeline:
 
     @property
     def title(self) -> str:
-        """The names of its sources and sinks, for users: ``flights -> flights_out``."""
+        """Names of its sources and sinks: ``flights -> flights_out``."""
         return f"{', '.join(node.name for node in self.sources)} -> {', '.join(node.name for node in self.sinks)}"
 
     @property
     def on_frames(self) -> bool:
-        """Whether a source, a transform or a sink is planned by Spark."""
+        """True if a source, a transform or a sink is planned by Spark."""
         return (
             any(isinstance(node.source, FrameSource) for node in self.sources)
             or any(isinstance(node.transform, DataFrameTransform) for node in self.transforms)
@@ -112,17 +112,17 @@ class PlannedPipeline:
 
     @property
     def has_frame_transforms(self) -> bool:
-        """Whether Spark plans a transform, which may want the rows of all splits, or of several sources, together."""
+        """True if Spark plans a transform, which may combine the rows of all splits or of several sources."""
         return any(isinstance(node.transform, DataFrameTransform) for node in self.transforms)
 
     @property
     def vertices(self) -> tuple[str, ...]:
-        """The names of its sources and sinks: what has state."""
+        """Names of its sources and sinks, which have state."""
         return (*(source.name for source in self.sources), *(sink.name for sink in self.sinks))
 
     @property
     def bounded(self) -> bool:
-        """Whether it ends by itself."""
+        """True if it is bounded."""
         return all(node.source.bounded for node in self.sources)
 
     def source(self, name: str) -> PlannedSource:
@@ -136,7 +136,7 @@ class PlannedPipeline:
 
 @frozen(kw_only=True)
 class PlannedJob:
-    """A job whose every option is valid and whose every name leads somewhere."""
+    """A validated job: all options are valid, and all names are resolved."""
 
     name: str
     mode: str
@@ -158,7 +158,7 @@ class PlannedJob:
 
     @property
     def bounded(self) -> bool:
-        """Whether it ends by itself."""
+        """True if it is bounded."""
         return all(pipeline.bounded for pipeline in self.pipelines)
 
     @property

@@ -56,7 +56,7 @@ __all__ = [
 ]
 
 _PAUSES_S = (0.5,)
-"""The pauses between attempts of a look at a source, where a user waits for the answer."""
+"""Pauses between attempts to inspect a source while a user waits."""
 
 
 class Registry(Protocol):
@@ -112,12 +112,12 @@ def plan_job(
         manifest: Of the stored job that is restored; without one, pipelines are numbered from 1.
         name: Overrides the job's name.
         master: Where Spark runs, instead of the job's own ``spark.master``: what is on other machines is not judged.
-        look: Whether to open files that sources name, for their schemas; only ``--check`` does, as data is the tasks'.
-        reads_input: Whether sources are asked for what they read; never for the job of a manifest.
+        look: True if to open files that sources name, for their schemas; only ``--check`` does, as data is the tasks'.
+        reads_input: True if sources are asked for what they read; never for the job of a manifest.
 
     Raises:
         ConfigError: Options are wrong, or a source cannot read what they name; the message lists every problem of the
-            job, also those of its graph.
+            job, including its graph.
         JobError: Only the graph is wrong, or it does not fit ``manifest``.
     """
     problems = raw.problems
@@ -155,9 +155,9 @@ def _graph_of(
         raw: The job, as it is written.
         registry: Finds the plugins.
         engine: Supplies the checkpoint storage, unless the job names its own.
-        reads_input: Whether sources are asked for what they read, where Spark runs on this machine or ``look`` is set.
+        reads_input: True if sources are asked for what they read, where Spark runs on this machine or ``look`` is set.
         master: Where Spark runs, instead of the job's own ``spark.master``.
-        look: Whether to open files that sources name, for their schemas.
+        look: True if to open files that sources name, for their schemas.
 
     Returns:
         The plugins by the names of their vertices, the checkpoint storage, and the connected parts of the graph.
@@ -225,7 +225,7 @@ def _read_paths(pipelines: Sequence[PlannedPipeline]) -> dict[str, str]:
 
 
 def _introduce(plugins: Iterable[Plugin | None]) -> None:
-    """Introduce each source to the others of its class."""
+    """Let the sources of each class share resources."""
     by_class: dict[type[Source], list[Source]] = {}
     for plugin in plugins:
         if isinstance(plugin, Source):
@@ -237,8 +237,8 @@ def _introduce(plugins: Iterable[Plugin | None]) -> None:
 def _with_input(each: _Made, problems: Problems, *, look: bool, here: bool) -> _Made:
     """Report what a source cannot read, at its path, unless it is read on other machines.
 
-    With ``look``, return the source with its schemas. A job that goes on is not asked: it has its list of files, and
-    may have read the ones that are gone.
+    With ``look``, return the source with its schemas. The sources of a resumed job are not checked: its list of files
+    is stored, and files that were read may have been removed.
     """
     if not isinstance(each.plugin, Source) or _lacks_variable(each.written, problems):
         return each
@@ -254,7 +254,7 @@ def _with_input(each: _Made, problems: Problems, *, look: bool, here: bool) -> _
 
 
 def _lacks_variable(written: Block, problems: Problems) -> bool:
-    """Return whether a block has a variable that is not set.
+    """Return True if a block has a variable that is not set.
 
     It was reported, and stays as it was written. Placeholders of requests stay, too, and are no problem.
     """
@@ -263,7 +263,7 @@ def _lacks_variable(written: Block, problems: Problems) -> bool:
 
 
 def _reported_variable(problems: Problems) -> bool:
-    """Return whether a variable that is not set was reported."""
+    """Return True if a variable that is not set was reported."""
     return any("the variable ${" in problem.message for problem in problems.found)
 
 
@@ -294,8 +294,8 @@ def _make(block: RawBlock, registry: Registry, problems: Problems, *, streaming:
             problems.warn(f"{what}: {remark}", block.position)
         if isinstance(plugin, Sink) and options[BAD_ROWS.key] != "FAIL" and not plugin.isolates_bad_rows:
             problems.error(
-                f"{what}: option 'row_error_handle_way': it is not known which of its rows this sink cannot take, so "
-                "the first one ends the pipeline; leave the option out, and bad rows with the transform DataValidator",
+                f"{what}: option 'row_error_handle_way': this sink cannot isolate bad rows, so the first one "
+                "ends the pipeline; remove the option, and filter bad rows with the transform DataValidator",
                 validated.positions.get(BAD_ROWS.key, block.position),
             )
     node = Node(

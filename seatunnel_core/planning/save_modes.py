@@ -1,4 +1,4 @@
-"""Which sinks of a job share the target of a save mode, and whether one has acted there already (R4)."""
+"""Sinks of a job that share the target of a save mode, and whether one has acted there already (R4)."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -33,7 +33,7 @@ def refuse_mixed_modes(pipelines: tuple[PlannedPipeline, ...], problems: Problem
 
 
 def refuse_lost_increments(pipelines: tuple[PlannedPipeline, ...], problems: Problems) -> None:
-    """Report sinks that remove what earlier jobs have written, where a source reads only what came since those."""
+    """Report sinks that remove output of earlier jobs while a source reads only later rows."""
     for pipeline in pipelines:
         for sink in pipeline.sinks:
             removes = _removes(sink)
@@ -47,8 +47,8 @@ def refuse_lost_increments(pipelines: tuple[PlannedPipeline, ...], problems: Pro
                 continue
             problems.error(
                 f"the sink {sink.name!r} removes the rows of earlier jobs ({removes}), and its source "
-                f"{sources[0].name!r} reads only what came since those (incremental): the last increment would be all "
-                "that is left. Leave out one of the two"
+                f"{sources[0].name!r} reads only rows after those (incremental): only the last increment would "
+                "remain. Remove one of the two"
             )
 
 
@@ -83,7 +83,7 @@ def _removes(sink: PlannedSink) -> str:
 def acted_before(
     job: PlannedJob, stored: Manifest, states_of: Callable[[int], VertexStates | str | None]
 ) -> Mapping[int, frozenset[str]]:
-    """Return the sinks whose save modes must not act any more although they are pending, by pipeline.
+    """Return the sinks with pending save modes that must not act any more, by pipeline.
 
     Some sink of the job has written to their target in an earlier process.
 
@@ -130,7 +130,7 @@ def _others_of(target: str, sinks: list[tuple[int, str]], stored: Manifest) -> l
 
 
 def _is_pending(states: VertexStates | str | None, sink: str) -> bool | None:
-    """Return whether the save mode of a sink has still to act; ``None`` when the states do not have the sink.
+    """Return True if the save mode of a sink has still to act; ``None`` when the states do not have the sink.
 
     Where the states cannot be read, it may have acted, so it is not pending.
     """

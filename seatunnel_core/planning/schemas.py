@@ -97,7 +97,7 @@ def _planned_by_spark(
         if len(tables) > 1:
             problems.error(
                 f"the transform {planned.name!r} works on one table and gets {len(tables)}: {', '.join(tables)}",
-                suggestion="Give each table a source of its own, or use the transform Sql or Python",
+                suggestion="Use a separate source for each table, or the transform Sql or Python",
             )
         if len(tables) == 1:
             arriving[view] = next(iter(tables.values()))
@@ -131,7 +131,7 @@ def _scope(
         sources = ", ".join(sorted(roots(pipeline, planned.name)))
         return f"scope all, because of {across}: one query of Spark over all splits of {sources}"
     if transform.scope == UNIT:
-        return "scope unit, as the job says: each work unit is a table of its own, and a group may come several times"
+        return "scope unit, as set in the job: each work unit is a separate table, and a group may occur several times"
     if plan is None and transform.scope == AUTO:
         return "scope auto: judged by its plan when the columns are known"
     return "scope unit: it works row by row"

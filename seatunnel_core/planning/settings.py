@@ -72,7 +72,7 @@ def restart_policy(job: PlannedJob) -> RestartPolicy:
 def topology_of(pipeline: PlannedPipeline) -> Topology:
     """Return the shape of the pipeline as the protocol sees it.
 
-    Transforms belong to the tasks of their sources. Where a query may look at the rows of several sources together, the
+    Transforms belong to the tasks of their sources. Where a query may combine the rows of several sources, the
     work unit of one of them feeds the sinks of all.
     """
     feeds: dict[str, set[str]] = {}
@@ -106,14 +106,14 @@ def topology_of(pipeline: PlannedPipeline) -> Topology:
 
 
 def is_ordered(pipeline: PlannedPipeline, source: PlannedSource) -> bool:
-    """Return whether units of a source are handed on in the order of its splits: it asks for it, or a sink does."""
+    """Return True if the source or a sink requires the units of the source in the order of its splits."""
     asked = any(sink.sink.needs_order and source.name in upstream(pipeline, sink) for sink in pipeline.sinks)
     return source.source.ordered or asked
 
 
 UNITS_PER_SLOT = 8
-"""How many units of a bounded source are given to Spark for each parallel reader, to share tasks: a task of one unit
-waits as long for the disk and for the next task as it takes to read a quarter of the unit."""
+"""Number of units of a bounded source submitted to Spark per parallel reader, so that units share tasks: waiting for
+the disk and the next task takes as long as reading a quarter of a unit."""
 
 
 def _units_per_slot(pipeline: PlannedPipeline, source: PlannedSource) -> int:
@@ -126,7 +126,7 @@ def _units_per_slot(pipeline: PlannedPipeline, source: PlannedSource) -> int:
 
 
 _ASKED = 4
-"""How many plugins of each class are asked what they import."""
+"""Number of plugins of each class that are asked for their imports."""
 
 _DESCRIBED_BYTES = 1 << 20
 

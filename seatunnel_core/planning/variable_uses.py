@@ -1,4 +1,4 @@
-"""Where a job uses its variables, and which of them hold secrets: those are not sent with a job, nor kept."""
+"""Uses of variables in a job, and which variables hold secrets: those are neither sent with a job nor stored."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -37,7 +37,7 @@ class Use:
     """A place of a job where a variable is filled in."""
 
     name: str
-    """Of the variable."""
+    """Name of the variable."""
 
     keys: str
     """Those that lead to the place, with dots: ``sink.Jdbc.password``."""
@@ -70,13 +70,13 @@ def uses(
 ) -> tuple[Use, ...]:
     """Return where a job uses variables that have a value; nothing of a text that cannot be parsed.
 
-    A place is a secret below a key that holds one or in a header, in the login of an address, and behind the name of a
-    secret within a text (``?password=${NAME}``). So is any place of a variable whose own value has a login or a
-    password in it.
+    A use is secret below a key for a secret or in a header, in the login of an address, and after the name of a secret
+    within a text (``?password=${NAME}``). So is every use of a variable with a value that contains a login or a
+    password.
 
     Args:
         text: the job.
-        name: a name of a file of its format.
+        name: name of a file of its format.
         given: variables that win over those which the file itself defines.
         environment: variables behind these.
         plugins: to know the options that plugins declare to be secret, whatever their names.
@@ -94,7 +94,7 @@ def uses(
 
 
 def secret_variables(path: Path, given: Mapping[str, str], plugins: Plugins) -> frozenset[str]:
-    """Return the names of the given variables whose values a job file uses as secrets, or contain such a value.
+    """Return the names of the given variables that a job file uses as secrets, or that contain such a value.
 
     Raises:
         ConfigError: the file cannot be read.
@@ -132,8 +132,8 @@ def refuse_secrets(
     for use in uses(text, name, given, {}, plugins=plugins) if given else ():
         if use.is_secret:
             problems.error(
-                f"${{{use.name}}} is used in the secret {use.keys}, and a cluster stores the values that come with a "
-                "job as they are; this one was not stored",
+                f"${{{use.name}}} is used in the secret {use.keys}, and a cluster stores submitted values as plain "
+                "text; this one was not stored",
                 use.position,
                 f"Set {use.name} in the environment of the nodes instead, or write secret://STORE/NAME or file:///PATH "
                 "in the job",
@@ -155,7 +155,7 @@ def _uses(value: Value, keys: tuple[str, ...], values: Sequence[tuple[str, str]]
 
 
 def _in_secret(text: str, mark: re.Match[str]) -> bool:
-    """Return whether what stands at a place of a text is part of a login, or is given to the name of a secret."""
+    """Return True if a position of a text is within a login, or within the value of a secret's name."""
     if any(login.start() < mark.start() < login.end() for login in _LOGIN.finditer(text)):
         return True
     return _STATEMENT.match(text) is None and _ASSIGNED.search(text, 0, mark.start()) is not None

@@ -1,4 +1,4 @@
-"""Which write modes a pipeline can keep: some need an order of the rows, some an end, and all a target of their own."""
+"""Validation of write modes: some need ordered rows, some a bounded pipeline, and all an exclusive target."""
 
 from seatunnel_core.config.problem import Problems
 from seatunnel_core.job.node import ROW_ERRORS
@@ -8,7 +8,7 @@ from seatunnel_core.spark.bad_rows import OnBadRow
 
 
 def refuse_unfit_modes(pipelines: tuple[PlannedPipeline, ...], problems: Problems) -> None:
-    """Report sinks whose write mode would leave to chance what the target holds."""
+    """Report sinks whose write mode makes the target non-deterministic."""
     at: dict[str, PlannedSink] = {}
     for pipeline in pipelines:
         for sink in pipeline.sinks:
@@ -55,7 +55,7 @@ def _refuse_pipeline(pipeline: PlannedPipeline, sink: PlannedSink, problems: Pro
     sources = [source.name for source in pipeline.sources if source.name in reaching]
     if sink.sink.needs_order and len(sources) > 1:
         problems.error(
-            f"the sink {sink.name!r} merges rows, of which the last one of a key counts, and its rows come from the "
+            f"the sink {sink.name!r} merges rows, where the last row of a key wins, and reads from the "
             f"sources {', '.join(map(repr, sources))}, between which there is no order: read them in one source "
             "(tables_configs), or in jobs that follow each other"
         )
@@ -74,6 +74,6 @@ def _refuse_skipping(pipeline: PlannedPipeline, sink: PlannedSink, problems: Pro
         skipping.append(sink.name)
     for name in skipping:
         problems.error(
-            f"the sink {sink.name!r} has write_mode = prune and removes rows whose key does not come, and {name!r} "
-            f"leaves bad rows out: what they stand for would be removed. Leave {ROW_ERRORS.key} out there"
+            f"the sink {sink.name!r} has write_mode = prune and deletes rows whose key is absent from the input, and "
+            f"{name!r} leaves bad rows out: what they stand for would be removed. Leave {ROW_ERRORS.key} out there"
         )

@@ -72,7 +72,7 @@ def default(option: Option[Any]) -> str:
     """Return the default as a job file has it; ``""`` when there is none."""
     if option.default is None:
         return ""
-    if has(type(option.default)):  # a block whose keys have one value may be written as a single word
+    if has(type(option.default)):  # a block with one value for all keys may be written as a single word
         words = set(astuple(option.default))
         return words.pop() if len(words) == 1 else str(option.default)
     shown = str(option.default).lower() if isinstance(option.default, bool) else str(option.default)

@@ -47,10 +47,10 @@ class Plugin:
     """``"ok"``, or why it cannot be used."""
 
     lacking: tuple[str, ...] = ()
-    """The packages of its extra that are not installed: it can be loaded, and fails when a job uses it."""
+    """Packages of its extra that are not installed: the plugin loads, but fails when a job uses it."""
 
     extra: str = ""
-    """The extra of its distribution that brings them."""
+    """Extra of the distribution that contains these packages."""
 
     declared: type | None = field(default=None, repr=False)
     """The class, when it could be loaded."""
@@ -126,7 +126,7 @@ def _describe(kind: str, point: EntryPoint) -> Plugin:
 
 @frozen(kw_only=True)
 class _Package:
-    """What a plugin's distribution says of itself."""
+    """Metadata of a plugin's distribution."""
 
     name: str = "unknown"
     version: str = "unknown"
@@ -135,7 +135,7 @@ class _Package:
 
 @cache
 def _package(distribution: Distribution | None) -> _Package:
-    """Read the file of a distribution once for all of its plugins: it is long, and each of its values parses it."""
+    """Read the metadata of a distribution once for all its plugins, because each access parses the file."""
     if distribution is None:
         return _Package()
     return _Package(name=distribution.name, version=distribution.version, requires=tuple(distribution.requires or ()))
@@ -186,7 +186,7 @@ def unknown(kinds: Sequence[str], name: str) -> str:
 
 
 def _checked(kind: str, point: EntryPoint) -> type:
-    """Load a plugin, and check that it keeps the interface of its kind.
+    """Load a plugin, and check that it implements the interface of its kind.
 
     Raises:
         UsageError: it cannot be loaded, or does not keep the interface.

@@ -13,10 +13,11 @@ _IMPORT = "write files with LocalFile, and load them with the other system's own
 _OWN = "or write a connector (`seatunnel help write-a-connector`)"
 
 PLANNED_OPTIONS = {
-    "schema-changes.": "following changes of columns is planned, and not here yet. The columns of a table stay as they "
-    "are for the whole job; stop with a savepoint, change the job, and go on with -r. See `seatunnel help java-parity`",
+    "schema-changes.": "schema changes at run time are planned, but not supported yet. The columns of a table are "
+    "fixed for the whole job; stop with a savepoint, change the job, and resume with -r. See "
+    "`seatunnel help java-parity`",
 }
-"""What is said of options of SeaTunnel's sources and sinks that no plugin here has, by the beginning of their names."""
+"""Remarks on SeaTunnel options that no plugin here has, by the prefix of their names."""
 
 
 @frozen(kw_only=True)
@@ -27,14 +28,14 @@ class NotYet:
     """``"source"``, ``"transform"`` or ``"sink"``."""
 
     name: str
-    """As SeaTunnel's documentation writes it."""
+    """Name in SeaTunnel's documentation."""
 
     planned: bool
     why: str
-    """What it belongs to: ``"change data capture"``."""
+    """Category: ``"change data capture"``."""
 
     instead: str
-    """What to do until then."""
+    """Workaround."""
 
     spark: str = ""
     """The format under which a package of Spark reads and writes it."""
@@ -43,7 +44,7 @@ class NotYet:
     """The connector that reads and writes it already."""
 
     listed: bool = True
-    """Whether SeaTunnel's documentation has it; others are what people write instead."""
+    """True if SeaTunnel's documentation has this name; others are common variants."""
 
     def message(self, *, with_spark: bool) -> str:
         """Return the message for the user; ``with_spark`` when a connector ``Spark`` is installed."""
@@ -106,8 +107,8 @@ def _transform(name: str, why: str, instead: str, *, planned: bool = False) -> N
 
 _SOURCE, _SINK = ("source",), ("sink",)
 _HTTP = "HTTP services, as configurations of Http"
-_DATABASE = "a database of its own"
-_SERVICE = "a service of its own"
+_DATABASE = "another database"
+_SERVICE = "another service"
 _FILES = "files elsewhere"
 _MOUNT = "mount the file system on all machines and use LocalFile"
 
@@ -147,7 +148,7 @@ _ALL: tuple[NotYet, ...] = (
         planned=True,
         kinds=_SOURCE,
     ),
-    *_connectors("DuckDB", "a source of its own", kinds=_SOURCE, instead='use Jdbc with url = "jdbc:duckdb:/path"'),
+    *_connectors("DuckDB", "a source", kinds=_SOURCE, instead='use Jdbc with url = "jdbc:duckdb:/path"'),
     *_connectors("Hudi", "a table format", spark="hudi"),
     *_connectors("Paimon", "a table format", spark="paimon"),
     *_connectors("Hive HiveJdbc", "a warehouse"),
@@ -184,9 +185,7 @@ _ALL: tuple[NotYet, ...] = (
     *_connectors(
         "FakeSourceStream", "an older name", kinds=_SOURCE, instead="use FakeSource with job.mode = STREAMING"
     ),
-    *_connectors(
-        "PythonSource Python", "a script beside the engine", kinds=_SOURCE, instead="use PythonFunction, for a function"
-    ),
+    *_connectors("PythonSource Python", "a Python script", kinds=_SOURCE, instead="use PythonFunction, for a function"),
     *_connectors("BlackHole", "a sink for nothing", kinds=_SINK, instead="use Console with log.print.data = false"),
     _transform("DynamicCompile", "Java or Groovy in a job file", "write the function in Python, with Python { … }"),
     _transform("Calcite", "another dialect of SQL", "use Sql { … }, or SparkSql { … }"),
@@ -202,7 +201,7 @@ _ALL: tuple[NotYet, ...] = (
     _transform("DefineSinkType", "types of columns at the sink", "use CAST in Sql { … }"),
     _transform("TikaDocument", "texts of documents", "use a library in a function, with Python { … }"),
     _transform("Pivot", "rows into columns", "use SparkSql { … } in a batch job: SELECT … PIVOT (…)"),
-    _transform("Deduplicate", "rows that came before", "use a sink with a primary key"),
+    _transform("Deduplicate", "duplicate rows", "use a sink with a primary key"),
     _transform("StructEvolution", "schema evolution", "declare the columns at the source", planned=True),
     _transform("CatalogTableMeta", "names and keys of tables", "set primaryKey in the schema of the source"),
 )

@@ -1,4 +1,4 @@
-"""What users and programs learn about a job: counters, notices, metrics and reports.
+"""Counters, notices, metrics and reports of a job, for users and programs.
 
 Nothing here decides anything.
 """

@@ -1,4 +1,4 @@
-"""What is counted of one pipeline while this process has it, over all its restarts."""
+"""Counters of one pipeline in this process, over all its restarts."""
 
 import threading
 import time
@@ -25,7 +25,7 @@ SAMPLE_S = 5.0
 """The time between two samples, from which rates are computed."""
 
 SAMPLES = 12
-"""How many samples are kept: with one every ``SAMPLE_S``, a rate is that of the last minute."""
+"""Number of samples kept: with one every ``SAMPLE_S``, rates cover the last minute."""
 
 MOST_WARNINGS = 20
 """The most warnings about rows and files that are kept of a pipeline."""
@@ -96,7 +96,7 @@ class Figures:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._flow = Flow(clock)
         self._flows: defaultdict[str, Flow] = defaultdict(lambda: Flow(clock))
-        """Of ``vertices``."""
+        """Lock of ``vertices``."""
 
         self._work = VertexFlow(SAMPLES, clock)
         self._sampled = Point()
@@ -120,7 +120,7 @@ class Figures:
 
     @property
     def checkpoints_failed(self) -> int:
-        """How many checkpoints went wrong; subsumed ones, and those that ended with the pipeline, did not."""
+        """Number of failed checkpoints, without subsumed ones and those that ended with the pipeline."""
         return sum(number for kind, number in dict(self._aborted).items() if kind.is_failure)
 
     def sample(self, progress: PipelineProgress) -> None:
@@ -159,7 +159,7 @@ class Figures:
         self._work.worked(work)
 
     def epoch_started(self, notice: commands.EpochStarted) -> None:
-        """Count a start that goes on from a stored checkpoint; its restore point is durable now."""
+        """Count a start from a stored checkpoint; its restore point is durable now."""
         self._restores += notice.base is not None
         self._completed_ms = now_ms()
         self.recent.epoch_started(notice.epoch)
@@ -188,7 +188,7 @@ class Figures:
         self.recent.aborted(notice)
 
     def begun_again(self) -> None:
-        """Count a work unit that began once more and whose rows are written at once."""
+        """Count a repeated work unit that writes its rows at once."""
         self.units_repeated += 1
 
     def warned(self, warning: str) -> None:
@@ -208,7 +208,7 @@ class Figures:
         self._recent_failures.failed(failure)
 
     def metrics(self, view: PipelineView, progress: PipelineProgress | None) -> PipelineMetrics:
-        """Return ``view`` with all that is measured beside it.
+        """Return ``view`` with its metrics.
 
         ``progress`` is that of the newest epoch; without it only what this object counts is added.
         """

@@ -1,4 +1,4 @@
-"""What the engine of this process is busy with, as one line of the log."""
+"""Activity of the engine in this process, as one log line."""
 
 from collections import Counter
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""What notebooks show of jobs: HTML without scripts and style sheets, legible on a light and on a dark page.
+"""HTML of jobs for notebooks, without scripts and style sheets, for light and dark pages.
 
 Whatever comes from a job (names, states, errors) is escaped here and nowhere else; none of it is set as mathematics.
 """
@@ -40,7 +40,7 @@ def line(words: str) -> str:
 
 
 def note(words: str, *, failure: bool = False) -> str:
-    """Return a warning, or a failure, beside a coloured border."""
+    """Return a warning or a failure with a coloured border."""
     style = f"border-left:3px solid {_RED if failure else _AMBER};padding:2px 8px;margin:6px 0;white-space:pre-wrap"
     return f'<div style="{style};overflow-wrap:anywhere">{text(words)}</div>'
 
@@ -66,7 +66,7 @@ def report_html(report: "JobReport") -> str:
     rows = [
         _cells(view, _rate_of(view, seconds, whole=not report.resumed)) for view in shown_pipelines(report.pipelines)
     ]
-    before = "The job had ended before; no row was moved now."
+    before = "This job had already finished; nothing was moved."
     resumed = "Rows are those of the whole job; time, checkpoints and restarts are those of this run."
     return section(
         f"Job {report.name} ({report.job_id}) {report.outcome.value} in {duration(seconds)}",
@@ -75,12 +75,12 @@ def report_html(report: "JobReport") -> str:
         line(before if report.ended_before else ""),
         *_failures(report.pipelines, (report.failure, report.code)),
         *(note(warning) for warning in report.warnings),
-        line("" if report.outcome.value == "finished" else f"To go on with it: job.run(restore={report.job_id!r})"),
+        line("" if report.outcome.value == "finished" else f"To resume it: job.run(restore={report.job_id!r})"),
     )
 
 
 class InShort:
-    """A report in one line where all went well: who has the whole report sees the table with it."""
+    """A report in one line if the job succeeded without warnings; otherwise the whole report."""
 
     def __init__(self, report: "JobReport") -> None:
         self._report = report

@@ -1,4 +1,4 @@
-"""What is measured of a running job, as plain values: for Python, ``seatunnel --metrics`` and a page of metrics."""
+"""Metrics of a running job, as plain values: for Python, ``seatunnel --metrics`` and OpenMetrics."""
 
 from collections.abc import Mapping
 
@@ -11,12 +11,12 @@ from seatunnel_core.reporting.report import JobOutcome, PipelineView, sums
 from seatunnel_core.reporting.vertex_flow import VertexLoad
 
 STATES = {JobOutcome.FINISHED: "finished", JobOutcome.FAILED: "failed", JobOutcome.STOPPED: "canceled"}
-"""How SeaTunnel calls the state of a job that has ended."""
+"""SeaTunnel's names of the states of ended jobs."""
 
 
 @frozen(kw_only=True)
 class Durations:
-    """How long something took, each time that it was done in this process."""
+    """Durations of a repeated operation in this process."""
 
     times: int = 0
     total_ms: int = 0
@@ -35,7 +35,7 @@ class Durations:
 
 @frozen(kw_only=True)
 class VertexMetrics(Moved):
-    """What a source or a sink has moved, and how fast: rates as those of ``PipelineMetrics``."""
+    """Rows, bytes and rates of a source or a sink, as in ``PipelineMetrics``."""
 
     rows_read_per_second: float = 0.0
     bytes_read_per_second: float = 0.0
@@ -45,7 +45,7 @@ class VertexMetrics(Moved):
 
 @frozen(kw_only=True, repr=False)
 class PipelineMetrics(PipelineView):
-    """All of ``PipelineView``, and what is measured beside it.
+    """``PipelineView`` with metrics.
 
     Rows and bytes never run backwards while the process lives: those of a pipeline that has been started again stand
     still until it has read again what it had read.
@@ -67,7 +67,7 @@ class PipelineMetrics(PipelineView):
     """Work units that Spark reads or has at hand."""
 
     uncommitted: int = 0
-    """What is staged and not yet published, in committables."""
+    """Number of committables that are staged and not yet published."""
 
     checkpoints_triggered: int = 0
     checkpoints_pending: int = 0
@@ -94,13 +94,13 @@ class PipelineMetrics(PipelineView):
 
     checkpoint_bytes_total: int = 0
     restores: int = 0
-    """Starts that had a stored checkpoint to go on from, restarts included."""
+    """Starts from a stored checkpoint, including restarts."""
 
     vertices: Mapping[str, VertexMetrics] = field(factory=dict)
     """Its sources by their names where there are several, and its sinks where there are several."""
 
     failures: Mapping[str, int] = field(factory=dict)
-    """How often the pipeline failed, whether it started again or not, by the kind of failure."""
+    """Number of failures of the pipeline by kind, with and without restart."""
 
     recent_failures: tuple[RecentFailure, ...] = ()
     """The last failures in this process, the oldest first."""
@@ -110,7 +110,7 @@ class PipelineMetrics(PipelineView):
     vertices no unit of which has ended in this process, are missing."""
 
     full_sinks: tuple[str, ...] = ()
-    """Names of sinks at their limit of uncommitted output: no source that feeds them may go on."""
+    """Names of sinks at their limit of uncommitted output; the sources that feed them pause."""
 
 
 @frozen(kw_only=True, repr=False)

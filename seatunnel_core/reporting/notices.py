@@ -13,7 +13,7 @@ PIPELINE_LOG = "seatunnel.pipeline"
 
 
 class PipelineLog(logging.LoggerAdapter[logging.Logger]):
-    """A log whose records have the attributes ``job``, ``pipeline`` and ``checkpoint``.
+    """A log. Its records have the attributes ``job``, ``pipeline`` and ``checkpoint``.
 
     The last is ``None`` where a record is about no checkpoint.
     """
@@ -23,7 +23,7 @@ class PipelineLog(logging.LoggerAdapter[logging.Logger]):
         super().__init__(logging.getLogger(PIPELINE_LOG), fixed)
 
     def process(self, msg: Any, kwargs: MutableMapping[str, Any]) -> tuple[Any, MutableMapping[str, Any]]:
-        """Return the message, with these attributes beside those of the call."""
+        """Return the message, with these attributes in addition to those of the call."""
         kwargs["extra"] = {**(self.extra or {}), **kwargs.get("extra", {})}
         return msg, kwargs
 
@@ -60,7 +60,7 @@ class Notices:
         self._log.info("went back: %d published things were taken back", removed)
 
     def begun_again(self, order: commands.RunUnit, sinks: Sequence[str]) -> None:
-        """Warn that a work unit runs again whose rows may be there twice in these sinks."""
+        """Warn that a work unit is repeated and its rows may be duplicated in these sinks."""
         self._log.warning(
             "work unit %d of source %s runs again after it had begun: rows that it had written at once to %s may be "
             "there twice",

@@ -31,7 +31,7 @@ class Sample:
 
     family: str
     suffix: str
-    """What stands behind the family's name: ``_total`` for counters, ``_sum`` and ``_count`` for summaries."""
+    """Suffix of the family's name: ``_total`` for counters, ``_sum`` and ``_count`` for summaries."""
 
     labels: Labels
     value: float
@@ -69,7 +69,7 @@ class Family:
     """The description, without quotes, backslashes and line ends, which the two formats escape in different ways."""
 
     labels: tuple[str, ...] = ()
-    """The labels beside those of the pipeline."""
+    """Labels in addition to those of the pipeline."""
 
     measure: Callable[[PipelineMetrics], Measured] | None = None
     """Returns the samples of a pipeline; ``None`` for a family of the machine as a whole."""
@@ -248,7 +248,7 @@ FAMILIES: tuple[Family, ...] = (
 
 
 def samples(job: JobMetrics) -> list[Sample]:
-    """Return the samples of a job, for each of its pipelines."""
+    """Return the samples of all pipelines of a job."""
     found = []
     for pipeline in job.pipelines:
         where = {
@@ -277,7 +277,7 @@ def totals(job: JobMetrics) -> dict[str, float]:
 
 
 def machine_samples(processes: Sequence[int], job_states: Sequence[str]) -> list[Sample]:
-    """Return what is shown beside the jobs: processes, by their ids, and how many jobs are in each state."""
+    """Return the samples that belong to no job: processes by ID, and the number of jobs in each state."""
     host, cluster = socket.gethostname(), {"cluster": CLUSTER}
     found = [
         Sample("cluster_info", "", {**cluster, "master": host}, 1),

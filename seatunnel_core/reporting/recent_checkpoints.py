@@ -1,4 +1,4 @@
-"""The last checkpoints of a pipeline that this process has taken or given up: the storage has not all of it."""
+"""The last checkpoints of a pipeline that this process completed or abandoned; some are not in the storage."""
 
 from collections import deque
 
@@ -20,7 +20,7 @@ class RecentCheckpoint(Stored):
     epoch: int
     checkpoint_id: int
     type: str
-    """The value of its ``CheckpointType``; empty for one that was given up."""
+    """Value of its ``CheckpointType``; empty for an abandoned one."""
 
     status: str
     """``COMPLETED``, ``FAILED``, or ``CANCELED`` for one that was not needed any more."""

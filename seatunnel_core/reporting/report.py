@@ -1,4 +1,4 @@
-"""What a running job shows and a finished one reports: plain values, for terminal, API and closing table."""
+"""Progress and reports of jobs as plain values, for the terminal, the API and the closing table."""
 
 import enum
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ SHORT_FAILURE = 100
 
 
 class JobOutcome(enum.Enum):
-    """How a job ended, in this process."""
+    """Outcome of a job in this process."""
 
     FINISHED = "finished"
     """Every row of every pipeline is committed."""
@@ -23,7 +23,7 @@ class JobOutcome(enum.Enum):
     """It was stopped; it can be resumed."""
 
     FAILED = "failed"
-    """At least one pipeline failed; the others went on to their end and stay committed."""
+    """At least one pipeline failed; the others ran to their end and stay committed."""
 
 
 @frozen(kw_only=True, repr=False)
@@ -36,7 +36,7 @@ class PipelineView:
 
     id: int
     name: str
-    """The names of its sources and sinks, for users: ``flights -> flights_out``."""
+    """Names of its sources and sinks: ``flights -> flights_out``."""
 
     phase: str
     """The protocol's phase in lower case; ``starting Spark`` while a pipeline needs Spark and it does not run yet;
@@ -50,12 +50,12 @@ class PipelineView:
     rows_committed: int = 0
     rows_skipped: int = 0
     units_repeated: int = 0
-    """Work units that began more than once in this process, or had begun before it, and whose rows tasks write into a
-    target themselves: what they had written may be there twice, and no other figure counts it."""
+    """Repeated work units of sinks that tasks write to directly: their rows may be duplicated, and no other counter has
+    them. Includes units that had started in an earlier process."""
 
     splits_done: int = 0
     bounded: bool = True
-    """Whether it ends by itself."""
+    """True if it is bounded."""
 
     splits_total: int | None = None
     """``None`` until the source is enumerated, and for sources that never end."""
@@ -72,10 +72,10 @@ class PipelineView:
     """The message that ended the pipeline; empty when none did."""
 
     code: str = ""
-    """The code of that error, for ``seatunnel help CODE``; empty when it is no error of ours."""
+    """Code of that error, for ``seatunnel help CODE``; empty for errors without a code."""
 
     added: tuple[str, ...] = ()
-    """Sentences about rows that came beside what was in a target before the job."""
+    """Messages about rows added to existing ones in a target."""
 
     warnings: tuple[str, ...] = ()
     """Warnings about rows and files, found while the pipeline ran: each once, and a limited number of them."""
@@ -117,26 +117,26 @@ class JobReport:
 
     ended_at: float
     failure: str = ""
-    """What ended the job beyond its pipelines' own failures; empty when nothing did."""
+    """Failure of the job other than those of its pipelines; empty if there is none."""
 
     code: str = ""
-    """The code of that error; empty when it is no error of ours."""
+    """Code of that error; empty for errors without a code."""
 
     warnings: tuple[str, ...] = ()
-    """Warnings about the job, and those of its pipelines."""
+    """Warnings about the job and its pipelines."""
 
     log_file: Path | None = None
-    """Where Spark's and Java's output went; ``None`` when they were not started."""
+    """File with the output of Spark and Java; ``None`` if they were not started."""
 
     resumed: bool = False
-    """Whether this process went on with what earlier ones had begun."""
+    """True if this process resumed an earlier one."""
 
     ended_before: bool = False
-    """Whether the job had ended in an earlier process, so that this one moved no row."""
+    """True if the job had ended in an earlier process, so that this one moved no rows."""
 
     @property
     def in_words(self) -> str:
-        """How it ended, and what its pipelines have moved together."""
+        """Outcome, duration and total rows."""
         took = duration(self.ended_at - self.started_at)
         return f"{self.outcome.value} in {took}: {sums(self.pipelines)}"
 

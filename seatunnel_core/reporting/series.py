@@ -11,7 +11,7 @@ LEVELS = ((5.0, 720), (60.0, 1_440), (600.0, 1_008))
 """Distance of points in seconds, and how many are kept: of the last hour, the last day and the last week."""
 
 MOST_PIPELINES = 20
-"""Number of pipelines with a series of their own; the sum covers all."""
+"""Number of pipelines with a separate series; the sum covers all."""
 
 MOST_POINTS = 1_000
 POINTS = 300
@@ -129,7 +129,7 @@ def _rates(before: Sequence[float], row: Sequence[float]) -> list[float]:
 
 
 class JobSeries:
-    """The series of a job: the sum of its pipelines, and each of the first ones where there are several."""
+    """Time series of a job: the sum of its pipelines, and the first pipelines if there are several."""
 
     def __init__(self) -> None:
         self._sum = Series()

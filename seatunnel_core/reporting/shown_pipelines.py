@@ -1,4 +1,4 @@
-"""Which pipelines of a large job are shown."""
+"""Selection of the pipelines of a large job that are shown."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypeVar

@@ -1,7 +1,7 @@
 """Spans of OpenTelemetry for checkpoints and work units, where its library is installed; nothing without it.
 
-The application decides where spans go, by a tracer provider of its own. Processes of this engine that nobody else
-configures, the hosts of a cluster, send them by OTLP where ``OTEL_EXPORTER_OTLP_ENDPOINT`` is set.
+The application's tracer provider determines where spans are sent. Worker processes of a cluster, which have no
+application, send them by OTLP if ``OTEL_EXPORTER_OTLP_ENDPOINT`` is set.
 """
 
 import logging

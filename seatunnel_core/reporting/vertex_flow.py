@@ -19,7 +19,7 @@ class VertexLoad(Stored):
     rows_in_per_second: float
     rows_out_per_second: float
     busy: float
-    """Share of the time in which tasks worked in this vertex, 0 to 1. Of tasks that run side by side, their mean."""
+    """Share of the time in which tasks worked in this vertex, 0 to 1. For concurrent tasks, their mean."""
 
     back_pressure: float
     """Share of the time in which this vertex waited for those behind it, 0 to 1; the rest of the time it was idle."""

@@ -94,7 +94,7 @@ def test_what_ended_the_whole_job_is_said() -> None:
 
 def test_a_stopped_job_says_how_to_go_on() -> None:
     text = table(evolve(REPORT, outcome=JobOutcome.STOPPED))
-    assert text.splitlines()[-1] == f"To go on with this job: {RESUME}"
+    assert text.splitlines()[-1] == f"To resume this job: {RESUME}"
 
 
 def test_a_job_that_another_process_took_over_is_left_to_it() -> None:
@@ -102,7 +102,7 @@ def test_a_job_that_another_process_took_over_is_left_to_it() -> None:
     fenced = evolve(FLIGHTS, phase="fenced", failure="epoch 200000 was claimed")
     text = table(evolve(REPORT, outcome=JobOutcome.FAILED, pipelines=(FLIGHTS, fenced)))
     assert f"Another process runs this job since; let it work. To take the job back: {RESUME}" in text
-    assert "To go on with this job" not in text
+    assert "To resume this job" not in text
 
 
 def test_failures_and_warnings_are_repeated() -> None:
@@ -125,7 +125,7 @@ def test_each_code_of_the_failures_says_once_where_to_read_more() -> None:
 
 
 def test_a_job_that_had_ended_before_says_that_nothing_moved() -> None:
-    assert "no row was moved now" in table(evolve(REPORT, ended_before=True))
+    assert "nothing was moved" in table(evolve(REPORT, ended_before=True))
 
 
 def test_the_log_file_is_named() -> None:

@@ -104,7 +104,7 @@ def test_a_job_that_ends_meanwhile_is_left_out_of_all(job: Job, capsys: pytest.C
     ("flags", "asked", "ending"),
     [
         ([], {"name": None, "stop": True, "drain": False}, "The job has stopped with it."),
-        (["--keep-running"], {"name": None, "stop": False, "drain": False}, "The job goes on."),
+        (["--keep-running"], {"name": None, "stop": False, "drain": False}, "The job continues."),
         (["--savepoint-name", "x"], {"name": "x", "stop": True, "drain": False}, "The job has stopped with it."),
     ],
 )

@@ -54,8 +54,8 @@ OF_A_RESTORE: list[list[str]] = [
 
 @pytest.mark.parametrize("flags", OF_A_RESTORE, ids=lambda flags: flags[0])
 def test_what_says_from_where_needs_a_job(flags: list[str]) -> None:
-    assert refusal("-c", "j", *flags).startswith(f"{flags[0]} says from where a job goes on, and not which one: ")
-    assert refusal("-l", *flags).startswith(f"{flags[0]} says from where"), "nothing is accepted and ignored"
+    assert refusal("-c", "j", *flags).startswith(f"{flags[0]} chooses where a job resumes, and not which job: ")
+    assert refusal("-l", *flags).startswith(f"{flags[0]} chooses where"), "nothing is accepted and ignored"
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_what_says_from_where_needs_a_job(flags: list[str]) -> None:
         (["-r", "1", "--from-savepoint", "a/b"], "leave one of the two out"),
         (["--from-storage", "x.zip"], "write it behind --from-savepoint"),
         (["--from-savepoint", "a/b", "--retract"], "-r JOB_ID --restore-with-savepoint NAME --retract"),
-        (["-r", "1", "--restore-with-checkpoint", "7", "--check"], "--check looks at the job"),
+        (["-r", "1", "--restore-with-checkpoint", "7", "--check"], "--check validates the job"),
     ],
 )
 def test_what_does_not_go_together(argv: list[str], says: str) -> None:

@@ -102,7 +102,7 @@ def test_the_id_comes_first_and_the_closing_table_last(job: str, capsys: pytest.
     assert main(["-c", job, "--set-job-id", "42"]) == 0
     said = capsys.readouterr().out.strip().splitlines()
     assert said[:2] == [
-        f"Job 42 (nightly) runs in process {os.getpid()}. If it is stopped or killed, this goes on with it:",
+        f"Job 42 (nightly) runs in process {os.getpid()}. If it stops, resume it with:",
         "  seatunnel -c job.conf -r 42",
     ]
     assert "Job 42 (nightly) finished" in said
@@ -151,7 +151,7 @@ def test_a_job_that_did_not_finish(
 ) -> None:
     PlayedJob.report = evolve(REPORT, outcome=outcome)
     assert main(["-c", job, "--set-job-id", "42"]) == code
-    assert capsys.readouterr().out.strip().endswith("To go on with this job: seatunnel -c job.conf -r 42")
+    assert capsys.readouterr().out.strip().endswith("To resume this job: seatunnel -c job.conf -r 42")
 
 
 def test_ctrl_c_stops_cleanly_and_the_exit_code_is_130(job: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -49,7 +49,7 @@ def test_a_backlog_is_bounded_and_says_what_it_lost(monkeypatch: pytest.MonkeyPa
     in_another_thread(lambda: say_each(backlog, "abcd"))
     backlog.flush()
     backlog.flush()
-    assert lines == ["a", "b", "2 lines are missing here: nobody read them in time"]
+    assert lines == ["a", "b", "2 lines are missing here: they were not read in time"]
 
 
 @pytest.mark.parametrize("log_format", ["text", "json"])
@@ -95,5 +95,5 @@ sys.exit(7)
             done = subprocess.run(
                 [sys.executable, "-c", program, log_format], stdout=full, stderr=subprocess.PIPE, text=True, check=False
             )
-        assert done.stderr == "standard output cannot be written: No space left on device. The job goes on\n"
+        assert done.stderr == "standard output cannot be written: No space left on device. The job continues\n"
         assert done.returncode == 7

@@ -132,7 +132,7 @@ BEGUN = PipelineView(id=1, name="a", phase="running", last_checkpoint_id=4)
         (BEGUN, ["Nothing of this job's work had been stored, so it begins again."]),
         (
             evolve(BEGUN, rows_read=1_500, rows_committed=1_000),
-            ["It goes on from its last checkpoints: 1,500 rows were read, 1,000 are committed."],
+            ["It resumes from its last checkpoints: 1,500 rows were read, 1,000 are committed."],
         ),
         (evolve(BEGUN, last_checkpoint_id=None), []),
     ],

@@ -136,7 +136,7 @@ def test_variables_stay_as_they_are_written(
     ]
     assert document["sink"][0]["secret_key"] == "JHt0YWJsZV9uYW1lfQ==", "a sink fills that in, when it writes"
     assert "hunter2" not in out + err
-    assert "'password' stays as it is written: it holds a variable, whose value has to be given encrypted" in err
+    assert "'password' stays as it is written: it contains a variable; its value must be given encrypted" in err
     assert err.count("stays as it is written") == 5
 
 

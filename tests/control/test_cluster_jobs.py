@@ -174,7 +174,7 @@ def test_rows_are_news_once_in_a_while_and_states_at_once(monkeypatch: pytest.Mo
 
 
 def test_a_job_that_the_cluster_has_forgotten_is_an_error() -> None:
-    with cluster(UNKNOWN) as (jobs, _node), pytest.raises(UsageError, match="nobody can tell how it ended"):
+    with cluster(UNKNOWN) as (jobs, _node), pytest.raises(UsageError, match="its result is unknown"):
         Following(jobs, "orders-1").look()
 
 

@@ -52,7 +52,7 @@ def move(folder: Path) -> tuple[str, str]:
         stored = [path.name for path in (folder / "state").rglob("*") if ".tmp" not in path.parts]
         rest = process.stdout.read()
     assert process.returncode == 0, begun + resume + rest
-    said = re.fullmatch(r"Job (\d+) \(flights\) runs in process (\d+)\. If it is .*, this goes on with it:\n", begun)
+    said = re.fullmatch(r"Job (\d+) \(flights\) runs in process (\d+)\. If it stops, resume it with:\n", begun)
     assert said is not None, begun
     assert said[2] == str(process.pid)
     assert shlex.split(resume) == [*COMMAND, "-r", said[1]]
@@ -109,7 +109,7 @@ def test_five_tables_arrive_and_the_checker_would_notice_if_they_did_not(tmp_pat
     )
     assert again.returncode == 0, again.stdout + again.stderr
     assert "367,687    367,687" in again.stdout
-    assert "The job had ended before; no row was moved now." in again.stdout
+    assert "This job had already finished; nothing was moved." in again.stdout
     assert "Spark's log" not in again.stdout, "a closing table needs no Spark"
     assert files(tmp_path / "demo-output/parquet") == parquet
 

@@ -55,7 +55,7 @@ def test_every_engine_block_is_valid_and_says_what_it_means(path: Path) -> None:
 def test_the_block_about_backups() -> None:
     config = seed("000/backup_count")
     assert config.options[engine_options.BACKUP_COUNT] == 1
-    assert "'backup-count' has no effect: the state of this engine lies in the checkpoint storage" in said(config)
+    assert "'backup-count' has no effect: the state is in the checkpoint storage" in said(config)
 
 
 def test_the_block_about_slots() -> None:
@@ -242,7 +242,7 @@ def test_blocks_of_a_cluster_in_the_engines_file_are_read_there_too(tmp_path: Pa
     told = said(load_engine(file, environment={}))
     for block in ("hazelcast", "hazelcast-client"):
         assert (
-            f"{block!r} describes a cluster, whose nodes and clients read it from {block}.yaml; here it has no effect"
+            f"{block!r} describes a cluster; its nodes and clients read it from {block}.yaml; here it has no effect"
             in told
         )
     assert "'map' has no effect here: it configures the map store of a cluster" in told

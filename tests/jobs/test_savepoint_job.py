@@ -97,7 +97,7 @@ def test_it_is_taken_from_outside_and_the_job_goes_on_from_the_one_that_stopped_
         time.sleep(0.05)
     assert command.job_id in ask(command, "-l")
     assert_measured(command, said, most=ROWS)
-    assert "The job goes on." in ask(command, "-s", command.job_id, "--keep-running", "--savepoint-name", "mine")
+    assert "The job continues." in ask(command, "-s", command.job_id, "--keep-running", "--savepoint-name", "mine")
     assert engine.exit_code is None
     assert "The job has stopped with it." in ask(command, "-s", command.job_id)
     assert engine.wait(60) == 130

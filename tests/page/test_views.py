@@ -326,7 +326,7 @@ def test_a_job_is_submitted_watched_stopped_with_a_savepoint_restored_and_stoppe
     assert 0 < rows < 2_000
     page.get_by_role("link", name="Restore…").click()
     page.get_by_role("heading", name="Restore a job").wait_for()
-    assert page.get_by_label("go on with the job of this id").is_checked()
+    assert page.get_by_label("resume the job with this ID").is_checked()
     assert page.get_by_label("Id", exact=True).input_value() == "slow-1"
     submit(seen, slow_job(target), "slow-1", press="Restore")
     wait_state(seen, "running")

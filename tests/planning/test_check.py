@@ -62,12 +62,12 @@ def test_it_shows_the_job_and_its_pipelines() -> None:
         "  plugin-config.namespace = /home/me/.local/state/seatunnel/checkpoint/\n",
         "pipeline 1\n  source a (LocalFile), parallelism 1\n    people: id bigint, name string\n"
         "  transform c (Keep) <- a\n    people: id bigint\n  sink Console-sink-c (Console) <- c\n"
-        "    its target was not looked at\n"
+        "    target not checked\n"
         "  guarantee: at-least-once, because the sink 'Console-sink-c' (Console) cannot take rows back\n",
         "pipeline 2\n  source b (LocalFile), parallelism 1\n    schema: known when the data is read\n"
         "  transform d (Keep) <- b\n    schema: known when the data is read\n"
         "  sink LocalFile-sink-d (LocalFile) <- d\n"
-        "    its target was not looked at\n  guarantee: exactly-once\n",
+        "    target not checked\n  guarantee: exactly-once\n",
         "checkpoints: every 1000 ms",
     ):
         assert line in shown

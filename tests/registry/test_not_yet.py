@@ -96,7 +96,7 @@ def test_an_option_that_is_planned_is_reported_as_one(tmp_path, capsys: pytest.C
     )
     assert main(["-c", str(job), "--check"]) == 0
     said = capsys.readouterr()
-    assert "'schema-changes.enabled' has no effect: following changes of columns is planned" in said.out + said.err
+    assert "'schema-changes.enabled' has no effect: schema changes at run time are planned" in said.out + said.err
 
 
 @pytest.mark.parametrize(

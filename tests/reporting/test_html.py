@@ -80,7 +80,7 @@ def test_failures_and_warnings_are_told_with_how_to_go_on() -> None:
         "The job failed: lost",
         "1 in -> out: the disk is full\nMore: seatunnel help SINK-ERROR",
         "slow",
-        "To go on with it: job.run(restore='17')",
+        "To resume it: job.run(restore='17')",
     ]
 
 

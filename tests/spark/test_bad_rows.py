@@ -107,4 +107,4 @@ def test_a_sink_that_cannot_distinguish_them_refuses_the_option(
     """
     (tmp_path / "job.conf").write_text(text)
     assert main(["--check", "-c", str(tmp_path / "job.conf")]) != 0
-    assert "option 'row_error_handle_way': it is not known which of its rows this sink" in capsys.readouterr().err
+    assert "option 'row_error_handle_way': this sink cannot isolate bad rows" in capsys.readouterr().err

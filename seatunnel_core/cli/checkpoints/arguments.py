@@ -75,7 +75,7 @@ class CheckpointsArguments(Command):
     ended_jobs: bool = switch("--ended-jobs", help="also all of the jobs that are recorded as ended")
     targets: tuple[str, ...] = option(
         "--target", metavar="FOLDER", action="append", default=[], converter=tuple,
-        help="also search this target for staged files, besides those that the manifests name")  # fmt: skip
+        help="also search this target for staged files, in addition to those in the manifests")  # fmt: skip
     paths: bool = switch("--paths", help="every path, not only how many")
     json: bool = switch("--json", help="for programs; the keys are documented and stable")
 

@@ -36,7 +36,7 @@ DONE = 0
 FAILED = 1
 
 UNREADABLE = (CheckpointCorruptedError, UnsupportedFormatError, StateFormatError, StorageAccessError)
-"""Errors of damaged objects, other versions and refused folders, which are reported beside readable objects."""
+"""Errors of damaged objects, other versions and inaccessible folders, reported together with readable objects."""
 
 _CONTROLS = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]")
 """Control characters, with which a name in a storage could control a terminal."""

@@ -1,4 +1,4 @@
-"""The subcommand ``seatunnel checkpoints``, whose arguments are parsed when it is executed."""
+"""The subcommand ``seatunnel checkpoints``. ``main`` parses its arguments."""
 
 from collections.abc import Sequence
 

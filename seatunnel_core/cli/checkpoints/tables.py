@@ -16,7 +16,7 @@ MOST_PARTS = 10
 """Units and committables of a vertex that are shown one by one."""
 
 MOST_PASSED_OVER = 5
-"""Objects that are not read whose path is shown."""
+"""Maximum number of unread objects listed with their path."""
 
 _GAP = "  "
 
@@ -99,7 +99,7 @@ def _epoch(pipeline: PipelineSurvey) -> str:
 
 
 def _checkpoints_table(pipeline: PipelineSurvey) -> str:
-    rows = [("checkpoint", "type", "size", "stored", "", "base of its epoch")]
+    rows = [("checkpoint", "type", "size", "stored", "", "base of this epoch")]
     for info in pipeline.listing.checkpoints:
         state = "live" if pipeline.is_live(info) else "void"
         rows.append(

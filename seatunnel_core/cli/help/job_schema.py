@@ -41,7 +41,7 @@ def job_schema() -> dict[str, Any]:
     return {
         "$schema": "http://json-schema.org/draft-07/schema#",
         "title": "Job",
-        "description": "A job: where rows come from, how they are changed, where they go.",
+        "description": "A job: sources, transforms and sinks.",
         "type": "object",
         "required": ["source", "sink"],
         "properties": {"env": _env(), **sections},
@@ -99,7 +99,7 @@ def _shape(option: Option[Any]) -> Mapping[str, Any]:
 
 
 def _one_of(option: Option[Any]) -> dict[str, Any]:
-    """Return the schema of a required option: under any of its names, nested, or another option that replaces it."""
+    """Return the schema of a required option: any of its names, nested or flat, or an option that replaces it."""
     names = (option.key, *option.aliases, *option.unless)
     first = dict.fromkeys(part for name in names for part in (name, name.partition(".")[0]))
     return {"anyOf": [{"required": [name]} for name in first]}

@@ -90,7 +90,7 @@ def _about(plugin: Plugin) -> str:
     parts = [
         *([_wrapped(said, 2)] if said else []),
         "\n".join(["guarantee:", *(_wrapped(line, 2) for line in guarantees(declared))]),
-        "\n".join(["options:", *(_options(declared.declared) if declared.declared else ["  none of its own"])]),
+        "\n".join(["options:", *(_options(declared.declared) if declared.declared else ["  none"])]),
         "\n".join([f"options of every {plugin.kind}:", *_options(common)]),
         "example:\n" + textwrap.indent(example(plugin.kind, declared), "  "),
     ]

@@ -29,7 +29,7 @@ class StateArguments(Command):
 
     value: str = ""
     storage: str | None = None
-    """As the inspector takes it; ``None``: the one that a job would use."""
+    """Storage as for ``seatunnel checkpoints``; ``None`` for the one that a job would use."""
 
     engine_config: Path | None = None
     json: bool = False

@@ -33,7 +33,7 @@ def state(arguments: StateArguments) -> int:
     except StorageUsageError as error:
         raise UsageError(str(error)) from error
     except ManifestConflictError as error:
-        raise UsageError("A job of this name has just begun or ended. Look at it with seatunnel state show") from error
+        raise UsageError("A job of this name has just started or ended. Check it with seatunnel state show") from error
     return DONE
 
 
@@ -86,8 +86,8 @@ def _set(arguments: StateArguments, storage: CheckpointStorage) -> None:
     now = settled(storage, found)
     if now is None:
         raise UsageError(
-            f"The job {found.job_id} has not ended, and its rows lie behind the old value: go on with it first, with "
-            f"-r {found.job_id}, or give it up with seatunnel state reset {arguments.name}"
+            f"The job {found.job_id} has not ended, and its rows are above the old value: resume it first, with "
+            f"-r {found.job_id}, or discard it with seatunnel state reset {arguments.name}"
         )
     source = arguments.source or _only(now)
     cursor = SourceState(reads=None, cursor=Cursor(value=arguments.value))

@@ -1,1 +1,1 @@
-"""What only a terminal has: a table that is redrawn in place, colours and a cursor."""
+"""Terminal output: a table that is redrawn in place, colours and the cursor."""

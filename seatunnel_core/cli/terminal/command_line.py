@@ -13,7 +13,7 @@ _ARG_START = 45
 def hide_values(values: Collection[str]) -> None:
     """Remove the values of ``NAME=VALUE`` arguments from this process's command line, on Linux; elsewhere, do nothing.
 
-    Nothing stands in their place, so that their length is not shown either.
+    They are removed without a placeholder, so that their length is hidden too.
 
     Args:
         values: those that may be secrets, such as ``secret_values`` returns.

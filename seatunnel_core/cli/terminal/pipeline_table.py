@@ -17,7 +17,7 @@ NARROW = 110
 """Columns of a terminal below which the table leaves out what matters least."""
 
 NARROWEST = 70
-"""Columns below which a pipeline has lines of its own instead of cells, so that its name stays whole."""
+"""Width in columns below which a pipeline is shown as lines instead of cells, so that its name is not cut."""
 
 ENDED = ("finished", "stopped", "failed", "fenced")
 """The phases of a pipeline that does nothing any more."""
@@ -35,7 +35,7 @@ class _Sample:
 
 
 class RateMeter:
-    """How fast each pipeline was over the last few seconds, and how long it takes until its end."""
+    """Rate of each pipeline over the last few seconds, and its remaining time."""
 
     def __init__(
         self, *, window_s: float = 5.0, longer_s: float = 60.0, clock: Callable[[], float] = time.monotonic
@@ -63,7 +63,7 @@ class RateMeter:
         return max(0.0, (view.rows_read - first.rows) / (now - first.at)) if now > first.at else 0.0
 
     def seconds_left(self, view: PipelineView) -> float | None:
-        """Return how long the splits that are left take if they go on as of late; ``None`` where nobody can know."""
+        """Return the remaining time at the current rate, in seconds; ``None`` if it is unknown."""
         samples = self._samples.get(view.id)
         if not samples or not view.bounded or not view.splits_total or view.phase in ENDED:
             return None

@@ -1,4 +1,4 @@
-"""How messages and the closing table look on a terminal: colours, unless NO_COLOR is set, and lines that fit."""
+"""Layout of messages and the closing table: colours, unless NO_COLOR is set, and wrapped lines."""
 
 import re
 import textwrap

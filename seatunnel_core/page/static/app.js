@@ -39,7 +39,7 @@ function Page() {
       <nav aria-label="Views">${(single ? [] : places).map(([name, title]) => html`
         <a href=${`#/${name}`} aria-current=${place === name || (name === "jobs" && place === "job") ? "page" : null}>${title}</a>`)}</nav>
       <div class="own">
-        ${granted.value?.user && html`<span class="who" title=${`You may: ${granted.value.permissions.join(", ") || "nothing"}`}><span class="unseen">User </span>${granted.value.user}</span>`}
+        ${granted.value?.user && html`<span class="who" title=${`Permissions: ${granted.value.permissions.join(", ") || "nothing"}`}><span class="unseen">User </span>${granted.value.user}</span>`}
         <${Zone} change=${setZone} />
         <${Theme} />
       </div>

@@ -60,7 +60,7 @@ export function Submit({ route, may }) {
           ${Object.entries(FORMATS).map(([name, title]) => html`<option value=${name} selected=${name === job.format}>${title}</option>`)}</select></label>
         <label>Name<input value=${job.name} placeholder="as in the file" onInput=${(event) => change({ name: event.target.value })} /></label>
         <label>Id<input value=${job.id} placeholder="a new one" required=${job.restores} onInput=${(event) => change({ id: event.target.value })} /></label>
-        <label class="choice" hidden=${!may("restore")}><input type="checkbox" checked=${job.restores} onChange=${(event) => change({ restores: event.target.checked })} /> go on with the job of this id</label>
+        <label class="choice" hidden=${!may("restore")}><input type="checkbox" checked=${job.restores} onChange=${(event) => change({ restores: event.target.checked })} /> resume the job with this ID</label>
       </div>
       <label class="editor">The job<textarea spellcheck=${false} rows="18" required value=${job.text} onInput=${(event) => change({ text: event.target.value })}></textarea></label>
       <div class="actions">

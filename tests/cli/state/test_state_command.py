@@ -110,7 +110,7 @@ def test_whoever_changes_it_meanwhile_wins(states: States, monkeypatch: pytest.M
     monkeypatch.setattr(command, "put", put)
     code, said = states.say("reset", "nightly")
     assert code == 2
-    assert "A job of this name has just begun or ended" in said
+    assert "A job of this name has just started or ended" in said
 
 
 @pytest.mark.parametrize(
