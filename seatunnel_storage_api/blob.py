@@ -31,7 +31,7 @@ __all__ = ["Blob", "BlobStorage"]
 Answer = TypeVar("Answer")
 
 _PUTS = 100
-"""How often a put is repeated when the object in its way was removed, or a claim when it was overtaken."""
+"""Number of times that a put is repeated after the existing object was removed, or a claim after it was overtaken."""
 
 
 _CHANGES = frozenset(("put", "delete", "sweep"))
@@ -77,7 +77,7 @@ class BlobStorage(CheckpointStorage, Inventory):
             body: From 0 bytes to 1 GiB.
 
         Returns:
-            ``True`` if this call stored the body; ``False`` if the key existed, whose object is then durable too.
+            ``True`` if this call stored the body; ``False`` if the key existed; that object is then durable too.
 
         Raises:
             StorageUnavailableError: A failure that may pass; the verbs retry the call.
@@ -91,7 +91,7 @@ class BlobStorage(CheckpointStorage, Inventory):
 
     @abstractmethod
     def list_blobs(self, prefix: str) -> Iterable[Blob]:
-        """Return every object whose key begins with ``prefix``, in any order; raise as ``put_if_absent`` does.
+        """Return every object with a key that begins with ``prefix``, in any order; raise as ``put_if_absent`` does.
 
         The listing is strongly consistent: it contains the object of every put that returned before the call. It should
         leave out unfinished objects, which ``unfinished`` returns.
@@ -122,7 +122,7 @@ class BlobStorage(CheckpointStorage, Inventory):
         return self.namespace + key
 
     def sweep_unfinished(self, folder: str, before: str) -> None:
-        """Remove unfinished objects that dead writers left in ``folder`` and whose names sort before ``before``.
+        """Remove unfinished objects that dead writers left in ``folder``, with names that sort before ``before``.
 
         The default does nothing, which is right for a backend whose puts leave nothing behind. A writer that is still
         alive may lose its unfinished object to this call and then has to write it again.
@@ -135,7 +135,7 @@ class BlobStorage(CheckpointStorage, Inventory):
     # -- checkpoints: writing
 
     def store_checkpoint(self, state: PipelineState) -> None:
-        """Put the checkpoint, then list: a newer epoch there fences this one, whose checkpoint stays and is void."""
+        """Put the checkpoint, then list: a newer epoch there fences this one; the checkpoint stays and is orphaned."""
         key = layout.checkpoint_key(state)
         self._put_checkpoint(key, state)
         listing = self._listing(state.job_id, state.pipeline_id)
@@ -372,7 +372,7 @@ class BlobStorage(CheckpointStorage, Inventory):
         if any(opened.header.get(name) != value for name, value in expected.items()):
             raise CheckpointCorruptedError(
                 f"cannot read {self._where(key)}: its header names something else than its path does, so it was moved "
-                "or copied there. Put it back where it came from",
+                "or copied there. Put it back to its place",
                 info=info,
             )
         return opened

@@ -9,7 +9,7 @@ the storage's ``type`` in the configuration, and its value a module (or object) 
     def seatunnel_checkpoint_storage() -> CheckpointStorageFactory:
         return MyFactory()
 
-Only what is named is loaded, so a plugin that is broken hurts nobody who does not name it.
+Only the named plugin is loaded, so a broken plugin affects only configurations that name it.
 """
 
 import difflib
@@ -39,7 +39,7 @@ registry."""
 
 
 class PluginState(enum.Enum):
-    """Whether a plugin can be used."""
+    """Status of a plugin: usable or not."""
 
     READY = "ready"
     BROKEN = "broken"
@@ -81,7 +81,7 @@ def open_storage(identifier: str, configuration: Mapping[str, str], *, read_only
 
     Args:
         identifier: The ``type`` of the storage, as its plugin registers it.
-        configuration: The plugin's keys; see ``CheckpointStorageFactory.create``, whose errors are raised too.
+        configuration: The plugin's keys; see ``CheckpointStorageFactory.create``; its errors are raised too.
             Values may refer to secrets in the environment or in files; see ``seatunnel_storage_api.secret``.
         read_only: Whether to open it for reading only: then nothing is created, or tested by writing. A plugin that
             does not know the key ``read-only`` ignores this.
@@ -127,7 +127,7 @@ def _load(point: EntryPoint) -> CheckpointStorageFactory:
         ) from cause
     if not isinstance(factory, CheckpointStorageFactory) or factory.factory_identifier != point.name:
         raise StoragePluginError(
-            f"{plugin} does not give a CheckpointStorageFactory whose factory_identifier is {point.name!r}: "
+            f"{plugin} does not give a CheckpointStorageFactory with the factory_identifier {point.name!r}: "
             f"{point.value} must have the hook seatunnel_checkpoint_storage that returns one"
         )
     return factory

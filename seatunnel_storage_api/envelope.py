@@ -1,4 +1,4 @@
-"""How bytes are sealed: a header, the body, and a SHA-256 over both.
+"""The seal of stored bytes: a header, the body, and a SHA-256 over both.
 
 ::
 
@@ -39,7 +39,7 @@ _to_json = json.JSONEncoder(separators=(",", ":")).encode
 
 @frozen(kw_only=True)
 class Opened:
-    """A sealed object whose every byte was verified."""
+    """A sealed object with every byte verified."""
 
     header: Mapping[str, object]
     """``kind``, ``library`` (version), ``codec``, ``length`` (bytes of the body), ``created_at_ms`` (since 1970),

@@ -13,7 +13,7 @@
     │   └── StorageClosedError            the storage was used after ``close``
     └── StorageFailureError               the outside world did not do its part
         ├── StorageUnavailableError       may pass by itself: the only branch with ``retryable``
-        ├── StorageAccessError            refused, and will be refused again until somebody changes something
+        ├── StorageAccessError            refused, and will be refused again until something is changed
         ├── CheckpointCorruptedError      stored bytes are not what was stored
         ├── UnsupportedFormatError        intact, but written by a version that this one cannot read
         ├── StaleEpochError               another engine took the pipeline over, or the job was deleted
@@ -36,7 +36,7 @@ if TYPE_CHECKING:  # attrs, which makes the values, costs several times what the
 
 
 def code_of(error: type[Exception]) -> str:
-    """Return the code of an error's class, made from the words of its name: ``STALE-EPOCH`` for ``StaleEpochError``.
+    """Return the code of an error's class, made from the words of the name: ``STALE-EPOCH`` for ``StaleEpochError``.
 
     The word ``Error`` is left out unless only one other word is left: ``NamespaceError`` has ``NAMESPACE-ERROR``.
     """
@@ -47,17 +47,17 @@ def code_of(error: type[Exception]) -> str:
 class CheckpointStorageError(Exception):
     """The checkpoint storage did not do what it was asked, and no narrower code says why.
 
-    What the engine did: what a plugin of a checkpoint storage does that has no code of its own. The message says what
+    What the engine did: what a plugin of a checkpoint storage does that has no separate code. The message says what
     was tried and where.
 
-    What to do: do what the message says. If it does not help, show it to who maintains the plugin.
+    What to do: do what the message says. If it does not help, report it to the maintainer of the plugin.
     """
 
     code = "CHECKPOINT-STORAGE"
-    """Stable, for people and programs. A plugin's class has that of its nearest ancestor, or one of its own."""
+    """Stable, for people and programs. A plugin's class has that of the nearest ancestor, or defines another one."""
 
     retryable = False
-    """Whether the same call, made again, may succeed."""
+    """True if the same call, made again, may succeed."""
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -66,11 +66,11 @@ class CheckpointStorageError(Exception):
 
 
 class StorageUsageError(CheckpointStorageError):
-    """What was asked of the checkpoint storage is not possible as it was asked.
+    """A request to the checkpoint storage is not possible in this form.
 
     What the engine did: nothing. Nothing was stored, and nothing was removed.
 
-    What to do: what the message says; mostly a value is out of its range.
+    What to do: what the message says; mostly a value is out of range.
 
     Message: on_corrupted is '…', expected 'raise' or 'previous'
     """
@@ -102,7 +102,7 @@ class NamespaceError(StorageConfigurationError):
 
 
 class UnknownStorageError(StorageConfigurationError, LookupError):
-    """No installed plugin is a checkpoint storage of this name.
+    """The checkpoint storage is unknown: no installed plugin has this name.
 
     What the engine did: nothing. The job was not started, and no row moved.
 
@@ -179,8 +179,8 @@ class StorageUnavailableError(StorageFailureError):
     What the engine did: rows flow on and are staged, and nothing is published. The checkpoint failed; one more than
     `checkpoint.tolerable-failure` in a row starts the pipeline again.
 
-    What to do: see that the server or the disk is up, reachable and has room; a job that still runs goes on by itself.
-    One that has failed goes on with `seatunnel -r JOB_ID` and loses nothing. `seatunnel help failures` says how to let
+    What to do: see that the server or the disk is up, reachable and has room; a running job continues by itself.
+    Resume a failed one with `seatunnel -r JOB_ID`; nothing is lost. `seatunnel help failures` says how to let
     a job sit through an outage.
 
     Message: cannot put …: …. Check that the storage is up and has room, then try again
@@ -194,7 +194,7 @@ class StorageAccessError(StorageFailureError):
 
     What the engine did: it stored nothing more, so it publishes nothing more. What was published before stays.
 
-    What to do: let the user of this process read and write the place, or choose another namespace; then go on with
+    What to do: let the user of this process read and write the place, or choose another namespace; then resume with
     `seatunnel -r JOB_ID`. `seatunnel --check -c FILE` tries the place.
 
     Message: cannot put …: …. Make the place readable and writable for this user, or choose another namespace
@@ -215,7 +215,7 @@ class CheckpointCorruptedError(StorageFailureError):
     """
 
     info: CheckpointInfo | None
-    """Which checkpoint is damaged; ``None`` for a manifest, an attachment or a file name."""
+    """The damaged checkpoint; ``None`` for a manifest, an attachment or a file name."""
 
     def __init__(self, message: str, *, info: CheckpointInfo | None = None) -> None:
         super().__init__(message)
@@ -238,9 +238,9 @@ class StaleEpochError(StorageFailureError):
     """Another engine took the pipeline over, or the job was deleted: this engine's marker is gone or not the newest.
 
     What the engine did: what it stored last is void, and it commits nothing more, so that no row is published twice.
-    The whole job has ended in this process; the other one goes on with it.
+    The whole job has ended in this process; the other one continues it.
 
-    What to do: let the other process work. Find out who started it when nobody should have: `seatunnel -l` lists the
+    What to do: let the other process work. Find out how it was started if that was unexpected: `seatunnel -l` lists the
     jobs of this machine. To take the job back, stop the other and run `seatunnel -r JOB_ID`. `seatunnel help failures`
     says what an engine may do that has lost its job.
 

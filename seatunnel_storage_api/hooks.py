@@ -14,7 +14,7 @@ hookimpl = pluggy.HookimplMarker("seatunnel")
 
 
 class Hooks:
-    """What a plugin may have; each has one of them."""
+    """The hooks of plugins; each plugin has one of them."""
 
     @hookspec(firstresult=True)
     def seatunnel_checkpoint_storage(self) -> "CheckpointStorageFactory":

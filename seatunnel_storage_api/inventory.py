@@ -16,11 +16,11 @@ from seatunnel_storage_api.layout import Blob
 from seatunnel_storage_api.state import CheckpointInfo, PipelineState
 
 PROBE = ".probe"
-"""What the names begin with of the objects, directly below a namespace, with which a backend tries it."""
+"""Prefix of the probe objects that a backend writes directly below a namespace."""
 
 
 class HoldingKind(enum.Enum):
-    """What an object is, by its name alone."""
+    """The kind of an object, by name alone."""
 
     CHECKPOINT = "checkpoint"
     EPOCH = "epoch"
@@ -38,7 +38,7 @@ class HoldingKind(enum.Enum):
     """A job's folder into which this user may not look."""
 
     FOREIGN = "foreign"
-    """Somebody else's."""
+    """Foreign."""
 
 
 SEALED = frozenset((HoldingKind.CHECKPOINT, HoldingKind.EPOCH, HoldingKind.MANIFEST, HoldingKind.ATTACHMENT))
@@ -61,10 +61,10 @@ class Holding:
     """Seconds since 1970 by the storage's clock; ``None`` if the storage does not report it."""
 
     job_id: str | None = None
-    """``None`` for what lies beside the jobs."""
+    """``None`` for objects outside of jobs."""
 
     pipeline_id: int | None = None
-    """Of checkpoints, markers and what claims to be one."""
+    """Epoch of checkpoints, markers and objects named like one."""
 
     number: int | None = None
     """The epoch of a marker, the version of a manifest."""
@@ -87,7 +87,7 @@ class Holding:
 
 
 class Inventory(ABC):
-    """What a storage can do beyond its verbs; every ``BlobStorage`` does."""
+    """Optional operations of a storage; every ``BlobStorage`` has them."""
 
     @abstractmethod
     def holdings(self, job_id: str | None = None) -> tuple[Holding, ...]:

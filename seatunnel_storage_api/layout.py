@@ -1,4 +1,4 @@
-"""Where everything lies: keys below the namespace, and back from a key to what it names.
+"""Layout of the storage: keys below the namespace, and parsing of keys.
 
 ::
 
@@ -31,7 +31,7 @@ MAX_CHECKPOINT_ID = 10**20 - 1
 MAX_MANIFEST_VERSION = 10**10 - 1
 
 TEMPORARY_FOLDER = ".tmp"
-"""Where a backend that writes before it publishes keeps what is unfinished, inside the folder of the target."""
+"""Folder, inside the folder of the target, for unfinished files of a backend that writes before it publishes."""
 
 AFTER_ALL_NAMES = "~"
 """Sorts after every name of the layout."""
@@ -122,7 +122,7 @@ def attachment_key(job_id: str, digest: str) -> str:
 
 
 def epoch_prefix(epoch: int) -> str:
-    """Return the epoch as 10 digits, the beginning of its names; sorts before all names of this and later epochs."""
+    """Return the epoch as 10 digits, a prefix of object names; sorts before all names of this and later epochs."""
     return f"{require_number('epoch', epoch, least=1, most=MAX_EPOCH):010d}"
 
 

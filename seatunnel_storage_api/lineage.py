@@ -1,4 +1,4 @@
-"""Which checkpoints of a pipeline are live and which are void. Pure.
+"""Decide which checkpoints of a pipeline are live and which are orphaned. Pure.
 
 Every start of a pipeline claims an epoch and continues from a *base*, a checkpoint of an older epoch; the name of each
 checkpoint carries the base of its epoch. So the names alone give the pipeline's history: the latest checkpoint, the

@@ -1,6 +1,6 @@
 """Symbolic links on the way to a file. Those that another user placed are not followed.
 
-Who may write to a folder in which state, logs or checkpoints are kept, such as ``/tmp``, can place a link there, and a
+A user who may write to a folder of state, logs or checkpoints, such as ``/tmp``, can place a link there, and a
 process that follows it writes, reads or removes files elsewhere, with its own rights.
 """
 
@@ -19,9 +19,9 @@ class ForeignFileError(PermissionError):
 
 
 def require_own_links(path: str) -> None:
-    """Check the symbolic links of a path, of all of its folders and of the links that links lead to.
+    """Check the symbolic links of a path, of all its folders and of the links that links lead to.
 
-    A link is accepted if it belongs to this user or to root, or lies in a folder to which only they can write. A path
+    A link is accepted if it belongs to this user or to root, or is in a folder to which only they can write. A path
     that does not exist is checked as far as it exists.
 
     Raises:
@@ -75,8 +75,8 @@ def _require_own(path: str, found: os.stat_result, folder: str) -> None:
     kind = "symbolic link" if stat.S_ISLNK(found.st_mode) else "file"
     raise ForeignFileError(
         errno.EPERM,
-        f"this {kind} belongs to another user (uid {found.st_uid}), who could make this process write or read "
-        "elsewhere: remove it, or use a folder to which only this user can write",
+        f"this {kind} belongs to another user (uid {found.st_uid}), and could make this process write or "
+        "read elsewhere: remove it, or use a folder to which only this user can write",
         path,
     )
 

@@ -1,4 +1,4 @@
-"""What to remove after a checkpoint was stored. Pure: computed from one listing, so it is right after any restart."""
+"""Decide what to remove after storing a checkpoint. Pure: computed from one listing, so a restart changes nothing."""
 
 from attrs import frozen
 
@@ -8,7 +8,7 @@ from seatunnel_storage_api.state import CheckpointInfo, CheckpointRef, Checkpoin
 
 @frozen(kw_only=True)
 class Pruning:
-    """What one store may remove from its pipeline's folder."""
+    """Objects that one store may remove from its pipeline's folder."""
 
     checkpoints: tuple[CheckpointInfo, ...]
 

@@ -15,7 +15,7 @@ Answer = TypeVar("Answer")
 
 @frozen(kw_only=True)
 class Backoff:
-    """How often to try and how long to wait. The wait doubles each time, with a random part of up to half of it."""
+    """Number of attempts and the waits between them. The wait doubles each time, with a random part of up to half."""
 
     attempts: int = 4
     first_wait_ms: int = 50

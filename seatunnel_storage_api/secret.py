@@ -41,7 +41,7 @@ _NAMES_SOMETHING_ELSE = re.compile(
     re.IGNORECASE,
 )
 _NAME_OF_ONE = r"""(?i:pass|pwd|secret|token|credential|auth|key)[\w.-]*["']?\s*[=:]\s*["']?"""
-"""What stands before a secret in texts such as ``password=x`` and ``"token": "x"``."""
+"""Prefix of a secret in texts such as ``password=x`` and ``"token": "x"``."""
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _ASSIGNED = re.compile(r"(?<![\w.-])([\w.-]+)\s*[=:]")

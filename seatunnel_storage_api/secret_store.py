@@ -26,7 +26,7 @@ if TYPE_CHECKING:  # with pluggy, what finds plugins costs more than all else he
 
 GROUP = "seatunnel.secret_store"
 SCHEME = "secret://"
-"""What a reference to a store of secrets begins with."""
+"""Prefix of a reference to a secret store."""
 
 KEPT_S = 30.0
 
@@ -35,7 +35,7 @@ _kept: dict[str, tuple[float, str]] = {}
 
 
 class SecretStore(ABC):
-    """A place that gives secrets by name to who may have them."""
+    """A store that returns secrets by name to authorized processes."""
 
     @abstractmethod
     def get(self, name: str) -> str:
@@ -51,7 +51,7 @@ def fetched(key: str, reference: str) -> str:
     """Return the secret that a reference means.
 
     Args:
-        key: the key whose value the reference is, for messages.
+        key: the key with the reference as its value, for messages.
         reference: ``secret://STORE/NAME``, with ``#KEY`` behind it for a member of a secret that is a JSON object.
 
     Raises:
@@ -86,7 +86,7 @@ def _asked(key: str, reference: str) -> str:
     except LookupError as error:
         said = error.args[0] if error.args else name
         raise StorageConfigurationError(f"{what}, which is not there: {said}") from None
-    except Exception as error:  # a store is foreign code, and its libraries have errors of their own
+    except Exception as error:  # a store is foreign code, with errors of foreign libraries
         raise StorageConfigurationError(
             f"{what}, and {store} cannot be asked: {type(error).__name__}: {_first_line(error)}"
         ) from None

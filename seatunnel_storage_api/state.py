@@ -58,7 +58,7 @@ class PipelineState:
 
 @frozen(kw_only=True)
 class CheckpointInfo:
-    """What a listing shows about a checkpoint without reading it."""
+    """Metadata of a checkpoint in a listing, without reading it."""
 
     job_id: str
     pipeline_id: int
@@ -67,7 +67,7 @@ class CheckpointInfo:
     checkpoint_type: CheckpointType
     base: CheckpointRef | None
     size_bytes: int
-    """Of the stored object, header included."""
+    """Size of the stored object, header included."""
 
     stored_at: float | None
     """Seconds since 1970 by the storage's clock; for display only, never for decisions."""
@@ -80,7 +80,7 @@ class CheckpointInfo:
 
 @frozen(kw_only=True)
 class PipelineListing:
-    """What one listing of a pipeline's folder shows."""
+    """The result of one listing of a pipeline's folder."""
 
     checkpoints: tuple[CheckpointInfo, ...] = ()
     """All that exist, void ones included, sorted by (epoch, id): the last one is the latest."""

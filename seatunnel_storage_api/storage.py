@@ -1,16 +1,16 @@
 """The interface of a checkpoint storage: what an engine may rely on, and what a plugin must promise.
 
-A *job* consists of *pipelines*, numbered from 1. Whoever starts a pipeline claims an *epoch*, a number larger than all
-before it, and puts its *marker*. A *checkpoint* has an id that grows within its epoch, and names as its *base* the one
-that its epoch went on from: the latest, those before it in its epoch, its base and so on down are *live*, all others
-*void* (``lineage``). A *savepoint* is kept until a user removes it; a *completed point* is the last one of a pipeline
-that came to its end. The *manifest* says what the job consists of; *attachments* are what many checkpoints share.
+A *job* consists of *pipelines*, numbered from 1. Starting a pipeline claims an *epoch*, a number larger than all
+before it, and puts a *marker*. A *checkpoint* has an id that grows within its epoch, and names as its *base* the one
+from which its epoch continued: the latest, those before it in its epoch, its base and so on down are *live*, all others
+*orphaned* (``lineage``). A *savepoint* is kept until a user removes it; a *completed point* is the last one of a
+pipeline that has finished. The *manifest* says what the job consists of; *attachments* are what many checkpoints share.
 
 A storage on blobs (files, objects) is best built on ``seatunnel_storage_api.blob.BlobStorage``, which has every verb
 and asks for four primitives. Any other kind implements the abstract verbs below. Either way the conformance kit
 (``seatunnel_storage_api.testing``) checks the promises:
 
-1.  *Durable when it returns*, and nobody ever sees a part of a checkpoint.
+1.  *Durable when it returns*, and a part of a checkpoint is never visible.
 2.  *Sealed*: a flipped, missing or extra byte is ``CheckpointCorruptedError``, never wrong data.
 3.  *Latest is the largest (epoch, id)* that exists: never a clock, a file time or the order of a listing.
 4.  *Fallback is explicit*: absence is ``None`` or empty; damage and failure raise.
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger("seatunnel.storage")
 
 MOST_LISTINGS = 100
-"""So often a reader lists again when what it listed was removed meanwhile. Each time somebody else made progress."""
+"""Maximum number of listings by a reader when listed objects keep being removed, which shows that others progress."""
 
 
 class CheckpointStorage(ABC):
@@ -204,7 +204,7 @@ class CheckpointStorage(ABC):
 
     @abstractmethod
     def acquire_epoch(self, job_id: str, pipeline_id: int, minimum: int, below: int | None = None) -> int:
-        """Claim and return an epoch of a pipeline, whose marker is durable when the call returns (promise 8).
+        """Claim and return an epoch of a pipeline; the marker is durable when the call returns (promise 8).
 
         It is larger than each epoch that a marker or a checkpoint of the pipeline shows. No two callers get the same.
 
@@ -219,7 +219,7 @@ class CheckpointStorage(ABC):
         """
 
     def newest_epoch(self, job_id: str, pipeline_id: int) -> int | None:
-        """Return the largest epoch whose marker exists, or ``None`` if the pipeline was never claimed."""
+        """Return the largest epoch with a marker, or ``None`` if the pipeline was never claimed."""
         return self.scan(job_id, pipeline_id).newest_epoch
 
     # -- the job
@@ -243,8 +243,8 @@ class CheckpointStorage(ABC):
     def delete_manifests(self, job_id: str, below: int) -> None:
         """Remove the versions of the job's manifest below a version; the newest stays, whatever is asked.
 
-        Who puts a version that was removed succeeds. So whoever removes some has to look, after each put, whether its
-        version is the newest one. The default does nothing.
+        Putting a version that was removed succeeds. So a process that removes versions has to check, after each put,
+        that its version is the newest one. The default does nothing.
         """
 
     @abstractmethod
@@ -334,7 +334,7 @@ class CheckpointStorage(ABC):
 
 
 def vanishing(job_id: str) -> StorageUnavailableError:
-    """Return the error of a reader whose listed objects were removed ``MOST_LISTINGS`` times before it read them."""
+    """Return the error of a reader when listed objects were removed ``MOST_LISTINGS`` times before it read them."""
     return StorageUnavailableError(
         f"cannot read job {job_id!r}: what it holds was removed {MOST_LISTINGS} times between being listed and being "
         "read. Raise max-retained or the checkpoint interval"

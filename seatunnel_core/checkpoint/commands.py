@@ -60,7 +60,7 @@ class StoreCheckpoint:
     """The checkpoint as it is stored."""
 
     content: VertexStates = field(repr=False)
-    """What its bytes contain."""
+    """The decoded content."""
 
 
 @frozen(kw_only=True)
@@ -88,7 +88,7 @@ class PrepareSinks:
 
     epoch: int
     save_mode_pending: frozenset[str]
-    """The names of the sinks whose save modes have not acted yet."""
+    """The names of the sinks with a save mode that has not acted yet."""
 
     prepared_in: Mapping[str, int] = field(factory=dict)
     """The newest epoch that prepared the target of a sink, by name of the sink; absent if none is known to have."""
@@ -107,7 +107,7 @@ class Enumerate:
     source: str
     attachment: str | None
     total: int | None = None
-    """How many splits the frozen enumeration gave; ``None`` before there is one."""
+    """Number of splits of the frozen enumeration; ``None`` before there is one."""
 
 
 @frozen(kw_only=True)
@@ -116,7 +116,7 @@ class Poll:
 
     source: str
     memory: Mapping[str, Any] = field(repr=False)
-    """What the source remembers, as JSON values; empty for the first poll."""
+    """The cursor of the source, as JSON values; empty for the first poll."""
 
     next_index: int
     """The index of the first split that is found."""
@@ -133,7 +133,7 @@ class RunUnit:
     attempt: UnitAttempt
 
     restored: bool = False
-    """Whether it was in flight in the restored checkpoint, so that an earlier attempt may have begun."""
+    """True if it was in flight in the restored checkpoint, so that an earlier attempt may have started."""
 
 
 @frozen(kw_only=True)
@@ -148,7 +148,7 @@ class Commit:
     sink: str
     committables: tuple[Committable, ...]
     may_be_committed: bool
-    """Whether an earlier attempt, here or in a former process, may already have published them (R8)."""
+    """True if an earlier attempt, here or in a former process, may already have published them (R8)."""
 
 
 @frozen(kw_only=True)
@@ -167,7 +167,7 @@ class Sweep:
     """The ids of the committables that must stay."""
 
     final: bool
-    """Whether this follows the last commit, so that this epoch's own staging is removed too."""
+    """True if this follows the last commit, so that this epoch's own staging is removed too."""
 
 
 @frozen(kw_only=True)
@@ -176,17 +176,17 @@ class Retract:
 
     epoch: int
     retractions: Mapping[str, Retraction] = field(repr=False)
-    """What each sink takes back, by its name."""
+    """The output that each sink rolls back, by sink."""
 
 
 class Outcome(enum.Enum):
-    """How a pipeline ended, in this process."""
+    """The end of a pipeline in this process."""
 
     FINISHED = "finished"
     """All rows are committed."""
 
     STOPPED = "stopped"
-    """It was asked to stop; the next start goes on from the latest checkpoint."""
+    """It was stopped on request; the next start continues from the latest checkpoint."""
 
     FAILED = "failed"
     """Something failed; the runtime decides whether to restart the pipeline."""
@@ -276,7 +276,7 @@ class AbortKind(enum.Enum):
 
     @property
     def is_failure(self) -> bool:
-        """Whether something went wrong with the checkpoint itself."""
+        """True if the checkpoint itself failed."""
         return self in (AbortKind.EXPIRED, AbortKind.STORAGE, AbortKind.UNWRITABLE)
 
 
@@ -314,7 +314,7 @@ class RowsCommitted:
     rows: int
     bytes: int
     total_rows: int
-    """Of this sink since the pipeline first started, restarts included."""
+    """Total of this sink since the pipeline first started, restarts included."""
 
 
 @frozen(kw_only=True)

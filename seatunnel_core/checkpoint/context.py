@@ -1,4 +1,4 @@
-"""What the start and the checkpoints of one pipeline share."""
+"""State that the start and the checkpoints of one pipeline share."""
 
 from collections.abc import Mapping
 
@@ -18,19 +18,19 @@ class PipelineContext:
 
     def __init__(self, *, job_id: str, pipeline_id: int, topology: Topology, wiring: Wiring) -> None:
         self.phase = Phase.CREATED
-        """Where the pipeline is; ``enter`` alone changes it."""
+        """Current phase. Change it only through ``enter``."""
 
         self.epoch = 0
         """The epoch of this start; 0 until one is claimed."""
 
         self.base = Base(info=None, cut=None, restore_point_id=1)
         self.is_extended = False
-        """Whether the job has vertices that its base has not: they begin, also when the base was the end of a run."""
+        """True if the job has vertices that its base lacks: they start, even if the base was the end of a run."""
 
         self.last_completed_id: int | None = None
         self.last_completed_ms: int | None = None
         self.publishing = 0
-        """The checkpoint whose committables the sinks were last asked to publish."""
+        """The last checkpoint that the sinks were asked to publish."""
 
         self.unsettled: set[str] = set()
         """The sinks that have not published all of it yet."""
@@ -59,7 +59,7 @@ class PipelineContext:
 
     @property
     def base_is_final(self) -> bool:
-        """Whether the pipeline had finished in its base, and has no new vertex since."""
+        """True if the pipeline had finished in its base and has no new vertex since."""
         cut = self.base.cut
         return cut is not None and cut.checkpoint_type is CheckpointType.COMPLETED_POINT and not self.is_extended
 

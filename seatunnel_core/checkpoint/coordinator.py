@@ -1,6 +1,6 @@
 """The coordinator of one pipeline: starts it, takes its checkpoints and ends it.
 
-Read it beside ``docs/design/checkpoint-protocol.md``: R1, R2, … in the comments are the rules there. The coordinator
+Read it with ``docs/design/checkpoint-protocol.md``: R1, R2, … in the comments are the rules there. The coordinator
 does no I/O and reads no clock: handlers are called with events or messages and leave commands and messages in the
 wiring.
 """
@@ -317,7 +317,7 @@ class Coordinator:
     def _settled(self, sink: str, checkpoint_id: int) -> None:
         """Record that a sink has published all that a checkpoint contains.
 
-        Only the checkpoint whose publishing was asked for last decides when the pipeline may go on or end.
+        Only the last checkpoint that the sinks were asked to publish decides when the pipeline may continue or end.
         """
         self._savepoints.settled(sink, checkpoint_id)
         self._publish_times.settled(sink, checkpoint_id)
@@ -350,7 +350,7 @@ class Coordinator:
     def stop_requested(self, _event: events.StopRequested) -> None:
         """Stop cleanly: take a last checkpoint within a bounded time, also where no interval is set.
 
-        A pipeline that does not run yet ends at once. One whose final checkpoint is pending finishes instead, within
+        A pipeline that does not run yet ends at once. If its final checkpoint is pending, it finishes instead, within
         the same time.
         """
         if self._context.phase in BEFORE_RUNNING:
@@ -403,14 +403,14 @@ class Coordinator:
             self._consider()
 
     def _end_as_asked(self) -> None:
-        """Begin the stop or the drain that came with a savepoint, perhaps before the pipeline ran."""
+        """Start the stop or the drain that a savepoint requested, perhaps before the pipeline ran."""
         if self._ending is Ending.STOP:
             self._begin_stop()
         elif self._ending is Ending.DRAIN:
             self._context.tell_sources(Halt())
 
     def _stop_took_too_long(self) -> None:
-        """End a stop whose time is over: the next start publishes what is not published yet (R4)."""
+        """End a stop that has timed out: the next start publishes what is not published yet (R4)."""
         oldest = next(iter(self.pending.values()), None)
         if oldest is None:
             self._end(Outcome.STOPPED)

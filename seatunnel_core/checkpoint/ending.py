@@ -1,10 +1,10 @@
-"""How the end of a running pipeline was asked for."""
+"""The ways to end a running pipeline."""
 
 import enum
 
 
 class Ending(enum.IntEnum):
-    """How the end of the pipeline was asked for; a later one contains those before it."""
+    """A way to end the pipeline; a later one includes those before it."""
 
     NOT_ASKED = 0
     DRAIN = 1

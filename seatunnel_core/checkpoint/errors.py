@@ -1,4 +1,4 @@
-"""What can go wrong inside the protocol itself.
+"""Errors of the protocol itself.
 
 ::
 
@@ -13,7 +13,7 @@ from seatunnel_core.errors import SeaTunnelError
 
 
 class ProtocolError(SeaTunnelError):
-    """The checkpoint protocol cannot go on, for a reason that has no narrower code.
+    """The checkpoint protocol cannot continue, for a reason that has no narrower code.
 
     What the engine did: the pipeline has ended as it was; its stored checkpoints are untouched.
 
@@ -26,14 +26,14 @@ class IllegalEventError(ProtocolError):
 
     What the engine did: the state is as it was before, and the stored checkpoints are untouched.
 
-    What to do: go on with `seatunnel -r JOB_ID`, and report it with the log (without its secrets).
+    What to do: resume the job with `seatunnel -r JOB_ID`, and report it with the log (without its secrets).
 
     Message: epoch 3 was claimed, and at least 100000 was asked for
     """
 
 
 class RestoreRefusedError(ProtocolError):
-    """What was to be restored is not there, does not fit the job, or could lose rows or publish them twice.
+    """A state cannot be restored: it is missing, does not fit the job, or could lose rows or publish them twice.
 
     What the engine did: nothing was restored, taken back or published.
 

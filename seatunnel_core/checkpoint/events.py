@@ -59,7 +59,7 @@ class CheckpointDamaged:
 
 @frozen(kw_only=True)
 class PublishedListed:
-    """What the targets show as published (R10)."""
+    """The output that the targets show as published (R10)."""
 
     now_ms: int
     published: Mapping[str, frozenset[str]] = field(repr=False)
@@ -114,7 +114,7 @@ class Enumerated:
     source: str
     splits: tuple[Split, ...] = field(repr=False)
     attachment: str
-    """Where the frozen enumeration lies: the name that a later ``Enumerate`` gets."""
+    """The name of the frozen enumeration, for a later ``Enumerate``."""
 
 
 @frozen(kw_only=True)
@@ -127,7 +127,7 @@ class Found:
     """The new splits, numbered from the index that was asked for."""
 
     memory: Mapping[str, Any] = field(repr=False)
-    """What the source has to remember from now on, as JSON values."""
+    """The new cursor of the source, as JSON values."""
 
     again_ms: int | None
     """The pause before the next poll; ``None`` when nothing more will ever come."""
@@ -153,7 +153,7 @@ class UnitFinished:
     bytes_read: int
     rows_skipped: int
     committables: dict[str, Committable]
-    """What the unit staged, by sink; a sink that got no row from it may be absent."""
+    """The staged output of the unit, by sink; a sink that got no row from it may be absent."""
 
 
 @frozen(kw_only=True)
@@ -165,7 +165,7 @@ class UnitFailed:
     attempt: AttemptId
     failure: Failure
     reading: str = ""
-    """What the unit reads, in words: files and where in them."""
+    """The input of the unit, in words: files and positions in them."""
 
 
 @frozen(kw_only=True)
@@ -200,16 +200,16 @@ class Swept:
 
     now_ms: int
     removed: int
-    """How many staged outputs were removed."""
+    """Number of staged outputs removed."""
 
 
 @frozen(kw_only=True)
 class Retracted:
-    """What was published after the base is taken back (R10)."""
+    """The output that was published after the base is rolled back (R10)."""
 
     now_ms: int
     removed: int
-    """How many published outputs were removed; those that an earlier attempt took back do not count."""
+    """Number of published outputs removed; those that an earlier attempt rolled back do not count."""
 
 
 @frozen(kw_only=True)
@@ -238,10 +238,10 @@ class SavepointRequested:
     now_ms: int
     name: str
     stop: bool = False
-    """Whether nothing follows its barrier: the pipeline ends as ``STOPPED`` when the savepoint is stored."""
+    """True if nothing follows its barrier: the pipeline ends as ``STOPPED`` when the savepoint is stored."""
 
     drain: bool = False
-    """Whether the pipeline ends as by ``stop``, but first finishes and publishes what the sources have emitted."""
+    """True if the pipeline ends as by ``stop``, but first finishes and publishes what the sources have emitted."""
 
 
 @frozen(kw_only=True)

@@ -8,14 +8,14 @@ from seatunnel_core.checkpoint.vertices.messages import Pressure
 from seatunnel_core.checkpoint.vertices.wiring import Wiring
 
 PATIENCE = 3
-"""How many checkpoints may be overdue before the pipeline is degraded."""
+"""Number of checkpoints that may be overdue before the pipeline is degraded."""
 
 SHORTEST_INTERVAL_MS = 1_000
 """A shorter interval counts as this one: a busy storage may well take longer than a few tenths of a second."""
 
 
 class Health:
-    """Whether a pipeline is degraded, and why.
+    """Health of a pipeline: degraded or not, and the reason.
 
     It is while a sink is at its bound (R1), and while no checkpoint has completed for three intervals; both may hold. A
     pipeline without an interval owes no checkpoint.
@@ -44,7 +44,7 @@ class Health:
 
     @property
     def uncovered(self) -> bool:
-        """Whether a sink at its bound holds what no completed checkpoint contains."""
+        """True if a full sink holds output that no completed checkpoint covers."""
         return any(pressure.uncovered for pressure in self._pressures.values())
 
     def pressed(self, pressure: Pressure) -> None:
@@ -61,7 +61,7 @@ class Health:
 
     @property
     def last_failed(self) -> bool:
-        """Whether the last checkpoint failed."""
+        """True if the last checkpoint failed."""
         return bool(self._last_failure)
 
     def failed(self, reason: str) -> None:

@@ -28,7 +28,7 @@ class PendingCheckpoint:
 
     @property
     def is_final(self) -> bool:
-        """Whether it contains all that there was to read, so that the pipeline finishes behind it."""
+        """True if it contains everything that could be read, so that the pipeline finishes after it."""
         return self.checkpoint_type is CheckpointType.COMPLETED_POINT
 
     def acknowledge(self, vertex: VertexId, state: VertexState) -> bool:

@@ -97,7 +97,7 @@ class PipelineProtocol:
 
     @property
     def phase(self) -> Phase:
-        """Where the pipeline is in its life."""
+        """Current phase of the pipeline."""
         return self._context.phase
 
     def progress(self) -> PipelineProgress:

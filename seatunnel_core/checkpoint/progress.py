@@ -1,4 +1,4 @@
-"""What a user sees of a running pipeline."""
+"""Progress of a running pipeline, for users."""
 
 from collections.abc import Mapping
 
@@ -34,14 +34,14 @@ class PipelineProgress:
     bytes_written: int
     rows_skipped: int
     rows_committed: int
-    """Of all sinks together: a row that goes to two sinks counts twice."""
+    """Total of all sinks: a row that goes to two sinks counts twice."""
 
     bytes_committed: int
     by_source: Mapping[str, Moved] = field(factory=dict)
-    """What each source has read."""
+    """Progress of each source."""
 
     by_sink: Mapping[str, Moved] = field(factory=dict)
-    """What each sink was given and has published."""
+    """Rows received and published by each sink."""
 
     table_rows_by_sink: Mapping[str, Mapping[str, int]] = field(factory=dict)
     """The committed rows of each table, of the sinks that count them."""
@@ -58,13 +58,13 @@ class PipelineProgress:
     """``None`` until every source is enumerated, and for a pipeline with an unbounded source."""
 
     uncommitted: int
-    """Committables handed on and not yet published, now."""
+    """Committables received and not yet published, now."""
 
     last_completed_id: int | None
     """The last completed checkpoint of this epoch, its restore point included."""
 
     last_completed_ms: int | None
-    """When that checkpoint completed, by the clock that stamps the events."""
+    """Time at which that checkpoint completed, by the clock that stamps the events."""
 
     pending: int
     """Checkpoints that are being taken now."""

@@ -1,11 +1,11 @@
-"""How long it takes from the completion of a checkpoint until everything it contains is published."""
+"""Time from the completion of a checkpoint until everything it contains is published."""
 
 from seatunnel_core.checkpoint.commands import CheckpointPublished
 from seatunnel_core.checkpoint.context import PipelineContext
 
 
 class PublishTimes:
-    """The completed checkpoints of this epoch whose commits are under way; each sink settles them in their order."""
+    """The completed checkpoints of this epoch with commits in progress; each sink publishes them in their order."""
 
     def __init__(self, context: PipelineContext) -> None:
         self._context = context

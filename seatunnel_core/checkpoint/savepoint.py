@@ -18,7 +18,7 @@ from seatunnel_storage_api.state import CheckpointRef, CheckpointType
 
 @define
 class _Taking:
-    """One savepoint whose checkpoint *n* is completed."""
+    """One savepoint after its checkpoint *n* has completed."""
 
     names: tuple[str, ...]
     states: VertexStates
@@ -40,7 +40,7 @@ class Savepoints:
         self._asked: list[str] = []
         self._asked_of_the_last: list[str] = []
         self._taking: dict[int, _Taking] = {}
-        """The savepoints whose checkpoint *n* is completed, by *n*."""
+        """The savepoints with a completed checkpoint *n*, by *n*."""
 
     def ask(self, name: str, *, of_the_last: bool = False) -> None:
         """Take a savepoint with the next checkpoint, or only with the one that nothing follows."""
@@ -48,12 +48,12 @@ class Savepoints:
 
     @property
     def asked(self) -> bool:
-        """Whether the next checkpoint is one for a savepoint too."""
+        """True if the next checkpoint is also one for a savepoint."""
         return bool(self._asked)
 
     @property
     def open(self) -> bool:
-        """Whether one is still on its way to the storage."""
+        """True if one is still being stored."""
         return bool(self._taking)
 
     def take_asked(self, *, last: bool) -> tuple[str, ...]:

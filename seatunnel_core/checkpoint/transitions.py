@@ -16,14 +16,14 @@ from seatunnel_core.checkpoint.events import Event
 
 
 class Phase(enum.Enum):
-    """Where a pipeline is in its life, in this process."""
+    """Phase of a pipeline in this process."""
 
     CREATED = "created"
     CLAIMING = "claiming"
     """Its epoch is being claimed (R4a)."""
 
     LISTING = "listing"
-    """What is stored is being listed (R4b)."""
+    """Stored checkpoints are being listed (R4b)."""
 
     LOADING = "loading"
     """Its base is being read (R4c)."""
@@ -38,13 +38,13 @@ class Phase(enum.Enum):
     """Sinks are fenced and prepared; the save mode acts."""
 
     COMMITTING_BASE = "committing-base"
-    """What the base had not committed is being published."""
+    """Output that the base had not committed is being published."""
 
     SWEEPING = "sweeping"
-    """What older epochs left behind is being removed (R9)."""
+    """Staged output of older epochs is being removed (R9)."""
 
     RETRACTING = "retracting"
-    """What was published after the checkpoint to which it went back is being taken back (R10)."""
+    """Output that was published after the restored checkpoint is being rolled back (R10)."""
 
     ENUMERATING = "enumerating"
     """Sources are finding out what they hold (R12)."""
@@ -116,7 +116,7 @@ TRANSITIONS: tuple[Transition, ...] = (
             *(_P.COMPLETING, _P.CLEANING),
         ),
     ),
-    # Checkpoints: the restore point, those of the run, and answers that come after their checkpoint was aborted.
+    # Checkpoints: the restore point, those of the run, and answers that arrive after their checkpoint was aborted.
     *_on(
         events.CheckpointStored,
         {
@@ -146,7 +146,7 @@ TRANSITIONS: tuple[Transition, ...] = (
             _P.RUNNING: (_P.RUNNING, _P.STOPPING),
         },
     ),
-    # What an unbounded source finds while it runs; an answer that comes after the last barrier changes nothing (R12).
+    # New splits of an unbounded source; an answer that arrives after the last barrier changes nothing (R12).
     *_on(events.Found, _stay(_P.RUNNING, _P.STOPPING)),
     *_on(events.PollFailed, {_P.RUNNING: (_P.RUNNING, _P.ENDED), _P.STOPPING: (_P.STOPPING, _P.ENDED)}),
     # Results of units are claims (R14): those of another epoch may arrive at any time and change nothing.
@@ -195,7 +195,7 @@ TRANSITIONS: tuple[Transition, ...] = (
         },
     ),
 )
-"""Every legal step. An event that comes after the end is legal too, and ignored."""
+"""Every legal step. An event after the end is legal too, and ignored."""
 
 _LEGAL: dict[tuple[Phase, type[Event]], Transition] = {(row.phase, row.event): row for row in TRANSITIONS}
 

@@ -1,4 +1,4 @@
-"""Who may run a job, and from which checkpoints it goes on: claims, restores, savepoints of other jobs, job ids.
+"""Ownership of jobs and the checkpoints they continue from: claims, restores, savepoints of other jobs, job ids.
 
 Running the job is the work of ``runtime``.
 """

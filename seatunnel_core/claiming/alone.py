@@ -1,4 +1,4 @@
-"""Whether another process of this user on this machine works on a job that is to be restored."""
+"""Check that no other process of this user on this machine runs a job that is to be restored."""
 
 from contextlib import suppress
 from os import getpid
@@ -13,7 +13,7 @@ from seatunnel_storage_api.storage import CheckpointStorage
 def require_alone(storage: CheckpointStorage, job_id: str) -> None:
     """Require that no other process of this user on this machine runs the job.
 
-    Call it before the job is claimed: a claim fences the other process in the midst of its work. A process that does
+    Call it before the job is claimed: a claim fences the other process while it works. A process that does
     not answer may be taken over.
 
     Raises:
@@ -25,7 +25,7 @@ def require_alone(storage: CheckpointStorage, job_id: str) -> None:
     where = "this process" if pid == getpid() else f"process {pid}"
     raise UsageError(
         f"the job {job_id} runs in {where}. Stop it first, with seatunnel -can {job_id}, or restore it with "
-        "take_over=True: then this one goes on with it, and that one ends with an error"
+        "take_over=True: then this one continues it, and that one ends with an error"
     )
 
 

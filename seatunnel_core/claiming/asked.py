@@ -16,13 +16,13 @@ from seatunnel_storage_api.state import CheckpointInfo, CheckpointRef, Checkpoin
 
 @define(kw_only=True)
 class Findings:
-    """What is found out about a restore, a sentence each."""
+    """Findings about a restore, a sentence each."""
 
     problems: list[str] = field(factory=list)
     """Why it is refused; all of them are reported at once."""
 
     notes: list[str] = field(factory=list)
-    """What the user should know of it."""
+    """Notes for the user."""
 
 
 class AskedCheckpoints:
@@ -61,8 +61,8 @@ class AskedCheckpoints:
     def still(self) -> dict[int, Asked]:
         """Return what an earlier process was asked to go back to and had not done when it ended.
 
-        A checkpoint that is gone by now, because an engine that ran meanwhile has pruned it, is not asked for any
-        more: nobody could start the job again.
+        A checkpoint that an engine has removed meanwhile is not asked for any
+        more: the job could not be started again.
         """
         still: dict[int, Asked] = {}
         for number, asked in going_back(self._stored.asked).items():
@@ -74,7 +74,7 @@ class AskedCheckpoints:
             elif not self._restore.goes_back:
                 self._findings.notes.append(
                     f"{self._pipelines[number].heading} does not go back to {asked.ref}, which an "
-                    "earlier start was asked for and did not come to: that checkpoint is gone. It goes on from its "
+                    "earlier start requested but did not complete: that checkpoint was removed. It continues from its "
                     "latest"
                 )
         return still
@@ -94,7 +94,7 @@ class AskedCheckpoints:
             return {}
         later = [pipeline.title for number, pipeline in self._pipelines.items() if number not in found.pipelines]
         if later:
-            self._findings.notes.append(f"Not in the savepoint {name}, so it goes on where it is: {'; '.join(later)}")
+            self._findings.notes.append(f"Not in the savepoint {name}, so it continues where it is: {'; '.join(later)}")
         still = [number for number in sorted(found.finished & self._pipelines.keys()) if self._is_finished(number)]
         if still:
             titles = "; ".join(self._pipelines[number].title for number in still)
@@ -158,7 +158,7 @@ class AskedCheckpoints:
 def going_back(asked: Mapping[int, Asked]) -> dict[int, Asked]:
     """Return those that agreed to go back.
 
-    The others asked for the latest, which an engine that was taken over may have followed by a newer one since. Nobody
-    agreed to go back behind that.
+    The others asked for the latest, which an engine that was taken over may have followed by a newer one since. The
+    user did not agree to go back behind that.
     """
     return {number: each for number, each in asked.items() if each.rewind != "refused"}

@@ -26,7 +26,7 @@ class Bound:
     stored: Manifest
 
     def has_changed(self, pipeline: PlannedPipeline) -> bool:
-        """Whether a sink of the pipeline ever had other options than now, as far as that is known."""
+        """Return True if a sink of the pipeline ever had other options than now, as far as that is known."""
         return any(any(self._otherwise(sink, 0)) for sink in pipeline.sinks)
 
     def changed_bindings(self, pipeline: PlannedPipeline) -> Mapping[str, Sequence[tuple[int, str]]]:
@@ -88,12 +88,12 @@ def _other_folder(sink: PlannedSink, seat: Seat | None) -> list[str]:
 
 
 def stages(committable: Committable) -> bool:
-    """Whether anything waits for its commit. A sink whose tasks write at once says nothing in the body."""
+    """Return True if the committable has staged output. A sink that writes at once leaves the body empty."""
     return any(committable.body.values())
 
 
 def left_behind(job_id: str, pipeline: int, states: VertexStates, stored: Manifest) -> str | None:
-    """Return in words what a pipeline that is given up has staged and nobody is known to have published.
+    """Describe the staged output of a dropped pipeline that is not known to be published.
 
     ``None`` if there is nothing. A staged file that is not found proves that it was published only if its staging
     folder is there (R8).

@@ -45,7 +45,7 @@ def _other_place(job: PlannedJob, stored: Manifest) -> Iterator[str]:
 
 
 def other_columns(job: PlannedJob, stored: Manifest) -> list[str]:
-    """Return a sentence for each source whose options name other columns than were frozen with its enumeration.
+    """Return a sentence for each source that names other columns than were frozen with its enumeration.
 
     Rows of two shapes would come into one target.
     """
@@ -77,7 +77,7 @@ def _other_input(source: PlannedSource, before: str | None) -> str:
     now = source.source.read_path
     if source.source.bounded:
         return (
-            f"The source {source.name!r} goes on with the files that were found at {before} when it was first read; "
+            f"The source {source.name!r} continues with the files that were found at {before} when it was first read; "
             f"nothing is looked for at {now}. That takes a source of another name"
         )
     return (

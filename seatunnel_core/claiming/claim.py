@@ -1,4 +1,4 @@
-"""Whose job it is: a process claims a job by writing the next version of its manifest (protocol rule R7)."""
+"""Job ownership: a process claims a job by writing the next version of the manifest (protocol rule R7)."""
 
 from collections.abc import Callable, Mapping
 
@@ -30,7 +30,7 @@ class Claim:
     """By pipeline: what it starts from; without one, from its latest checkpoint."""
 
     notes: tuple[str, ...] = ()
-    """What the user should know of it, a sentence each."""
+    """Notes for the user, a sentence each."""
 
     def epoch_minimum(self, restarts: int) -> int:
         """Return the epoch to claim after so many restarts: of two processes on one job, one wins all pipelines."""
@@ -38,7 +38,7 @@ class Claim:
 
 
 def claim_new(storage: CheckpointStorage, job_id: str, plan: Callable[[Manifest | None], PlannedJob]) -> Claim:
-    """Claim a job id that nobody uses.
+    """Claim an unused job id.
 
     Raises:
         UsageError: the id exists, or has checkpoints without a job, from which its pipelines would start.
@@ -56,7 +56,7 @@ def claim_new(storage: CheckpointStorage, job_id: str, plan: Callable[[Manifest 
 def put_first(storage: CheckpointStorage, job_id: str, job: PlannedJob, notes: tuple[str, ...] = ()) -> Claim:
     """Write a job's manifest for the first time.
 
-    Its version is 1, or one whose epochs are above those that a deleted job of the same id has left behind.
+    Its version is 1, or one with epochs above those that a deleted job of the same id has left behind.
 
     Raises:
         UsageError: there is one.
@@ -115,7 +115,7 @@ def claim_again(
 
 def _moved(job_id: str, moved_to: str, manifest: Manifest) -> str:
     return (
-        f"the job {job_id} ({manifest.job_name}) was moved to {moved_to}, which goes on with its work: resume that one "
+        f"the job {job_id} ({manifest.job_name}) was moved to {moved_to}, which continues its work: resume that one "
         f"with -r {moved_to}. If that one was never started, the command that was to start it does, with --set-job-id "
         f"{moved_to}"
     )
@@ -124,8 +124,8 @@ def _moved(job_id: str, moved_to: str, manifest: Manifest) -> str:
 def claim_epoch(storage: CheckpointStorage, job_id: str, pipeline_id: int, minimum: int) -> int:
     """Claim the next epoch of a pipeline, unless a process that claimed the job later has one.
 
-    An epoch above that one would fence the later process off: a process that was asleep, or whose pipeline starts again
-    after a failure, would take the job back from the one that went on with it. The storage looks and claims in one
+    An epoch above that one would fence the later process off: a process that was asleep, or that restarts a pipeline
+    after a failure, would take the job back from the one that continued it. The storage looks and claims in one
     verb, because this process may fall asleep between the two.
 
     Raises:

@@ -1,7 +1,7 @@
 """A savepoint of one job as the beginning of another one: what is carried over, and what is noted in the old job.
 
-If the old job stopped with the savepoint and nothing came after it, the new job goes on with its work, and the old one
-is fenced off and never starts again. If it went on, both publish what comes after the savepoint: that is refused unless
+If the old job stopped with the savepoint and nothing followed it, the new job continues its work, and the old one
+is fenced off and never starts again. If it continued, both publish the rows after the savepoint: that is refused unless
 the targets differ, or the user accepts it.
 """
 
@@ -42,7 +42,7 @@ _UNREADABLE = (CheckpointCorruptedError, UnsupportedFormatError, StateFormatErro
 
 @frozen(kw_only=True)
 class ForeignSavepoint:
-    """What a new job is to begin with."""
+    """The savepoint from which a new job starts."""
 
     savepoint: SavepointName
     storage: str | None = None
@@ -70,7 +70,7 @@ def claim_with_savepoint(
     plan: Callable[[Manifest | None], PlannedJob],
     begin_with: ForeignSavepoint,
 ) -> Claim:
-    """Claim a job id that nobody has used, for a job that begins with a savepoint of another one.
+    """Claim an unused job id, for a job that starts from a savepoint of another one.
 
     Raises:
         UsageError: the savepoint is not there, does not fit, or would publish rows a second time; or the id exists.
@@ -165,7 +165,7 @@ class _Moving:
                 if state is None:
                     self._problems.append(
                         f"checkpoint {ref} of pipeline {number}, a part of the savepoint, is not in "
-                        f"{title(self._source)}: somebody removed it"
+                        f"{title(self._source)}: it was removed"
                     )
                 else:
                     states = codec.decode(state.states).without_staged().unprepared(same_target)
@@ -189,12 +189,12 @@ class _Moving:
         elif compared.dropped and not self._begin_with.allow_non_restored_state:
             self._problems.append(not_restored("the savepoint", [*map(repr, compared.dropped)]))
 
-    # -- who publishes what comes after it
+    # -- the owner of the rows after it
 
     def _stands(self, storage: CheckpointStorage, old: Manifest, savepoint: JobSavepoint) -> str:
         """Why the old job is not known to have stopped with the savepoint; empty when it is."""
         if not savepoint.stopped:
-            return f"the job {self._old_id} went on after it"
+            return f"the job {self._old_id} continued after it"
         if old.moved_to not in (None, self._job_id):
             return f"the job {old.moved_to} began with it already"
         for number, listing in storage.scan_job(self._old_id).items():
@@ -202,7 +202,7 @@ class _Moving:
             same = savepoint_of(last, listing.checkpoints)  # another savepoint, taken with a final checkpoint
             newer = [info.ref for info in listing.checkpoints if info.ref > last and info is not same]
             if newer:
-                return f"the job {self._old_id} went on after it: pipeline {number} has checkpoint {newer[-1]}"
+                return f"the job {self._old_id} continued after it: pipeline {number} has checkpoint {newer[-1]}"
         return ""
 
     def _require_one_owner(self, job: PlannedJob, old: Manifest, stands: str) -> None:

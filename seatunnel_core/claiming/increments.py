@@ -1,4 +1,4 @@
-"""The cursors of jobs that read in increments: one record per name, beside the checkpoints.
+"""The cursors of jobs that read in increments: one record per name, stored with the checkpoints.
 
 A record is stored as manifests are: each version once, whoever comes second is refused. It has the cursors at which the
 last job but one ended, and the id of the last job. That job's own manifest has the windows that it reads. So the record
@@ -33,7 +33,7 @@ from seatunnel_storage_api.storage import CheckpointStorage
 _log = logging.getLogger("seatunnel.job")
 
 KEPT = 5
-"""How many versions of a record are kept, for who looks into the storage; the newest alone counts."""
+"""Number of versions of a record that are kept for inspection; only the newest is used."""
 
 
 # -- records in a storage
@@ -52,7 +52,7 @@ def put(storage: CheckpointStorage, state: IncrementState) -> None:
     version counts only if it is the newest one afterwards, and the newest one is never removed.
 
     Raises:
-        ManifestConflictError: Somebody else has stored one since ``state`` was loaded.
+        ManifestConflictError: Another process has stored one since ``state`` was loaded.
     """
     record, version = record_id(state.name), state.version + 1
     storage.put_manifest(record, version, state.to_bytes())
@@ -77,7 +77,7 @@ def unfinished_job(storage: CheckpointStorage, state: IncrementState) -> str | N
     """Return the id of the last job if its rows are not all published.
 
     Raises:
-        UsageError: That job was removed, so nobody knows.
+        UsageError: That job was removed, so it is unknown.
     """
     return None if settled(storage, state) is not None else state.job_id
 
@@ -86,7 +86,7 @@ def settled(storage: CheckpointStorage, state: IncrementState) -> IncrementState
     """Return the state with what the last job has read; ``None`` while that job has not ended.
 
     Raises:
-        UsageError: That job was removed, so nobody knows what it has read.
+        UsageError: That job was removed, so it is unknown what it has read.
     """
     if state.is_done or state.job_id is None:
         return state
@@ -113,7 +113,7 @@ def note_end(storage: CheckpointStorage, job_id: str) -> None:
         if state.job_id == job_id and not state.is_done and now is not None:
             put(storage, now)
     except (SeaTunnelError, CheckpointStorageError) as error:
-        _log.warning("the end of the job %s is noted by the next job of its name: %s", job_id, error)
+        _log.warning("the next job of that name records the end of the job %s: %s", job_id, error)
 
 
 # -- jobs
@@ -124,7 +124,7 @@ def state_name(raw: RawJob, name: str | None) -> str:
 
     Args:
         raw: The job.
-        name: The name of the job, instead of its own.
+        name: The name of the job, replacing the one in the file.
 
     Raises:
         UsageError: It has none.
@@ -142,7 +142,7 @@ def state_name(raw: RawJob, name: str | None) -> str:
 def job_to_go_on_with(raw: RawJob, engine: EngineConfig, name: str | None) -> str | None:
     """Return the id of a job of the same name that reads in increments and has not ended; ``None`` where none is.
 
-    A job with increments that is started again goes on with it: what that one has read is fixed, and part of it may be
+    A job with increments that is started again continues it: its increment is fixed, and part of it may be
     written.
 
     Raises:
@@ -170,18 +170,18 @@ class IncrementalRun:
         self._name = name
         self._state: IncrementState | None = None
         self.notes: tuple[str, ...] = ()
-        """What is read, a sentence for each source."""
+        """Description of the increment, a sentence for each source."""
 
     def planned(self, job: PlannedJob, stored_job: Manifest | None) -> PlannedJob:
         """Return the job with its windows, which its sources have taken.
 
         Args:
             job: As it is planned.
-            stored_job: Its manifest, where it goes on.
+            stored_job: Its manifest, if it continues.
 
         Raises:
             UsageError: The job file and the state do not fit, or an earlier job of the name has not ended.
-            SourceError: A source cannot tell what is new.
+            SourceError: A source cannot determine what is new.
         """
         sources = _incremental(job)
         if stored_job is not None:
@@ -232,7 +232,7 @@ class IncrementalRun:
         return job
 
     def begin(self) -> None:
-        """Note that the job, which this process has claimed as a new one, is the last one of its name.
+        """Record the job, which this process has claimed as a new one, as the last one of the name.
 
         Nothing has been read yet. Whoever comes second removes its own claim.
 
@@ -265,5 +265,5 @@ def _note(source: str, window: Window) -> str:
 def _unfinished(state: IncrementState) -> str:
     return (
         f"the job {state.job_id} of the same name ({state.name!r}) has not ended: it runs, or was stopped or killed. "
-        f"Wait for it, or go on with it: -r {state.job_id}"
+        f"Wait for it, or resume it: -r {state.job_id}"
     )

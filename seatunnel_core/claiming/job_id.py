@@ -8,7 +8,7 @@ _RANDOM_BITS = 22
 
 
 def new_job_id(*, now_ms: int | None = None) -> str:
-    """Return a number of 19 digits that sorts by the time of its making, as SeaTunnel's do.
+    """Return a number of 19 digits that sorts by creation time, as SeaTunnel's do.
 
     Two ids of the same millisecond differ by chance, in one of four million; the manifest's put-if-absent refuses the
     second of two equal ones.

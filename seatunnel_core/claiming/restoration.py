@@ -41,13 +41,13 @@ _READERS = 8
 
 @frozen(kw_only=True)
 class Restoration:
-    """What the pipelines of a restored job start from."""
+    """The starting points of a restored job's pipelines."""
 
     manifest: Manifest
     """The next version, with all that has to outlive this process."""
 
     requests: Mapping[int, RestoreRequest] = field(factory=dict)
-    """By pipeline; without one a pipeline goes on from its latest checkpoint."""
+    """By pipeline; without one a pipeline continues from its latest checkpoint."""
 
     notes: tuple[str, ...] = ()
     """For the user, a sentence each."""
@@ -94,10 +94,10 @@ class _Restoring:
         self._dropped_before = {seat.pipeline for seat in stored.seats.values() if seat.dropped}
         self._bound = Bound(stored=stored)
         self._settled: set[int] = set()
-        """The pipelines whose base names nothing that anybody has to publish any more."""
+        """The pipelines with a base that names nothing left to publish."""
 
         self._saved: dict[int, frozenset[str]] = {}
-        """By pipeline: the sinks whose save modes have acted, whatever their bases say."""
+        """By pipeline: the sinks with save modes that have acted, whatever their bases say."""
 
         self._problems, self._notes = (findings := Findings()).problems, findings.notes
         self._asked = AskedCheckpoints(
@@ -152,7 +152,7 @@ class _Restoring:
             self._judge(self._pipelines[number], base, asked.get(number), read)
 
     def _changed(self) -> set[int]:
-        """Return the pipelines that have lost a source or a sink, or have a sink whose options differ."""
+        """Return the pipelines that have lost a source or a sink, or have a sink with different options."""
         lost = {self._stored.seats[name].pipeline for name in self._job.dropped} & self._pipelines.keys()
         return lost.union(number for number, each in self._pipelines.items() if self._bound.has_changed(each))
 
@@ -240,7 +240,7 @@ class _Restoring:
             self._problems += [f"{which}: {each}" for each in self._bound.strays(pipeline, states)]
 
     def _is_published(self, base: Base) -> bool:
-        """Whether all that sinks hold in the base is known to be published: it is a savepoint, or the job had ended."""
+        """Return True if the sinks' output in the base is known to be published: a savepoint, or the job had ended."""
         settled = base.cut is not None and base.cut.epoch < self._stored.settled_below
         return settled or self._stored.ended is not None or base.is_published
 
@@ -266,7 +266,7 @@ class _Restoring:
         return self._restore.allow_non_restored_state or number in self._dropped_before
 
     def _refuse_what_waits(self) -> None:
-        """Of a pipeline that is given up as a whole: what is staged and not published, nobody would publish."""
+        """Refuse to drop a pipeline with output that is staged but unpublished: it would be lost."""
         given_up = {self._stored.seats[name].pipeline for name in self._job.dropped} - self._pipelines.keys()
         for number in sorted(given_up):
             latest = self._latest(number)
@@ -279,7 +279,7 @@ class _Restoring:
             waiting = left_behind(self._job_id, number, states, self._stored)
             if waiting is not None:
                 self._problems.append(
-                    f"pipeline {number} has {waiting}: go on with the job as it was until it has finished or was "
+                    f"pipeline {number} has {waiting}: continue the job as it was until it has finished or was "
                     "stopped with a savepoint, and drop the pipeline then"
                 )
 
@@ -293,7 +293,7 @@ class _Restoring:
 
 
 def _acted(pipeline: PlannedPipeline, newest: VertexStates | str) -> frozenset[str]:
-    """Return the sinks whose save modes have acted, also after the base; all, if the newest state cannot be read."""
+    """Return the sinks with save modes that have acted, even after the base; all, if the newest state is unreadable."""
     if isinstance(newest, str):
         return frozenset(sink.name for sink in pipeline.sinks)
     return frozenset(name for name, sink in newest.sinks.items() if not sink.save_mode_pending)

@@ -31,7 +31,7 @@ A test's name begins with the number of the promise (``seatunnel_storage_api.sto
 ``concurrency`` 10: threads and processes
 ``mistakes``    11: what a message must contain, and what none may
 ``cost``        12: requests, counted
-``model``       3, 5, 7 and 8 in random histories, beside an oracle; ``SEATUNNEL_SEED`` plays one again
+``model``       3, 5, 7 and 8 in random histories, compared with an oracle; ``SEATUNNEL_SEED`` plays one again
 =============== =================================================================================
 """
 

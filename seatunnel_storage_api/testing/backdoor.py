@@ -1,4 +1,4 @@
-"""How the kit reaches stored bytes without the storage."""
+"""Access of the kit to stored bytes without the storage."""
 
 from abc import ABC, abstractmethod
 from pathlib import Path

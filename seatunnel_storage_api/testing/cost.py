@@ -13,11 +13,11 @@ from seatunnel_storage_api.testing.given import JOB, StorageFixtures, checkpoint
 class Cost(StorageFixtures):
     """Counted by ``requests``: calls of the primitives, unless a suite overrides it to look at the wire.
 
-    A storage whose primitives are several requests each has to override it, or this says nothing of its requests.
+    A storage with primitives of several requests each has to override it, or the number of requests is not checked.
     """
 
     cost_of_pruning: ClassVar[Mapping[str, int]] = {"delete": 1}
-    """Beside what the store costs, when there is something to remove. A log is written to instead."""
+    """In addition to the store, when there is something to remove. A log is written to instead."""
 
     cost_of_a_payload: ClassVar[Mapping[str, int]] = {"read": 1}
     """Nothing, where what this process wrote is still in its memory."""

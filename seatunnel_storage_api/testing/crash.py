@@ -9,7 +9,7 @@ from seatunnel_storage_api.testing.given import JOB, StorageFixtures
 
 
 class Crash(StorageFixtures):
-    """Writers in processes of their own, one after the other, each killed at a moment that chance chooses."""
+    """Writers in separate processes, one after the other, each killed at a random moment."""
 
     def test_p01_a_killed_process_leaves_every_checkpoint_that_it_acknowledged(
         self,
@@ -26,7 +26,7 @@ class Crash(StorageFixtures):
             acknowledged = writer.kill(process, after_lines=chance.randint(1, 9), after_s=chance.uniform(0, 0.02))
             known |= {(int(epoch), int(number)) for epoch, number in (line.split() for line in acknowledged)}
             stored = {(state.epoch, state.checkpoint_id): state.states for state in reading.get_all_checkpoints(JOB)}
-            assert len({epoch for epoch, _ in known}) == crashes, "a writer that went on after a crash acknowledged"
+            assert len({epoch for epoch, _ in known}) == crashes, "a writer that continued after a crash acknowledged"
             assert known <= stored.keys()
             assert all(states == writer.states_of(number) for (_, number), states in stored.items())
             unknown = sorted(stored.keys() - known)

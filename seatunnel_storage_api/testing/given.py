@@ -1,4 +1,4 @@
-"""What every part of the suite starts from: a storage, its factory, its configuration, a backdoor."""
+"""Fixtures of every part of the suite: a storage, its factory, its configuration, a backdoor."""
 
 import collections
 import contextlib
@@ -25,22 +25,22 @@ class StorageFixtures(ABC):
     """The three fixtures that an author supplies, and what is made of them."""
 
     backend: str = ""
-    """What is tested, as the table of promises calls it: ``"S3 (MinIO)"``. Without one it is the name of the class."""
+    """Name of the tested storage in the table of promises: ``"S3 (MinIO)"``. Default: the name of the class."""
 
     backend_version: str = ""
-    """Of server and client. A fixture of class scope that asks the server may set it on the class."""
+    """Version of server and client. A class-scoped fixture that queries the server may set it on the class."""
 
     secrets: tuple[str, ...] = ()
-    """Values of the configuration that nobody may ever see."""
+    """Secret values of the configuration, which no output may contain."""
 
     large_state_bytes: int = 32 * 2**20
     """For the test of large states; promised is up to 1 GiB."""
 
     model_examples: int = 20
-    """How many random histories the model test plays."""
+    """Number of random histories in the model test."""
 
     crashes: int = 3
-    """How often the crash test kills a writer."""
+    """Number of writers that the crash test kills."""
 
     @abstractmethod
     def factory(self) -> CheckpointStorageFactory:
@@ -108,7 +108,7 @@ class StorageFixtures(ABC):
         The default replaces a primitive of a ``BlobStorage``. Override it for a storage that is none.
 
         Args:
-            storage: The storage whose requests fail.
+            storage: The storage with failing requests.
             monkeypatch: Pytest's fixture.
             kind: ``put``, ``read``, ``list`` or ``delete``, as ``requests`` counts them.
             error: What each failing request raises.

@@ -1,4 +1,4 @@
-"""A random history of engines on one storage, beside an oracle that knows what must be there.
+"""A random history of engines on one storage, compared with an oracle that knows the expected content.
 
 The oracle shares no code with the storage: it remembers from the engines' side which base each epoch had, and applies
 the rules of lineage and retention in its own words.
@@ -27,7 +27,7 @@ Key = tuple[int, int]
 
 @define
 class Oracle:
-    """What one pipeline must hold."""
+    """The expected content of one pipeline."""
 
     kept: dict[Key, PipelineState] = Factory(dict)
     base_of: dict[int, Key | None] = Factory(dict)
@@ -200,7 +200,7 @@ class History(RuleBasedStateMachine):
         self.storage.delete_job(self.job)
 
     def _path_of(self, pipeline: int, key: Key) -> str:
-        """Return the backend's path of a checkpoint, whatever the backend puts between the parts of its name."""
+        """Return the backend's path of a checkpoint, whatever the backend puts between the parts of the name."""
         name = f"{key[0]:010d}-{key[1]:020d}."
         candidates = [path for path in self.backdoor.paths() if self.job in path and name in path]
         (path,) = (p for p in candidates if f"{pipeline:06d}" in p.partition(self.job)[2].partition(name)[0])
@@ -211,7 +211,7 @@ class History(RuleBasedStateMachine):
 
 
 class Model(StorageFixtures):
-    """Promises 3, 5, 7 and 8 together, in random histories beside an oracle. ``model_examples`` is their number."""
+    """Promises 3, 5, 7 and 8 together, in random histories, against an oracle. ``model_examples`` is their number."""
 
     def test_p03_p05_p07_p08_any_history(
         self, open_storage: Callable[..., CheckpointStorage], backdoor: Backdoor, seed: int

@@ -14,7 +14,7 @@ def _read(contract: str) -> dict[int, str]:
 
 
 PROMISES: Mapping[int, str] = _read(storage.__doc__ or "")
-"""What ``seatunnel_storage_api.storage`` says that every storage promises."""
+"""The promises of every storage, as ``seatunnel_storage_api.storage`` lists them."""
 
 
 def promises_of(test: str) -> tuple[int, ...]:

@@ -1,4 +1,4 @@
-"""Which promise was kept, and which was broken by what: a pytest plugin, and its file.
+"""Report of kept and broken promises: a pytest plugin and the file that it writes.
 
 It is on where the ``conftest.py`` at the root of a project's tests says so, and nowhere else::
 
@@ -31,7 +31,7 @@ _ATTACHED = "seatunnel_promises"
 
 @define
 class Verdicts:
-    """What the tests said of one storage."""
+    """Test results of one storage."""
 
     version: str = ""
     tests: dict[str, tuple[str, str]] = Factory(dict)
@@ -167,7 +167,7 @@ class Observer:
 
 
 def summary(name: str, verdicts: Verdicts) -> list[str]:
-    """Return the lines about one storage for the end of a run; none if none of its tests ran."""
+    """Return the lines about one storage for the end of a run; none if no test of it ran."""
     by_outcome = {
         outcome: [number for number in PROMISES if verdicts.of(number) == outcome]
         for outcome in (PASSED, FAILED, NOT_PROMISED)

@@ -1,4 +1,4 @@
-"""What the kit runs in other processes: a writer that can be killed, and one that claims epochs."""
+"""Processes that the kit starts: a writer that can be killed, and one that claims epochs."""
 
 import importlib
 import json

@@ -295,7 +295,7 @@ class TestVertices:
 
     def test_dropped_ones_need_permission(self) -> None:
         states = VertexStates.at_start(SWAPPED)
-        with pytest.raises(RestoreRefusedError, match="allow_non_restored_state=True to go on without what is stored"):
+        with pytest.raises(RestoreRefusedError, match="allow_non_restored_state=True to continue without their stored"):
             fitted(states, ONE_TO_ONE)
         assert fitted(states, ONE_TO_ONE, allow_non_restored=True) == VertexStates.at_start(ONE_TO_ONE)
 

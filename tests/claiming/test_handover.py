@@ -81,7 +81,7 @@ def test_a_job_that_went_on_is_not_doubled(stopped: Played) -> None:
     stopped.store(5, 8)
     with pytest.raises(UsageError) as raised:
         move(stopped)
-    assert "the job job-1 went on after it: pipeline 1 has checkpoint 100000-5, and 'a_out'" in str(raised.value)
+    assert "the job job-1 continued after it: pipeline 1 has checkpoint 100000-5, and 'a_out'" in str(raised.value)
     assert "-r job-1 --restore-with-savepoint mine --retract" in str(raised.value)
     assert stopped.storage.get_manifest("new") is None
     move(stopped, text=stopped.text("a", targets="elsewhere"))
@@ -102,7 +102,7 @@ def test_a_savepoint_that_was_taken_with_a_final_checkpoint_does_not_go_on_after
 
 def test_a_savepoint_of_a_job_that_went_on_at_once_is_no_proof(one: Played) -> None:
     one.savepoint("mine", {1: one.store(4, 6, kind=CheckpointType.SAVEPOINT)})
-    with pytest.raises(UsageError, match="the job job-1 went on after it, and 'a_out' may write where it wrote"):
+    with pytest.raises(UsageError, match="the job job-1 continued after it, and 'a_out' may write where it wrote"):
         move(one)
 
 

@@ -153,7 +153,7 @@ def test_a_table_that_is_younger_than_the_savepoint_stays_where_it_is(two: Playe
     two.savepoint("mine", {1: CheckpointRef(FIRST, 2)})
     claim = two.restore(Restore(savepoint="mine"), "a", "b")
     assert claim.restores[2] == RestoreRequest()
-    assert claim.notes[0] == "Not in the savepoint mine, so it goes on where it is: b -> b_out"
+    assert claim.notes[0] == "Not in the savepoint mine, so it continues where it is: b -> b_out"
 
 
 def test_a_pipeline_that_had_finished_stays_finished(two: Played) -> None:

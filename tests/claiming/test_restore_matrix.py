@@ -106,7 +106,7 @@ def _expect_refusal(cell: Cell, ground: Ground, said: str) -> str:
         return "refused: b waits"
     if cell.restored == "savepoint, new job":
         assert cell.died != "savepoint-stop", said
-        assert "went on after it" in said
+        assert "continued after it" in said
         assert f"-r {OLD} --restore-with-savepoint middle --retract" in said
         return "refused: twice"
     if cell.restored == "latest":

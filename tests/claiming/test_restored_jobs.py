@@ -158,8 +158,8 @@ def test_a_renamed_input_is_not_looked_into_and_that_is_said(ground: Ground) -> 
     assert report.outcome is JobOutcome.FINISHED, report
     assert ground.rows("a") == ALL
     assert said == (
-        f"The source 'a' goes on with the files that were found at {old} when it was first read; nothing is looked for "
-        f"at {new}. That takes a source of another name",
+        f"The source 'a' continues with the files that were found at {old} when it was first read; nothing is looked "
+        f"for at {new}. That takes a source of another name",
     )
 
 

@@ -10,7 +10,7 @@ from seatunnel_core.control.rest_client import RestAddress, RestClient
 from seatunnel_core.errors import UsageError
 
 EXTRA = frozenset({"context_path", "https", "ca_file", "certificate"})
-"""What the field Extra of a connection may have."""
+"""Keys of the field Extra of a connection."""
 
 
 class SeaTunnelHook(BaseHook):
@@ -61,7 +61,7 @@ class SeaTunnelHook(BaseHook):
             raise UsageError(f"the connection {self.seatunnel_conn_id}: {error}") from error
 
     def test_connection(self) -> tuple[bool, str]:
-        """Tell Airflow's page of connections whether a node answers."""
+        """Report to Airflow's page of connections whether a node answers."""
         try:
             ClusterJobs(RestClient(_address(self.get_connection(self.seatunnel_conn_id))), patience_s=0.0).view("0")
         except Exception as error:

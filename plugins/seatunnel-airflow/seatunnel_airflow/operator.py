@@ -29,21 +29,21 @@ class SeaTunnelOperator(BaseOperator):
     """Has a job run on a cluster, and follows it to its end.
 
     A task that is tried again asks for the job by its id, and does what is left to do: it follows a job that runs, is
-    done with one that has finished, goes on with one that failed or was stopped, and submits one that the cluster does
+    done with one that has finished, resumes one that failed or was stopped, and submits one that the cluster does
     not know. Its result is a block of figures: ``job_id``, ``state``, ``rows_read``, ``rows_written``,
     ``rows_committed``, ``last_checkpoint``, ``duration_s`` and others.
 
     Args:
-        job: the job: its text, a block, or the name of a file beside the Dag, as ``orders.conf``. A template.
+        job: the job: its text, a block, or the name of a file next to the Dag, as ``orders.conf``. A template.
         format: ``hocon``, ``json``, ``yaml`` or ``sql``; ``None``: by the ending of the file, else HOCON or JSON.
         variables: values for ``${…}`` in the job. A template.
-        job_name: the job's name, instead of its own. A template.
+        job_name: the job's name, replacing the one in the file. A template.
         job_id: of the job; ``None``: made of the Dag, the run, the task and the map index. A template.
         seatunnel_conn_id: the connection of the cluster.
         poll_interval_s: between two questions how the job stands.
         patience_s: for so long a cluster that gives no answer, or has no leader, is asked again.
         cancel_on_kill: whether the job is cancelled when the task is killed, marked or cleared while it runs, or
-            takes longer than its ``execution_timeout``. The next try then goes on with it.
+            takes longer than its ``execution_timeout``. The next try then continues it.
         deferrable: whether the triggerer waits for the end, and no worker; ``None``: as Airflow is configured.
     """
 

@@ -1,4 +1,4 @@
-"""What Airflow is told of this package."""
+"""Metadata of this package for Airflow."""
 
 from typing import Any
 

@@ -15,8 +15,8 @@ from seatunnel_core.errors import SeaTunnelError
 class SeaTunnelJobTrigger(BaseTrigger):
     """Fires when a job has ended, or cannot be followed any more.
 
-    It holds nothing but what is written below, so that another triggerer may go on with it. Its event has ``job``, how
-    the job ended, or ``timeout`` or ``error``, which say why nobody knows.
+    It holds nothing but what is written below, so that another triggerer may continue it. Its event has ``job``, how
+    the job ended, or ``timeout`` or ``error``, with the reason why the end is unknown.
 
     Args:
         seatunnel_conn_id: the connection of the cluster.
@@ -24,7 +24,7 @@ class SeaTunnelJobTrigger(BaseTrigger):
         poll_interval_s: between two questions.
         patience_s: for so long the cluster may give no answer.
         until: at this moment, in seconds since 1970, the job is cancelled; ``None``: never.
-        cancel_on_kill: whether the job is cancelled when somebody marks or clears the task.
+        cancel_on_kill: True to cancel the job when the task is marked or cleared.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class SeaTunnelJobTrigger(BaseTrigger):
         return {"job": view.to_json()}
 
     async def on_kill(self) -> None:
-        """Cancel the job, because somebody marked or cleared the task."""
+        """Cancel the job, because the task was marked or cleared."""
         if self.cancel_on_kill:
             self.log.info("SeaTunnel job %s is to be cancelled, for its task was killed", self.job_id)
             jobs = await self._jobs()

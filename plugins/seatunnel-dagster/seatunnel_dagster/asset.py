@@ -30,7 +30,7 @@ def seatunnel_asset(
 ) -> dg.AssetsDefinition:
     """Return an asset that is made by a job of a cluster, or several that one job makes together.
 
-    What the job moved stands in the metadata of the materialization: ``rows_read``, ``rows_written``,
+    The metadata of the materialization contains the job's figures: ``rows_read``, ``rows_written``,
     ``rows_committed``, ``last_checkpoint``, ``duration_s`` and others.
 
     Args:
@@ -83,7 +83,7 @@ def _name(made: Sequence[dg.AssetSpec]) -> str:
 
 @frozen(kw_only=True)
 class _Step:
-    """What makes the assets of a job; its fields are arguments of ``seatunnel_asset``."""
+    """Configuration of the assets of a job; its fields are arguments of ``seatunnel_asset``."""
 
     job: str | Path = field(repr=False)
     format: str | None

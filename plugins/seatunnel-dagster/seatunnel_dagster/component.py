@@ -11,7 +11,7 @@ from seatunnel_dagster.asset import seatunnel_asset
 class SeaTunnelJob(dg.Component, dg.Model, dg.Resolvable):
     """A job of a cluster, and the assets that it makes."""
 
-    job: str = Field(description="The file of the job, beside this one.")
+    job: str = Field(description="The file of the job, next to this one.")
     assets: list[dg.ResolvedAssetSpec] = Field(description="What the job makes.")
     variables: dict[str, str] = Field(default_factory=dict, description="Values for ${…} in the job.")
     job_name: str = Field(default="", description="Instead of the job's own name.")

@@ -73,7 +73,7 @@ class SeaTunnelCluster(dg.ConfigurableResource):
         """Have a job run for the assets of a step, follow it to its end, and return its figures, for their metadata.
 
         A step that is tried again, and a run that is started again after a failure, ask for the job by its id: one that
-        runs is followed, one that has finished is done, one that failed or was stopped goes on, and one that the
+        runs is followed, one that has finished is done, one that failed or was stopped is resumed, and one that the
         cluster does not know is submitted.
 
         Args:
@@ -144,7 +144,7 @@ class SeaTunnelCluster(dg.ConfigurableResource):
 
 
 def job_id_of(context: dg.AssetExecutionContext) -> str:
-    """Return the id of a step's job: the same for all its tries, and for runs that go on with a failed one."""
+    """Return the id of a step's job: the same for all its tries, and for runs that resume a failed one."""
     assets = sorted(key.to_user_string() for key in context.selected_asset_keys)
     run_id = context.run.tags.get(_ROOT_RUN_ID) or context.run.run_id
     return stable_job_id("dagster", *assets, *_partition(context), run_id)

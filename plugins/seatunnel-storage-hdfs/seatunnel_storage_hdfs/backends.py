@@ -17,22 +17,22 @@ DEFAULT_FS = "fs.defaultFS"
 
 @frozen(kw_only=True)
 class Backend:
-    """How one ``storage.type`` is made."""
+    """Backend of one ``storage.type``."""
 
     name: str
-    """As messages call it."""
+    """Name in messages."""
 
     module: str
     """Below this package; has ``create(configuration) -> CheckpointStorage``."""
 
     extra: str | None = None
-    """Of the distribution, where the module needs packages that are not installed with it."""
+    """Extra of the distribution, if the module needs packages that are not installed with it."""
 
     keys: frozenset[str] = frozenset()
-    """The keys of ``plugin-config`` that have an effect on it, besides those that all share."""
+    """The keys of ``plugin-config`` that have an effect on it, in addition to the shared ones."""
 
     prefixes: tuple[str, ...] = ()
-    """Keys that begin so are handed on as they are."""
+    """Prefix of keys that are passed on unchanged."""
 
     def knows(self, key: str) -> bool:
         return key in self.keys or key.startswith(self.prefixes)

@@ -1,4 +1,4 @@
-"""Whether the head of an HTTP answer arrived whole.
+"""Check that the head of an HTTP response arrived complete.
 
 Python's HTTP client takes what arrived before the connection ended for the whole head. If the length of the body was
 in the missing part, the answer seems complete, with an empty body: a checkpoint without bytes, a listing without
@@ -35,5 +35,5 @@ def require_whole(response: "requests.Response", **_: Any) -> None:
     import requests  # boto3, which needs the rest of this module, comes without it
 
     if not is_whole(response.status_code, response.headers):
-        response.close()  # nobody else gets it, so nobody else can
+        response.close()  # no other code gets it, so no other code can
         raise requests.ConnectionError("the answer was cut off in its head", request=response.request)

@@ -32,7 +32,7 @@ CONFIGURATION = "krb5_path"
 _SPNEGO = gssapi.OID.from_int_seq("1.3.6.1.5.5.2")
 
 _TABLE = 2**32 - 1765328384
-"""What MIT's library adds to the error numbers of RFC 4120, section 7.5.9."""
+"""Offset of MIT's library to the error numbers of RFC 4120, section 7.5.9."""
 
 _UNREACHABLE = 156
 """MIT's own number for "cannot contact any KDC"."""
@@ -200,7 +200,7 @@ def _refuse_half(configuration: Mapping[str, str]) -> None:
     for key in (KEYTAB, KEYTAB_OF_OLD):
         if configuration.get(key):
             raise StorageConfigurationError(
-                f"{key} is set, but {PRINCIPAL} is not: write whose keytab it is, as user@REALM"
+                f"{key} is set, but {PRINCIPAL} is not: write the owner of the keytab, as user@REALM"
             )
 
 

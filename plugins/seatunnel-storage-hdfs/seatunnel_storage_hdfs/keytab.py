@@ -18,7 +18,7 @@ class KeytabEntry:
     """One key, without the key."""
 
     principal: str
-    """As ``alice@EXAMPLE.ORG`` or ``hdfs/host.example.org@EXAMPLE.ORG``."""
+    """The principal, as ``alice@EXAMPLE.ORG`` or ``hdfs/host.example.org@EXAMPLE.ORG``."""
 
     version: int
     """The number of the key (kvno): grows with each change of the principal's key."""

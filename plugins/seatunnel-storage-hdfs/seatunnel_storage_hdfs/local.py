@@ -1,9 +1,9 @@
 """Checkpoints in local files.
 
 A put writes a file without a name, syncs it, links it to its name and syncs the folder. ``link`` never overwrites and
-is atomic, so nobody sees a part of a file, and of several writers one wins. What survives a crash is then decided by
+is atomic, so a part of a file is never visible, and of several writers one wins. What survives a crash then depends on
 the disk alone. Except on file systems where a file without a name (``O_TMPFILE``) is known to be synced like any other,
-it has a name in ``.tmp/`` beside its target first.
+it has a name in ``.tmp/`` next to its target first.
 """
 
 import contextlib
@@ -45,10 +45,10 @@ class LocalFileStorage(BlobStorage):
     """A blob is a file below the namespace. Costs one write, fsync, link, folder fsync and listing per checkpoint."""
 
     device: int | None = None
-    """Of the namespace when it was opened; ``None`` where it is not known to have been there."""
+    """Identity of the namespace when it was opened; ``None`` if it is not known to have existed."""
 
     has_nameless_files = False
-    """Whether a file can be written first and get its name then: half the work of one that has two names in turn."""
+    """True if a file can be written first and named afterwards: half the work of one that is renamed."""
 
     def put_if_absent(self, key: str, body: bytes) -> bool:
         return self.put_pieces_if_absent(key, [body])
@@ -165,7 +165,7 @@ class LocalFileStorage(BlobStorage):
         """Check that the namespace still is the folder that was opened.
 
         A process that took an unmounted disk for an empty one would conclude that the job was deleted, and begin a
-        second history beside the first.
+        second history in addition to the first.
 
         Raises:
             StorageUnavailableError: The folder was moved away, or its disk is not mounted.
@@ -178,7 +178,7 @@ class LocalFileStorage(BlobStorage):
 
 
 _PASSING = frozenset((errno.EIO, errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.ESTALE, errno.ETIMEDOUT))
-"""What a folder that can be used otherwise says while its disk is full or failing, or its server does not answer."""
+"""Errors of an otherwise usable folder while the disk is full or failing, or the server does not answer."""
 
 
 def create(configuration: Mapping[str, str], backend: str = BACKEND) -> LocalFileStorage:
@@ -223,8 +223,8 @@ def _require_usable(namespace: str, backend: str) -> bool:
     if network is not None:
         shared.warn(
             [
-                f"the namespace {namespace} lies on the network file system {network}, whose listings may be cached: "
-                "that an engine on another host is fenced off is not promised there"
+                f"the namespace {namespace} is on the network file system {network}, which may cache listings: "
+                "fencing off an engine on another host is not guaranteed there"
             ]
         )
     return has_nameless_files

@@ -1,4 +1,4 @@
-"""Which file system a folder lies on."""
+"""Find the file system of a folder."""
 
 import os
 import re

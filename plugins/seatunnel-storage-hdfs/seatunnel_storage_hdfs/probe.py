@@ -14,7 +14,7 @@ _ROUNDS = 50
 
 
 class Closable(Protocol):
-    """What holds connections."""
+    """Holder of connections."""
 
     def close(self) -> None: ...
 

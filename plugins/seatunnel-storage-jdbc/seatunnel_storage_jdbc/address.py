@@ -1,4 +1,4 @@
-"""The database that a ``url`` of JDBC names, and as whom it is opened. A password is in no message and no ``repr``."""
+"""The database of a JDBC ``url``, and the user that opens it. A password is in no message and no ``repr``."""
 
 import re
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ USER = "user"
 PASSWORD = "password"
 
 KINDS = {"postgresql": "postgresql", "mysql": "mysql", "mariadb": "mysql", "sqlite": "sqlite"}
-"""What stands behind ``jdbc:``, and the kind of database that it means."""
+"""The kind of database, by the name after ``jdbc:``."""
 
 _PORTS = {"postgresql": 5432, "mysql": 3306}
 _KNOWN = "jdbc:postgresql://host:5432/database, jdbc:mysql://host:3306/database (jdbc:mariadb: too), jdbc:sqlite:/path"
@@ -30,12 +30,12 @@ class Address:
     host: str = ""
     port: int = 0
     database: str
-    """Its name, or the absolute path of its file."""
+    """Its name, or the absolute path of the file."""
 
     user: str | None = None
     password: str | None = field(default=None, repr=False)
     properties: tuple[tuple[str, str], ...] = field(default=(), repr=lambda properties: f"<{len(properties)} keys>")
-    """What stands behind ``?`` in the url."""
+    """The properties after ``?`` in the url."""
 
     def __str__(self) -> str:
         where = f"{self.host}:{self.port}/{self.database}" if self.host else self.database

@@ -19,7 +19,7 @@ from seatunnel_storage_jdbc.databases.postgresql import PostgreSQL
 from seatunnel_storage_jdbc.databases.sqlite import SQLite
 
 PART_BYTES = 1 << 20
-"""Bytes lie in rows of at most so many: far below the packet limit of MySQL (16 MiB on MariaDB), also when escaped."""
+"""Maximum number of bytes in one row: far below the packet limit of MySQL (16 MiB on MariaDB), also when escaped."""
 
 _DIALECTS: Mapping[str, type[Dialect]] = {"postgresql": PostgreSQL, "mysql": MySQL, "sqlite": SQLite}
 _POOL = {"pool_size": 4, "max_overflow": 12, "pool_timeout": 60, "pool_pre_ping": True}
@@ -188,7 +188,7 @@ def bytes_column(name: str) -> "sa.Column[bytes]":
 
 
 def table(name: str, *columns: "sa.Column[Any]") -> sa.Table:
-    """Return a table with transactions, in a collection of its own."""
+    """Return a table with transactions, in a separate collection."""
     return sa.Table(name, sa.MetaData(), *columns, mysql_engine="InnoDB", mariadb_engine="InnoDB")
 
 

@@ -24,7 +24,7 @@ DEFAULT_PREFIX = "seatunnel"
 
 _PREFIX = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,39}", re.ASCII)
 _LONGEST_NAMESPACE = 400
-"""In bytes. The longest key of ours below a namespace has about 250."""
+"""In bytes. The longest key below a namespace has about 250."""
 
 
 class JdbcStorageFactory(CheckpointStorageFactory):

@@ -13,10 +13,10 @@ from seatunnel_storage_jdbc.database import PART_BYTES, Database, bytes_column, 
 
 BACKEND = "jdbc"
 PATH_CHARACTERS = 700
-"""As many as an index of InnoDB takes."""
+"""The limit of an index of InnoDB."""
 
 _READS = 100
-"""How often a read begins anew when the blob is removed and put again meanwhile."""
+"""Maximum number of restarts of a read when the blob is removed and put again meanwhile."""
 
 _DELETED_AT_ONCE = 500
 
@@ -97,7 +97,7 @@ class JdbcStorage(BlobStorage):
         if self._absent:
             return []
         columns, here = self._table.c, self.namespace + prefix
-        between = (columns.path >= here) & (columns.path < here[:-1] + "0")  # it ends with "/", whose next is "0"
+        between = (columns.path >= here) & (columns.path < here[:-1] + "0")  # "0" follows "/"
         wanted = sa.select(columns.path, columns.size, columns.stored_at).where(between, columns.number == 0)
         with self._database.transaction() as connection:
             rows = connection.execute(wanted).all()

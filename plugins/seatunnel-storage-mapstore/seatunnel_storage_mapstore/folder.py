@@ -1,13 +1,13 @@
-"""The folder of a map, and the markers that show who owns it.
+"""The folder of a map, and the markers that show its owner.
 
 ::
 
-    <map>/epochs/<epoch, 10 digits>.epoch                         who may write: the largest one
+    <map>/epochs/<epoch, 10 digits>.epoch                         the writer: the largest one
     <map>/log/<epoch>-<number of the group, 20 digits>.snapshot   all entries, that group included
     <map>/log/<epoch>-<number of its first group>.segment         groups of changes
     <map>/values/<epoch>-<number>.value                           a value that is too large for the log
 
-The markers have a folder of their own, so that asking who owns the map costs the same however much it holds.
+The markers have a separate folder, so that finding the owner costs the same for any size of the map.
 """
 
 import functools
@@ -29,7 +29,7 @@ _CLAIMS = 100
 
 @frozen(order=True)
 class Piece:
-    """What the name of a snapshot, a segment or a value contains."""
+    """The parsed name of a snapshot, a segment or a value."""
 
     epoch: int
     number: int
@@ -46,7 +46,7 @@ class Contents:
     """One listing of a map."""
 
     epochs: tuple[int, ...]
-    """Of the markers, sorted."""
+    """Epochs of the markers, sorted."""
 
     pieces: tuple[Piece, ...]
     """Sorted by epoch and number."""
@@ -77,7 +77,7 @@ class Folder:
         return f"{self.storage.locate(self.prefix + name)} ({self.storage.backend})"
 
     def put(self, name: str, body: bytes, *, epoch: int) -> None:
-        """Store an object whose name only the writer of this epoch uses, durable when the call returns.
+        """Store an object with a name that only the writer of this epoch uses; durable when the call returns.
 
         Raises:
             StaleEpochError: The object was removed again: a newer writer removes what older ones wrote.

@@ -1,4 +1,4 @@
-"""How changes of a map become bytes: records in frames, each frame with its own checksums.
+"""Encoding of the changes of a map: records in frames, each frame with its own checksums.
 
 A frame is what is written at once: a group of changes, or a snapshot of all entries::
 
@@ -45,7 +45,7 @@ _CRC = struct.Struct(">I")
 _DIGEST_BYTES = 32
 _BODY_AT = _HEADER.size + _CRC.size + _DIGEST_BYTES
 OVERHEAD_BYTES = _BODY_AT + len(_END)
-"""Of a frame, besides its records."""
+"""Size of a frame without its records."""
 
 _RECORD = struct.Struct(">BHI")
 _REMOTE = struct.Struct(">Q32s")
@@ -53,7 +53,7 @@ _DELETE, _INLINE, _REMOTE_VALUE = 0, 1, 2
 
 
 class Kind(enum.IntEnum):
-    """What a frame holds."""
+    """Content of a frame."""
 
     GROUP = 1
     SNAPSHOT = 2
@@ -61,10 +61,10 @@ class Kind(enum.IntEnum):
 
 @frozen
 class Remote:
-    """A value that is too large for the log and lies in an object of its own."""
+    """A value that is too large for the log and is stored in a separate object."""
 
     name: str
-    """Of the object, below the folder of the map."""
+    """Path of the object, below the folder of the map."""
 
     size_bytes: int
     sha256: bytes
@@ -77,7 +77,7 @@ Change = tuple[str, Entry | None]
 
 @frozen
 class Frame:
-    """One frame whose every byte was verified."""
+    """One frame with every byte verified."""
 
     kind: Kind
     epoch: int
@@ -202,5 +202,5 @@ def damaged(where: str, problem: str) -> CheckpointCorruptedError:
     """Return the error for a damaged log."""
     return CheckpointCorruptedError(
         f"cannot read {where}: it is damaged: {problem}. Restore it from a backup. Without one, remove nothing, but "
-        "begin anew beside it: a job under another id, a map after its folder was moved elsewhere"
+        "start over with new names: a job under another id, a map after its folder was moved elsewhere"
     )

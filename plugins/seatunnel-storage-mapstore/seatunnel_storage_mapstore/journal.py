@@ -6,7 +6,7 @@ removed. So a map is always read from one epoch alone: its newest snapshot, and 
 
 **Group commit.** Threads that change the map while a group is being written form the next group; the first of them
 leads it. One frame, one fsync (one PUT on object stores), then one listing of the markers: the group is acknowledged
-only if no newer epoch is there, applied to the entries, and its threads go on.
+only if no newer epoch exists, applied to the entries, and its threads continue.
 
 **Compaction.** When snapshot and groups together outgrow the bound, the entries as of the last group are copied (a
 shallow copy, the only thing that writers wait for), the next group begins a new segment, and a thread puts the
@@ -16,20 +16,20 @@ snapshot, looks whether the epoch still is the newest, and removes what the snap
 
 - *Two writers.* The old one writes, then looks; the new one claims, then reads. If the old one's look was clean, its
   group was durable before the marker, so the new one reads it. If not, it is not acknowledged.
-- *A zombie that writes on* appends to segments of its own epoch. Once the new epoch has a snapshot, nobody reads those
-  any more; before that, it cannot be acknowledged, because the marker is there. What it had in doubt is in the new
-  snapshot or never comes back: a change that failed does not appear later, after others have seen the map without it.
+- *A zombie that continues to write* appends to segments of an old epoch. Once the new epoch has a snapshot, these are
+  not read any more; before that, it cannot be acknowledged, because the marker exists. What it had in doubt is in the
+  new snapshot or never returns: a change that failed does not appear later, after others have seen the map without it.
 - *A writer that dies between claim and snapshot* leaves a marker only. The next one reads the same older epoch.
-- *A slow opener*, overtaken while it reads, may put its snapshot late. It is older than that of the one who overtook
-  it, so it matters only if that one died before its own; and then it holds everything that was acknowledged, because
-  nothing of an older epoch was acknowledged after the opener's own marker.
+- *A slow opener*, overtaken while it reads, may put its snapshot late. It is older than that of the process that
+  overtook it, so it matters only if that one died before its own; and then it holds everything that was acknowledged,
+  because nothing of an older epoch was acknowledged after the opener's own marker.
 - *A crash within a compaction*: before the put, the old snapshot and all groups are there. After it, the new snapshot
   includes what is not yet removed, and readers begin with the newest. A put is whole or not at all.
-- *A reader in the middle* of a compaction misses what it listed and lists again; so does one whose listing shows a gap.
+- *A reader in the middle* of a compaction misses what it listed and lists again; so does one with a gap in its listing.
 - *A removal that was computed* before a newer epoch was claimed may be finished after: it names only what a durable
   snapshot includes.
-- *A torn tail* can stand only where a writer died within a write: at the end of the last segment of its epoch. Nobody
-  appends after it. A group whose write failed is not acknowledged, and its writer writes nothing after it.
+- *A torn tail* is possible only where a writer died within a write: at the end of the last segment of an epoch. Nothing
+  is appended after it. A group with a failed write is not acknowledged, and its writer writes nothing after it.
 """
 
 import logging
@@ -61,7 +61,7 @@ _Compaction = threading.Thread
 
 @frozen(kw_only=True)
 class Limits:
-    """How large a log grows. The defaults are for every use; tests take smaller ones."""
+    """Limits on the size of a log. The defaults are for every use; tests take smaller ones."""
 
     segment_bytes: int = SEGMENT_BYTES
     most_segments: int = MOST_SEGMENTS
@@ -194,7 +194,7 @@ class Journal:
         try:
             self._write(group)
         except BaseException as error:
-            # What became of this group is not known, so nothing may follow it: the next writer reads what is there.
+            # The outcome of this group is unknown, so nothing may follow it: the next writer reads the stored state.
             self._failure = group.error = self._failed(error)
             self._segments.close()
             if not isinstance(error, Exception):

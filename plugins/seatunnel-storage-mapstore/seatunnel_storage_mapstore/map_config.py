@@ -1,8 +1,8 @@
 """The ``map:`` block of ``hazelcast.yaml``: which maps are kept, and where.
 
-A map takes the block of its own name; if there is none, the block whose pattern fits best; if none fits, ``default``.
-In a pattern one ``*`` stands for any characters, and that pattern fits best which has most characters besides the
-``*``; these are Hazelcast's rules. Two patterns that fit equally well are an error.
+A map takes the block with its name; if there is none, the block with the best matching pattern; if none fits,
+``default``. In a pattern one ``*`` stands for any characters, and the pattern with most other characters fits best;
+these are Hazelcast's rules. Two patterns that fit equally well are an error.
 """
 
 import difflib
@@ -27,7 +27,7 @@ _KEYS = ("enabled", "initial-mode", "factory-class-name", "properties")
 
 
 class InitialMode(enum.Enum):
-    """When a map is read."""
+    """Time at which a map is read."""
 
     EAGER = "EAGER"
     """At once, when it is made."""

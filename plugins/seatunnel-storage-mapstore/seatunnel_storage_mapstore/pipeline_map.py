@@ -1,6 +1,6 @@
 """The map of one pipeline, used by many processes although a map has one writer.
 
-Whoever changes the map takes it over first, unless it has it already, and keeps it until somebody else takes it. A
+A process that changes the map takes it over first, unless it owns it, and keeps it until another one takes it. A
 change that another process's claim overtakes is not acknowledged; it is made again from what the map holds then. So
 each change is one step for everybody, as if there were a lock, but there is none that a dead process could keep.
 
@@ -130,7 +130,7 @@ class PipelineMap:
             except StaleEpochError:
                 self._release()
             except Exception:
-                self._release()  # after a failure nobody knows what the map holds: the next call reads it
+                self._release()  # after a failure the content of the map is unknown: the next call reads it
                 raise
             time.sleep(random.uniform(0, wait_s))
             wait_s = min(2 * max(wait_s, time.monotonic() - began), 2.0)

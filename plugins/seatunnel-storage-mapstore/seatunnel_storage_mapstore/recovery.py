@@ -1,4 +1,4 @@
-"""What a map holds, read from its folder."""
+"""The content of a map, read from its folder."""
 
 from collections.abc import Iterator
 
@@ -15,13 +15,13 @@ class Recovered:
     """The entries of a map, as of one listing."""
 
     epoch: int
-    """That wrote them; 0 if the map never had a writer that got ready."""
+    """Epoch that wrote them; 0 if the map never had a writer that became ready."""
 
     entries: dict[str, Entry]
 
 
 class _MovedError(Exception):
-    """What was listed is not there any more, or not yet whole: a writer is compacting."""
+    """Listed objects were removed or are incomplete: a writer is compacting."""
 
 
 def recover(folder: Folder) -> Recovered:

@@ -1,7 +1,7 @@
 """The checkpoint storage of type ``map-store``: the checkpoints and markers of each pipeline are a map.
 
 A checkpoint is an entry, named as ``layout`` names it. What belongs to a job as a whole, its manifests and
-attachments, is put once and never changed, so it needs no map and lies beside them as plain objects.
+attachments, is put once and never changed, so it needs no map and is stored next to them as plain objects.
 """
 
 import itertools
@@ -22,8 +22,8 @@ BELOW = "map-store/"
 """All lies there, so that this storage and one of another type in the same namespace see nothing of each other."""
 
 DAMAGED = "damaged-map.ckpt"
-"""What a listing of many maps shows in place of the entries of one that cannot be read: a job stays in the list of
-jobs, damage in one pipeline hides no other, and nobody takes the pipeline for an empty one."""
+"""Result of a listing of many maps for one that cannot be read: a job stays in the list of
+jobs, damage in one pipeline hides no other, and the pipeline is not taken for an empty one."""
 
 _ENTRY = re.compile(r"([^/]+/\d{6}/)([^/]+)", re.ASCII)
 _PIECE = re.compile(r"([^/]+/\d{6}/)(?:epochs/(\d{10})\.epoch|(?:epochs|log|values)/[^/]+)", re.ASCII)
@@ -113,7 +113,7 @@ class MapStorage(BlobStorage):
         return super().verify(holding)
 
     def locate(self, key: str) -> str:
-        """Return the address of a key, or the folder of a map that cannot be read, whose listed name is no object's."""
+        """Return the address of a key, or the folder of a map that cannot be read, which no object name denotes."""
         return self._beneath.locate(key.removesuffix(DAMAGED))
 
     def sweep_unfinished(self, folder: str, before: str) -> None:

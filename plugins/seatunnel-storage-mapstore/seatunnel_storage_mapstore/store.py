@@ -16,7 +16,7 @@ from seatunnel_storage_mapstore.journal import Journal, Limits
 from seatunnel_storage_mapstore.segments import can_append
 
 INLINE_BYTES = 2**16
-"""A larger value is an object of its own: it is written once, and never again by a compaction."""
+"""A larger value is a separate object: it is written once, and never again by a compaction."""
 
 
 class LoggedMap(MapStore):
@@ -158,5 +158,5 @@ def _value(journal: Journal, key: str) -> bytes | None:
 
 
 def missing(folder: Folder, key: str) -> CheckpointCorruptedError:
-    """Return the error for a value that the log names, that does not exist, and that nobody replaced."""
+    """Return the error for a value that the log names, that does not exist and was not replaced."""
     return frames.damaged(folder.where("values/"), f"the value of {key!r} is not there")

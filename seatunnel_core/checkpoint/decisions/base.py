@@ -16,11 +16,11 @@ from seatunnel_storage_api import lineage
 from seatunnel_storage_api.state import CheckpointInfo, CheckpointRef, CheckpointType
 
 _NAMED = 5
-"""How many newer checkpoints a message names; it counts the others."""
+"""Maximum number of newer checkpoints that a message names; it counts the others."""
 
 
 class Rewind(enum.Enum):
-    """What may happen to rows that were published after the checkpoint to which a start goes back."""
+    """Treatment of rows that were published after the checkpoint to which a start goes back."""
 
     REFUSED = "refused"
     """A start that would go back is refused."""
@@ -34,20 +34,20 @@ class Rewind(enum.Enum):
 
 @frozen(kw_only=True)
 class RestoreRequest:
-    """What a start is asked to restore; by default the latest checkpoint, as in every restart."""
+    """The checkpoint that a start restores; by default the latest, as in every restart."""
 
     ref: CheckpointRef | None = None
     """The checkpoint to restore; ``None`` for the latest."""
 
     rewind: Rewind = Rewind.REFUSED
     allow_non_restored: bool = False
-    """Whether the state of a source or sink that the job no longer has may be dropped."""
+    """True if the state of a source or sink that the job no longer has may be dropped."""
 
     settled: bool = False
-    """Whether all that a savepoint's cut names as staged is given up: it is published, or is read again."""
+    """True to drop what a savepoint's cut names as staged: it is published, or is read again."""
 
     saved: frozenset[str] = frozenset()
-    """The sinks whose save modes must not act any more, even if the base has them as pending: another sink of the job
+    """Sinks with a save mode that must not act again, even if the base has them as pending: another sink of the job
     has written into the same target, or they acted after the base."""
 
     changed_bindings: Mapping[str, Sequence[tuple[int, str]]] = field(factory=dict, hash=False)
@@ -79,7 +79,7 @@ class RestoreRequest:
     def as_of(self, checkpoints: Sequence[CheckpointInfo]) -> "RestoreRequest":
         """Return what is left of the request, given the checkpoints that are stored.
 
-        When the first start has stored one, restarts go on from what it restored.
+        When the first start has stored one, restarts continue from what it restored.
         """
         if self.since is None or all(info.epoch < self.since for info in checkpoints):
             return self
@@ -88,19 +88,19 @@ class RestoreRequest:
 
 @frozen(kw_only=True)
 class Base:
-    """The checkpoint that an epoch starts from, and the id of its restore point."""
+    """The checkpoint from which an epoch starts, and the id of the restore point."""
 
     info: CheckpointInfo | None
     """The checkpoint itself; ``None`` for a pipeline that never ran."""
 
     cut: CheckpointInfo | None
-    """The checkpoint whose state is restored: ``info``, or the one of which ``info`` is the savepoint."""
+    """The checkpoint that provides the state: ``info``, or the one of which ``info`` is the savepoint."""
 
     restore_point_id: int
     """Above every id that was listed, void ones included: a newer id never sorts below an older one that stands."""
 
     rewind: Rewind | None = None
-    """What becomes of rows that were published after ``info``. ``None`` when that is the latest, unless the user asked
+    """Treatment of rows that were published after ``info``. ``None`` when that is the latest, unless the user asked
     to retract: newer checkpoints may have been removed by hand."""
 
     @property
@@ -168,7 +168,7 @@ def require_agreed(
     Args:
         rewind: What was decided.
         asked: The checkpoint by the name that the user gave.
-        chosen: The checkpoint that is restored for it: the same one, or the savepoint of its cut.
+        chosen: The checkpoint that is restored for it: the same one, or the savepoint of that cut.
         checkpoints: All that are stored.
         rows: Which rows would be published again, as far as it is known, such as ``up to 5 rows``.
 
@@ -240,14 +240,14 @@ def savepoint_of(ref: CheckpointRef, checkpoints: Iterable[CheckpointInfo]) -> C
 
 
 def _asked_for(ref: CheckpointRef, checkpoints: Sequence[CheckpointInfo]) -> CheckpointInfo:
-    """Return the live checkpoint ``ref``, or the savepoint of its cut: a start from ``ref`` would make that void."""
+    """Return the live checkpoint ``ref``, or the savepoint of that cut: a start from ``ref`` would orphan it."""
     found = find_live(checkpoints, ref.checkpoint_id, ref.epoch)
     live = lineage.live(checkpoints)
     return savepoint_of(ref, (info for info in checkpoints if info.ref in live)) or found
 
 
 def _with_what_is_staged(chosen: CheckpointInfo | None, listed: Sequence[CheckpointInfo]) -> CheckpointInfo | None:
-    """Return the checkpoint whose state is restored for ``chosen``.
+    """Return the checkpoint that provides the state for ``chosen``.
 
     A savepoint is the cut of the checkpoint before it without what is staged. While that one exists, a start in the
     same job takes its state: it also names the finished units that were held back for order, and so the sweep keeps

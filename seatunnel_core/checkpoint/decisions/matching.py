@@ -15,7 +15,7 @@ class Comparison:
     """The stored vertices and those of a job, compared by name; ``str`` gives a sentence for users."""
 
     matched: tuple[str, ...]
-    """In both: they go on where they were."""
+    """In both: they continue where they were."""
 
     new: tuple[str, ...]
     """Only in the job: they begin."""
@@ -43,7 +43,7 @@ class Comparison:
 def compare(states: VertexStates, topology: Topology) -> Comparison:
     """Return which vertices find their state, by titles such as ``source flights``.
 
-    A task has the name of its source and goes with it.
+    A task has the name of its source and follows it.
     """
     return Comparison.of(
         _titles(states.sources, states.sinks),
@@ -101,7 +101,7 @@ def not_restored(holder: str, names: Sequence[str]) -> str:
     """
     return (
         f"{holder} also has {', '.join(names)}, which this job does not name: put them back, or restore with "
-        "allow_non_restored_state=True to go on without what is stored of them"
+        "allow_non_restored_state=True to continue without their stored state"
     )
 
 
@@ -155,7 +155,7 @@ def _fitted_task(task: TaskState, source: SourceSpec, allow_non_restored: bool) 
         if strange and not allow_non_restored:
             raise RestoreRefusedError(
                 f"unit {held.unit.number} of source {source.name!r} has staged rows for {sorted(strange)}, which the "
-                "source does not feed any more: let it, or restore with allow_non_restored_state=True to go on "
+                "source does not feed any more: let it, or restore with allow_non_restored_state=True to continue "
                 "without them"
             )
     return evolve(task, units=tuple(_fitted_unit(held, source) for held in task.units))

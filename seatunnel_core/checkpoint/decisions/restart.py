@@ -1,4 +1,4 @@
-"""Whether and when a failed pipeline starts again: a pure decision, tested as a table."""
+"""Decide whether and when a failed pipeline restarts: a pure decision, tested as a table."""
 
 from attrs import frozen
 
@@ -37,15 +37,15 @@ class RestartBudget:
     used: int = 0
 
     in_a_row: int = 0
-    """Of these, how many since rows were last committed: a pipeline that moves has no reason to wait ever longer."""
+    """Number of these since rows were last committed: a pipeline that makes progress need not wait ever longer."""
 
 
 @frozen(kw_only=True)
 class RestartDecision:
-    """When a failed pipeline starts again, and what is used up then."""
+    """The time of the next start of a failed pipeline, and the budget used up by then."""
 
     restart_at_ms: int | None
-    """When to start again; ``None`` to give up."""
+    """Time of the next start; ``None`` to give up."""
 
     budget: RestartBudget
 

@@ -105,7 +105,7 @@ def require_known(
 ) -> None:
     """Require that the restored state knows every published committable.
 
-    One that it does not know was in a newer checkpoint, which is gone: its rows would be published twice.
+    One that it does not know was in a newer checkpoint, which was removed: its rows would be published twice.
 
     Args:
         published: Ids of the committables that each sink's target shows as published, by sink.
@@ -155,7 +155,7 @@ def _require_same_targets(states: VertexStates, request: RestoreRequest) -> None
 def _updated_sinks(states: VertexStates, request: RestoreRequest) -> VertexStates:
     """Return the states with the request's save modes marked as done, and changed targets marked as not prepared.
 
-    A sink whose options have changed may have a new target, which no epoch has prepared. The restore point passes
+    A sink with changed options may have a new target, which no epoch has prepared. The restore point passes
     this on to every later start.
     """
     sinks = dict(states.sinks)

@@ -1,4 +1,4 @@
-"""When to take a checkpoint: a pure decision, tested as a table."""
+"""Decide when to take a checkpoint: a pure decision, tested as a table."""
 
 from attrs import frozen
 
@@ -6,12 +6,12 @@ PAUSE_AFTER_FAILURE_MS = 1000
 """The least pause after a checkpoint that failed, so that a broken storage is not asked in a tight loop."""
 
 PATIENCE_MS = 600_000
-"""How long the storage may take by default; after that it counts as one that does not answer any more."""
+"""Default time limit of the storage; after that it counts as not answering."""
 
 
 @frozen(kw_only=True)
 class CheckpointPolicy:
-    """How often a pipeline takes checkpoints, and how long they may take."""
+    """The interval and the time limits of a pipeline's checkpoints."""
 
     interval_ms: int | None
     """From trigger to trigger. ``None``: only the restore point, the final one, and those that a bound asks for."""
@@ -20,7 +20,7 @@ class CheckpointPolicy:
     """A pending checkpoint that takes longer, from its barriers on, is aborted; a clean stop takes no longer either."""
 
     restore_timeout_ms: int = PATIENCE_MS
-    """A start whose restore point is not durable by then fails. No barrier is sent for it, so no option sets this."""
+    """A start fails if its restore point is not durable by then. No barrier is sent for it, so no option sets this."""
 
     min_pause_ms: int = 0
     """From the end of one checkpoint to the trigger of the next."""
@@ -34,33 +34,33 @@ class CheckpointPolicy:
 
 @frozen(kw_only=True)
 class Situation:
-    """What the decision depends on; times are milliseconds of the clock that stamps the events."""
+    """Input of the decision; times are milliseconds of the clock that stamps the events."""
 
     now_ms: int
     pending: int
     last_trigger_ms: int
-    """When the last one was triggered, or the pipeline began to run."""
+    """Time at which the last one was triggered, or the pipeline started to run."""
 
     last_end_ms: int | None
-    """When the last one completed or was aborted."""
+    """Time at which the last one completed or was aborted."""
 
     last_failed: bool = False
-    """Whether that last one failed."""
+    """True if that last one failed."""
 
     asked: bool = False
-    """Whether a user or a sink at its bound wants one before the interval is over."""
+    """True if a user or a full sink requests one before the interval is over."""
 
     final: bool = False
-    """Whether only the final one is left: neither the interval nor the pause applies to it."""
+    """True if only the final one is left: neither the interval nor the pause applies to it."""
 
 
 @frozen(kw_only=True)
 class Decision:
-    """Whether to trigger a checkpoint, and when to decide again."""
+    """The decision whether to trigger a checkpoint, and the time of the next decision."""
 
     trigger: bool
     look_again_ms: int | None = None
-    """When to decide again, if nothing happens before; ``None``: when something happens."""
+    """Time of the next decision, if nothing happens before; ``None``: when something happens."""
 
 
 def decide(policy: CheckpointPolicy, situation: Situation) -> Decision:

@@ -7,8 +7,8 @@ the same checkpoint twice is recognised. Nothing in it can execute. It can be re
 
     {"format": 1, "vertices": {"source NAME": {"version": 1, "state": {...}}, "task NAME": …, "sink NAME": …}}
 
-The state of a source that names parts of its memory has version 2: a program that does not know parts reads nothing of
-it, so it can neither leave them behind in a copy nor remove them as garbage.
+The state of a source that names parts of its cursor has version 2: a program without support for parts refuses to read
+it, so it can neither omit them from a copy nor remove them as garbage.
 
 A restore point that takes back what was published after its base also names that base:
 ``"retracting": {"epoch": 1, "checkpoint_id": 7}``.
@@ -81,7 +81,7 @@ def encode(states: VertexStates) -> bytes:
 def decode(encoded: bytes) -> VertexStates:
     """Return the states that ``encode`` was given.
 
-    Whatever the bytes are, the vertices can go on from the result.
+    Whatever the bytes are, the vertices can continue from the result.
 
     Raises:
         StateFormatError: The bytes are not a state, or one of a newer version.
@@ -102,7 +102,7 @@ def decode(encoded: bytes) -> VertexStates:
 
 
 def without_staged(state: PipelineState) -> PipelineState:
-    """Return a checkpoint whose committables are all published, without naming anything that is staged.
+    """Return a checkpoint without staged output, which is all published.
 
     Raises:
         StateFormatError: The bytes are not a state, or one of a newer version.

@@ -1,6 +1,6 @@
 """The part of a frozen enumeration that the protocol reads: its splits, in order (R12).
 
-The schemas beside them are the source's.
+The schemas belong to the source.
 
 ::
 
@@ -17,7 +17,7 @@ from seatunnel_core.work.split import Split
 FORMAT_VERSION = 1
 
 _SPLIT = ("weight_bytes", "rows", "body")
-"""What stands for a split, in this order."""
+"""The members of a split, in this order."""
 
 
 def document_of(body: bytes) -> Mapping[str, object]:

@@ -17,22 +17,22 @@ class SourceSpec:
     """The position among the pipeline's sources, from 0; part of staged and target names."""
 
     bounded: bool = True
-    """Whether the source ends by itself."""
+    """True if the source ends by itself."""
 
     ordered: bool = False
-    """Whether its committables are handed on in the order of its splits (R13)."""
+    """True if committables are forwarded in the order of the splits (R13)."""
 
     sinks: tuple[str, ...]
     """The sinks that get its rows; at least one."""
 
     parallelism: int = 1
-    """How many of its work units may be read at the same time."""
+    """Maximum number of work units that are read at the same time."""
 
     units_per_slot: int = 1
-    """How many units are given to Spark for each of those: one is read, and the others may share its task."""
+    """Number of units given to Spark for each of those: one is read, and the others may share its task."""
 
     splits_apart: bool = False
-    """Whether a unit gets only a few splits, however small: their time is spent waiting, whatever they weigh."""
+    """True if a unit gets only a few splits, however small, because reading them is mostly waiting."""
 
     rows_per_second: int | None = None
     bytes_per_second: int | None = None
@@ -47,7 +47,7 @@ class SinkSpec:
 
     ordinal: int
     retracts: bool = False
-    """Whether it can take back what it published (R10)."""
+    """True if it can roll back published output (R10)."""
 
 
 @frozen(kw_only=True)

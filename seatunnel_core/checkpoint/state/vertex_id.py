@@ -15,7 +15,7 @@ class VertexKind(enum.Enum):
 
 @frozen
 class VertexId:
-    """A vertex: its kind, and the name of its source or sink. ``str`` gives ``"task NAME"``, as states have it."""
+    """A vertex: its kind, and the name of the source or sink. ``str`` gives ``"task NAME"``, as states have it."""
 
     kind: VertexKind
     name: str

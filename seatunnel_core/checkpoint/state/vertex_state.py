@@ -1,4 +1,4 @@
-"""What each vertex remembers in a checkpoint."""
+"""The state of each vertex in a checkpoint."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
@@ -15,7 +15,7 @@ from seatunnel_storage_api.state import CheckpointRef
 
 @frozen(kw_only=True)
 class SourceState:
-    """What a source has still to emit (R12).
+    """The splits that a source has still to emit (R12).
 
     It is a cursor into a frozen enumeration and, for an unbounded source, what was found behind its end.
     """
@@ -27,19 +27,19 @@ class SourceState:
     """The index of the next split to emit."""
 
     total: int | None = None
-    """How many splits the enumeration has."""
+    """Number of splits of the enumeration."""
 
     waiting: tuple[Split, ...] = ()
     """Splits that were found after the enumeration and are not emitted yet, numbered on without a gap."""
 
     memory: Mapping[str, Any] | None = None
-    """What an unbounded source has to know to find what is new; JSON values, opaque to the protocol. ``None`` for a
+    """Cursor of an unbounded source, from which it finds new data; JSON values, opaque to the protocol. ``None`` for a
     bounded source, and before there is an enumeration."""
 
 
 @frozen(kw_only=True)
 class HeldUnit:
-    """A unit in flight. Its splits are enough to run it again; its committables, to hand it on without that."""
+    """A unit in flight. Its splits are enough to run it again, its committables to forward it without that."""
 
     unit: WorkUnit
     committables: Mapping[str, Committable] | None = None
@@ -54,13 +54,13 @@ class TaskState:
     """The number of the next unit to be put together."""
 
     units: tuple[HeldUnit, ...] = ()
-    """Every split received whose result has not been handed on, by unit, in the order of the numbers."""
+    """Every received split with a result that has not been forwarded, by unit, in the order of the numbers."""
 
     units_done: int = 0
     splits_done: int = 0
     rows_read: int = 0
     rows_written: int = 0
-    """Staged for sinks, by units whose result counts: a row that goes to two sinks counts twice."""
+    """Rows staged for sinks, by units with a valid result: a row that goes to two sinks counts twice."""
 
     bytes_read: int = 0
     rows_skipped: int = 0
@@ -71,7 +71,7 @@ class SinkState:
     """All that is not known to be committed (R1), in order of arrival, and what is known to be."""
 
     save_mode_pending: bool = True
-    """Whether ``data_save_mode`` has still to act (R4)."""
+    """True if ``data_save_mode`` has still to act (R4)."""
 
     prepared_in: int = 0
     """Newest epoch known to have prepared the target; 0 if none is. A later start accepts only a target that shows it
@@ -104,7 +104,7 @@ def _of_kind(states: Mapping[VertexId, VertexState], kind: VertexKind, state_cla
 
 @frozen(kw_only=True)
 class VertexStates:
-    """The states of all vertices of one pipeline, by name. A task has the name of its source."""
+    """The states of all vertices of one pipeline, by name. A task has the name of the source."""
 
     sources: Mapping[str, SourceState] = field(factory=dict)
     tasks: Mapping[str, TaskState] = field(factory=dict)
@@ -124,7 +124,7 @@ class VertexStates:
 
     @classmethod
     def of(cls, states: Mapping[VertexId, VertexState], *, retracting: CheckpointRef | None = None) -> "VertexStates":
-        """Return the states by the names of their vertices; the kind of a vertex is the kind of its state."""
+        """Return the states by the names of their vertices; the state determines the kind of the vertex."""
         return cls(
             sources=_of_kind(states, VertexKind.SOURCE, SourceState),
             tasks=_of_kind(states, VertexKind.TASK, TaskState),
@@ -133,7 +133,7 @@ class VertexStates:
         )
 
     def unread(self, source: str, enumerated: Sequence[Split]) -> tuple[Split, ...]:
-        """Return the splits of a source whose rows this cut does not contain: in flight, or not emitted yet.
+        """Return the splits of a source that this cut does not contain: in flight, or not emitted yet.
 
         Args:
             source: The name of the source.

@@ -1,4 +1,4 @@
-"""How much of everything one pipeline may hold at a time."""
+"""Limits on what one pipeline may hold at a time."""
 
 from attrs import evolve, frozen
 
@@ -19,10 +19,10 @@ class Limits:
     """A source with little to read gets smaller units, so that its parallel readers share the work; but not below."""
 
     units_per_reader: int = 4
-    """How many units such a source leaves to each parallel reader, so that they end at about the same time."""
+    """Number of units that such a source leaves to each parallel reader, so that they end at about the same time."""
 
     credits_per_source: int = 256
-    """Splits of one source that may be on their way: emitted and not yet handed on (R3)."""
+    """Splits of one source that may be in flight: emitted and not yet forwarded (R3)."""
 
     max_units_in_flight: int = 64
     """Work units of one source given to Spark at a time; what its parallelism asks for, where that is less."""
@@ -34,10 +34,10 @@ class Limits:
     """The same, by the bytes that the committables stand for."""
 
     unit_retries: int = 3
-    """How often a work unit is run again, in one epoch, after a failure that may pass."""
+    """Maximum retries of a work unit in one epoch, after a transient failure."""
 
     commit_retries: int = 8
-    """How often in a row a commit is tried again after a failure that may pass."""
+    """Maximum consecutive retries of a commit after a transient failure."""
 
     retry_pause_ms: int = 500
     """The pause before the first retry of a unit or a commit; doubles up to 64 times itself."""
@@ -46,11 +46,11 @@ class Limits:
     """A work unit that is still being put together is closed after this time (R3)."""
 
     interval_bytes_per_ms: int = 64 * 1024
-    """What a slow processor reads in a millisecond, so that a work unit does not outlast the checkpoint interval: a
+    """Bytes that a slow processor reads in a millisecond, so that no work unit outlasts the checkpoint interval: a
     checkpoint commits only what has ended, so one that is taken while no unit can end is of no use."""
 
     smallest_interval_bytes: int = 16 * 1024 * 1024
-    """No interval makes units smaller than this: each unit is at least one file of a sink."""
+    """Minimum size of a unit, whatever the interval: each unit is at least one file of a sink."""
 
     def within(self, interval_ms: int | None) -> "Limits":
         """Return the limits of a pipeline that takes a checkpoint every ``interval_ms``; ``None`` means no interval."""

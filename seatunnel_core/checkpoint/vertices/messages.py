@@ -13,14 +13,14 @@ from seatunnel_core.work.split import Split
 
 @frozen
 class RestoreSource:
-    """To a source: the state from which it goes on."""
+    """To a source: the state from which it continues."""
 
     state: SourceState
 
 
 @frozen
 class RestoreTask:
-    """To a task: the state from which it goes on, and the epoch of this start."""
+    """To a task: the state from which it continues, and the epoch of this start."""
 
     state: TaskState
     epoch: int
@@ -28,7 +28,7 @@ class RestoreTask:
 
 @frozen
 class RestoreSink:
-    """To a sink: the state from which it goes on, and the epoch of this start."""
+    """To a sink: the state from which it continues, and the epoch of this start."""
 
     state: SinkState
     epoch: int
@@ -54,12 +54,12 @@ class Begin:
 class Barrier:
     """Down every channel: Chandy and Lamport's marker.
 
-    What came before it belongs to the checkpoint, what comes after it does not.
+    Everything before it belongs to the checkpoint; everything after it does not.
     """
 
     checkpoint_id: int
     last: bool = False
-    """Whether nothing follows it, because the pipeline stops."""
+    """True if nothing follows it, because the pipeline stops."""
 
 
 @frozen
@@ -161,7 +161,7 @@ class Pressure:
     sink: str
     full: bool
     uncovered: bool
-    """Whether another checkpoint would let it publish more."""
+    """True if another checkpoint would let it publish more."""
 
     reason: str = ""
 

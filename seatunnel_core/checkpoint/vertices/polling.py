@@ -1,4 +1,4 @@
-"""When an unbounded source is polled for more, and what it remembers from one poll to the next."""
+"""Polling of an unbounded source, and its cursor from one poll to the next."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -17,7 +17,7 @@ class Polling:
 
     def __init__(self, source: str, limits: Limits, wiring: Wiring) -> None:
         self.memory: Mapping[str, Any] = {}
-        """What the source gave it to remember; empty before the first poll."""
+        """The cursor that the source returned; empty before the first poll."""
 
         self.is_under_way = False
         self._source = source

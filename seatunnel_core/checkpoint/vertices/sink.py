@@ -37,21 +37,21 @@ from seatunnel_core.work.committable import Committable, added, with_tables
 
 @define
 class _Entry:
-    """One committable whose commit has not succeeded yet."""
+    """One committable that has not been committed successfully yet."""
 
     committable: Committable
     after: int
     """The last barrier that had passed on its input when it arrived; every later checkpoint contains it."""
 
     may_be_committed: bool
-    """Whether it may be published already: it comes from a restored state, or was tried before (R8)."""
+    """True if it may be published already: it is from a restored state, or was tried before (R8)."""
 
 
 class SinkVertex:
     """The vertex of one sink: holds all that is not known to be committed, and publishes it (R1).
 
     It acknowledges with all that it holds, and publishes what completed checkpoints contain. Barriers of several inputs
-    are not aligned by blocking: a committable that arrives on an input whose barrier has passed simply belongs to the
+    are not aligned by blocking: a committable that arrives on an input after its barrier simply belongs to the
     next one. Commits run one at a time, in order of arrival, and are recorded by the id of the committable.
     """
 
@@ -80,7 +80,7 @@ class SinkVertex:
         self._passed = dict.fromkeys(inputs, 0)
         self._barriers: deque[int] = deque()
         self._published = 0
-        """How many committables were published in this process."""
+        """Number of committables published in this process."""
 
         self._unsettled: deque[tuple[int, int]] = deque()
         """Completed checkpoints that contain something unpublished, each with the count of ``_published`` that it
@@ -120,7 +120,7 @@ class SinkVertex:
 
     @property
     def uncommitted(self) -> int:
-        """How many committables are not known to be published."""
+        """Number of committables that are not known to be published."""
         return len(self._waiting) + len(self._publishable)
 
     def doing(self) -> tuple[str, int]:
@@ -151,7 +151,7 @@ class SinkVertex:
     def snapshot(self, checkpoint_id: int) -> SinkState:
         """Return the state for a barrier.
 
-        It has everything that came before the barrier and is not known to be committed, however old (R1).
+        It has everything that arrived before the barrier and is not known to be committed, however old (R1).
         """
         before = [entry.committable for entry in self._waiting.values() if entry.after < checkpoint_id]
         return SinkState(

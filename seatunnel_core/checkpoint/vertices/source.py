@@ -38,7 +38,7 @@ class SourceVertex:
 
     Each split is emitted against a credit (R3) and within the speed limit. The state is what is still to be emitted:
     the name of the enumeration and a cursor (R12). Behind the enumeration an unbounded source is polled for more
-    whenever nothing is left to emit; what it finds, and what it then remembers, become part of its state in one step.
+    whenever nothing is left to emit; new splits and the new cursor become part of the state in one step.
     Barriers need neither credit nor tokens, so they never queue behind data (R3).
     """
 
@@ -117,7 +117,7 @@ class SourceVertex:
         self._ready()
 
     def require_polling(self, event: Found | PollFailed) -> None:
-        """Raise ``IllegalEventError`` unless ``event`` answers a poll, with splits that go on without a gap."""
+        """Raise ``IllegalEventError`` unless ``event`` answers a poll, with splits that continue without a gap."""
         if self._polling is None or not self._polling.is_under_way:
             raise IllegalEventError(f"source {event.source!r} found more without being asked")
         found = event.splits if isinstance(event, Found) else ()
@@ -154,7 +154,7 @@ class SourceVertex:
 
     @property
     def splits_total(self) -> int | None:
-        """How many splits there are; ``None`` until they are enumerated, and always for an unbounded source."""
+        """Number of splits; ``None`` until they are enumerated, and always for an unbounded source."""
         return None if self._polling is not None else self.state.total
 
     @property
@@ -237,7 +237,7 @@ class SourceVertex:
         """Charge the speed limit for what a unit had beyond its estimate; a negative number gives back.
 
         What time has paid off by now is counted first. Otherwise the limit on savings could take away part of it, or of
-        what comes back.
+        the refund.
         """
         self._look_at_buckets()
         self._charge(rows, read_bytes)

@@ -3,7 +3,7 @@
 from attrs import evolve, frozen
 
 SAVED_UP_MS = 200
-"""How much of an idle stretch is made up for: timers fire late by milliseconds, which adds up with small splits."""
+"""The part of an idle period that is made up for: timers fire late by milliseconds, which adds up with small splits."""
 
 
 @frozen(kw_only=True)

@@ -42,8 +42,8 @@ class TaskVertex:
     """The vertex between a source and its sinks: what it holds is the channel state of R2.
 
     A barrier is recorded and forwarded at once, whatever is running: a unit is a few hundred bytes of description, and
-    a checkpoint never waits for one. Back-pressure is by credit (R3): a split keeps its credit until the result of its
-    unit is handed on, while a finished unit gives back its execution slot at once.
+    a checkpoint never waits for one. Back-pressure is by credit (R3): a split keeps its credit until the result of the
+    unit is forwarded, while a finished unit gives back its execution slot at once.
     """
 
     def __init__(self, spec: SourceSpec, limits: Limits, wiring: Wiring) -> None:
@@ -111,12 +111,12 @@ class TaskVertex:
 
     @property
     def units_in_flight(self) -> int:
-        """How many work units are in flight, the one being put together included."""
+        """Number of work units in flight, including the one being assembled."""
         return len(self._flights) + (self._half_built is not None)
 
     @property
     def held(self) -> tuple[tuple[str, Committable], ...]:
-        """What is staged by finished units that are held back for order, each with the name of its sink.
+        """Staged output of finished units that are held back for order, each with the name of the sink.
 
         Any thread may read it.
         """
@@ -201,7 +201,7 @@ class TaskVertex:
         )
 
     def _claimed(self, attempt: AttemptId) -> UnitInFlight | None:
-        """Return the unit in flight whose running attempt this is, or ``None`` if no such result is awaited (R14)."""
+        """Return the unit in flight with this running attempt, or ``None`` if no such result is awaited (R14)."""
         flight = self._flights.get(attempt.unit)
         if flight is None or self._stopped or attempt.epoch != self._epoch:
             return None
@@ -292,10 +292,10 @@ class TaskVertex:
         flight.running = False
         self.units_running -= 1
 
-    # Results are handed on.
+    # Forwarding of results.
 
     def _hand_on_in_order(self) -> None:
-        """Hand on finished units in the order of their numbers, up to the first that is not finished (R13)."""
+        """Forward finished units in the order of their numbers, up to the first that is not finished (R13)."""
         while self._flights:
             oldest = next(iter(self._flights.values()))
             if oldest.finished is None:
@@ -303,7 +303,7 @@ class TaskVertex:
             self._hand_on(oldest)
 
     def _hand_on_restored(self) -> None:
-        """Hand on what was held back in the former epoch.
+        """Forward the units that were held back in the former epoch.
 
         A source that is no longer ordered holds nothing back.
         """

@@ -1,4 +1,4 @@
-"""How messages travel inside one pipeline, and how commands leave it."""
+"""Delivery of messages inside one pipeline, and of the commands that it issues."""
 
 from collections import deque
 from collections.abc import Callable

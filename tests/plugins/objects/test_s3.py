@@ -355,7 +355,7 @@ def test_a_versioned_bucket_wants_a_lifecycle_rule(server: S3Server, caplog: pyt
         assert refs(storage) == [(epoch, 2), (epoch, 3), (epoch, 4)]
     warnings = [record for record in caplog.records if record.levelno == logging.WARNING]
     assert len(warnings) == 1
-    assert f"the bucket {name} keeps versions of its objects" in caplog.text
+    assert f"the bucket {name} keeps versions of objects" in caplog.text
 
 
 def test_a_lifecycle_rule_ends_the_warning(minio: S3Server, caplog: pytest.LogCaptureFixture) -> None:

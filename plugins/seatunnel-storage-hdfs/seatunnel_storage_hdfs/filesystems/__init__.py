@@ -1,4 +1,4 @@
-"""Checkpoints on what fsspec speaks, for a ``storage.type`` that has no backend of its own here."""
+"""Checkpoints on fsspec file systems, for a ``storage.type`` without a dedicated backend."""
 
 from seatunnel_storage_hdfs.filesystems.configuration import create
 from seatunnel_storage_hdfs.filesystems.storage import FileSystemStorage

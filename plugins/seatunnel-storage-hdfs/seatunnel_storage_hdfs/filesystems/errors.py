@@ -11,7 +11,7 @@ _FINAL_CLASSES = (
     *("AuthenticationException", "BadHostKeyException", "ClientAuthenticationError", "DefaultCredentialsError"),
     *("RefreshError", "PasswordRequiredException", "TypeError", "ValueError"),
 )
-"""By name: the packages that have them may not be installed."""
+"""Class names: the packages that define them may not be installed."""
 
 
 @contextlib.contextmanager

@@ -1,4 +1,4 @@
-"""What is known of fsspec's file systems: which of them put a whole object or none, and never over another one.
+"""Guarantees of fsspec's file systems: which of them put a whole object or none, and never over another one.
 
 fsspec has an argument for it, ``pipe_file(mode="create")``, but its general implementation looks first and writes
 afterwards, so that two writers may both find nothing. Only where the file system asks its server to decide is it a
@@ -8,7 +8,7 @@ promise. That was read in their sources, and tried with many writers at once:
 * gcsfs uploads with ``ifGenerationMatch=0``; here always in one request, because it looks at that only when a larger
   upload begins.
 
-s3fs can do it too, but S3 and OSS have backends of their own.
+s3fs can do it too, but S3 and OSS have dedicated backends.
 """
 
 import importlib
@@ -24,10 +24,10 @@ from seatunnel_storage_api.errors import StorageConfigurationError
 
 @frozen(kw_only=True)
 class ConditionalPut:
-    """How a file system that can promise it puts an object only where there is none."""
+    """Conditional put of a file system: it puts an object only if none exists."""
 
     arguments: Callable[[bytes], Mapping[str, Any]] = lambda body: {}
-    """Of ``pipe_file``, besides ``mode="create"``."""
+    """Arguments of ``pipe_file``, in addition to ``mode="create"``."""
 
     file_system: tuple[str, str] | None = None
     """Module and class, where it is not what fsspec has by this name."""
@@ -56,7 +56,7 @@ _ELSEWHERE = {
     **dict.fromkeys(("s3a", "s3n"), "storage.type: s3"),
     **dict.fromkeys(("webhdfs", "arrow_hdfs", "viewfs"), "storage.type: hdfs"),
 }
-"""What has a backend of its own, by another name."""
+"""File systems with a dedicated backend under another name."""
 
 _PACKAGES = {
     **dict.fromkeys(("abfs", "abfss", "az"), "adlfs"),
@@ -67,7 +67,7 @@ _PACKAGES = {
     "oci": "ocifs",
     "dropbox": "dropboxdrivefs",
 }
-"""What brings a file system, where the module that is missing has another name than the distribution."""
+"""Distributions of file systems, where the missing module has another name than the distribution."""
 
 
 def file_system(kind: str, options: Mapping[str, Any]) -> Any:
@@ -93,7 +93,7 @@ def implementation(kind: str) -> Any:
         StorageConfigurationError: No file system has this name, or its package is missing.
     """
     if kind in _ELSEWHERE:
-        raise StorageConfigurationError(f"storage.type: {kind} has a backend of its own: write {_ELSEWHERE[kind]}")
+        raise StorageConfigurationError(f"storage.type: {kind} has a dedicated backend: write {_ELSEWHERE[kind]}")
     conditional = CONDITIONAL.get(kind)
     try:
         if conditional is None or conditional.file_system is None:

@@ -20,10 +20,10 @@ from seatunnel_storage_hdfs.filesystems.protocols import ConditionalPut
 from seatunnel_storage_hdfs.probe import never_overwrites, probe
 
 _MOMENTS = ("mtime", "last_modified", "LastModified", "updated", "created")
-"""Where file systems say when a file was changed, by what most use."""
+"""Keys under which file systems report the modification time, the most common first."""
 
 _LOCKS = tuple(threading.Lock() for _ in range(64))
-"""Of all storages of this process, shared out by path."""
+"""Locks of all storages of this process, assigned by path."""
 
 
 class FileSystemStorage(BlobStorage):
@@ -32,7 +32,7 @@ class FileSystemStorage(BlobStorage):
     Args:
         kind: the ``storage.type``.
         open_file_system: gives a new one; called again when a connection was lost.
-        hidden: values of options that nobody may see in a message.
+        hidden: values of options that no message may contain.
     """
 
     def __init__(
@@ -138,7 +138,7 @@ class FileSystemStorage(BlobStorage):
 
 
 class ConditionalStorage(FileSystemStorage):
-    """For file systems whose server refuses a second put. The client repeats requests itself, for up to a minute."""
+    """Storage on a server that refuses a second put. The client repeats requests itself, for up to a minute."""
 
     def __init__(self, conditional: ConditionalPut, **more: Any) -> None:
         super().__init__(backoff=Backoff(attempts=2), **more)
@@ -164,8 +164,8 @@ class ConditionalStorage(FileSystemStorage):
 class SingleWriterStorage(FileSystemStorage):
     """For file systems that can only look first and write afterwards: right as long as one process writes.
 
-    A put writes a file in ``.tmp/`` beside its target, looks, and moves it there, so that readers see whole files where
-    the file system's move is atomic.
+    A put writes a file in ``.tmp/`` next to the target, checks, and moves it there, so that readers see whole files
+    if the file system's move is atomic.
     """
 
     def locate(self, key: str) -> str:

@@ -1,4 +1,4 @@
-"""Who signs: the credential providers of ``fs.oss.credentials.provider``, by the names that Hadoop's users write."""
+"""Credential providers of ``fs.oss.credentials.provider``, by the names that Hadoop's users write."""
 
 import datetime
 import functools
@@ -34,7 +34,7 @@ def provider(configuration: Mapping[str, str]) -> CredentialsProvider:
     """
     if configuration.get(JCEKS):
         raise StorageConfigurationError(
-            f"{JCEKS} names a Java key store, which cannot be read here. Write {KEY_ID} and {SECRET}, whose values may "
+            f"{JCEKS} names a Java key store, which cannot be read here. Write {KEY_ID} and {SECRET}; their values may "
             "be ${A_VARIABLE} or file:///run/secrets/a-file"
         )
     names = [name.strip() for name in (configuration.get(PROVIDER) or DEFAULT).split(",") if name.strip()]
@@ -49,7 +49,7 @@ def provider(configuration: Mapping[str, str]) -> CredentialsProvider:
 
 
 def _maker(name: str) -> Callable[[Mapping[str, str]], CredentialsProvider]:
-    """Return what makes a provider, by the name of its class: packages differ between Hadoop, the SDK and EMR."""
+    """Return the factory of a provider, by class name: packages differ between Hadoop, the SDK and EMR."""
     make = _PROVIDERS.get(name.rpartition(".")[2])
     issuer = load_provider(name) if make is None else None
     if issuer is not None:

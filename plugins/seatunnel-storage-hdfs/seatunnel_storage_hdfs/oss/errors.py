@@ -1,4 +1,4 @@
-"""The errors of OSS, sorted into those that may pass and those that stay until somebody changes something.
+"""The errors of OSS, sorted into transient ones and those that stay until something is changed.
 
 By the server's error code, not by the client's classes: only some codes have one.
 """

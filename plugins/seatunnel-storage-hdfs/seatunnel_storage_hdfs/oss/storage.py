@@ -1,7 +1,7 @@
 """Checkpoints as objects: one put that never overwrites, and one listing, for each.
 
 A put carries ``x-oss-forbid-overwrite``, so that of several writers one wins, and ``Content-MD5``, so that the server
-refuses bytes that were damaged on the way before anybody can read them. The header has no effect on a bucket with
+refuses bytes that were damaged in transit before they can be read. The header has no effect on a bucket with
 versioning; ``create`` finds that out, and refuses such a bucket.
 """
 
@@ -33,7 +33,7 @@ READ_TIMEOUT = "fs.oss.connection.timeout"
 PROXY = ("fs.oss.proxy.host", "fs.oss.proxy.port", "fs.oss.proxy.username", "fs.oss.proxy.password")
 
 _MOST_KEYS = 1_000
-"""Of one page of a listing, and of one batched delete."""
+"""Number of keys in one page of a listing, and in one batched delete."""
 
 _CONNECTIONS = 32
 _PROBES = 5

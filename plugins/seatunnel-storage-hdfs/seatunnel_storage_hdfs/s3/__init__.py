@@ -21,7 +21,7 @@ BUCKET = "s3.bucket"
 
 _BUCKET = re.compile(r"(?:s3[an]?://)?([a-zA-Z0-9][a-zA-Z0-9._-]{1,254})/?")
 _LONGEST_NAMESPACE = 700
-"""In bytes. S3 takes keys of 1,024; the longest of ours below a namespace has about 250."""
+"""In bytes. S3 takes keys of 1,024; the longest of this engine below a namespace has about 250."""
 
 
 def create(configuration: Mapping[str, str]) -> S3Storage:

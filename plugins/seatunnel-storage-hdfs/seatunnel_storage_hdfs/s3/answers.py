@@ -1,4 +1,4 @@
-"""What S3 and the way to it answer when something is wrong, sorted into what may pass and what will not."""
+"""Errors of S3 and of connections to it, sorted into transient and permanent ones."""
 
 import contextlib
 import socket
@@ -47,7 +47,7 @@ REFUSALS: Mapping[str, str] = {
     ),
     "KeyTooLongError": "the key is too long for S3. Choose a shorter namespace",
 }
-"""What is wrong and what to do, by the code of the answer, for failures that do not pass."""
+"""Problem and remedy, by the code of the response, for permanent failures."""
 
 _SAME = {
     "ExpiredTokenException": "ExpiredToken",
@@ -115,7 +115,7 @@ def require_deleted(answer: Mapping[str, Any]) -> None:
         StorageFailureError: An object that exists could not be deleted.
     """
     for error in answer.get("Errors", ()):
-        if error["Code"] != "NoSuchKey":  # from versitygw, where somebody else deletes the same key at once
+        if error["Code"] != "NoSuchKey":  # from versitygw, if another client deletes the same key concurrently
             raise refusal(error["Code"], 0, "DeleteObjects")
 
 
@@ -195,7 +195,7 @@ def _without_tls(error: BotoCoreError) -> StorageFailureError:
     text = str(error)
     if "CERTIFICATE_VERIFY_FAILED" in text:
         return StorageAccessError(
-            "the server's certificate is not trusted. Name a PEM file with the certificate of its authority in "
+            "the server's certificate is not trusted. Name a PEM file with the certificate of the authority in "
             "fs.s3a.ssl.ca-file, and use the host name that the certificate is for in fs.s3a.endpoint"
         )
     if "WRONG_VERSION_NUMBER" in text or "RECORD_LAYER_FAILURE" in text:

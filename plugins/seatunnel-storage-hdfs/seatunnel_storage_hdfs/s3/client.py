@@ -30,7 +30,7 @@ PATH_STYLE = "fs.s3a.path.style.access"
 PROXY = ("fs.s3a.proxy.host", "fs.s3a.proxy.port", "fs.s3a.proxy.username", "fs.s3a.proxy.password")
 
 DEFAULT_REGION = "us-east-1"
-"""Where neither the configuration nor the endpoint nor boto3's own settings name one; servers of one's own like it."""
+"""Region if neither the configuration nor the endpoint nor boto3's own settings name one; private servers accept it."""
 
 CONNECT_TIMEOUT_S = 5
 READ_TIMEOUT_S = 60
@@ -89,7 +89,7 @@ def open_client(
 def _require_whole(response_dict: Mapping[str, Any], **_: Any) -> None:
     if not is_whole(response_dict["status_code"], response_dict["headers"]):
         if isinstance(response_dict["body"], StreamingBody):
-            response_dict["body"].close()  # nobody else gets it, so nobody else can
+            response_dict["body"].close()  # no other code gets it, so no other code can
         raise ConnectionClosedError(endpoint_url="")
 
 

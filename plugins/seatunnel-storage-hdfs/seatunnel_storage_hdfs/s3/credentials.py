@@ -1,4 +1,4 @@
-"""Who asks: ``fs.s3a.aws.credentials.provider`` with the class names that Hadoop users know, as boto3 understands them.
+"""Credentials from ``fs.s3a.aws.credentials.provider``: Hadoop's class names, mapped to boto3.
 
 The providers of the list are asked in its order when the storage is made, and the first that has credentials wins.
 Credentials that expire are renewed for as long as the storage lives.
@@ -44,7 +44,7 @@ _PACKAGES = frozenset(
 
 _EARLIEST_S = 15 * 60
 _LATEST_S = 10 * 60
-"""Before their end, credentials are renewed while requests go on, then while they wait; later if they live short."""
+"""Time before expiry from which credentials are renewed: at first while requests continue, then while they wait."""
 
 
 logger = logging.getLogger("seatunnel.storage")
@@ -56,7 +56,7 @@ class Provider:
 
     ask: Callable[[Mapping[str, str]], Credentials | None]
     in_vain: str = "has none"
-    """What is said when it has no credentials."""
+    """Text for messages when it has no credentials."""
 
 
 def find(configuration: Mapping[str, str]) -> Credentials:
@@ -189,8 +189,8 @@ def _temporary(configuration: Mapping[str, str]) -> Credentials | None:
 def _assumed(configuration: Mapping[str, str]) -> Credentials | None:
     if "AssumedRole" in (configuration.get(ROLE_PROVIDERS) or ""):
         raise StorageConfigurationError(
-            f"{ROLE_PROVIDERS} names AssumedRoleCredentialProvider, which would ask itself. Name there who may take "
-            "the role on, such as SimpleAWSCredentialsProvider"
+            f"{ROLE_PROVIDERS} names AssumedRoleCredentialProvider, which would ask itself. Name a provider that may "
+            "assume the role, such as SimpleAWSCredentialsProvider"
         )
     source = _first(configuration, ROLE_PROVIDERS, DEFAULT_ROLE_PROVIDERS)
     return renewed(role_provider(configuration, source), "assumed-role")

@@ -28,7 +28,7 @@ def probe(storage: S3Storage) -> None:
     storage.read(KEY)
     if _delete(storage) and not _expires_old_versions(storage):
         logger.warning(
-            "the bucket %s keeps versions of its objects, so what is pruned stays and costs. Add a lifecycle rule "
+            "the bucket %s keeps versions of objects, so what is pruned stays and costs. Add a lifecycle rule "
             "that expires noncurrent versions of %s after a day",
             storage.bucket,
             storage.locate(""),
@@ -58,7 +58,7 @@ def _delete(storage: S3Storage) -> bool:
 
 
 def _expires_old_versions(storage: S3Storage) -> bool:
-    """Return whether a rule of the bucket expires old versions; ``False`` if the rules may not be read."""
+    """Return True if a lifecycle rule expires old versions; ``False`` if the rules may not be read."""
     try:
         rules = storage.client.get_bucket_lifecycle_configuration(Bucket=storage.bucket)["Rules"]
     except ClientError:

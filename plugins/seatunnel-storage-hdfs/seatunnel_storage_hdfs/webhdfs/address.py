@@ -1,4 +1,4 @@
-"""Where the NameNodes of a configuration answer WebHDFS."""
+"""WebHDFS addresses of the NameNodes of a configuration."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -20,10 +20,10 @@ class Cluster:
     """A file system of HDFS."""
 
     name: str
-    """As it is configured: ``hdfs://host:port`` or ``hdfs://nameservice``."""
+    """The configured name: ``hdfs://host:port`` or ``hdfs://nameservice``."""
 
     urls: tuple[str, ...]
-    """Of each NameNode's web server, without a path; more than one for a highly available pair."""
+    """URL of each NameNode's web server, without a path; more than one for a highly available pair."""
 
 
 def cluster(file_system: str, properties: Mapping[str, str]) -> Cluster:
@@ -94,7 +94,7 @@ def _host(authority: str) -> str:
 
 
 def _somewhere(address: str, rpc_host: str) -> str:
-    """Return the address of a web server, with the host of its RPC server if it listens on every address."""
+    """Return the address of a web server, with the host of the RPC server if it listens on every address."""
     host, colon, port = address.strip().rpartition(":")
     return f"{rpc_host}:{port}" if colon and host in _ANY_HOST and rpc_host else address.strip()
 

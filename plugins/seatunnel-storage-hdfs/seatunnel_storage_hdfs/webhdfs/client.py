@@ -36,7 +36,7 @@ class WebHdfs:
     Args:
         urls: of each NameNode's web server; a standby or silent one is passed over, the one that answered remembered.
         session: brings the authentication.
-        proxy_user: whom the authenticated user acts for, if not for itself.
+        proxy_user: the user that the authenticated user acts for, if different.
         creation: more parameters of CREATE, such as ``replication``.
     """
 
@@ -60,7 +60,7 @@ class WebHdfs:
         """Write a new file and the folders above it, durable on the DataNodes' disks when the call returns.
 
         A file object is sent from its current position, as it is read. Readers may see a part of the file; the path
-        must be one that nobody used before. Takes two requests, since the NameNode's answer names the DataNode that
+        must be an unused one. Takes two requests, since the NameNode's answer names the DataNode that
         takes the bytes.
         """
         with self._translated():
@@ -81,7 +81,7 @@ class WebHdfs:
             way, may meet its own success.
         """
         with self._translated(), _unless(_EXISTS, _ABSENT) as done:
-            # The public rename cannot tell why nothing was moved, and moves into a folder that it finds at the target.
+            # The public rename does not report why nothing was moved, and moves into a folder at the target.
             answer = self._namenodes._rename(source, destination=target, renameoptions="NONE")
             if answer.content:  # a page to log in, or HttpFS, which does not know this option
                 raise NotWebHdfs(answer)
@@ -164,7 +164,7 @@ class WebHdfs:
 
 
 class _NameNodes(hdfs.Client):  # type: ignore[misc]
-    """Of the ``hdfs`` package what it does best: asking the other NameNode when one is standby or silent."""
+    """The failover of the ``hdfs`` package: query the other NameNode when one is in standby or silent."""
 
     _check_access = _Request("GET")
 
@@ -186,7 +186,7 @@ class _NameNodes(hdfs.Client):  # type: ignore[misc]
         if response.status_code == HTTPStatus.UNAUTHORIZED:
             response.close()
             raise StorageAccessError(
-                "the cluster did not accept who we are (HTTP 401). It asks for Kerberos: set kerberosPrincipal and "
+                "the cluster rejected the authentication (HTTP 401). It asks for Kerberos: set kerberosPrincipal and "
                 "kerberosKeytabFilePath; if they are set, check that the clocks agree and that the principal may log in"
             )
         if response.status_code >= HTTPStatus.BAD_REQUEST:

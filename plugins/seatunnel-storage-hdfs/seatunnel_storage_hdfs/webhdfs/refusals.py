@@ -48,7 +48,7 @@ _PASSING = {
     "BlockMissingException": "Start the DataNodes that hold it: hdfs fsck <path> -files -blocks -locations shows which",
 }
 _NO_DATANODE = ("Failed to find datanode", "No active nodes", "could only be written to")
-"""How an ``IOException`` begins, or goes on, that means that no DataNode is left to write to or to read from."""
+"""Texts of an ``IOException`` that mean that no DataNode is left to write to or to read from."""
 
 _START_DATANODES = "Check that DataNodes are up and have room: hdfs dfsadmin -report"
 _LOOK = "Look into the logs of the NameNode and the DataNodes, then try again"
@@ -126,13 +126,13 @@ def no_answer(error: requests.RequestException, server: Server) -> StorageFailur
 def _no_namenode(cause: BaseException, server: Server, who: str) -> StorageFailureError:
     if isinstance(cause, socket.gaierror):
         return StorageUnavailableError(
-            f"nobody knows the host of {who}. Correct fs.defaultFS or {HTTP_ADDRESS}; if that is the name of a "
+            f"the host of {who} is unknown. Correct fs.defaultFS or {HTTP_ADDRESS}; if that is the name of a "
             f"nameservice, set {SITE_PATH} to hdfs-site.xml of the cluster"
         )
     if isinstance(cause, ConnectionRefusedError):
         return StorageUnavailableError(
-            f"nobody listens at {server.address}. Start the NameNode; if it is up, set {HTTP_ADDRESS} to the address "
-            "of its web server, which hdfs getconf -confKey dfs.namenode.http-address prints"
+            f"no server listens at {server.address}. Start the NameNode; if it is up, set {HTTP_ADDRESS} to the "
+            "address of its web server, which hdfs getconf -confKey dfs.namenode.http-address prints"
         )
     if "org.apache.hadoop.ipc" in str(cause):
         return StorageAccessError(
@@ -156,7 +156,7 @@ def _nonsense(error: NotWebHdfs, who: str) -> StorageFailureError:
 
 
 def innermost_cause(error: BaseException) -> BaseException:
-    """Return the innermost cause, the only one whose message is sure to hold no URL."""
+    """Return the innermost cause, the only one with a message that is sure to contain no URL."""
     seen: list[BaseException] = []
     inner: BaseException | None = error
     while inner is not None and inner not in seen:

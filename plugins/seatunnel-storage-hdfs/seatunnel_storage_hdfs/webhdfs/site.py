@@ -16,7 +16,7 @@ PROXY_USER = "hadoop.proxy.user"
 _PLAIN_KEYS = (HTTP_ADDRESS, USER, PROXY_USER)
 _REFERENCE = re.compile(r"\$\{([^${}\s]+)\}")
 _MOST_EXPANSIONS = 20
-"""As Hadoop has it."""
+"""Hadoop's default."""
 
 
 def properties(configuration: Mapping[str, str]) -> dict[str, str]:

@@ -17,7 +17,7 @@ class WebHdfsStorage(BlobStorage):
     """A blob is a file below the namespace.
 
     A file of HDFS can be seen while it is written, and what a writer that died had written stays. So a put writes a
-    file of a unique name in ``.tmp/`` beside its target, has the DataNodes sync it, and renames it, which never
+    file of a unique name in ``.tmp/`` next to its target, has the DataNodes sync it, and renames it, which never
     overwrites and is one entry in the NameNode's log. One checkpoint costs four requests, two to create, one to
     rename and one to list, and one more for each file that is pruned.
 

@@ -1,1 +1,1 @@
-"""What differs between the databases: a ``Dialect`` for each."""
+"""Differences between databases: a ``Dialect`` for each."""

@@ -8,30 +8,30 @@ import sqlalchemy as sa
 from seatunnel_storage_jdbc.address import Address
 
 CONNECT_S = 10
-"""How long to wait for a connection."""
+"""Time limit for a connection."""
 
 IDLE_S = 5
-"""A server ends a connection whose transaction waits for its client for so long: a process that stands still in the
+"""A server ends a connection when a transaction waits for its client for this long: a process that stands still in the
 middle of one would keep its locks, and no other could take its work over."""
 
 LOCK_S = 10
-"""How long a statement waits for the lock of another transaction."""
+"""Time that a statement waits for the lock of another transaction."""
 
 STATEMENT_S = 120
-"""How long a statement, or an answer of the server, may take, where nobody has to know sooner."""
+"""Default time limit of a statement and of a response of the server."""
 
 
 class Dialect(ABC):
     """One kind of database. Its engine comes from SQLAlchemy; here is what SQLAlchemy does not know."""
 
     driver: ClassVar[str] = ""
-    """The module of its driver; empty where Python has it."""
+    """The module of the driver; empty if it is part of Python."""
 
     extra: ClassVar[str] = ""
     """The extra of this distribution that installs the driver."""
 
     shows_before_durable: ClassVar[bool] = False
-    """Whether a commit can be seen by others a moment before it would survive a crash of the server."""
+    """True if a commit is visible to others a moment before it would survive a crash of the server."""
 
     @abstractmethod
     def url(self, address: Address) -> sa.URL:
@@ -39,7 +39,7 @@ class Dialect(ABC):
 
     @abstractmethod
     def arguments(self, address: Address, answer_s: int) -> dict[str, Any]:
-        """Return the arguments of the driver's ``connect``, of whose server no answer takes longer than ``answer_s``.
+        """Return the arguments of the driver's ``connect``; no response of the server takes longer than ``answer_s``.
 
         Raises:
             StorageConfigurationError: A property of the url is not known.

@@ -25,14 +25,14 @@ _OF_JAVA = frozenset(
 
 _KEEPALIVES = {"keepalives_idle": 5, "keepalives_interval": 3, "keepalives_count": 3}
 _SILENT_MS = 15_000
-"""So that a server that is gone is noticed within about 15 s."""
+"""Keep-alive settings that detect a lost server within about 15 s."""
 
 _PASSING = ("08", "53", "57P", "40", "25006", "25P0", "55P03", "57014", "58")
 """Starts of SQLSTATE that may pass: connection lost, too few resources, shutdown or start of the server, deadlock,
 a standby that will lead, a transaction that stood still, lock timeout, statement timeout, system error."""
 
 _REFUSED = ("authentication failed", "does not exist", "no pg_hba.conf entry", "no password supplied")
-"""What a server says at the start of a connection, which has no SQLSTATE, when it will say it again."""
+"""Permanent errors at the start of a connection, which have no SQLSTATE."""
 
 
 class PostgreSQL(Dialect):
@@ -86,9 +86,7 @@ class PostgreSQL(Dialect):
     def weaknesses(self, connection: sa.Connection) -> tuple[str, ...]:
         if connection.exec_driver_sql("SHOW fsync").scalar() == "on":
             return ()
-        return (
-            "fsync is off on this PostgreSQL: a crash of its machine may lose what it acknowledged. Set fsync = on",
-        )
+        return ("fsync is off on this PostgreSQL: a crash of the server may lose acknowledged data. Set fsync = on",)
 
     def may_pass(self, error: BaseException) -> bool:
         import psycopg
@@ -96,4 +94,4 @@ class PostgreSQL(Dialect):
         state = getattr(error, "sqlstate", None)
         if state is None:
             return isinstance(error, psycopg.OperationalError) and not any(each in str(error) for each in _REFUSED)
-        return state.startswith(_PASSING) or "could not extend file" in str(error)  # a quota has no state of its own
+        return state.startswith(_PASSING) or "could not extend file" in str(error)  # a quota has no separate state

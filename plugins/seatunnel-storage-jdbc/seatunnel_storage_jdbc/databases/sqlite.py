@@ -11,13 +11,13 @@ from seatunnel_storage_jdbc.address import Address
 from seatunnel_storage_jdbc.databases.dialect import Dialect
 
 _WAIT_S = 30.0
-"""How long to wait for the lock of another connection."""
+"""Time limit for the lock of another connection."""
 
 _PASSING = ("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_FULL", "SQLITE_IOERR")
 
 
 class SQLite(Dialect):
-    """A file with a rollback journal. It creates no file beside it, except while it writes."""
+    """A file with a rollback journal. It creates no second file, except while it writes."""
 
     def url(self, address: Address) -> sa.URL:
         try:
