@@ -206,8 +206,8 @@ def test_what_was_asked_for_and_is_gone_is_not_asked_for_any_more(one: Played) -
     claim = one.restore(Restore())
     assert claim.restores[1] == RestoreRequest()
     assert claim.notes == (
-        "Pipeline 1 (a -> a_out) does not go back to 100000-1, which an earlier start was asked for and did not come "
-        "to: that checkpoint is gone. It goes on from its latest",
+        "Pipeline 1 (a -> a_out) does not go back to 100000-1, which an earlier start requested but did not "
+        "complete: that checkpoint was removed. It continues from its latest",
     )
     assert one.manifest().asked == {}
     one.restore(at("2", retract=True))

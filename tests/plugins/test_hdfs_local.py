@@ -99,7 +99,7 @@ def test_a_network_file_system_is_a_warning(
     monkeypatch.setattr(seatunnel_storage_hdfs.local, "network_file_system", lambda namespace: "nfs4")
     FACTORY.create({"namespace": f"{tmp_path}/"}).close()
     assert "nfs4" in caplog.text
-    assert "fenced" in caplog.text
+    assert "fencing off" in caplog.text
 
 
 @pytest.mark.parametrize(

@@ -65,8 +65,8 @@ def test_only_what_is_named_is_loaded(install: Install) -> None:
     [
         ("import nothing_of_this_name", "ModuleNotFoundError"),
         ("raise SyntaxError('odd')", "SyntaxError: odd"),
-        ("", "factory_identifier is 'broken'"),
-        (READY, "factory_identifier is 'broken'"),
+        ("", "factory_identifier 'broken'"),
+        (READY, "factory_identifier 'broken'"),
         (READY.replace("MemoryStorageFactory()", "'a text'"), "CheckpointStorageFactory"),
         (READY.replace("return MemoryStorageFactory()", "raise ValueError('inside')"), "ValueError: inside"),
         (READY.replace("storage():", "storage(more):"), "PluginValidationError"),
