@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seatunnel_core.connectors.growing import TargetContract, wider
+from seatunnel_core.connectors.tables.growth import TargetContract, wider
 from seatunnel_core.rows.types import arrow_type
 
 KINDS = ["boolean", "tinyint", "smallint", "int", "bigint", "float", "double", "decimal(9,2)", "decimal(30,0)"]

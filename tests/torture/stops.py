@@ -97,10 +97,10 @@ def install_in_iceberg(stop: Stop) -> None:
 
 def install_in_databases(stop: Stop, sink: str) -> None:
     """The move of what is staged stands for the rename of a file, and a sweep for the removal of one."""
-    from seatunnel_core.connectors.duckdb.publishing import Publishing as InFile
     from seatunnel_core.connectors.duckdb.sink import DuckDBSink
     from seatunnel_core.connectors.jdbc.publishing import Publishing
     from seatunnel_core.connectors.jdbc.sink import JdbcSink
+    from seatunnel_core.connectors.tables.file_publishing import FilePublishing, _Commit
 
     if stop.call == "unlink":
         os.unlink = stop.watch(os.unlink, 0)
@@ -111,9 +111,9 @@ def install_in_databases(stop: Stop, sink: str) -> None:
     }
     if sink == "duckdb":
         calls = {
-            "rename": (InFile, "_take_in", "/out/"),
+            "rename": (_Commit, "_move", "/out/"),
             "commit": (DuckDBSink, "commit", "/out/"),
-            "unlink": (InFile, "forget", "/.seatunnel/"),
+            "unlink": (FilePublishing, "expire", "/.seatunnel/"),
         }
     owner, name, path = calls[stop.call]
     watched, original = stop.watch(lambda _path, run: run(), 0), getattr(owner, name)

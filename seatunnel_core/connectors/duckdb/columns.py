@@ -26,7 +26,7 @@ from collections.abc import Mapping
 import pyarrow as pa
 import pyarrow.types as of
 
-_PLAIN: Mapping[pa.DataType, str] = {
+PLAIN: Mapping[pa.DataType, str] = {
     pa.bool_(): "BOOLEAN",
     pa.int8(): "TINYINT",
     pa.int16(): "SMALLINT",
@@ -45,7 +45,7 @@ _PLAIN: Mapping[pa.DataType, str] = {
     pa.timestamp("us"): "TIMESTAMP",
     pa.timestamp("us", "UTC"): "TIMESTAMP WITH TIME ZONE",
 }
-_ARROW = {declared: kind for kind, declared in _PLAIN.items()}
+_ARROW = {declared: kind for kind, declared in PLAIN.items()}
 _STORED = {
     pa.float16(): pa.float32(),
     pa.large_string(): pa.string(),
@@ -68,7 +68,7 @@ def stored_type(kind: pa.DataType) -> pa.DataType:
         return pa.time64("us")
     if of.is_fixed_size_binary(kind):
         return pa.binary()
-    if kind in _PLAIN or of.is_decimal128(kind):
+    if kind in PLAIN or of.is_decimal128(kind):
         return kind
     if of.is_list(kind) or of.is_large_list(kind) or of.is_fixed_size_list(kind):
         return pa.list_(stored_type(kind.value_type))
@@ -81,8 +81,8 @@ def stored_type(kind: pa.DataType) -> pa.DataType:
 
 def declared_type(kind: pa.DataType) -> str:
     """Return the type of DuckDB for a stored type."""
-    if kind in _PLAIN:
-        return _PLAIN[kind]
+    if kind in PLAIN:
+        return PLAIN[kind]
     if of.is_decimal128(kind):
         return f"DECIMAL({kind.precision}, {kind.scale})"
     if of.is_list(kind):
@@ -99,21 +99,6 @@ def arrow_type(declared: str) -> pa.DataType | None:
     return pa.decimal128(int(decimal[1]), int(decimal[2])) if decimal else _ARROW.get(declared)
 
 
-def goes_into(have: pa.DataType, want: pa.DataType) -> bool:
-    """Return whether a cast from one stored type to another changes no value: it either keeps or refuses it."""
-    if have == want:
-        return True
-    exact = of.is_integer(have) or of.is_decimal(have)
-    if exact and (of.is_integer(want) or of.is_decimal(want)):
-        return True
-    return bool(of.is_floating(want) and (of.is_integer(have) or (of.is_float32(have) and of.is_float64(want))))
-
-
 def quoted(*names: str) -> str:
     """Return the quoted identifier of a name, or of a path of several names."""
     return ".".join('"' + name.replace('"', '""') + '"' for name in names)
-
-
-def literal(value: str) -> str:
-    """Return the SQL literal of a text."""
-    return "'" + value.replace("'", "''") + "'"

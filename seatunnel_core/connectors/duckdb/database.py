@@ -7,14 +7,13 @@ the next while other threads of this process wait for it, as the pipelines of a 
 import os
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from typing import Any
 
 from attrs import define, field, frozen
 
 from seatunnel_core.connector_api.errors import SinkError
-from seatunnel_core.connectors.tables.database import TableDatabase
 
 _LONGEST_OPEN_S = 1.0
 """Maximum time that the file stays open for waiting threads, in seconds. Other processes can read it once closed."""
@@ -60,7 +59,7 @@ _PAUSE_S = 0.05
 
 
 @frozen(kw_only=True)
-class Database(TableDatabase):
+class Database:
     """One file, with the settings with which it is opened."""
 
     path: str
@@ -94,13 +93,6 @@ class Database(TableDatabase):
             except BaseException:
                 shared.close()
                 raise
-
-    def changed_rows(self, connection: Any, statement: str) -> int:
-        ((changed,),) = self.ask(connection, statement)
-        return int(changed)
-
-    def same_or_null(self, one: str, other: str) -> str:
-        return f"{one} IS NOT DISTINCT FROM {other}"
 
     @contextmanager
     def _turn(self) -> Iterator[_Shared]:
@@ -165,12 +157,6 @@ def is_held(error: BaseException) -> bool:
 
     locked = isinstance(error, duckdb.IOException) and "lock" in str(error)
     return locked or (isinstance(error, duckdb.ConnectionException) and "different configuration" in str(error))
-
-
-def ask(connection: Any, statement: str) -> Sequence[Sequence[Any]]:
-    """Run a statement, and return its rows."""
-    found: Sequence[Sequence[Any]] = connection.execute(statement).fetchall()
-    return found
 
 
 _REFUSED = ("Permission denied", "Operation not permitted", "Read-only file system", "Not a directory")

@@ -15,11 +15,11 @@ from attrs import evolve, frozen
 
 from seatunnel_core.connector_api.batch import TableSchema
 from seatunnel_core.connector_api.errors import SinkError
-from seatunnel_core.connectors.growing import EXACT, TargetContract, wider
 from seatunnel_core.connectors.jdbc.column import Column, DatabaseTable
 from seatunnel_core.connectors.jdbc.databases.dialect import Dialect
 from seatunnel_core.connectors.jdbc.save_mode import WAIT_S
 from seatunnel_core.connectors.jdbc.target import fits, no_type, plain_type
+from seatunnel_core.connectors.tables.growth import EXACT, TargetContract, wider
 from seatunnel_core.connectors.tables.table_path import TablePath
 from seatunnel_core.rows.types import type_name
 from seatunnel_core.rows.unknown import Resolved, resolved

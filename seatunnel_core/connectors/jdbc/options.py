@@ -6,7 +6,8 @@ from attrs import evolve
 
 from seatunnel_core.connector_api.increments import INCREMENTAL
 from seatunnel_core.connector_api.option import BOOLEAN, ENTRIES, ENUM, LIST, MAP, NUMBER, STRING, Option, within
-from seatunnel_core.connectors.growing import TARGET_CONTRACT
+from seatunnel_core.connectors.tables import options as tables
+from seatunnel_core.connectors.tables.growth import TARGET_CONTRACT
 from seatunnel_core.connectors.write_mode import (
     HISTORY_COLUMNS,
     KEEP_HISTORY,
@@ -243,17 +244,8 @@ COMMIT_ATTEMPTS = Option(
     default=3,
     doc="How often a commit is tried in a row before the pipeline restarts, when the database says that it may help.",
 )
-SCHEMA_SAVE_MODE = Option(
-    "schema_save_mode",
-    ENUM("CREATE_SCHEMA_WHEN_NOT_EXIST", "RECREATE_SCHEMA", "ERROR_WHEN_SCHEMA_NOT_EXIST", "IGNORE"),
-    default="CREATE_SCHEMA_WHEN_NOT_EXIST",
-    doc="What happens with the table when the job first starts.",
-)
-DATA_SAVE_MODE = Option(
-    "data_save_mode",
-    ENUM("APPEND_DATA", "DROP_DATA", "CUSTOM_PROCESSING", "ERROR_WHEN_DATA_EXISTS"),
-    default="APPEND_DATA",
-    doc="What happens with rows that are in the table when the job first starts.",
+DATA_SAVE_MODE = evolve(
+    tables.DATA_SAVE_MODE, type=ENUM("APPEND_DATA", "DROP_DATA", "CUSTOM_PROCESSING", "ERROR_WHEN_DATA_EXISTS")
 )
 CUSTOM_SQL = Option("custom_sql", STRING, doc="The statement of data_save_mode = CUSTOM_PROCESSING.")
 _IN_A_TRANSACTION = "rows are staged in tables and moved in one transaction; nothing of XA is needed"
@@ -277,7 +269,7 @@ SINK_OPTIONS: tuple[Option[Any], ...] = (
     BATCH_SIZE,
     EXACTLY_ONCE,
     COMMIT_ATTEMPTS,
-    SCHEMA_SAVE_MODE,
+    tables.SCHEMA_SAVE_MODE,
     TARGET_CONTRACT,
     DATA_SAVE_MODE,
     CUSTOM_SQL,

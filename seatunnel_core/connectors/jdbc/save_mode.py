@@ -20,6 +20,7 @@ from seatunnel_core.connectors.jdbc import options as opt
 from seatunnel_core.connectors.jdbc.databases.dialect import Dialect
 from seatunnel_core.connectors.tables.ledger import CommitLedger
 from seatunnel_core.connectors.tables.messages import not_empty
+from seatunnel_core.connectors.tables.options import SCHEMA_SAVE_MODE
 from seatunnel_core.connectors.tables.table_path import TablePath
 
 WAIT_S = 60
@@ -44,7 +45,7 @@ def empty_table(dialect: Dialect, connection: Any, path: TablePath, options: Opt
     if dialect.table(connection, path) is not None:
         if mode == "ERROR_WHEN_DATA_EXISTS" and dialect.ask(connection, f"SELECT 1 FROM {table} LIMIT 1"):
             raise SinkError(not_empty(dialect.table_name(path)))
-        if options[opt.SCHEMA_SAVE_MODE] == "RECREATE_SCHEMA":
+        if options[SCHEMA_SAVE_MODE] == "RECREATE_SCHEMA":
             cursor.execute(f"DROP TABLE {table}")
         elif mode == "DROP_DATA":
             cursor.execute(dialect.empty(path))

@@ -16,8 +16,6 @@ from seatunnel_core.connector_api.option import Option, Options
 from seatunnel_core.connector_api.sink import Guarantee, SaveMode, SinkContext, WriterContext
 from seatunnel_core.connector_api.values import Committable
 from seatunnel_core.connector_api.written_options import written_options
-from seatunnel_core.connectors.additions import AddingSink
-from seatunnel_core.connectors.growing import TARGET_CONTRACT
 from seatunnel_core.connectors.jdbc import options as opt
 from seatunnel_core.connectors.jdbc.address import address_of
 from seatunnel_core.connectors.jdbc.databases.collations import with_exact_keys
@@ -36,9 +34,11 @@ from seatunnel_core.connectors.jdbc.statement import query_of, statement_of
 from seatunnel_core.connectors.jdbc.target import Target, new_columns
 from seatunnel_core.connectors.jdbc.writer import JdbcWriter
 from seatunnel_core.connectors.nested.child_tables import require_place
-from seatunnel_core.connectors.sink_errors import named_errors
 from seatunnel_core.connectors.staging.table_names import VARIABLE, filled
-from seatunnel_core.connectors.tables.messages import missing_table
+from seatunnel_core.connectors.tables.errors import named_errors
+from seatunnel_core.connectors.tables.growth import TARGET_CONTRACT
+from seatunnel_core.connectors.tables.options import SCHEMA_SAVE_MODE
+from seatunnel_core.connectors.tables.sink import TableSink
 from seatunnel_core.connectors.tables.table_path import TablePath
 from seatunnel_core.connectors.write_mode import DECIDING
 
@@ -51,7 +51,7 @@ _PAUSE_S = 1.0
 """The pause between two attempts of a commit, about the time that a killed server takes to restart."""
 
 
-class JdbcSink(AddingSink, SupportsDryRun):
+class JdbcSink(TableSink, SupportsDryRun):
     """With ``is_exactly_once``, rows are staged in tables of their own, and one transaction moves them.
 
     There are staging tables for each work unit. The transaction also drops them, and records what was committed and by
@@ -61,8 +61,6 @@ class JdbcSink(AddingSink, SupportsDryRun):
     identifier: ClassVar[str] = "Jdbc"
     takes_any_moment = True
     declared: ClassVar[tuple[Option[Any], ...]] = opt.SINK_OPTIONS
-    defers_save_mode = True
-    guarantee = Guarantee.EXACTLY_ONCE
     example = """
         url = "jdbc:postgresql://localhost:5432/shop"
         user = writer
@@ -74,16 +72,13 @@ class JdbcSink(AddingSink, SupportsDryRun):
     """
 
     def __init__(self, options: Options) -> None:
-        super().__init__(options)
+        self._mode = mode_of(options)
+        super().__init__(options, self._mode)
         address = address_of(options)
         self.task_modules = TASK_MODULES.get(address.kind, ())  # type: ignore[misc]
         self._dialect = dialect_of(address, options[opt.POOL])
         if said := self._dialect.not_written:
             raise UsageError(f"option 'url': the sink Jdbc does not write jdbc:{address.kind}: {said}")
-        self._mode = mode_of(options)
-        self.needs_order = self._mode is not None and self._mode.merges
-        self.needs_end = self._mode is not None and self._mode.collects
-        self.prunes = self._mode is not None and self._mode.prunes
         self._stages: bool = options[opt.EXACTLY_ONCE] or self.needs_order or self.needs_end
         self._batch_rows: int = options[opt.BATCH_SIZE]
         generates = (options[opt.GENERATE] or self._mode is not None) and not options[opt.SINK_QUERY]
@@ -100,17 +95,11 @@ class JdbcSink(AddingSink, SupportsDryRun):
             keyed = self._statement is None and options[opt.PRIMARY_KEYS] and options[opt.UPSERT]
             self.guarantee = Guarantee.IDEMPOTENT if keyed else Guarantee.AT_LEAST_ONCE  # type: ignore[misc]
             self.weakness = "writes at once; write is_exactly_once = true to stage rows and move them once"
-        self._empties = (
-            options[opt.DATA_SAVE_MODE] != "APPEND_DATA" or options[opt.SCHEMA_SAVE_MODE] == "RECREATE_SCHEMA"
-        )
-        self._claims = self._stages or (self._empties and self._statement is None)
+        self._claims = self._stages or self.empties
         """Whether the database records which engine has the pipeline."""
 
-        self._targets: Mapping[str, Target] = {}
-        self._driver: _Driver | None = _Driver()
-
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_driver": None, "options": None, "_statement": None}
+        return {**super().__getstate__(), "_statement": None}
 
     def _check_names(self) -> None:
         for option in (opt.TABLE, opt.DATABASE):
@@ -125,12 +114,11 @@ class JdbcSink(AddingSink, SupportsDryRun):
 
     @property
     def save_mode(self) -> SaveMode | None:
-        if self._statement is not None:
-            return None
-        data, schema = self.options[opt.DATA_SAVE_MODE], self.options[opt.SCHEMA_SAVE_MODE]
-        does = [data] if data != "APPEND_DATA" else []
-        where = (str(self._dialect.address), self.options[opt.DATABASE] or "", self.options[opt.TABLE] or "")
-        return SaveMode(target="/".join(where), does=", ".join(does + [schema] * (schema == "RECREATE_SCHEMA")))
+        return None if self._statement is not None else super().save_mode
+
+    @property
+    def where(self) -> str:
+        return "/".join((str(self._dialect.address), self.options[opt.DATABASE] or "", self.options[opt.TABLE] or ""))
 
     def check_schema(self, schema: TableSchema) -> None:
         if self._mode is not None:
@@ -147,7 +135,7 @@ class JdbcSink(AddingSink, SupportsDryRun):
     # -- at the start ---------------------------------------------------------------------------------------------
 
     def prepare(self, context: SinkContext) -> None:
-        self._of_driver.save_mode_left = False
+        super().prepare(context)
         with self._errors_wrapped(context, "the database cannot be prepared"):
             if self._claims:
                 self._publishing(context).claim()
@@ -155,14 +143,9 @@ class JdbcSink(AddingSink, SupportsDryRun):
                 with self._dialect.pool.lend():
                     return
 
-    def apply_save_mode(self, context: SinkContext) -> None:
-        """Note that the save mode is due; ``create_tables`` applies it, as the tables are known only then."""
-        self._of_driver.save_mode_left = True
-        self._of_driver.seen = set()
-
     def create_tables(self, schemas: Sequence[TableSchema], context: SinkContext) -> None:
         self.check_schemas(schemas)
-        with self._of_driver.lock:  # the sources of a pipeline come here at the same time
+        with self.driver.lock:  # the sources of a pipeline come here at the same time
             for schema in schemas:
                 with self._errors_wrapped(context, f"the table for the rows of {schema.table} cannot be made ready"):
                     self._targets = {**self._targets, schema.table: self._ready(schema, context)}
@@ -189,7 +172,7 @@ class JdbcSink(AddingSink, SupportsDryRun):
                     table, done = self._growth.carried_out(connection, path, table, schema, names, keys)
                     for told in done:
                         _log.warning("the sink Jdbc: the table %s %s", self._dialect.table_name(path), told)
-                    if self._of_driver.save_mode_left and self._adds(keys):
+                    if self.driver.save_mode_due and self._adds(keys):
                         self._note_rows(connection, path, schema)
                 connection.commit()
             if table is None:
@@ -241,7 +224,7 @@ class JdbcSink(AddingSink, SupportsDryRun):
             replaces=self.needs_end,
             empties=self.options[opt.DATA_SAVE_MODE] == "DROP_DATA",
             stages=self._stages,
-            schema_mode=self.options[opt.SCHEMA_SAVE_MODE],
+            schema_mode=self.options[SCHEMA_SAVE_MODE],
             history=self._history,
         )
         return look_at_table(self._growth, connection, path, schema, names=names, keys=keys, mode=mode)
@@ -271,30 +254,28 @@ class JdbcSink(AddingSink, SupportsDryRun):
     @contextmanager
     def _saved(self, connection: Any, path: TablePath, context: SinkContext) -> Iterator[None]:
         """Apply the save mode in the transaction, if it is due, and keep other processes from doing so meanwhile."""
-        driver = self._of_driver
-        if not (self._empties and driver.save_mode_left and path not in driver.seen):
+        driver = self.driver
+        if not (self.empties and driver.save_mode_due and path not in driver.treated):
             yield
             return
         mode = TableSaveMode(ledger=self._publishing(context).ledger, path=path)
         with _saving[hash(mode.lock) % len(_saving)], self._dialect.exclusively(connection, mode.lock, WAIT_S):
             acts = mode.may_act(connection)
             if acts:
-                empty_table(self._dialect, connection, path, self.options, first=not driver.seen)
+                empty_table(self._dialect, connection, path, self.options, first=not driver.treated)
             mode.note(connection, acted=acts)
             yield
-        driver.seen.add(path)
+        driver.treated.add(path)
 
     def _note_rows(self, connection: Any, path: TablePath, schema: TableSchema) -> None:
         """Keep in mind that a table has rows, to which the job adds."""
         if self._dialect.ask(connection, f"SELECT 1 FROM {self._dialect.quoted(*path)} LIMIT 1"):
-            self.adds_to = {schema.table: f"the table {self._dialect.table_name(path)}, which had rows", **self.adds_to}
+            self.note_rows(schema, f"the table {self._dialect.table_name(path)}, which had rows")
 
     def _create(
         self, connection: Any, path: TablePath, schema: TableSchema, names: Mapping[str, str], keys: Sequence[str]
     ) -> None:
-        mode, named = self.options[opt.SCHEMA_SAVE_MODE], self._dialect.table_name(path)
-        if mode in ("ERROR_WHEN_SCHEMA_NOT_EXIST", "IGNORE"):
-            raise SinkError(missing_table(named, mode))
+        self.require_creatable(self._dialect.table_name(path))
         for missing in (key for key in keys if key not in names.values()):
             raise SinkError(f"the key column {missing!r} is not among the columns of the rows of {schema.table}")
         columns = with_exact_keys(self._dialect, connection, new_columns(self._dialect, schema, names), keys)
@@ -308,9 +289,7 @@ class JdbcSink(AddingSink, SupportsDryRun):
     # -- in tasks -------------------------------------------------------------------------------------------------
 
     def open_writer(self, schemas: Sequence[TableSchema], context: WriterContext) -> JdbcWriter:
-        missing = [schema.table for schema in schemas if schema.table not in self._targets]
-        if missing:
-            raise SinkError(f"{missing[0]} was not made ready before its first row: create_tables comes first")
+        self.require_prepared(schemas)
         return JdbcWriter(self._dialect, self._targets, context, stages=self._stages, batch_rows=self._batch_rows)
 
     # -- committing and sweeping ----------------------------------------------------------------------------------
@@ -370,11 +349,6 @@ class JdbcSink(AddingSink, SupportsDryRun):
     def _history(self) -> History | None:
         return None if self._mode is None else history_of(tuple(map(self._written, self._mode.history)))
 
-    @property
-    def _of_driver(self) -> "_Driver":
-        assert self._driver is not None, "a task asks for what only the driver has"
-        return self._driver
-
     def _errors_wrapped(
         self, context: SinkContext, what: str, kind: Callable[[str], SinkError] = SinkError
     ) -> AbstractContextManager[None]:
@@ -382,15 +356,3 @@ class JdbcSink(AddingSink, SupportsDryRun):
         who, dialect = f"pipeline {context.pipeline_id}, sink Jdbc", self._dialect
         where = f"{who}: {dialect.address}: {what}"
         return named_errors(who, what, kind, lambda error: dialect.failed(kind, where, error))
-
-
-class _Driver:
-    """State that only the driver's process has, shared by its threads."""
-
-    def __init__(self) -> None:
-        self.lock = threading.Lock()
-        """Held while tables are created and checked."""
-
-        self.save_mode_left = False
-        self.seen: set[TablePath] = set()
-        """The tables to which the save mode was applied since the job started."""

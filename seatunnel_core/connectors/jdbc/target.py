@@ -10,11 +10,11 @@ from attrs import evolve, field, frozen
 from seatunnel_core.config.problem import nearest
 from seatunnel_core.connector_api.batch import TableSchema
 from seatunnel_core.connector_api.errors import SinkError
-from seatunnel_core.connectors.growing import ADD_IT, WIDEN_IT, wider
 from seatunnel_core.connectors.jdbc.column import Column, DatabaseTable
 from seatunnel_core.connectors.jdbc.databases.dialect import Dialect
 from seatunnel_core.connectors.jdbc.databases.windows import has_windows, require_windows
 from seatunnel_core.connectors.jdbc.statement import Statement
+from seatunnel_core.connectors.tables.growth import ADD_IT, WIDEN_IT, wider
 from seatunnel_core.connectors.tables.table_path import TablePath
 from seatunnel_core.rows.types import type_name
 

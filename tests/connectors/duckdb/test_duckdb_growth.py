@@ -11,7 +11,7 @@ import pytest
 from seatunnel_core.connector_api.testing import commit, stage
 from seatunnel_core.connector_api.testing.drive import place, sink_place
 from seatunnel_core.connector_api.testing.killing import Killing
-from seatunnel_core.connectors.duckdb import growth
+from seatunnel_core.connectors.tables import column_growth
 from seatunnel_core.errors import RowError, SinkError
 from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.rows.inference.shape import Shape
@@ -133,7 +133,7 @@ def test_a_kill_between_any_two_lines_costs_nothing(tmp_path: Path) -> None:
         here, later = place(job_id="next"), place(job_id="next", epoch=2)
         sink = duckdb_sink(folder, **EVOLVE)
         sink.prepare(sink_place(here))
-        with Killing([Path(growth.__file__)], moment) as killing:
+        with Killing([Path(column_growth.__file__)], moment) as killing:
             sink.create_tables((schema,), sink_place(here))
         again = duckdb_sink(folder, **EVOLVE)
         again.prepare(sink_place(later))

@@ -12,7 +12,7 @@ from seatunnel_core.connector_api.testing import commit
 from seatunnel_core.connector_api.testing.drive import place, sink_place
 from seatunnel_core.connector_api.testing.killing import Killing
 from seatunnel_core.connectors import tables
-from seatunnel_core.connectors.duckdb import publishing
+from seatunnel_core.connectors.duckdb import tables as of_duckdb
 from seatunnel_core.errors import SinkError, UsageError
 from seatunnel_core.rows.batch import Batch
 from tests.connectors.duckdb.duckdb_file import asked, changed, duckdb_sink
@@ -90,7 +90,7 @@ def test_a_commit_that_is_killed_between_lines_counts_once(mode: str, tmp_path: 
         sink, here = duckdb_sink(folder, **options), place()
         sink.prepare(sink_place(here))
         found = unit(sink, 1, batch((1, "tu", 1), (2, "mo", 2), (3, "mo", 3), kinds=[A, N, D]))
-        with Killing([Path(publishing.__file__).parent, Path(tables.__file__).parent], moment) as killing:
+        with Killing([Path(of_duckdb.__file__).parent, Path(tables.__file__).parent], moment) as killing:
             commit(duckdb_sink(folder, **options), [found], here)
         assert asked(folder, _ROWS) in (before, after), killing.place
         later, there = duckdb_sink(folder, **options), place(epoch=2)

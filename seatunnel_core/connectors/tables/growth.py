@@ -1,4 +1,4 @@
-"""Tables that grow with the rows that come: the contract of a sink, and the type that holds the values of two."""
+"""Schema growth: existing tables get the columns that rows add, and types that hold their values."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -13,10 +13,10 @@ from seatunnel_core.connector_api.batch import Batch, RowKind
 from seatunnel_core.connector_api.errors import RowError, SinkError
 from seatunnel_core.connector_api.option import Options
 from seatunnel_core.connector_api.sink import SinkWriter, Staged, WriterContext
-from seatunnel_core.connectors.duckdb.table import TargetTable
 from seatunnel_core.connectors.file import sink_options as of_files
 from seatunnel_core.connectors.file.formats.style import style_of
 from seatunnel_core.connectors.staging.target import Target, unique_name
+from seatunnel_core.connectors.tables.target import TargetTable
 from seatunnel_core.rows.extent import shown
 from seatunnel_core.rows.unknown import filled, require_no_values
 
@@ -34,7 +34,7 @@ class _Open:
     rows: int = 0
 
 
-class DuckDBWriter(SinkWriter):
+class TableFileWriter(SinkWriter):
     """Writes one file for each table of the unit."""
 
     def __init__(self, tables: Mapping[str, TargetTable], staging: Target, context: WriterContext) -> None:

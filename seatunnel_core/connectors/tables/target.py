@@ -1,4 +1,4 @@
-"""A table of a DuckDB file as the target of rows: its columns, how it is created, and what does not fit into it."""
+"""A table as the target of staged rows: its columns, its creation, and the rows that it rejects."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
@@ -10,37 +10,11 @@ from attrs import field, frozen
 from seatunnel_core.config.problem import nearest
 from seatunnel_core.connector_api.batch import TableSchema
 from seatunnel_core.connector_api.errors import SinkError
-from seatunnel_core.connectors.duckdb.columns import (
-    arrow_type,
-    declared_type,
-    goes_into,
-    literal,
-    quoted,
-    stored_type,
-)
-from seatunnel_core.connectors.duckdb.database import ask
-from seatunnel_core.connectors.growing import ADD_IT, WIDEN_IT, TargetContract, wider
+from seatunnel_core.connectors.tables.growth import ADD_IT, WIDEN_IT, TargetContract, wider
 from seatunnel_core.connectors.tables.messages import key_text
+from seatunnel_core.connectors.tables.sql_database import KIND, NUMBER, SqlDatabase, TableColumn
 from seatunnel_core.connectors.tables.table_path import TablePath
 from seatunnel_core.rows.types import type_name
-
-KIND, NUMBER = "seatunnel_kind", "seatunnel_row"
-"""Columns that staged rows have besides where they are merged: the kind of the row, and its number in the unit."""
-
-
-HISTORY_TYPES = ("TIMESTAMP WITH TIME ZONE", "TIMESTAMP WITH TIME ZONE", "BOOLEAN")
-"""The types of the columns that say since when and until when a version was valid, and whether it is."""
-
-
-@frozen(kw_only=True)
-class Column:
-    """A column of a table that is there."""
-
-    name: str
-    declared: str
-    nullable: bool
-    filled: bool
-    """Whether the database fills it when an INSERT omits it."""
 
 
 @frozen(kw_only=True)
@@ -75,74 +49,52 @@ class TargetTable:
         return pa.schema([*self.columns, *more])
 
 
-def columns_of(connection: Any, path: TablePath) -> list[Column]:
-    """Return the columns of a table; none when it does not exist.
+def history_types(database: SqlDatabase) -> tuple[str, str, str]:
+    """Return the types of the columns of history: valid from, valid until, and is current.
 
     Raises:
-        SinkError: It is a view.
+        SinkError: The database lacks one of them.
     """
-    schema, name = (f"lower({literal(part)})" for part in path)
-    where = f"database_name = current_database() AND lower(schema_name) = {schema}"
-    if ask(connection, f"SELECT 1 FROM duckdb_views() WHERE {where} AND lower(view_name) = {name}"):
-        raise SinkError(f"{'.'.join(path)} is a view, into which no rows go; choose a table")
-    asked = "SELECT column_name, data_type, is_nullable, column_default FROM duckdb_columns()"
-    found = ask(connection, f"{asked} WHERE {where} AND lower(table_name) = {name} ORDER BY column_index")
-    return [
-        Column(name=name, declared=declared, nullable=bool(nullable), filled=default is not None)
-        for name, declared, nullable, default in found
-    ]
-
-
-def types_of(connection: Any, path: TablePath, names: Sequence[str]) -> dict[str, pa.DataType | None]:
-    """Return the types of the columns of a table for rows with these names; ``None`` for types that are not staged."""
-    by_name = {column.name.lower(): column.declared for column in columns_of(connection, path)}
-    known = {column.name.lower(): column.type for column in _arrow_columns(connection, path)}
-    return {
-        name: _staged_as(connection, known[name.lower()], by_name[name.lower()])
-        for name in names
-        if name.lower() in by_name
-    }
-
-
-def _arrow_columns(connection: Any, path: TablePath) -> pa.Schema:
-    return connection.sql(f"SELECT * FROM {quoted(*path)} LIMIT 0").to_arrow_table().schema
-
-
-def _staged_as(connection: Any, kind: pa.DataType, declared: str) -> pa.DataType | None:
-    """Return the type in which values of a column are staged; ``None`` if DuckDB would read it as another one."""
     try:
-        found = stored_type(kind)
-    except TypeError:
-        return None
-    return found if _declared(connection, found) == declared else None
-
-
-def _declared(connection: Any, kind: pa.DataType) -> Any:
-    return ask(connection, f"SELECT typeof(CAST(NULL AS {declared_type(kind)}))")[0][0]
+        moment, flag = database.stored_type(pa.timestamp("us", "UTC")), database.stored_type(pa.bool_())
+    except TypeError as error:
+        raise SinkError(f"{database.name} has no type for {error}, which keep_history needs; leave it out") from None
+    return database.declared_type(moment), database.declared_type(moment), database.declared_type(flag)
 
 
 def create(
-    connection: Any, path: TablePath, schema: TableSchema, key: Sequence[str], history: Sequence[str] = ()
+    database: SqlDatabase,
+    connection: Any,
+    path: TablePath,
+    schema: TableSchema,
+    key: Sequence[str],
+    history: Sequence[str] = (),
 ) -> None:
     """Create a table, and its schema where it is missing.
 
     Raises:
-        SinkError: DuckDB has no type for a column, or takes two names for one.
+        SinkError: The database has no type for a column, or two columns differ in case alone.
     """
+    quoted = database.quoted
     lines, names = [], set()
     for column in schema.columns:
         if column.name.lower() in names:
-            raise SinkError(f"the rows of {schema.table} have {column.name!r} twice: DuckDB does not tell cases apart")
+            raise SinkError(
+                f"the rows of {schema.table} have two columns {column.name!r}: {database.name} ignores upper and lower "
+                "case"
+            )
         names.add(column.name.lower())
-        lines.append(f"{quoted(column.name)} {declared_type(stored(schema, column))}")
-    lines += [f"{quoted(name)} {kind}" for name, kind in zip(history, HISTORY_TYPES, strict=bool(history))]
+        lines.append(f"{quoted(column.name)} {database.declared_type(stored(database, schema, column))}")
+    if history:
+        lines += [f"{quoted(name)} {kind}" for name, kind in zip(history, history_types(database), strict=True)]
     if key and not history:
         lines.append(f"PRIMARY KEY ({', '.join(map(quoted, key))})")
-    connection.execute(f"CREATE SCHEMA IF NOT EXISTS {quoted(path[0])}")
-    connection.execute(f"CREATE TABLE {quoted(*path)} ({', '.join(lines)})")
+    database.create_schema(connection, path)
+    database.run(connection, f"CREATE TABLE {quoted(*path)} ({', '.join(lines)})")
 
 
 def target_of(
+    database: SqlDatabase,
     connection: Any,
     path: TablePath,
     schema: TableSchema,
@@ -159,25 +111,21 @@ def target_of(
         SinkError: The table lacks a column of the rows, has one of a type that does not fit, or requires one that the
             rows lack; or it has two rows with one key.
     """
-    table, named = columns_of(connection, path), ".".join(path)
-    held = types_of(connection, path, schema.columns.names)
+    table, named = database.columns(connection, path), ".".join(path)
+    held = database.types_of(connection, path, schema.columns.names)
     by_name = {column.name.lower(): column for column in table}
     fields: dict[str, pa.Field] = {}
     for have in schema.columns:
         column = by_name.get(have.name.lower())
         if column is None:
-            meant = nearest(have.name, [each.name for each in table])
-            raise SinkError(
-                f"the table {named} has no column {have.name!r}, which the rows of {schema.table} have"
-                + (f"; did you mean {meant}?" if meant else "" if contract.adds else ADD_IT)
-            )
+            raise _no_column(named, have.name, table, schema, contract)
         if column.name in fields or column.name.lower() in (KIND, NUMBER):
             raise SinkError(f"two columns of the rows of {schema.table} go into {column.name!r} of {named}")
         blank = have.name in without_values
-        kind = have.type if blank else _fitting(connection, named, schema, have, column, contract, held)
+        kind = have.type if blank else _fitting(database, connection, named, schema, have, column, contract, held)
         fields[column.name] = pa.field(column.name, kind, nullable=column.nullable)
     if history:
-        _require_history(connection, path, table, fields, history)
+        _require_history(database, connection, path, table, fields, history)
     for column in table if not history else ():
         if column.name not in fields and not (column.nullable or column.filled):
             raise SinkError(
@@ -192,23 +140,36 @@ def target_of(
     )
 
 
+def _no_column(
+    named: str, name: str, table: Sequence[TableColumn], schema: TableSchema, contract: TargetContract
+) -> SinkError:
+    meant = nearest(name, [each.name for each in table])
+    return SinkError(
+        f"the table {named} has no column {name!r}, which the rows of {schema.table} have"
+        + (f"; did you mean {meant}?" if meant else "" if contract.adds else ADD_IT)
+    )
+
+
 def _require_history(
-    connection: Any, path: TablePath, table: Sequence[Column], written: Collection[str], history: Sequence[str]
+    database: SqlDatabase,
+    connection: Any,
+    path: TablePath,
+    table: Sequence[TableColumn],
+    written: Collection[str],
+    history: Sequence[str],
 ) -> None:
     """Refuse a table that lacks a column of history, has one that a new version would lose, or takes a key once."""
     by_name, named = {column.name.lower(): column for column in table}, ".".join(path)
-    for name, kind in zip(history, HISTORY_TYPES, strict=True):
+    plain = database.types.get(pa.timestamp("us"))
+    for name, kind, other in zip(history, history_types(database), (plain, plain, None), strict=True):
         column = by_name.get(name.lower())
-        if column is None or column.declared not in (kind, "TIMESTAMP" if kind != "BOOLEAN" else kind):
+        if column is None or column.declared not in (kind, other):
             have = "has none" if column is None else f"has {column.declared}"
             raise SinkError(
                 f"keep_history needs a column {name!r} of the type {kind}, and the table {named} {have}; add it and "
                 "fill it for the rows that are there (is_current with true), or choose a table that is not there yet"
             )
-    schema, name = (f"lower({literal(part)})" for part in path)
-    where = f"database_name = current_database() AND lower(schema_name) = {schema} AND lower(table_name) = {name}"
-    where += " AND constraint_type IN ('PRIMARY KEY', 'UNIQUE')"
-    for (unique,) in ask(connection, f"SELECT constraint_column_names FROM duckdb_constraints() WHERE {where}"):
+    for unique in database.unique_keys(connection, path):
         if history[0].lower() not in map(str.lower, unique):
             raise SinkError(
                 f"the table {named} has a unique key of {', '.join(unique)}, and keep_history adds rows with the same "
@@ -223,31 +184,32 @@ def _require_history(
             )
 
 
-def stored(schema: TableSchema, column: pa.Field) -> pa.DataType:
-    """Return the type in which a column of rows is staged; raise ``SinkError`` where DuckDB has none."""
+def stored(database: SqlDatabase, schema: TableSchema, column: pa.Field) -> pa.DataType:
+    """Return the type in which a column of rows is staged; raise ``SinkError`` if the database has none."""
     try:
-        return stored_type(column.type)
+        return database.stored_type(column.type)
     except TypeError as error:
         raise SinkError(
-            f"column {column.name!r} of the table {schema.table} has the type {type_name(column.type)}, and DuckDB has "
-            f"none for {error}; convert the column or leave it out"
+            f"column {column.name!r} of the table {schema.table} has the type {type_name(column.type)}, and "
+            f"{database.name} has none for {error}; convert the column or leave it out"
         ) from None
 
 
 def _fitting(
+    database: SqlDatabase,
     connection: Any,
     named: str,
     schema: TableSchema,
     have: pa.Field,
-    column: Column,
+    column: TableColumn,
     contract: TargetContract,
     held: Mapping[str, pa.DataType | None],
 ) -> pa.DataType:
     """Return the type in which a column is staged; raise ``SinkError`` where the table has one that does not fit."""
-    come = stored(schema, have)
-    if _declared(connection, come) == column.declared:
+    come = stored(database, schema, have)
+    if database.written_type(connection, come) == column.declared:
         return come
-    want = arrow_type(column.declared) or held.get(have.name)
+    want = database.arrow_type(column.declared) or held.get(have.name)
     new = None if want is None else wider(want, come)
     takes = new == want and (contract.widens or (want is not None and of.is_nested(want)))
     if want is not None and (goes_into(come, want) or takes):
@@ -259,16 +221,29 @@ def _fitting(
     )
 
 
-def repeated_key(connection: Any, target: TargetTable, history: Sequence[str] = ()) -> str | None:
+def repeated_key(
+    database: SqlDatabase, connection: Any, target: TargetTable, history: Sequence[str] = ()
+) -> str | None:
     """Return the text of a key that several rows of the table have, ``id = 7``; ``None`` when all are unique.
 
     Of a table with history, versions that have ended do not count.
     """
     if not target.key:
         return None
+    quoted = database.quoted
     names = ", ".join(map(quoted, target.key))
     none_missing = " AND ".join(f"{quoted(name)} IS NOT NULL" for name in target.key)
     none_missing += f" AND {quoted(history[2])} IS NOT false" if history else ""
     asked = f"SELECT {names} FROM {quoted(*target.path)} WHERE {none_missing} GROUP BY {names} HAVING count(*) > 1"
-    found = ask(connection, f"{asked} LIMIT 1")
+    found = database.ask(connection, f"{asked} LIMIT 1")
     return key_text(target.key, found[0]) if found else None
+
+
+def goes_into(have: pa.DataType, want: pa.DataType) -> bool:
+    """Return True if a cast from one stored type to another keeps or rejects each value, and changes none."""
+    if have == want:
+        return True
+    exact = of.is_integer(have) or of.is_decimal(have)
+    if exact and (of.is_integer(want) or of.is_decimal(want)):
+        return True
+    return bool(of.is_floating(want) and (of.is_integer(have) or (of.is_float32(have) and of.is_float64(want))))

@@ -1,0 +1,169 @@
+"""The tables of a DuckDB file."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, ClassVar
+
+import pyarrow as pa
+from attrs import frozen
+
+from seatunnel_core.connector_api.errors import SinkError
+from seatunnel_core.connectors.duckdb import columns
+from seatunnel_core.connectors.duckdb.database import Database, failed
+from seatunnel_core.connectors.nested.child_tables import BETWEEN
+from seatunnel_core.connectors.tables.sql_database import FILE, KIND, SqlDatabase, StagedPart, TableColumn
+from seatunnel_core.connectors.tables.table_path import TablePath, parts_of
+
+OWN = "seatunnel"
+"""The schema of the engine's records and collecting tables."""
+
+
+@frozen(kw_only=True)
+class DuckDBTables(SqlDatabase):
+    """A file of DuckDB, which reads staged Parquet itself. Paths have two parts: schema and table."""
+
+    name: ClassVar[str] = "DuckDB"
+    types: ClassVar[Mapping[pa.DataType, str]] = columns.PLAIN
+
+    file: Database
+
+    @property
+    def where(self) -> str:
+        return self.file.path
+
+    @property
+    def exists(self) -> bool:
+        return self.file.exists
+
+    def transaction(self) -> AbstractContextManager[Any]:
+        return self.file.transaction()
+
+    def changed_rows(self, connection: Any, statement: str) -> int:
+        ((changed,),) = self.ask(connection, statement)
+        return int(changed)
+
+    def failed(self, kind: type[SinkError], what: str, error: Exception) -> SinkError:
+        return failed(kind, what, error)
+
+    # -- types and values -------------------------------------------------------------------------------------------
+
+    def stored_type(self, kind: pa.DataType) -> pa.DataType:
+        return columns.stored_type(kind)
+
+    def declared_type(self, kind: pa.DataType) -> str:
+        return columns.declared_type(kind)
+
+    def arrow_type(self, declared: str) -> pa.DataType | None:
+        return columns.arrow_type(declared)
+
+    def types_of(self, connection: Any, path: TablePath, names: Sequence[str]) -> dict[str, pa.DataType | None]:
+        declared = {column.name.lower(): column.declared for column in self.columns(connection, path)}
+        schema = connection.sql(f"SELECT * FROM {self.quoted(*path)} LIMIT 0").to_arrow_table().schema
+        known = {column.name.lower(): column.type for column in schema}
+        return {
+            name: self._staged_as(connection, known[name.lower()], declared[name.lower()])
+            for name in names
+            if name.lower() in declared
+        }
+
+    def _staged_as(self, connection: Any, kind: pa.DataType, declared: str) -> pa.DataType | None:
+        """Return the type in which values of a column are staged; ``None`` if DuckDB would read it as another one."""
+        try:
+            found = columns.stored_type(kind)
+        except TypeError:
+            return None
+        return found if self.written_type(connection, found) == declared else None
+
+    def written_type(self, connection: Any, kind: pa.DataType) -> str:
+        written: str = self.ask(connection, f"SELECT typeof(CAST(NULL AS {columns.declared_type(kind)}))")[0][0]
+        return written
+
+    def same_or_null(self, one: str, other: str) -> str:
+        return f"{one} IS NOT DISTINCT FROM {other}"
+
+    def differ(self, one: str, other: str) -> str:
+        same_bytes = f"encode({one}::VARCHAR) IS DISTINCT FROM encode({other}::VARCHAR)"
+        return f"{one} IS DISTINCT FROM {other} OR {same_bytes}"
+
+    def now(self) -> str:
+        return "now()"  # the start of the transaction
+
+    # -- tables -----------------------------------------------------------------------------------------------------
+
+    def columns(self, connection: Any, path: TablePath) -> list[TableColumn]:
+        schema, name = self._literals(path)
+        where = f"database_name = current_database() AND lower(schema_name) = {schema}"
+        if self.ask(connection, f"SELECT 1 FROM duckdb_views() WHERE {where} AND lower(view_name) = {name}"):
+            raise SinkError(f"{'.'.join(path)} is a view, which takes no rows; choose a table")
+        asked = "SELECT column_name, data_type, is_nullable, column_default FROM duckdb_columns()"
+        found = self.ask(connection, f"{asked} WHERE {where} AND lower(table_name) = {name} ORDER BY column_index")
+        return [
+            TableColumn(name=name, declared=declared, nullable=bool(nullable), filled=default is not None)
+            for name, declared, nullable, default in found
+        ]
+
+    def _literals(self, path: TablePath) -> list[str]:
+        return [f"lower({self.literal(part)})" for part in path]
+
+    def table_path(self, written: str) -> TablePath:
+        parts = parts_of(written)
+        path = parts if len(parts) > 1 else ("main", *parts)
+        if len(path) > 2 or path[0].lower() == OWN:
+            raise ValueError(
+                f"{written!r} is no table for rows; write schema.table, or a name in quotes (the schema {OWN} is the "
+                "engine's own)"
+            )
+        return path
+
+    def own(self, name: str) -> TablePath:
+        return OWN, name
+
+    def create_schema(self, connection: Any, path: TablePath) -> None:
+        self.run(connection, f"CREATE SCHEMA IF NOT EXISTS {self.quoted(path[0])}")
+
+    def drop_own(self, connection: Any) -> None:
+        self.run(connection, f"DROP SCHEMA {OWN} CASCADE")
+
+    def unique_keys(self, connection: Any, path: TablePath) -> Sequence[Sequence[str]]:
+        schema, name = self._literals(path)
+        where = f"database_name = current_database() AND lower(schema_name) = {schema} AND lower(table_name) = {name}"
+        asked = f"SELECT constraint_column_names FROM duckdb_constraints() WHERE {where}"
+        found = self.ask(connection, f"{asked} AND constraint_type IN ('PRIMARY KEY', 'UNIQUE')")
+        return [names for (names,) in found]
+
+    def children(self, connection: Any, path: TablePath) -> Mapping[str, Sequence[str]]:
+        (schema, name), prefix = self._literals(path), f"lower({self.literal(path[-1] + BETWEEN)})"
+        asked = (
+            "SELECT lower(table_name), list(lower(column_name)) FROM duckdb_columns() WHERE database_name = "
+            f"current_database() AND lower(schema_name) = {schema} AND (lower(table_name) = {name} OR "
+            f"starts_with(lower(table_name), {prefix})) GROUP BY table_name"
+        )
+        return {str(found): list(names) for found, names in self.ask(connection, asked)}
+
+    def widen_column(self, path: TablePath, column: str, declared: str) -> str | None:
+        return f"ALTER TABLE {self.quoted(*path)} ALTER COLUMN {self.quoted(column)} TYPE {declared}"
+
+    # -- staged rows ------------------------------------------------------------------------------------------------
+
+    def staged(self, connection: Any, parts: Sequence[StagedPart]) -> str:
+        options = f"filename = '{FILE}', hive_partitioning = false, union_by_name = false"
+        return f"read_parquet({self._files(parts)}, {options})"
+
+    def order_of(self, parts: Sequence[StagedPart]) -> str:
+        return f"list_position({self._files(parts)}, {FILE})"
+
+    def _files(self, parts: Sequence[StagedPart]) -> str:
+        return f"[{', '.join(self.literal(part.file) for part in parts)}]"
+
+    def merge(self, table: str, rows: str, columns: Sequence[str], key: Sequence[str]) -> Iterator[str]:
+        names = [self.quoted(name) for name in columns]
+        same = " AND ".join(f"{table}.{name} = seatunnel_rows.{name}" for name in map(self.quoted, key))
+        others = [self.quoted(name) for name in columns if name not in key]
+        changes = ", ".join(f"{name} = seatunnel_rows.{name}" for name in others)
+        values = ", ".join(f"seatunnel_rows.{name}" for name in names)
+        yield (
+            f"MERGE INTO {table} USING ({rows}) AS seatunnel_rows ON ({same}) "
+            f"WHEN MATCHED AND seatunnel_rows.{KIND} IN (1, 3) THEN DELETE "
+            f"WHEN MATCHED THEN {f'UPDATE SET {changes}' if changes else 'DO NOTHING'} "
+            f"WHEN NOT MATCHED AND seatunnel_rows.{KIND} IN (0, 2) THEN INSERT ({', '.join(names)}) VALUES ({values})"
+        )

@@ -1,0 +1,382 @@
+"""Publish staged files in one transaction per commit, which also records what was committed.
+
+The database itself holds the records of the engine until the job has ended::
+
+    pipelines (pipeline, epoch)                the commit ledger
+    commits (pipeline, committable, epoch)
+    replacing (pipeline, rows, target)         tables that collect the rows, or keys, for a target
+
+Each transaction first compares the epoch, and a database excludes other writers meanwhile. So an engine that was
+replaced changes nothing.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import pyarrow as pa
+from attrs import field, frozen
+
+from seatunnel_core import stored
+from seatunnel_core.connector_api.batch import TableSchema
+from seatunnel_core.connector_api.errors import CommitError, SinkError, StoredValueError
+from seatunnel_core.connector_api.sink import SinkContext
+from seatunnel_core.connector_api.values import Committable
+from seatunnel_core.connectors.filesystems.staged_name import committable_id, owner
+from seatunnel_core.connectors.nested.child_tables import Family
+from seatunnel_core.connectors.staging.lost_table import gone
+from seatunnel_core.connectors.staging.target import Target
+from seatunnel_core.connectors.tables.ledger import CommitLedger, key_of
+from seatunnel_core.connectors.tables.messages import not_own, repeated_by_query
+from seatunnel_core.connectors.tables.replacement import Replacement
+from seatunnel_core.connectors.tables.sql_database import SqlDatabase, StagedPart
+from seatunnel_core.connectors.tables.staged_rows import added, clashing, family, last, versioned
+from seatunnel_core.connectors.tables.table_path import TablePath
+from seatunnel_core.connectors.tables.target import create
+from seatunnel_core.connectors.write_mode import WriteMode
+from seatunnel_core.rows.nesting import ROW_ID
+
+__all__ = ["FilePublishing"]
+
+_PIPELINES, _COMMITS, _REPLACING = "pipelines", "commits", "replacing"
+
+
+@frozen(kw_only=True)
+class FilePublishing:
+    """The operations of a sink of one pipeline on its database, in the driver."""
+
+    database: SqlDatabase
+    staging: Target
+    context: SinkContext
+    mode: WriteMode
+
+    @property
+    def who(self) -> str:
+        """The pipeline and sink, for messages."""
+        return self.staging.who
+
+    @property
+    def ledger(self) -> CommitLedger:
+        """The record of which engine has the pipeline and of what is committed."""
+        return CommitLedger(
+            database=self.database,
+            context=self.context,
+            who=self.who,
+            where=self.database.where,
+            pipelines=self._own(_PIPELINES),
+            commits=self._own(_COMMITS),
+        )
+
+    @property
+    def replacement(self) -> "FileReplacement":
+        """The tables that collect rows or keys until the last one has arrived."""
+        return FileReplacement(
+            database=self.database,
+            context=self.context,
+            sink=self.staging.sink,
+            records=self._own(_REPLACING),
+            column="rows",
+            partitions=self.mode.partitions,
+            deletes=self.mode.prunes,
+        )
+
+    def _own(self, name: str) -> str:
+        return self.database.quoted(*self.database.own(name))
+
+    # -- ownership of the pipeline --------------------------------------------------------------------------------
+
+    def claim(self) -> None:
+        """Create the tables of the engine, and raise the pipeline's epoch to this one.
+
+        Raises:
+            SinkError: A newer engine has the pipeline, or the records of an earlier one are missing.
+        """
+        resumes = bool(self.context.prepared_in)
+        if resumes and not self.database.exists:
+            raise SinkError(self.ledger.lost("it does not exist"))
+        with self.database.transaction() as connection:
+            if resumes and not self._has_records(connection):
+                raise SinkError(self.ledger.lost("it has no record of the job"))
+            self._create_records(connection)
+            self.ledger.claim(connection)
+            connection.commit()
+        self.staging.files.sync_folder(self.staging.root)
+
+    def _create_records(self, connection: Any) -> None:
+        text, number = map(self.database.declared_type, (pa.string(), pa.int64()))
+        self.database.create_schema(connection, self.database.own(_PIPELINES))
+        for table, columns in (
+            (_PIPELINES, f"pipeline {text} PRIMARY KEY, epoch {number} NOT NULL"),
+            (
+                _COMMITS,
+                f"pipeline {text}, committable {text}, epoch {number} NOT NULL, PRIMARY KEY (pipeline, committable)",
+            ),
+            (_REPLACING, f"pipeline {text}, rows {text}, target {text} NOT NULL, PRIMARY KEY (pipeline, rows)"),
+        ):
+            self.database.run(connection, f"CREATE TABLE IF NOT EXISTS {self._own(table)} ({columns})")
+
+    @contextmanager
+    def held(self) -> Iterator[Any]:
+        """Lend a connection in a transaction of the engine that has the pipeline.
+
+        Raises:
+            CommitError: Another engine has it, or its job has ended.
+        """
+        if not self.database.exists:
+            raise CommitError(self.ledger.lost("it does not exist"))
+        with self.database.transaction() as connection:
+            if not self._has_records(connection):
+                raise CommitError(self.ledger.ended())
+            self.ledger.hold(connection)
+            yield connection
+
+    def _has_records(self, connection: Any) -> bool:
+        return bool(self.database.columns(connection, self.database.own(_REPLACING)))
+
+    # -- before the first row -------------------------------------------------------------------------------------
+
+    def saved_now(self, connection: Any, path: TablePath) -> bool:
+        """Record that a save mode acts on a table; return True if no other sink of the job has done so."""
+        name = json.dumps(path)
+        if name in self.ledger.recorded_for_job(connection, name):
+            return False
+        self.ledger.record(connection, name, job=True)
+        return True
+
+    def collect_for(self, connection: Any, path: TablePath, keys: TableSchema | None = None) -> TablePath:
+        """Return the table that collects rows for a target; create it unless it exists.
+
+        Args:
+            connection: That of a transaction.
+            path: The target.
+            keys: The schema of keys that are collected; without it rows are, with the columns of the target.
+
+        Raises:
+            SinkError: Another sink of the job collects rows for the same target, or the table had rows and is gone.
+        """
+        place = self.replacement.place(path)
+
+        def make() -> None:
+            if keys is None:
+                made, of = self.database.quoted(*place), self.database.quoted(*path)
+                self.database.run(connection, f"CREATE TABLE {made} AS SELECT * FROM {of} LIMIT 0")
+            else:
+                create(self.database, connection, place, keys, ())
+
+        self.replacement.collect_for(connection, path, make)
+        return place
+
+    # -- committing -----------------------------------------------------------------------------------------------
+
+    def commit(self, committables: Sequence[Committable], *, may_be_committed: bool) -> None:
+        """Publish in one transaction the committables that are not recorded as committed.
+
+        Args:
+            committables: The committables of one checkpoint, in order.
+            may_be_committed: True if they may have been committed before.
+
+        Raises:
+            CommitError: Another engine has the pipeline, a staged file is gone, a committable is not of this sink, or
+                it is recorded as committed although ``may_be_committed`` is false.
+        """
+        parts = {committable.id: self._parts(committable) for committable in committables}
+        with self.held() as connection:
+            done = self.ledger.done(connection, list(parts), may_be_committed=may_be_committed)
+            left = [committable for committable in committables if committable.id not in done]
+            moving = [part for each in left for part in parts[each.id]]
+            for part in moving:
+                if (
+                    self.staging.waiting(part.epoch, part.name, may_be_committed=False) is None
+                ):  # it raises what is wrong
+                    raise AssertionError(part.name)
+            _Commit(publishing=self, connection=connection, at=self.database.now()).move(moving)
+            for each in left:
+                self.ledger.record(connection, each.id)
+            connection.commit()
+        for part in (part for each in parts.values() for part in each):
+            self.staging.discard(part.epoch, part.name)
+
+    def _parts(self, committable: Committable) -> list[StagedPart]:
+        """Return the staged files of a committable; raise ``CommitError`` when this sink did not stage them."""
+        found, depth = [], len(self.database.own(_COMMITS))
+        try:
+            for part in stored.items(committable.body, "tables"):
+                name, path = stored.text(part, "file"), tuple(stored.texts(part, "target"))
+                unit = owner(name, self.context.job_id)
+                if unit is None or committable_id(unit) != committable.id or "/" in name or len(path) != depth:
+                    raise StoredValueError(f"{ascii(name)[:100]} is no file that it staged")
+                found.append(
+                    StagedPart(
+                        epoch=committable.epoch,
+                        unit=committable.id,
+                        name=name,
+                        file=f"{self.staging.staging(committable.epoch)}/{name}",
+                        path=path,
+                        columns=tuple(stored.texts(part, "columns")),
+                        key=tuple(stored.texts(part, "key")),
+                        root=tuple(stored.texts(part, "root")) if "root" in part else (),
+                    )
+                )
+        except StoredValueError as error:
+            raise CommitError(not_own(self.who, committable, error)) from error
+        return found
+
+    def replace(self) -> None:
+        """Put the collected rows in the place of those of their targets, in one transaction; do nothing when done.
+
+        Where keys were collected, the rows of the targets with other keys are removed instead.
+
+        Raises:
+            SinkError: All rows of a target would be removed.
+        """
+        with self.held() as connection:
+            self.replacement.drop(connection, self.replacement.finish(connection))
+            connection.commit()
+
+    # -- sweeping -------------------------------------------------------------------------------------------------
+
+    def expire(self, keep: frozenset[str]) -> None:
+        """Delete records of commits of older epochs that no checkpoint names."""
+        with self.held() as connection:
+            self.ledger.expire(connection, keep)
+            connection.commit()
+
+    def committed(self) -> list[str]:
+        """Return the ids that are recorded as committed; none when there is no file or no record."""
+        if not self.database.exists:
+            return []
+        with self.database.transaction() as connection:
+            if not self._has_records(connection):
+                return []
+            return self.ledger.recorded(connection)
+
+    def clear(self) -> None:
+        """Delete the records of the pipeline once its job has ended; the last one drops their tables."""
+        if not self.database.exists:
+            return
+        with self.database.transaction() as connection:
+            if not self._has_records(connection):
+                return
+            self.replacement.clear(connection)
+            self.ledger.clear(connection)
+            tables = map(self._own, (_PIPELINES, _COMMITS))
+            if not any(self.database.ask(connection, f"SELECT 1 FROM {table} LIMIT 1") for table in tables):
+                self.database.drop_own(connection)
+            connection.commit()
+
+
+@frozen(kw_only=True)
+class _Commit:
+    """The movement of staged rows into their tables, in one transaction."""
+
+    publishing: FilePublishing
+    connection: Any
+    at: str
+    """The literal of the time of the commit."""
+
+    sources: dict[tuple[str, ...], str] = field(factory=dict, init=False)
+    """What stands behind FROM, by the files."""
+
+    def move(self, parts: Sequence[StagedPart]) -> None:
+        """Move files. The children of merged rows are deleted before, and added after them."""
+        history = self.publishing.mode.history
+        families = {part.path: self._family(part.path, part.key) for part in parts if part.key and not history}
+        for path, of_path in families.items():
+            if of_path is not None:
+                staged = [f"{self._source(same)} AS" for same in _alike([part for part in parts if part.path == path])]
+                self._run(of_path.replaced(staged))
+        for same in _alike([part for part in parts if not part.root]):
+            self._move(same)
+        for root in dict.fromkeys(part.root for part in parts if part.root):
+            self._add_children(root, [part for part in parts if root in (part.root, part.path)])
+
+    def _add_children(self, root: TablePath, parts: Sequence[StagedPart]) -> None:
+        of_root = [part for part in parts if part.path == root and ROW_ID in part.columns]
+        found = self._family(root, of_root[0].key) if of_root else None
+        if found is None:
+            raise CommitError(
+                f"{self.publishing.who}: children of rows of {'.'.join(root)} were staged, and it has no {ROW_ID}"
+            )
+        staged: dict[str, list[tuple[str, Sequence[str]]]] = {}
+        for same in _alike([part for part in parts if part.root == root]):
+            staged.setdefault(same[0].path[-1].lower(), []).append((f"{self._source(same)} AS", same[0].columns))
+        self._run(found.added(staged, [f"{self._source(same)} AS" for same in _alike(of_root)]))
+
+    def _move(self, parts: Sequence[StagedPart]) -> None:
+        publishing, database, first = self.publishing, self.publishing.database, parts[0]
+        mode, named = publishing.mode, ".".join(first.path)
+        if not mode.collects and not database.columns(self.connection, first.path):
+            raise CommitError(gone(publishing.context, publishing.who, named))
+        source = self._source(parts)
+        if not first.key:
+            path = publishing.replacement.place(first.path) if mode.collects else first.path
+            self._run([added(database, database.quoted(*path), source, first.columns)])
+            return
+        for unit in {part.unit for part in parts}:
+            together = [part for part in parts if part.unit == unit]
+            if len(together) > 1:
+                for key in database.ask(self.connection, clashing(database, self._source(together), together)):
+                    raise CommitError(f"{publishing.who}: {repeated_by_query(first.key, key, named)}")
+        table, rows = database.quoted(*first.path), last(database, source, parts)
+        if mode.history:
+            self._run(versioned(database, table, rows, parts, mode.history, self.at))
+        else:
+            self._run(database.merge(table, rows, first.columns, first.key))
+
+    def _source(self, parts: Sequence[StagedPart]) -> str:
+        files = tuple(part.file for part in parts)
+        if files not in self.sources:
+            self.sources[files] = self.publishing.database.staged(self.connection, parts)
+        return self.sources[files]
+
+    def _family(self, path: TablePath, key: Sequence[str]) -> Family | None:
+        return family(self.publishing.database, self.connection, path, key)
+
+    def _run(self, statements: Iterable[str]) -> None:
+        for statement in statements:
+            self.publishing.database.run(self.connection, statement)
+
+
+@frozen(kw_only=True)
+class FileReplacement(Replacement):
+    """Collecting tables among those of the engine."""
+
+    database: SqlDatabase
+
+    def collected(self, path: TablePath) -> str:
+        return self.place(path)[-1]
+
+    def place(self, path: TablePath) -> TablePath:
+        return self.database.own(self._name(path))
+
+    def _name(self, path: TablePath) -> str:
+        parts = "\0".join((key_of(self.context), *path))
+        return f"rows_{hashlib.sha256(parts.encode()).hexdigest()[:24]}"
+
+    def exists(self, connection: Any, path: TablePath) -> bool:
+        return bool(self.database.columns(connection, path))
+
+    def collects(self, connection: Any, path: TablePath) -> bool:
+        return self.exists(connection, self.place(path))
+
+    def family(self, connection: Any, path: TablePath, key: Sequence[str]) -> Family | None:
+        return family(self.database, connection, path, key)
+
+
+def _alike(parts: Sequence[StagedPart]) -> list[list[StagedPart]]:
+    """Return runs of files for one table with the same columns and key, in order: each goes in with one statement.
+
+    Files for other tables may stand in between; the order of those for one table stays.
+    """
+    runs: list[list[StagedPart]] = []
+    last: Mapping[TablePath, list[StagedPart]] = {}
+    for part in parts:
+        run = last.get(part.path)
+        if run is None or (run[0].columns, run[0].key) != (part.columns, part.key):
+            run = []
+            runs.append(run)
+            last = {**last, part.path: run}
+        run.append(part)
+    return runs

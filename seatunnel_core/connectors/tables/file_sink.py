@@ -1,0 +1,249 @@
+"""The base of table sinks whose tasks stage files and whose driver is the only writer of the database."""
+
+import logging
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Any
+
+import pyarrow as pa
+from attrs import evolve
+
+from seatunnel_core.connector_api.batch import TableSchema
+from seatunnel_core.connector_api.errors import CommitError, SinkError, UsageError
+from seatunnel_core.connector_api.option import Options
+from seatunnel_core.connector_api.sink import SinkContext, WriterContext
+from seatunnel_core.connector_api.values import Committable
+from seatunnel_core.connector_api.written_options import written_options
+from seatunnel_core.connectors.nested.child_tables import require_place
+from seatunnel_core.connectors.staging.lost_table import require_same_table
+from seatunnel_core.connectors.staging.table_names import VARIABLE, filled
+from seatunnel_core.connectors.staging.target import Target
+from seatunnel_core.connectors.tables.column_growth import grow
+from seatunnel_core.connectors.tables.deletion import require_key
+from seatunnel_core.connectors.tables.errors import named_errors
+from seatunnel_core.connectors.tables.file_publishing import FilePublishing
+from seatunnel_core.connectors.tables.file_writer import TableFileWriter
+from seatunnel_core.connectors.tables.growth import TARGET_CONTRACT
+from seatunnel_core.connectors.tables.messages import not_empty
+from seatunnel_core.connectors.tables.options import DATA_SAVE_MODE, SCHEMA_SAVE_MODE, TABLE
+from seatunnel_core.connectors.tables.sink import TableSink
+from seatunnel_core.connectors.tables.sql_database import SqlDatabase
+from seatunnel_core.connectors.tables.table_path import TablePath
+from seatunnel_core.connectors.tables.target import TargetTable, create, repeated_key, target_of
+from seatunnel_core.connectors.write_mode import DECIDING, write_mode_of
+from seatunnel_core.rows.unknown import resolved
+
+__all__ = ["FileStagedTableSink"]
+
+_log = logging.getLogger(__name__)
+
+
+class FileStagedTableSink(TableSink):
+    """Tasks stage rows as Parquet; the driver moves them into tables with the record of what it moved.
+
+    Both are one transaction, so a commit that is repeated after a kill is recognised. A subclass declares ``TABLE``,
+    ``FILE_STAGED_OPTIONS`` and the options of its database, and creates the database.
+    """
+
+    isolates_bad_rows = True
+
+    def __init__(self, options: Options, database: SqlDatabase, folder: str) -> None:
+        """Create a sink.
+
+        Args:
+            options: The options of the job.
+            database: The database, used by the driver only.
+            folder: A folder that driver and tasks share; files are staged in ``.seatunnel`` below it.
+        """
+        self.mode = write_mode_of(options)
+        super().__init__(options, self.mode)
+        if "${" in VARIABLE.sub("", options[TABLE.key]):
+            raise UsageError("option 'table': it has a variable that no table has; write ${table_name}")
+        self._database = database
+        self._folder = folder
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "_database": None}
+
+    @property
+    def target_folder(self) -> str | None:
+        return self._folder
+
+    @property
+    @abstractmethod
+    def location(self) -> Mapping[str, str]:
+        """The options, without secrets, that define which database it is."""
+
+    @property
+    def bound_to(self) -> Mapping[str, str]:
+        """The database and what happens to rows there; a committable itself names its table."""
+        return {**self.location, **written_options(self.options, *DECIDING)}
+
+    @property
+    def where(self) -> str:
+        return f"{self._database.where} {self.options[TABLE.key]}"
+
+    def check_schema(self, schema: TableSchema) -> None:
+        path = self._path(schema)
+        self.mode.check(schema, replaces_children=True)
+        if self.mode.merges and schema.root is not None:
+            require_place(schema, self._path(evolve(schema, table=schema.root)), path)
+
+    # -- at the start -----------------------------------------------------------------------------------------------
+
+    def prepare(self, context: SinkContext) -> None:
+        super().prepare(context)
+        with self._errors_wrapped(context, "cannot be written"):
+            publishing = self._publishing(context)
+            publishing.staging.create(context)
+            publishing.claim()
+
+    def probe(self, context: SinkContext, token: str) -> None:
+        self._staging(context).probe(context.epoch, token)
+
+    def prove(self, context: SinkContext, token: str) -> None:
+        self._staging(context).prove(context.epoch, token)
+
+    def create_tables(self, schemas: Sequence[TableSchema], context: SinkContext) -> None:
+        publishing = self._publishing(context)
+        for schema in schemas:
+            self.check_schema(schema)
+        with self._errors_wrapped(context, "cannot be prepared for rows"), publishing.held() as connection:
+            for schema in schemas:  # the transaction admits the sources of a pipeline one after the other
+                self._targets = {**self._targets, schema.table: self._ready(connection, publishing, schema)}
+            connection.commit()
+
+    def _ready(self, connection: Any, publishing: FilePublishing, schema: TableSchema) -> TargetTable:
+        database, path, key = self._database, self._path(schema), self.mode.key_of(schema)
+        if self.mode.prunes:
+            return self._ready_for_keys(connection, publishing, schema, path)
+        contract, history = self.options[TARGET_CONTRACT.key], self.mode.history
+        existed = self._existing(connection, publishing, schema, path)
+        if not existed:
+            made = resolved(schema.columns, None, grows=contract.adds, keys=key)
+            create(database, connection, path, evolve(schema, columns=made.columns), key, history)
+            if self.driver.save_mode_due and self.empties:
+                publishing.saved_now(connection, path)
+        found = resolved(schema.columns, database.types_of(connection, path, schema.columns.names))
+        schema = evolve(schema, columns=found.columns)
+        for change in grow(database, connection, path, schema, key, contract) if existed else ():
+            _log.warning("the sink %s: the table %s %s", self.identifier, ".".join(path), change)
+        target = target_of(database, connection, path, schema, key, contract, history, found.without_values)
+        if self.mode.merges and schema.root is not None:
+            target = evolve(target, root=self._path(evolve(schema, table=schema.root)))
+        self._require_one_version(connection, target)
+        if self.mode.replaces:
+            publishing.collect_for(connection, path)
+        return target
+
+    def _existing(self, connection: Any, publishing: FilePublishing, schema: TableSchema, path: TablePath) -> bool:
+        """Apply the save mode to a table, and return True if it exists then."""
+        exists, named = bool(self._database.columns(connection, path)), ".".join(path)
+        require_same_table(publishing.context, publishing.who, named, "" if exists else None)
+        due = self.driver.save_mode_due
+        if due and exists and self.empties and publishing.saved_now(connection, path):
+            exists = self._emptied(connection, path)
+        if not exists:
+            self.require_creatable(named)
+        elif due and self.mode.appends and self._has_rows(connection, path):
+            self.note_rows(schema, f"the table {named}, which had rows")
+        return exists
+
+    def _require_one_version(self, connection: Any, target: TargetTable) -> None:
+        """Refuse a table with several rows of a key, or in which it is undefined which version is current."""
+        history, table = self.mode.history, self._database.quoted(*target.path)
+        if history:
+            unclear = f"SELECT 1 FROM {table} WHERE {self._database.quoted(history[2])} IS NULL LIMIT 1"
+            if self._database.ask(connection, unclear):
+                raise SinkError(
+                    f"the table {target.named} has rows of which {history[2]} is null, so it is undefined which "
+                    "version is the current one; set it to true or false"
+                )
+        if repeated := repeated_key(self._database, connection, target, history):
+            raise SinkError(
+                f"the table {target.named} has several rows with {repeated}, so it is undefined which one a merge "
+                "should replace; remove them, or choose another merge_key"
+            )
+
+    def _ready_for_keys(
+        self, connection: Any, publishing: FilePublishing, schema: TableSchema, path: TablePath
+    ) -> TargetTable:
+        columns = {column.name.lower() for column in self._database.columns(connection, path)}
+        if columns:  # else another sink may still create it
+            require_key(".".join(path), columns, [name.lower() for name in schema.columns.names], schema.table)
+        collected = publishing.collect_for(connection, path, schema)
+        target = target_of(self._database, connection, collected, schema, (), self.options[TARGET_CONTRACT.key])
+        keys = pa.schema([column.with_nullable(False) for column in target.columns])  # null is no key
+        return evolve(target, path=path, columns=keys)
+
+    def _emptied(self, connection: Any, path: TablePath) -> bool:
+        """Empty or drop a table, as the save modes require, and return True if it still exists."""
+        data, table = self.options[DATA_SAVE_MODE.key], self._database.quoted(*path)
+        if data == "ERROR_WHEN_DATA_EXISTS" and self._has_rows(connection, path):
+            raise SinkError(not_empty(".".join(path)))
+        if self.options[SCHEMA_SAVE_MODE.key] == "RECREATE_SCHEMA":
+            self._database.run(connection, f"DROP TABLE {table}")
+            return False
+        if data == "DROP_DATA":
+            self._database.run(connection, f"DELETE FROM {table}")
+        return True
+
+    def _has_rows(self, connection: Any, path: TablePath) -> bool:
+        return bool(self._database.ask(connection, f"SELECT 1 FROM {self._database.quoted(*path)} LIMIT 1"))
+
+    def _path(self, schema: TableSchema) -> TablePath:
+        written = filled(self.options[TABLE.key], schema)
+        try:
+            return self._database.table_path(written)
+        except ValueError as error:
+            raise SinkError(f"the rows of {schema.table}: option 'table': {error}") from None
+
+    # -- in tasks ---------------------------------------------------------------------------------------------------
+
+    def open_writer(self, schemas: Sequence[TableSchema], context: WriterContext) -> TableFileWriter:
+        self.require_prepared(schemas)
+        return TableFileWriter(self._targets, self._staging(context), context)
+
+    # -- committing and sweeping ------------------------------------------------------------------------------------
+
+    def commit(self, committables: Sequence[Committable], context: SinkContext, *, may_be_committed: bool) -> None:
+        with self._errors_wrapped(context, "cannot publish staged rows", CommitError):
+            self._publishing(context).commit(committables, may_be_committed=may_be_committed)
+
+    def complete(self, context: SinkContext) -> None:
+        if self.mode.collects:
+            with self._errors_wrapped(context, "cannot publish the collected rows"):
+                self._publishing(context).replace()
+
+    def sweep(self, context: SinkContext, keep: frozenset[str], *, final: bool) -> int:
+        removed = self._staging(context).sweep(context.epoch + final, keep)
+        if not final:
+            with self._errors_wrapped(context, "cannot be swept"):
+                self._publishing(context).expire(keep)
+        return removed
+
+    def published(self, context: SinkContext) -> Iterable[str]:
+        with self._errors_wrapped(context, "cannot be asked for its commits"):
+            return self._publishing(context).committed()
+
+    def clear(self, context: SinkContext) -> None:
+        with self._errors_wrapped(context, "cannot be cleared of the job's records"):
+            self._publishing(context).clear()
+        self._staging(context).clear(context.epoch)
+
+    # -- parts ------------------------------------------------------------------------------------------------------
+
+    def _staging(self, context: SinkContext | WriterContext) -> Target:
+        return Target.of(self._folder, context, self.identifier)
+
+    def _publishing(self, context: SinkContext) -> FilePublishing:
+        return FilePublishing(database=self._database, staging=self._staging(context), context=context, mode=self.mode)
+
+    def _errors_wrapped(
+        self, context: SinkContext, what: str, kind: type[SinkError] = SinkError
+    ) -> AbstractContextManager[None]:
+        """Turn errors of the database and of files into ``kind``; a retry may help where ``retryable`` is set."""
+        who, database = self._staging(context).who, self._database
+        what = f"{database.where} {what}"
+        return named_errors(who, what, kind, lambda error: database.failed(kind, f"{who}: {what}", error))

@@ -1,0 +1,100 @@
+"""The base of sinks that write tables."""
+
+import threading
+from abc import abstractmethod
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
+
+from seatunnel_core.connector_api.batch import TableSchema
+from seatunnel_core.connector_api.errors import SinkError
+from seatunnel_core.connector_api.option import Options
+from seatunnel_core.connector_api.sink import Guarantee, SaveMode, SinkContext
+from seatunnel_core.connectors.additions import AddingSink
+from seatunnel_core.connectors.tables.messages import missing_table, not_prepared
+from seatunnel_core.connectors.tables.options import DATA_SAVE_MODE, SCHEMA_SAVE_MODE
+from seatunnel_core.connectors.write_mode import WriteMode
+
+__all__ = ["DriverState", "TableSink"]
+
+
+class DriverState:
+    """State that only the driver's process has, shared by its threads."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        """Held while tables are created and checked."""
+
+        self.save_mode_due = False
+        """True from ``apply_save_mode`` on: the tables are known only in ``create_tables``."""
+
+        self.treated: set[Hashable] = set()
+        """The tables to which the save mode was applied since the job started."""
+
+
+class TableSink(AddingSink):
+    """A sink with write modes and save modes. Pickled for tasks without its options and driver state."""
+
+    guarantee = Guarantee.EXACTLY_ONCE
+    defers_save_mode = True
+
+    def __init__(self, options: Options, mode: WriteMode | None) -> None:
+        """Create a sink; ``mode`` is ``None`` if other options decide what happens to rows."""
+        super().__init__(options)
+        self.needs_order = mode is not None and mode.merges
+        self.needs_end = mode is not None and mode.collects
+        self.prunes = mode is not None and mode.prunes
+        self._targets: Mapping[Any, Any] = {}
+        self._driver: DriverState | None = DriverState()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_driver": None, "options": None}
+
+    @property
+    def driver(self) -> DriverState:
+        """The state of the driver's process."""
+        assert self._driver is not None, "a task asks for what only the driver has"
+        return self._driver
+
+    # -- save modes -------------------------------------------------------------------------------------------------
+
+    @property
+    @abstractmethod
+    def where(self) -> str:
+        """The database or catalog with the table's name, equal for two sinks that write the same tables."""
+
+    @property
+    def save_mode(self) -> SaveMode | None:
+        data, schema = self.options[DATA_SAVE_MODE.key], self.options[SCHEMA_SAVE_MODE.key]
+        does = [data] if data != "APPEND_DATA" else []
+        return SaveMode(target=self.where, does=", ".join(does + [schema] * (schema == "RECREATE_SCHEMA")))
+
+    @property
+    def empties(self) -> bool:
+        """True if the save mode changes existing tables."""
+        mode = self.save_mode
+        return mode is not None and bool(mode.does)
+
+    def prepare(self, context: SinkContext) -> None:
+        self.driver.save_mode_due = False
+
+    def apply_save_mode(self, context: SinkContext) -> None:
+        """Record that the save mode is due; ``create_tables`` applies it because the tables are known only there."""
+        self.driver.save_mode_due, self.driver.treated = True, set()
+
+    def require_creatable(self, named: str) -> None:
+        """Refuse to create a table if ``schema_save_mode`` requires that it exists."""
+        mode = self.options[SCHEMA_SAVE_MODE.key]
+        if mode in ("ERROR_WHEN_SCHEMA_NOT_EXIST", "IGNORE"):
+            raise SinkError(missing_table(named, mode))
+
+    def note_rows(self, schema: TableSchema, rows: str) -> None:
+        """Record that a table has rows, to which the job adds: ``the table orders, which had rows``."""
+        self.adds_to = {schema.table: rows, **self.adds_to}
+
+    # -- in tasks ---------------------------------------------------------------------------------------------------
+
+    def require_prepared(self, schemas: Sequence[TableSchema]) -> None:
+        """Check that ``create_tables`` has prepared these tables."""
+        for schema in schemas:
+            if schema.table not in self._targets:
+                raise not_prepared(schema.table)

@@ -1,0 +1,231 @@
+"""The interface of a database whose tables the driver fills from files that tasks have staged."""
+
+import hashlib
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, ClassVar
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pyarrow.types as of
+from attrs import field, frozen
+
+from seatunnel_core.connector_api.errors import SinkError
+from seatunnel_core.connectors.tables.database import TableDatabase
+from seatunnel_core.connectors.tables.table_path import TablePath, parts_of
+
+__all__ = ["FILE", "KIND", "NUMBER", "SqlDatabase", "StagedPart", "TableColumn"]
+
+KIND, NUMBER = "seatunnel_kind", "seatunnel_row"
+"""Columns that staged rows also have where they are merged: the kind of the row, and its number in the unit."""
+
+FILE = "seatunnel_file"
+"""The column of staged rows with their file."""
+
+_STORED = {
+    pa.float16(): pa.float32(),
+    pa.large_string(): pa.string(),
+    pa.string_view(): pa.string(),
+    pa.large_binary(): pa.binary(),
+    pa.date64(): pa.date32(),
+}
+
+
+@frozen(kw_only=True)
+class TableColumn:
+    """A column of an existing table."""
+
+    name: str
+    declared: str
+    """The type as the database writes it."""
+
+    nullable: bool = True
+    filled: bool = False
+    """True if the database fills it when an INSERT omits it."""
+
+
+@frozen(kw_only=True)
+class StagedPart:
+    """One staged file: rows of one unit for one table."""
+
+    epoch: int
+    unit: str
+    """The id of the committable."""
+
+    name: str
+    file: str
+    """The whole path."""
+
+    path: TablePath
+    """The path of the table."""
+
+    columns: tuple[str, ...] = field(repr=False)
+    key: tuple[str, ...] = ()
+    root: TablePath = ()
+    """The table that contains the rows as elements of lists, where they are replaced with its rows."""
+
+
+class SqlDatabase(TableDatabase):
+    """What a table sink requires of a database with window functions, ``UPDATE … FROM`` and temporary tables.
+
+    Names of tables and columns are compared without regard to case. Temporary tables end with the transaction or its
+    connection.
+    """
+
+    name: ClassVar[str]
+    """The name of the database system, for messages."""
+
+    types: ClassVar[Mapping[pa.DataType, str]]
+    """The declared type of each Arrow type that the database has; of strings and whole numbers at least."""
+
+    @property
+    @abstractmethod
+    def where(self) -> str:
+        """The path or address, for messages."""
+
+    @property
+    def exists(self) -> bool:
+        """True unless opening the database would create it."""
+        return True
+
+    def failed(self, kind: type[SinkError], what: str, error: Exception) -> SinkError:
+        """Return ``kind`` for an error of the database; set ``retryable`` if a retry may help."""
+        return kind(f"{what}: {error}")
+
+    # -- types ------------------------------------------------------------------------------------------------------
+
+    def stored_type(self, kind: pa.DataType) -> pa.DataType:
+        """Return the type in which values of a type are staged.
+
+        Raises:
+            TypeError: The database has no type for it; the text is the Arrow type.
+        """
+        kind = _STORED.get(kind, kind)
+        if of.is_timestamp(kind):
+            kind = pa.timestamp("us", kind.tz and "UTC")
+        elif of.is_time(kind):
+            kind = pa.time64("us")
+        elif of.is_fixed_size_binary(kind):
+            kind = pa.binary()
+        if kind not in self.types:
+            raise TypeError(str(kind))
+        return kind
+
+    def declared_type(self, kind: pa.DataType) -> str:
+        """Return the database's type for a stored type."""
+        return self.types[kind]
+
+    def arrow_type(self, declared: str) -> pa.DataType | None:
+        """Return the Arrow type of a declared type; ``None`` for a type that rows do not have."""
+        return next((kind for kind, written in self.types.items() if written == declared), None)
+
+    def types_of(self, connection: Any, path: TablePath, names: Sequence[str]) -> dict[str, pa.DataType | None]:
+        """Return the stored types of those of the named columns that a table has; ``None`` for other types."""
+        declared = {column.name.lower(): column.declared for column in self.columns(connection, path)}
+        return {name: self.arrow_type(declared[name.lower()]) for name in names if name.lower() in declared}
+
+    def written_type(self, connection: Any, kind: pa.DataType) -> str:
+        """Return the text with which the database describes the type of a new column of a stored type."""
+        return self.declared_type(kind)
+
+    # -- tables -----------------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def columns(self, connection: Any, path: TablePath) -> list[TableColumn]:
+        """Return the columns of a table; none if it does not exist.
+
+        Raises:
+            SinkError: It is a view.
+        """
+
+    def table_path(self, written: str) -> TablePath:
+        """Return the path of a table that a user has written.
+
+        Raises:
+            ValueError: It is no path of a table in this database.
+        """
+        found = parts_of(written)
+        if len(found) != 1 or found[0].lower().startswith("seatunnel_"):
+            raise ValueError(f"{written!r} is no table for rows; write a name, in quotes if it has a dot")
+        return found
+
+    def own(self, name: str) -> TablePath:
+        """Return the path of a table of the engine."""
+        return (f"seatunnel_{name}",)
+
+    def create_schema(self, connection: Any, path: TablePath) -> None:
+        """Create the schema of a table if it does not exist."""
+
+    def drop_own(self, connection: Any) -> None:
+        """Drop the empty tables of the engine."""
+        for name in ("pipelines", "commits", "replacing"):
+            self.run(connection, f"DROP TABLE IF EXISTS {self.quoted(*self.own(name))}")
+
+    def unique_keys(self, connection: Any, path: TablePath) -> Sequence[Sequence[str]]:
+        """Return the columns of each unique index or constraint of a table, with the primary key."""
+        return ()
+
+    def children(self, connection: Any, path: TablePath) -> Mapping[str, Sequence[str]]:
+        """Return the columns, in lower case, of a table and of all beside it whose names start with ``<name>__``.
+
+        The keys are names in lower case. Without any the sink does not replace child tables with merged rows.
+        """
+        return {}
+
+    def widen_column(self, path: TablePath, column: str, declared: str) -> str | None:
+        """Return the statement that gives a column another type; ``None`` without one."""
+        return None
+
+    # -- staged rows ------------------------------------------------------------------------------------------------
+
+    def staged(self, connection: Any, parts: Sequence[StagedPart]) -> str:
+        """Return what stands behind FROM for the rows of files with equal columns, which also have ``FILE``.
+
+        By default the files are loaded into a temporary table.
+        """
+        table = f"seatunnel_staged_{hashlib.sha256(repr([part.file for part in parts]).encode()).hexdigest()[:16]}"
+        for number, part in enumerate(parts):
+            with pq.ParquetFile(part.file) as file:
+                if not number:
+                    columns = pa.schema([*file.schema_arrow, pa.field(FILE, pa.int64())])
+                    listed = (f"{self.quoted(each.name)} {self._loaded_type(each.type)}" for each in columns)
+                    self.run(connection, f"CREATE TEMPORARY TABLE {self.quoted(table)} ({', '.join(listed)})")
+                for rows in file.iter_batches():
+                    numbers = pa.repeat(number, rows.num_rows).cast(pa.int64())
+                    self.load(connection, table, rows.append_column(FILE, numbers))
+        return self.quoted(table)
+
+    def _loaded_type(self, kind: pa.DataType) -> str:
+        return self.types[pa.int64() if of.is_integer(kind) else kind]
+
+    def load(self, connection: Any, table: str, rows: pa.RecordBatch) -> None:
+        """Insert rows into a temporary table with these columns."""
+        raise NotImplementedError(self.name)
+
+    def order_of(self, parts: Sequence[StagedPart]) -> str:
+        """Return the expression by which staged rows are in the order of their files."""
+        return FILE
+
+    def merge(self, table: str, rows: str, columns: Sequence[str], key: Sequence[str]) -> Iterator[str]:
+        """Yield the statements that merge rows into a table.
+
+        Args:
+            table: The quoted table.
+            rows: A subquery with each key once, and the kinds of rows.
+            columns: The columns of the rows.
+            key: The columns of the key.
+        """
+        source, listed = f"({rows}) AS seatunnel_rows", ", ".join(map(self.quoted, columns))
+        same = " AND ".join(f"{table}.{name} = seatunnel_rows.{name}" for name in map(self.quoted, key))
+        yield self.delete(table, source, f"{same} AND seatunnel_rows.{KIND} IN (1, 3)")
+        others = [self.quoted(name) for name in columns if name not in key]
+        if others:
+            changes = ", ".join(f"{name} = seatunnel_rows.{name}" for name in others)
+            yield f"UPDATE {table} SET {changes} FROM {source} WHERE {same} AND seatunnel_rows.{KIND} IN (0, 2)"
+        fresh = f"{KIND} IN (0, 2) AND NOT EXISTS (SELECT 1 FROM {table} WHERE {same})"
+        yield f"{self.insert(table, listed)} SELECT {listed} FROM {source} WHERE {fresh}"
+
+    def now(self) -> str:
+        """Return the literal of the current time, for all versions of one commit."""
+        return self.moment(datetime.now(UTC))

@@ -1,0 +1,82 @@
+"""The statements that move staged rows into tables."""
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Any
+
+from seatunnel_core.connectors.nested.child_tables import Family, in_order, is_child
+from seatunnel_core.connectors.tables.sql_database import FILE, KIND, NUMBER, SqlDatabase, StagedPart
+from seatunnel_core.connectors.tables.table_path import TablePath
+from seatunnel_core.rows.nesting import ROW_ID
+
+
+def added(database: SqlDatabase, table: str, source: str, columns: Sequence[str]) -> str:
+    """Return the statement that adds staged rows to a table."""
+    names = _listed(database, columns)
+    return f"{database.insert(table, names)} SELECT {names} FROM {source}"
+
+
+def versioned(
+    database: SqlDatabase, table: str, rows: str, parts: Sequence[StagedPart], history: Sequence[str], at: str
+) -> Iterator[str]:
+    """Yield the statements that end versions of rows that change, and add the new ones.
+
+    Args:
+        database: The database.
+        table: The quoted table.
+        rows: The SELECT of the last row of each key.
+        parts: The files of the rows.
+        history: The columns since when and until when a version was valid, and whether it is.
+        at: The literal of the current time.
+    """
+    quoted, listed = database.quoted, partial(_listed, database)
+    columns, key, new = parts[0].columns, parts[0].key, "seatunnel_versions"
+    since, until, current = map(quoted, history)
+    same = " AND ".join(f"old.{quoted(name)} = {new}.{quoted(name)}" for name in key)
+    both = " AND ".join(f"ended.{quoted(name)} = {new}.{quoted(name)}" for name in key)
+    others = [name for name in columns if name not in key]
+    changed = [database.differ(f"old.{quoted(name)}", f"{new}.{quoted(name)}") for name in others]
+    ends = " OR ".join([f"{new}.{KIND} IN (1, 3)", *changed])
+    yield f"CREATE TEMPORARY TABLE {new} AS {rows}"
+    yield (
+        f"UPDATE {table} AS old SET {until} = CASE WHEN old.{since} > {at} THEN old.{since} ELSE {at} END, "
+        f"{current} = false FROM {new} WHERE old.{current} AND {same} AND ({ends})"
+    )
+    # If a clock was ahead of this one, a version has ended later than now: the next one begins there.
+    ended = f"SELECT {listed(key)}, max({until}) AS at FROM {table} WHERE {until} > {at} GROUP BY {listed(key)}"
+    shown = ", ".join(f"{new}.{quoted(name)}" for name in columns)
+    yield (
+        f"{database.insert(table, listed([*columns, *history]))} SELECT {shown}, coalesce(ended.at, {at}), NULL, true "
+        f"FROM {new} LEFT JOIN ({ended}) AS ended ON {both} "
+        f"WHERE {KIND} IN (0, 2) AND NOT EXISTS (SELECT 1 FROM {table} AS old WHERE old.{current} AND {same})"
+    )
+    # Of the files of one commit, a version that a later one ends was never valid.
+    yield f"DELETE FROM {table} WHERE {until} = {at} AND {since} = {at}"
+    yield f"DROP TABLE {new}"
+
+
+def last(database: SqlDatabase, source: str, parts: Sequence[StagedPart]) -> str:
+    """Return the SELECT of the last row of each key: the last row of the last file."""
+    key, order = _listed(database, parts[0].key), database.order_of(parts)
+    ranked = f"SELECT *, row_number() OVER (PARTITION BY {key} ORDER BY {order} DESC, {NUMBER} DESC) AS seatunnel_last"
+    return f"SELECT * FROM ({ranked} FROM {source}) AS seatunnel_ranked WHERE seatunnel_last = 1"
+
+
+def family(database: SqlDatabase, connection: Any, path: TablePath, key: Sequence[str]) -> Family | None:
+    """Return the table of merged rows and its child tables; ``None`` if it has none."""
+    name, columns = path[-1].lower(), database.children(connection, path)
+    children = in_order(found for found, names in columns.items() if found != name and is_child(names))
+    if not children or ROW_ID not in columns.get(name, ()):
+        return None
+    paths = tuple((child, database.quoted(*path[:-1], child)) for child in children)
+    return Family(root=database.quoted(*path), children=paths, key=tuple(key), quoted=database.quoted)
+
+
+def clashing(database: SqlDatabase, source: str, parts: Sequence[StagedPart]) -> str:
+    """Return a SELECT of one key that stands in several of the files."""
+    key = _listed(database, parts[0].key)
+    return f"SELECT {key} FROM {source} GROUP BY {key} HAVING count(DISTINCT {FILE}) > 1 LIMIT 1"
+
+
+def _listed(database: SqlDatabase, names: Sequence[str]) -> str:
+    return ", ".join(map(database.quoted, names))
