@@ -187,9 +187,7 @@ class FilePublishing:
             left = [committable for committable in committables if committable.id not in done]
             moving = [part for each in left for part in parts[each.id]]
             for part in moving:
-                if (
-                    self.staging.waiting(part.epoch, part.name, may_be_committed=False) is None
-                ):  # it raises what is wrong
+                if self.staging.waiting(part.epoch, part.name, may_be_committed=False) is None:  # it raises the reason
                     raise AssertionError(part.name)
             _Commit(publishing=self, connection=connection, at=self.database.now()).move(moving)
             for each in left:
