@@ -90,8 +90,8 @@ def vertices(progress: PipelineProgress) -> dict[str, Moved]:
     }
 
 
-class Figures:
-    """Counters of one pipeline. The loop's thread writes; any may read, for each figure is replaced as a whole."""
+class Metrics:
+    """Counters of one pipeline. The loop's thread writes; others may read, because values are replaced as a whole."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._flow = Flow(clock)
@@ -207,14 +207,14 @@ class Figures:
         self._failures[failure.kind.value] += 1
         self._recent_failures.failed(failure)
 
-    def metrics(self, view: PipelineView, progress: PipelineProgress | None) -> PipelineMetrics:
+    def measured(self, view: PipelineView, progress: PipelineProgress | None) -> PipelineMetrics:
         """Return ``view`` with its metrics.
 
         ``progress`` is that of the newest epoch; without it only what this object counts is added.
         """
         aborted = dict(self._aborted)
-        figures: dict[str, Any] = {name: getattr(view, name) for name in _VIEWED}
-        figures |= {
+        values: dict[str, Any] = {name: getattr(view, name) for name in _VIEWED}
+        values |= {
             "last_checkpoint_age_ms": None if self._completed_ms is None else now_ms() - self._completed_ms,
             "checkpoints_triggered": self._triggered,
             "checkpoints_expired": aborted.get(AbortKind.EXPIRED, 0),
@@ -230,7 +230,7 @@ class Figures:
             "recent_failures": self._recent_failures.listed(view.id),
             "loads": self._work.loads(),
         }
-        return PipelineMetrics(**figures | ({} if progress is None else self._moving(progress)))
+        return PipelineMetrics(**values | ({} if progress is None else self._moving(progress)))
 
     def _moving(self, progress: PipelineProgress) -> dict[str, Any]:
         return {

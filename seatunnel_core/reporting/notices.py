@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from typing import Any
 
 from seatunnel_core.checkpoint import commands
-from seatunnel_core.reporting.counters import Figures
+from seatunnel_core.reporting.counters import Metrics
 from seatunnel_core.reporting.spans import record_span
 
 PIPELINE_LOG = "seatunnel.pipeline"
@@ -31,7 +31,7 @@ class PipelineLog(logging.LoggerAdapter[logging.Logger]):
 class Notices:
     """The notices of one epoch; ``handlers`` maps the type of a notice to what counts and logs it."""
 
-    def __init__(self, log: PipelineLog, figures: Figures) -> None:
+    def __init__(self, log: PipelineLog, metrics: Metrics) -> None:
         self.handlers: Mapping[type[commands.Command], Callable[[Any], None]] = {
             commands.CheckpointTriggered: self._checkpoint_triggered,
             commands.CheckpointCompleted: self._checkpoint_completed,
@@ -41,11 +41,11 @@ class Notices:
             commands.Degraded: self._degraded,
         }
         self._log = log
-        self._figures = figures
+        self._metrics = metrics
 
     def epoch_started(self, notice: commands.EpochStarted) -> None:
         """Log the start of an epoch, and count it."""
-        self._figures.epoch_started(notice)
+        self._metrics.epoch_started(notice)
         base = f"from checkpoint {notice.base}" if notice.base else "from the beginning"
         self._log.info(
             "epoch %d started %s: %d work units run again, %d committables commit again",
@@ -72,16 +72,16 @@ class Notices:
     def warned(self, source: str, warnings: Sequence[str]) -> None:
         """Log the warnings of a source, and keep them for the job's report."""
         for warning in warnings:
-            self._figures.warned(f"source {source}: {warning}")
+            self._metrics.warned(f"source {source}: {warning}")
             self._log.warning("source %s: %s", source, warning)
 
     def _checkpoint_triggered(self, notice: commands.CheckpointTriggered) -> None:
-        self._figures.triggered()
+        self._metrics.triggered()
         number, kind = notice.checkpoint_id, notice.checkpoint_type.value
         self._log.debug("checkpoint %d (%s) triggered", number, kind, extra={"checkpoint": number})
 
     def _checkpoint_completed(self, notice: commands.CheckpointCompleted) -> None:
-        self._figures.completed(notice)
+        self._metrics.completed(notice)
         record_span("checkpoint", notice.duration_ms, self._named(notice.checkpoint_id) | {"bytes": notice.state_bytes})
         self._log.info(
             "checkpoint %d (%s) completed in %d ms, %d bytes",
@@ -93,7 +93,7 @@ class Notices:
         )
 
     def _checkpoint_published(self, notice: commands.CheckpointPublished) -> None:
-        self._figures.published(notice)
+        self._metrics.published(notice)
         number = notice.checkpoint_id
         self._log.debug("checkpoint %d published in %d ms", number, notice.commit_ms, extra={"checkpoint": number})
 
@@ -103,7 +103,7 @@ class Notices:
         return {"job": str(extra["job"]), "pipeline": extra["pipeline"], "checkpoint": checkpoint_id}
 
     def _checkpoint_aborted(self, notice: commands.CheckpointAborted) -> None:
-        self._figures.aborted(notice)
+        self._metrics.aborted(notice)
         if notice.kind.is_failure:
             record_span("checkpoint", 0, self._named(notice.checkpoint_id), error=str(notice.reason))
         number = notice.checkpoint_id

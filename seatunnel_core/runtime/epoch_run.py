@@ -17,7 +17,7 @@ from seatunnel_core.checkpoint.progress import PipelineProgress
 from seatunnel_core.checkpoint.transitions import Phase
 from seatunnel_core.clock import now_ms
 from seatunnel_core.reporting.connector_warnings import heard
-from seatunnel_core.reporting.counters import SAMPLE_S, Figures
+from seatunnel_core.reporting.counters import SAMPLE_S, Metrics
 from seatunnel_core.reporting.notices import Notices, PipelineLog
 from seatunnel_core.runtime.pipeline_io import PipelineIO
 from seatunnel_core.runtime.polling import SourcePolling
@@ -59,12 +59,12 @@ class EpochRun:
         shared: SharedResources,
         owner: EpochOwner,
         log: PipelineLog,
-        figures: Figures | None = None,
+        metrics: Metrics | None = None,
     ) -> None:
-        """Prepare the epoch; ``figures`` counts on over all epochs of the pipeline."""
+        """Prepare the epoch; ``metrics`` counts on over all epochs of the pipeline."""
         self.started_ms = now_ms()
-        self._figures = figures or Figures()
-        self.notices = Notices(log, self._figures)
+        self._metrics = metrics or Metrics()
+        self.notices = Notices(log, self._metrics)
         self._protocol = protocol
         self._work = work
         self._shared = shared
@@ -78,11 +78,11 @@ class EpochRun:
         self._sampling: asyncio.TimerHandle | None = None
         self._heard = False
         """True if an event has arrived since the last sample: otherwise no row has moved."""
-        self._units = UnitRuns(work, shared, self.notices, self._figures, self.deliver, self._when_spark_runs)
+        self._units = UnitRuns(work, shared, self.notices, self._metrics, self.deliver, self._when_spark_runs)
         polling = SourcePolling(work.sources, shared, self.notices, self.deliver, self._when_spark_runs)
         planner = Planner(
             *(work, shared, lambda: self._epoch, self._units.take, self.deliver, self._when_spark_runs),
-            warned=self._figures.warned,
+            warned=self._metrics.warned,
         )
         self._actions = self._action_table(planner, polling)
 
@@ -184,7 +184,7 @@ class EpochRun:
         """Do the work in the pool, and run the returned function on the loop."""
 
         def run() -> None:
-            with heard(self._figures.warned):
+            with heard(self._metrics.warned):
                 then = work()
             self._shared.inbox.put(then)
 
@@ -377,9 +377,9 @@ class EpochRun:
         Rates are differences of samples, so no row has to be counted for them.
         """
         if self._heard:
-            self._figures.sample(self.progress())
+            self._metrics.sample(self.progress())
         else:
-            self._figures.rest()
+            self._metrics.rest()
         self._heard = False
         self._sampling = self._shared.loop.call_later(SAMPLE_S, self._sample)
 
@@ -392,7 +392,7 @@ class EpochRun:
         self._owner.savepoint_answered(notice.name, None, notice.reason)
 
     def _end(self, command: commands.EndPipeline) -> None:
-        self._figures.sample(self.progress())
+        self._metrics.sample(self.progress())
         self._owner.epoch_ended(self, command)
 
 

@@ -27,7 +27,7 @@ from seatunnel_core.job.savepoint import JobSavepoint
 from seatunnel_core.planning.plan import PlannedJob
 from seatunnel_core.planning.planner import Registry, plan_job
 from seatunnel_core.planning.settings import spark_settings
-from seatunnel_core.reporting.counters import Figures
+from seatunnel_core.reporting.counters import Metrics
 from seatunnel_core.reporting.metrics import STATES, JobMetrics
 from seatunnel_core.reporting.recent_checkpoints import RecentCheckpoint
 from seatunnel_core.reporting.report import JobProgress, JobReport
@@ -213,7 +213,7 @@ class JobRun:
             name, pipelines = self.job.name, self._threads.metrics()
         else:
             progress = self.progress()
-            name, pipelines = progress.name, tuple(Figures().metrics(view, None) for view in progress.pipelines)
+            name, pipelines = progress.name, tuple(Metrics().measured(view, None) for view in progress.pipelines)
         return JobMetrics(
             job_id=self.job_id,
             name=name,

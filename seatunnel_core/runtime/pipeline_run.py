@@ -18,7 +18,7 @@ from seatunnel_core.clock import now_ms
 from seatunnel_core.connectors.additions import additions
 from seatunnel_core.errors import SeaTunnelError
 from seatunnel_core.planning.plan import PlannedPipeline
-from seatunnel_core.reporting.counters import Figures
+from seatunnel_core.reporting.counters import Metrics
 from seatunnel_core.reporting.metrics import PipelineMetrics
 from seatunnel_core.reporting.notices import PipelineLog
 from seatunnel_core.reporting.recent_checkpoints import RecentCheckpoint
@@ -93,7 +93,7 @@ class PipelineRun:
         self._counted: PipelineProgress | None = None
         """Last counters of an earlier epoch that had restored its counters."""
         self._waiting: asyncio.TimerHandle | None = None
-        self._figures = Figures()
+        self._metrics = Metrics()
         self._last_view: tuple[PipelineView, int | None] | None = None
         """View of an ended pipeline, and the time of the last checkpoint to compute its age."""
 
@@ -117,7 +117,7 @@ class PipelineRun:
             shared=self._shared,
             owner=self,
             log=self._log,
-            figures=self._figures,
+            metrics=self._metrics,
         )
         self._epoch.start()
 
@@ -198,7 +198,7 @@ class PipelineRun:
         """Finish, restart or end the pipeline, depending on the outcome of the epoch."""
         run.leave()
         if end.outcome is Outcome.FAILED and end.failure is not None:
-            self._figures.failed(end.failure)
+            self._metrics.failed(end.failure)
         if end.outcome is Outcome.FINISHED:
             self._conclude(run)
         elif end.outcome is Outcome.FAILED and end.failure is not None:
@@ -224,7 +224,7 @@ class PipelineRun:
             bounded=planned.bounded,
             failure=self.failure.message if self.failure else "",
             code=self.failure.code if self.failure else "",
-            warnings=self._figures.warnings,
+            warnings=self._metrics.warnings,
         )
         progress = self._progress()
         if progress is None:
@@ -237,12 +237,12 @@ class PipelineRun:
             bytes_read=progress.bytes_read,
             rows_committed=progress.rows_committed,
             rows_skipped=progress.rows_skipped,
-            units_repeated=self._figures.units_repeated,
+            units_repeated=self._metrics.units_repeated,
             splits_done=progress.splits_done,
             splits_total=progress.splits_total,
             last_checkpoint_id=progress.last_completed_id,
-            checkpoints_completed=self._figures.checkpoints_completed,
-            checkpoints_failed=self._figures.checkpoints_failed,
+            checkpoints_completed=self._metrics.checkpoints_completed,
+            checkpoints_failed=self._metrics.checkpoints_failed,
             degraded=progress.degraded,
             added=_added(planned, progress),
             table_rows=_together(progress),
@@ -251,16 +251,16 @@ class PipelineRun:
 
     def metrics(self) -> PipelineMetrics:
         """Return the current metrics of the pipeline."""
-        return self._figures.metrics(self.view(), self._progress())
+        return self._metrics.measured(self.view(), self._progress())
 
     @property
     def point(self) -> Point:
         """Counters and gauges as of the last sample."""
-        return self._figures.point
+        return self._metrics.point
 
     def recent_checkpoints(self) -> tuple[RecentCheckpoint, ...]:
         """Return the last completed and aborted checkpoints of this process, oldest first."""
-        return self._figures.recent.listed()
+        return self._metrics.recent.listed()
 
     def _progress(self) -> PipelineProgress | None:
         """Return the counters of the current epoch; ``None`` before the first one.

@@ -7,7 +7,7 @@ from functools import partial
 from seatunnel_core.checkpoint import commands, events
 from seatunnel_core.checkpoint.events import Event
 from seatunnel_core.clock import now_ms
-from seatunnel_core.reporting.counters import Figures
+from seatunnel_core.reporting.counters import Metrics
 from seatunnel_core.reporting.notices import Notices
 from seatunnel_core.reporting.spans import record_span
 from seatunnel_core.runtime.pipeline_io import PipelineIO
@@ -30,7 +30,7 @@ class UnitRuns:
         work: PipelineIO,
         shared: SharedResources,
         notices: Notices,
-        figures: Figures,
+        metrics: Metrics,
         deliver: Callable[[Callable[[int], Event]], None],
         when_spark_runs: Callable[[Callable[[], None]], None],
     ) -> None:
@@ -40,14 +40,14 @@ class UnitRuns:
             work: The plugins of the pipeline.
             shared: The shared resources of the job's pipelines, including Spark.
             notices: Receives messages for the user.
-            figures: Counts repeated units.
+            metrics: Counts repeated units.
             deliver: Passes an event to the protocol.
             when_spark_runs: Calls a function once Spark runs or could not be started.
         """
         self._work = work
         self._shared = shared
         self._notices = notices
-        self._figures = figures
+        self._metrics = metrics
         self._deliver = deliver
         self._when_spark_runs = when_spark_runs
         self._chains: dict[str, OperatorChain] = {}
@@ -110,7 +110,7 @@ class UnitRuns:
 
     def _count(self, key: tuple[str, AttemptId], work: Mapping[str, VertexWork]) -> None:
         had = self._counted.get(key, {})
-        self._figures.worked({name: each - had.get(name, VertexWork()) for name, each in work.items()})
+        self._metrics.worked({name: each - had.get(name, VertexWork()) for name, each in work.items()})
         self._counted[key] = work
         self._note_under_way()
 
@@ -126,7 +126,7 @@ class UnitRuns:
         works = [(self._chains[task], work) for (task, _), work in self._counted.items() if task in self._chains]
         read = [work.get(chain.source_name, VertexWork()).rows_out for chain, work in works]
         written = [work.get(each.name, VertexWork()).rows_in for chain, work in works for each in chain.targets]
-        self._figures.under_way(rows_read=sum(read), rows_written=sum(written))
+        self._metrics.under_way(rows_read=sum(read), rows_written=sum(written))
 
     def _on_result(self, order: commands.RunUnit, result: UnitResult) -> None:
         """Handle a result, in a thread of the dispatcher."""
@@ -142,12 +142,12 @@ class UnitRuns:
             record_span("unit", now_ms() - begun_ms, {**named, "rows": result.rows_read}, error=failed)
             self._count_ended((order.task, order.attempt.id), result.vertices)
         for note in result.notes:
-            self._figures.warned(note)
+            self._metrics.warned(note)
             _log.warning("pipeline %d, %s", result.pipeline_id, note)
         self._deliver(partial(unit_event, order, self._chains[order.task], result))
 
     def _begins_again(self, order: commands.RunUnit) -> None:
         """Report a unit that runs again after writing directly to a target: its rows may be duplicated."""
         chain = self._chains[order.task]
-        self._figures.begun_again()
+        self._metrics.begun_again()
         self._notices.begun_again(order, chain.doubling)

@@ -9,7 +9,7 @@ from seatunnel_core.checkpoint import commands
 from seatunnel_core.checkpoint.commands import AbortKind
 from seatunnel_core.checkpoint.progress import Moved, PipelineProgress
 from seatunnel_core.checkpoint.transitions import Phase
-from seatunnel_core.reporting.counters import SAMPLE_S, SAMPLES, Figures, Flow
+from seatunnel_core.reporting.counters import SAMPLE_S, SAMPLES, Flow, Metrics
 from seatunnel_core.reporting.metrics import Durations, PipelineMetrics
 from seatunnel_core.reporting.report import PipelineView
 from seatunnel_core.work.failure import Failure, FailureKind
@@ -107,16 +107,16 @@ def test_durations() -> None:
     assert durations == Durations(times=3, total_ms=18, last_ms=4, longest_ms=9)
 
 
-def said() -> Figures:
+def said() -> Metrics:
     """What two epochs told."""
-    figures = Figures(Clock())
+    collected = Metrics(Clock())
     for base in (None, CheckpointRef(100_000, 4)):
-        figures.epoch_started(
+        collected.epoch_started(
             commands.EpochStarted(epoch=100_000, base=base, restored_units=0, restored_committables=0)
         )
         for number in (2, 3):
-            figures.triggered()
-            figures.completed(
+            collected.triggered()
+            collected.completed(
                 commands.CheckpointCompleted(
                     checkpoint_id=number,
                     checkpoint_type=CheckpointType.CHECKPOINT,
@@ -125,16 +125,16 @@ def said() -> Figures:
                     state_bytes=100 * number,
                 )
             )
-            figures.published(commands.CheckpointPublished(checkpoint_id=number, commit_ms=number))
+            collected.published(commands.CheckpointPublished(checkpoint_id=number, commit_ms=number))
         for kind in AbortKind:
-            figures.triggered()
-            figures.aborted(commands.CheckpointAborted(checkpoint_id=9, kind=kind, reason="so it was"))
-    figures.failed(Failure(kind=FailureKind.TRANSIENT, message="a worker is gone"))
-    return figures
+            collected.triggered()
+            collected.aborted(commands.CheckpointAborted(checkpoint_id=9, kind=kind, reason="so it was"))
+    collected.failed(Failure(kind=FailureKind.TRANSIENT, message="a worker is gone"))
+    return collected
 
 
 def test_all_epochs_are_counted_together() -> None:
-    metrics = said().metrics(VIEW, progress(pending=1, units_in_flight=5, units_running=2, uncommitted=3, rows_read=8))
+    metrics = said().measured(VIEW, progress(pending=1, units_in_flight=5, units_running=2, uncommitted=3, rows_read=8))
     assert (metrics.id, metrics.name, metrics.restarts) == (7, "in -> out", 1), "what the view says is kept"
     assert (metrics.rows_read, metrics.epoch, metrics.uncommitted) == (8, 100_000, 3)
     assert (metrics.units_in_flight, metrics.units_running, metrics.checkpoints_pending) == (5, 2, 1)
@@ -149,32 +149,32 @@ def test_all_epochs_are_counted_together() -> None:
     assert metrics.last_checkpoint_age_ms is not None
 
 
-def test_sources_and_sinks_have_their_own_figures_where_there_are_several() -> None:
+def test_sources_and_sinks_have_their_own_metrics_where_there_are_several() -> None:
     clock = Clock()
-    figures = Figures(clock)
+    collected = Metrics(clock)
     sinks = {"out": Moved(rows_written=10, bytes_written=20, rows_committed=4), "copy": Moved(rows_written=1)}
     first = progress(by_source={"in": Moved(rows_read=9)}, by_sink=sinks)
-    figures.sample(first)
+    collected.sample(first)
     clock.now += 2
     later = evolve(first, by_sink={**sinks, "out": Moved(rows_written=30, bytes_written=20, rows_committed=8)})
-    found = figures.metrics(VIEW, later).vertices
+    found = collected.measured(VIEW, later).vertices
     assert set(found) == {"out", "copy"}, "what the only source has read is what the pipeline has read"
     assert (found["out"].rows_written, found["out"].rows_committed) == (30, 8)
     assert (found["out"].rows_written_per_second, found["out"].bytes_written_per_second) == (10, 0)
-    again = figures.metrics(VIEW, first).vertices["out"]
-    assert again.rows_written == 30, "it goes back to its checkpoint, and its figures do not"
+    again = collected.measured(VIEW, first).vertices["out"]
+    assert again.rows_written == 30, "it goes back to its checkpoint, and its metrics do not"
     clock.now += SAMPLE_S * SAMPLES
     for _ in range(SAMPLES):
-        figures.rest()
-    assert figures.metrics(VIEW, later).vertices["out"].rows_written_per_second == 0
+        collected.rest()
+    assert collected.measured(VIEW, later).vertices["out"].rows_written_per_second == 0
 
 
 def test_only_what_went_wrong_is_a_failure() -> None:
     """A subsumed checkpoint was counted as a failed one: every pipeline with two at a time seemed to be ill."""
-    figures = said()
-    assert (figures.checkpoints_completed, figures.checkpoints_failed) == (4, 6)
+    collected = said()
+    assert (collected.checkpoints_completed, collected.checkpoints_failed) == (4, 6)
 
 
 def test_a_pipeline_that_has_not_begun() -> None:
-    metrics = Figures(Clock()).metrics(VIEW, None)
+    metrics = Metrics(Clock()).measured(VIEW, None)
     assert metrics == PipelineMetrics(id=7, name="in -> out", phase="running", rows_read=1, restarts=1)

@@ -6,7 +6,7 @@ import pytest
 
 from seatunnel_core.checkpoint import commands
 from seatunnel_core.checkpoint.commands import AbortKind
-from seatunnel_core.reporting.counters import Figures
+from seatunnel_core.reporting.counters import Metrics
 from seatunnel_core.reporting.notices import Notices, PipelineLog
 from seatunnel_storage_api.state import CheckpointRef, CheckpointType
 
@@ -23,7 +23,7 @@ def said(notices: Notices, *wanted: commands.Command) -> None:
 
 def test_every_record_says_what_it_is_about(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG, "seatunnel")
-    notices = Notices(PipelineLog("42", 3), Figures())
+    notices = Notices(PipelineLog("42", 3), Metrics())
     notices.epoch_started(
         commands.EpochStarted(epoch=200_000, base=CheckpointRef(100_000, 6), restored_units=2, restored_committables=1)
     )
@@ -39,13 +39,13 @@ def test_every_record_says_what_it_is_about(caplog: pytest.LogCaptureFixture) ->
 
 
 def test_checkpoints_are_counted() -> None:
-    figures = Figures()
-    said(Notices(PipelineLog("42", 3), figures), COMPLETED, COMPLETED, ABORTED)
-    assert (figures.checkpoints_completed, figures.checkpoints_failed) == (2, 1)
+    collected = Metrics()
+    said(Notices(PipelineLog("42", 3), collected), COMPLETED, COMPLETED, ABORTED)
+    assert (collected.checkpoints_completed, collected.checkpoints_failed) == (2, 1)
 
 
 def test_being_well_again_is_no_news(caplog: pytest.LogCaptureFixture) -> None:
-    said(Notices(PipelineLog("42", 3), Figures()), commands.Degraded(reason=""))
+    said(Notices(PipelineLog("42", 3), Metrics()), commands.Degraded(reason=""))
     assert caplog.records == []
 
 
@@ -53,5 +53,5 @@ def test_being_well_again_is_no_news(caplog: pytest.LogCaptureFixture) -> None:
 def test_only_a_checkpoint_that_went_wrong_is_a_warning(kind: AbortKind, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG, "seatunnel")
     aborted = commands.CheckpointAborted(checkpoint_id=8, kind=kind, reason="so it was")
-    said(Notices(PipelineLog("42", 3), Figures()), aborted)
+    said(Notices(PipelineLog("42", 3), Metrics()), aborted)
     assert [record.levelno for record in caplog.records] == [logging.WARNING if kind.is_failure else logging.INFO]

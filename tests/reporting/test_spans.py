@@ -13,7 +13,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from seatunnel_core.checkpoint import commands
 from seatunnel_core.checkpoint.commands import AbortKind
 from seatunnel_core.reporting import spans
-from seatunnel_core.reporting.counters import Figures
+from seatunnel_core.reporting.counters import Metrics
 from seatunnel_core.reporting.notices import Notices, PipelineLog
 from seatunnel_core.reporting.spans import record_span, send_spans
 
@@ -46,7 +46,7 @@ def test_a_span_ends_now_and_began_as_long_before_as_it_took(recorded: InMemoryS
 def test_checkpoints_that_failed_are_spans_and_those_that_were_not_needed_are_none(
     recorded: InMemorySpanExporter,
 ) -> None:
-    handlers = Notices(PipelineLog("7", 2), Figures()).handlers
+    handlers = Notices(PipelineLog("7", 2), Metrics()).handlers
     for kind in (AbortKind.EXPIRED, AbortKind.SUBSUMED):
         handlers[commands.CheckpointAborted](commands.CheckpointAborted(checkpoint_id=5, kind=kind, reason="slow"))
     (span,) = recorded.get_finished_spans()

@@ -9,7 +9,7 @@ from attrs import asdict
 from seatunnel_core.cli.cluster_client import _closing
 from seatunnel_core.control.cluster_jobs import JobView, warnings_of_job
 from seatunnel_core.reporting.connector_warnings import heard
-from seatunnel_core.reporting.counters import MOST_WARNINGS, Figures
+from seatunnel_core.reporting.counters import MOST_WARNINGS, Metrics
 from seatunnel_core.reporting.notices import Notices, PipelineLog
 from seatunnel_core.reporting.pipeline_record import measured_record, pipeline_record, pipeline_view
 from seatunnel_core.reporting.report import JobOutcome, JobReport, PipelineView, warnings_of
@@ -24,33 +24,33 @@ def view(number: int, *warnings: str) -> PipelineView:
 
 def job(*views: PipelineView) -> dict[str, object]:
     """Return the answer to ``/job-info`` of a job with these pipelines."""
-    pipelines = [measured_record(Figures().metrics(each, None)) for each in views]
+    pipelines = [measured_record(Metrics().measured(each, None)) for each in views]
     times = {"createTime": "2026-01-31 10:00:00", "finishTime": "2026-01-31 10:00:01"}
     found: dict[str, object] = {"jobId": "1", "jobStatus": "FINISHED", "metrics": {}, "pipelines": pipelines, **times}
     return dict(json.loads(json.dumps(found)))
 
 
 def test_a_pipeline_keeps_each_warning_once_and_a_limited_number() -> None:
-    figures = Figures()
+    collected = Metrics()
     for number in range(MOST_WARNINGS * 2):
-        figures.warned(f"{number // 2}")
-    assert figures.warnings == tuple(map(str, range(MOST_WARNINGS)))
+        collected.warned(f"{number // 2}")
+    assert collected.warnings == tuple(map(str, range(MOST_WARNINGS)))
     for number in range(3):
-        figures.warned(f"more {number}")
-    assert len(figures.warnings) == MOST_WARNINGS + 1
-    assert "further warnings" in figures.warnings[-1]
+        collected.warned(f"more {number}")
+    assert len(collected.warnings) == MOST_WARNINGS + 1
+    assert "further warnings" in collected.warnings[-1]
 
 
 def test_warnings_of_a_source_that_is_polled_are_kept() -> None:
-    figures = Figures()
-    Notices(PipelineLog("1", 1), figures).warned("a", ["the filter leaves nothing of /in"])
-    assert figures.warnings == ("source a: the filter leaves nothing of /in",)
+    collected = Metrics()
+    Notices(PipelineLog("1", 1), collected).warned("a", ["the filter leaves nothing of /in"])
+    assert collected.warnings == ("source a: the filter leaves nothing of /in",)
 
 
 def test_warnings_that_connectors_log_are_heard_by_the_pipeline_that_calls_them(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    one, other = Figures(), Figures()
+    one, other = Metrics(), Metrics()
     logger = logging.getLogger("seatunnel_core.connectors.file.source")
     with heard(one.warned):
         logger.warning("%s has no file", "/in")

@@ -34,7 +34,7 @@ from seatunnel_core.server.host.warm_spark import WarmSpark, host_settings
 from seatunnel_core.server.state.records import DesiredState, JobRecord
 from seatunnel_core.server.submitted_job import SubmittedJob
 from seatunnel_core.spark.backend import SparkBackend
-from seatunnel_core.spark.java_figures import JavaFigures
+from seatunnel_core.spark.java_metrics import JavaMetrics
 from seatunnel_core.spark.starting.settings import SparkSettings
 
 LONGEST_ORDER = 512 * LONGEST_REQUEST
@@ -94,7 +94,7 @@ def main() -> int:
     engine = _with_dynamic_slots(load_engine(values.engine_config))
     backend = SparkBackend(_spark_settings(values))
     spark = WarmSpark(backend, values.slots)
-    java = cache(lambda: JavaFigures(backend.context))
+    java = cache(lambda: JavaMetrics(backend.context))
     watch = JavaWatch(lambda: java().read(), {"address": values.address, "host": values.name or "shared"})
     host = Host(
         lambda record: JobThread(record, engine, backend),

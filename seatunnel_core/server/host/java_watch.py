@@ -9,7 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from attrs import frozen
 
 from seatunnel_core.reporting.open_metrics import Sample
-from seatunnel_core.spark.java_figures import Figure
+from seatunnel_core.spark.java_metrics import Figure
 
 logger = logging.getLogger("seatunnel.cluster")
 

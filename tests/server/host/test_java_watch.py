@@ -5,7 +5,7 @@ import time
 from collections.abc import Sequence
 
 from seatunnel_core.server.host.java_watch import FRESH_S, JavaWatch
-from seatunnel_core.spark.java_figures import Figure
+from seatunnel_core.spark.java_metrics import Figure
 
 FIGURE: Figure = ("jvm_threads_current", "", {"more": "1"}, 7)
 

@@ -4,13 +4,13 @@ import os
 
 from seatunnel_core.server.metrics.java import OF_JAVA
 from seatunnel_core.spark.backend import SparkBackend
-from seatunnel_core.spark.java_figures import JavaFigures, figures_of
+from seatunnel_core.spark.java_metrics import JavaMetrics, figures_of
 
 SUFFIXES = {"counter": {"_total"}, "summary": {"_sum", "_count"}, "gauge": {""}}
 
 
 def test_a_jvm_tells_of_itself_all_that_is_declared(backend: SparkBackend) -> None:
-    figures = JavaFigures(backend.context)
+    figures = JavaMetrics(backend.context)
     pid, found = figures.read()
     assert os.readlink(f"/proc/{pid}/exe").endswith("/java")
     families = {family.name: family for family in OF_JAVA}

@@ -17,7 +17,7 @@ _THREADS = (*("count", "daemon.count", "peak.count", "total_started.count"), *(f
 """All thread states but deadlocks: detecting those stops all threads."""
 
 
-class JavaFigures:
+class JavaMetrics:
     """Reads the metrics of one JVM in one request.
 
     Spark's metrics library has the gauges and writes them as JSON, so that a hundred values cost about as much as one.
