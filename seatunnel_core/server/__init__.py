@@ -1,4 +1,4 @@
-"""The engine as a cluster: agents that elect a leader, hosts that run jobs, and the state that outlives both.
+"""The engine as a cluster: agents that elect a leader, worker processes that run jobs, and durable state.
 
-Nothing here moves rows: a host runs jobs through ``seatunnel_core.runtime``, an agent never imports Spark.
+Nothing here moves rows: worker processes run jobs through ``seatunnel_core.runtime``. Agents never import Spark.
 """

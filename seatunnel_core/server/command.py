@@ -1,6 +1,6 @@
-"""The commands ``seatunnel-cluster`` and ``stop-seatunnel-cluster``, also with SeaTunnel's ending ``.sh``.
+"""Commands ``seatunnel-cluster`` and ``stop-seatunnel-cluster``, also with SeaTunnel's suffix ``.sh``.
 
-Exit codes are those of ``seatunnel``: 0 done, 1 failed, 2 wrong usage or configuration.
+Exit codes are those of ``seatunnel``: 0 success, 1 failure, 2 wrong usage or configuration.
 """
 
 import argparse
@@ -50,7 +50,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def stop(argv: Sequence[str] | None = None) -> int:
-    """End the nodes of this user on this machine; return the exit code."""
+    """Stop the nodes of this user on this machine; return the exit code."""
     return _reported(lambda: _stop(sys.argv[1:] if argv is None else argv))
 
 
@@ -69,24 +69,24 @@ def node_parser() -> argparse.ArgumentParser:
     """Return the parser of ``seatunnel-cluster``."""
     parser = _Parser(
         prog="seatunnel-cluster",
-        description="Starts a node of a cluster, which takes jobs and runs them.",
+        description="Starts a node of a cluster, which accepts and runs jobs.",
         allow_abbrev=False,
     )
     add = parser.add_argument
     add("-d", "--daemon", action="store_true",
         help="run in the background, with a log in logs/seatunnel-engine-server.log (-master, -worker)")  # fmt: skip
     add("-r", "--role", type=_role, metavar="ROLE",
-        help="what the node does: master, worker, master_and_worker, or query")  # fmt: skip
-    add("-cn", "--cluster", metavar="NAME", help="the cluster's name, instead of cluster-name in hazelcast.yaml")
+        help="role of the node: master, worker, master_and_worker, or query")  # fmt: skip
+    add("-cn", "--cluster", metavar="NAME", help="cluster name, which overrides cluster-name in hazelcast.yaml")
     add("-m", "--member", action="store_true", help="list the members of the cluster")
     add("--port", type=int, help="the member port, instead of that of hazelcast.yaml; the next ones are not tried")
     add("--http-port", type=int, help="serve REST v2 on this port of http.bind-address (loopback unless set), "
         "whatever http.enable-http says")  # fmt: skip
-    add("--page", action="store_true", help=argparse.SUPPRESS)  # of the process that -d starts
+    add("--page", action="store_true", help=argparse.SUPPRESS)  # set by -d for the process that it starts
     add("--engine-config", metavar="FILE", type=Path, help="instead of the seatunnel.yaml that is found; beside it "
         "stand hazelcast.yaml and cluster.secret")  # fmt: skip
     add("--make-secret", action="store_true", help=f"write config/{SECRET_FILE}, which all nodes and clients need")
-    add("-DJvmOption", dest="jvm_option", default="", help="options of the JVM of the host's Spark")
+    add("-DJvmOption", dest="jvm_option", default="", help="JVM options of Spark in worker processes")
     return parser
 
 
@@ -129,12 +129,12 @@ def _start(argv: Sequence[str]) -> int:
 
 
 def _config_folder(config: NodeConfig) -> Path:
-    """Return the folder of the node's files: that of the engine's file, else that of its logs."""
+    """Return the folder of the engine's file, else that of the logs."""
     return config.logs if config.engine_file is None else config.engine_file.parent
 
 
 def _jvm_options(config: NodeConfig) -> list[str]:
-    """Return the lines of ``jvm_options``, or of the file of the node's role, beside the engine's file."""
+    """Return the lines of ``jvm_options``, or of the role-specific file, in the engine file's folder."""
     path = (config.engine_file or Path("config/seatunnel.yaml")).parent / config.role.jvm_options_file
     if not path.is_file():
         return []
@@ -144,7 +144,7 @@ def _jvm_options(config: NodeConfig) -> list[str]:
 
 @contextlib.contextmanager
 def _noted(config: NodeConfig, address: str, page: str) -> Iterator[None]:
-    """Leave a note of this process, for ``stop-seatunnel-cluster``, as long as it runs."""
+    """Register this process for ``stop-seatunnel-cluster`` while it runs."""
     path = _notes() / f"{address.rpartition(':')[2]}-{os.getpid()}.json"
     note = {"pid": os.getpid(), "cluster": config.cluster, "address": address, "page": page}
     path.write_text(json.dumps(note))
@@ -210,7 +210,7 @@ def _daemon(argv: Sequence[str], config: NodeConfig) -> int:
         if address is not None:
             print(f"The node {address} of the cluster {config.cluster!r} runs in process {node.pid}. Its log: {path}")
             print(_page_line(config, _page_of(node.pid)))
-            node.returncode = 0  # it is nobody's child any more, and Popen need not warn that it still runs
+            node.returncode = 0  # keeps Popen from warning that the process still runs
             return DONE
         time.sleep(0.05)
     print(f"The node does not listen after {_READY_S:.0f} s: see {path}", file=sys.stderr)
@@ -218,7 +218,7 @@ def _daemon(argv: Sequence[str], config: NodeConfig) -> int:
 
 
 def _page_of(pid: int) -> str:
-    """Return the URL of the page of a node; empty if it serves none."""
+    """Return the URL of a node's web page; empty if it serves none."""
     for path in _notes().glob(f"*-{pid}.json"):
         with contextlib.suppress(OSError, StoredValueError):
             return stored.text(stored.parse(path.read_bytes()), "page")
@@ -226,7 +226,7 @@ def _page_of(pid: int) -> str:
 
 
 def _page_line(config: NodeConfig, page: str) -> str:
-    """Return what the user is told about the page."""
+    """Return the message about the web page."""
     if not page:
         return "It serves no page, as http.enable-http says."
     if config.http.login is None and config.secret is not None and config.http.port is None:

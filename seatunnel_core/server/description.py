@@ -1,4 +1,4 @@
-"""What a job's text says of it, without its plugins: its options, and its graph as SeaTunnel's REST has it."""
+"""Description of a job, parsed without its plugins: options, and the graph in the format of SeaTunnel's REST."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -19,50 +19,50 @@ from seatunnel_core.server.host.protocol import HostedJob
 from seatunnel_core.server.submitted_job import FORMATS, SubmittedJob
 
 MOST_VERTICES = 300
-"""The history keeps the graph of a job with at most so many sources, transforms and sinks."""
+"""Maximum number of sources, transforms and sinks of a graph that is stored in the history."""
 
 LONGEST_TEXT = 4_096
-"""The history keeps the text of a job with at most so many characters."""
+"""Maximum number of characters of a job text that is stored in the history."""
 
 
 @frozen(kw_only=True)
 class Description:
-    """What is shown of a job beside its figures."""
+    """Displayed properties of a job, without metrics."""
 
     env: Mapping[str, str] = field(factory=dict)
-    """The options of its ``env`` that are no secrets, as texts."""
+    """Options of ``env`` as strings, without secrets."""
 
     edges: Mapping[str, Any] = field(factory=dict)
-    """By the number of a pipeline: which vertex takes the rows of which."""
+    """Edges by pipeline number."""
 
     vertices: tuple[Mapping[str, Any], ...] = ()
-    """Sources, transforms and sinks, in the order of the text."""
+    """Sources, transforms and sinks, in the order of the job text."""
 
     text: str = field(default="", repr=False)
-    """The job itself, as ``masked_job`` writes it."""
+    """Job text, as written by ``masked_job``."""
 
 
 def describe(job: SubmittedJob) -> Description:
-    """Return what a job's text says of it; the text alone when it cannot be read, which its host then reports."""
+    """Return the description of a job; only the text if it is invalid, which the worker process then reports."""
     text = masked_job(job.text, FORMATS[job.format])
     try:
         raw = job.read()
-    except SeaTunnelError:  # it was accepted by a version that could
+    except SeaTunnelError:  # the version that accepted the job could parse it
         return Description(text=text)
     problems = Problems()
     graph = build_graph([_node(block) for block in raw.blocks], problems, complete=False)
     return Description(
         env=env_in_texts(raw.env),
-        edges={} if problems.errors else _edges(graph),  # such a job fails when it is planned, and says why
+        edges={} if problems.errors else _edges(graph),  # planning fails for such a job, with a message
         vertices=tuple(_vertices(graph)),
         text=text,
     )
 
 
 def shown_at_end(described: Description, hosted: HostedJob | None) -> str:
-    """Return what the history keeps of a job's graph, pipelines, failures and metrics over time, as JSON.
+    """Return a job's graph, pipelines, failures and metrics over time for the history, as JSON.
 
-    Very large graphs are left out.
+    Very large graphs are omitted.
     """
     kept = described if len(described.vertices) <= MOST_VERTICES else Description()
     block: dict[str, Any] = {"edges": kept.edges, "vertices": kept.vertices, "pipelines": []}
@@ -121,6 +121,6 @@ def _vertices(graph: Graph) -> Iterable[dict[str, Any]]:
 
 
 def _tables(graph: Graph, vertex: Vertex) -> list[str]:
-    """Return the tables of a source or a sink, by the names under which rows leave the source, or what it takes."""
+    """Return the tables of a source or sink, named by its output or its inputs."""
     givers = {Kind.SOURCE: (vertex,), Kind.SINK: tuple(graph.vertices[each] for each in vertex.inputs)}
     return [each.node.output or each.name for each in givers.get(vertex.node.kind, ())]

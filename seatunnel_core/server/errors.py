@@ -1,51 +1,51 @@
-"""The errors of a cluster.
+"""Errors of a cluster.
 
 ::
 
     SeaTunnelError
     └── ClusterError
-        ├── DeposedError            a newer term was claimed, so this node does not lead any more
+        ├── DeposedError            a newer term was claimed, so this node no longer leads
         ├── StateUnavailableError   the cluster's state cannot be read or written now
         │   └── StateWentBackError  it is older than what this node has seen
-        ├── HostError               a host refuses an order, or cannot be reached
-        └── RequestError            a request of a client or of another node is refused
+        ├── HostError               a worker process rejects an order, or is unreachable
+        └── RequestError            a request of a client or of another node is rejected
 """
 
 from seatunnel_core.errors import SeaTunnelError
 
 
 class ClusterError(SeaTunnelError):
-    """Something went wrong in a cluster that has no narrower class."""
+    """An error of a cluster without a more specific class."""
 
     code = "CLUSTER"
 
 
 class DeposedError(ClusterError):
-    """A newer term was claimed: what this node wrote last is not acknowledged, and it may not lead any more."""
+    """A newer term was claimed: this node's last write is not acknowledged, and it no longer leads."""
 
 
 class StateUnavailableError(ClusterError):
-    """The cluster's state cannot be read or written now. Whether the last change is durable is not known."""
+    """The cluster's state cannot be read or written now. The last change may or may not be durable."""
 
 
 class StateWentBackError(StateUnavailableError):
-    """The cluster's state is older than what this node has seen: changes that were acknowledged are missing."""
+    """The cluster's state is older than what this node has seen: acknowledged changes are missing."""
 
 
 class HostError(ClusterError):
-    """A host refuses an order or cannot be reached."""
+    """A worker process rejects an order or is unreachable."""
 
 
 class RequestError(ClusterError):
-    """A request of a client or of another node is refused."""
+    """A request of a client or of another node is rejected."""
 
     def __init__(self, message: str, *, status: int = 400, reason: str = "") -> None:
         super().__init__(message)
         self.status = status
-        """The HTTP status of the answer."""
+        """HTTP status of the response."""
 
         self.reason = reason or _REASONS.get(status, "bad_request")
-        """A word for programs, as `docs/reference/rest.md` lists them."""
+        """Machine-readable reason, as listed in `docs/reference/rest.md`."""
 
 
 _REASONS = {401: "unauthorized", 404: "not_found", 413: "too_large", 500: "internal_error", 503: "unavailable"}

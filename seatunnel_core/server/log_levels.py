@@ -1,4 +1,4 @@
-"""The levels of the loggers of this process, by the names that SeaTunnel's users know, and what they were before."""
+"""Logger levels of this process, with log4j's level names, and their original levels."""
 
 import logging
 import threading
@@ -17,37 +17,37 @@ LEVELS = {
     "FATAL": logging.CRITICAL,
     "OFF": logging.CRITICAL + 10,
 }
-"""By the names of log4j."""
+"""Levels by log4j's names."""
 
 ROOT = "root"
 OWN = "seatunnel"
 MOST_CHANGED = 200
-"""So many loggers may have another level than they began with."""
+"""Maximum number of loggers with a changed level."""
 
 _changing = threading.Lock()
 _before: dict[str, int] = {}
-"""By logger: the level before it was changed."""
+"""Original levels of changed loggers."""
 
 
 @frozen(kw_only=True)
 class Level:
-    """The level of a logger."""
+    """Level of a logger."""
 
     name: str
     level: str
-    """The one that counts: its own, or that of the next one above it that has one."""
+    """Effective level: its own, or that of the closest ancestor with a level."""
 
     before: str | None = None
-    """The one that it began with; ``None`` where that is the one that counts."""
+    """Original level; ``None`` if it is unchanged."""
 
 
 def level_name(level: int) -> str:
-    """Return the name of a level: of the least one that is not below it."""
+    """Return the name of the lowest named level that is not below a level."""
     return next((name for name, number in LEVELS.items() if number >= level), "OFF")
 
 
 def known_loggers() -> list[str]:
-    """Return the names of the loggers of this process that have a level of their own, and of this package."""
+    """Return the names of this package's loggers and of those with their own level."""
     found = {
         name
         for name, each in logging.root.manager.loggerDict.items()
@@ -60,7 +60,7 @@ def look(name: str) -> Level:
     """Return the level of a logger.
 
     Raises:
-        UsageError: there is none of this name.
+        UsageError: There is no such logger.
     """
     logger = _logger(name)
     before = _before.get(name)
@@ -72,10 +72,10 @@ def look(name: str) -> Level:
 
 
 def change(name: str, level: str) -> str:
-    """Set the level of a logger, until this process ends or ``reset``; return the one that counted before.
+    """Set the level of a logger until ``reset`` or the end of this process; return the previous effective level.
 
     Raises:
-        UsageError: there is no such level or logger, or too many have been changed.
+        UsageError: There is no such level or logger, or too many have been changed.
     """
     number = LEVELS.get(level.upper())
     if number is None:
@@ -83,7 +83,7 @@ def change(name: str, level: str) -> str:
     with _changing:
         logger = _logger(name)
         if name not in _before and len(_before) >= MOST_CHANGED:
-            raise UsageError(f"{MOST_CHANGED} loggers have been changed already: reset some of them")
+            raise UsageError(f"the levels of {MOST_CHANGED} loggers are changed already: reset some of them")
         counted = level_name(logger.getEffectiveLevel())
         _before.setdefault(name, logger.level)
         logger.setLevel(number)
@@ -91,10 +91,10 @@ def change(name: str, level: str) -> str:
 
 
 def reset(name: str) -> str | None:
-    """Give a logger its first level back; return the one that counted before, or ``None`` if nothing was changed.
+    """Reset a logger to its original level; return the previous effective level, or ``None`` if it was not changed.
 
     Raises:
-        UsageError: there is none of this name.
+        UsageError: There is no such logger.
     """
     with _changing:
         logger = _logger(name)
@@ -106,13 +106,13 @@ def reset(name: str) -> str | None:
 
 
 def _logger(name: str) -> logging.Logger:
-    """Return a logger that there is; a name that nobody uses would be kept for ever.
+    """Return an existing logger; creating one for an unused name would leak memory.
 
     Raises:
-        UsageError: there is none.
+        UsageError: There is no such logger.
     """
     if name == ROOT:
         return logging.getLogger()
     if isinstance(logging.root.manager.loggerDict.get(name), logging.Logger):
         return logging.getLogger(name)
-    raise UsageError(f"there is no logger {name[:200]!a} here; {OWN} is the one above all of this engine")
+    raise UsageError(f"no logger {name[:200]!a} in this process; {OWN} is the parent of all loggers of this engine")

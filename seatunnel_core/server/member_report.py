@@ -1,4 +1,4 @@
-"""What a member's agent reports of its hosts, to whoever leads."""
+"""Report of a member's agent on its worker processes, for the leader."""
 
 from collections.abc import Mapping
 
@@ -10,47 +10,48 @@ from seatunnel_core.stored_fields import Stored, added
 
 @frozen(kw_only=True)
 class HostReport(Stored):
-    """A host of a member: its process is there."""
+    """An existing worker process of a member."""
 
     name: str
-    """``SHARED``, or the id of the job that has it for itself."""
+    """``SHARED``, or the id of the job for a dedicated process."""
 
     boot: str
-    """By which the process differs from every other one of that name."""
+    """Unique id among processes of the same name."""
 
     status: HostStatus | None
-    """What it said when it was asked last; ``None`` while it starts, or does not answer."""
+    """Last status; ``None`` while it is starting or does not respond."""
 
     @property
     def lacks_executors(self) -> bool:
-        """Whether its Spark runs on a cluster, which has given it no executor yet, or no more."""
+        """True if it runs on a Spark cluster without having any executor."""
         return self.status is not None and self.status.application != "" and not self.status.executors
 
 
 @frozen(kw_only=True)
 class MemberReport(Stored):
-    """All hosts of a member. One that is not in it is gone, with everything that it ran."""
+    """All worker processes of a member. Processes that are missing here have ended, with all their jobs."""
 
     hosts: tuple[HostReport, ...] = ()
     ended: tuple[str, ...] = added(())
-    """The boots of the hosts that ended by themselves while this agent watched them, or did not work any more. That
-    one was lost with an earlier agent says nothing of its jobs."""
+    """Boot ids of processes that ended by themselves, or were faulty, under this agent's supervision.
+
+    Losing a process together with an earlier agent is not attributed to its jobs."""
 
     tags: Mapping[str, str] = field(factory=dict)
-    """The member's attributes, for the tag filters of jobs."""
+    """Attributes of the member, for the tag filters of jobs."""
 
     workers: Mapping[str, int] = field(factory=dict)
-    """Slots of the workers on which rows move instead of on this member, by address; empty if they move here."""
+    """Slots of the worker nodes used by this member, by address; empty if it runs tasks itself."""
 
     moves_rows: bool = added(True)
-    """True if rows move on this member: a master whose role is not ``master`` alone."""
+    """True if this member runs tasks itself: a master whose role is not just ``master``."""
 
     offered: int = added(0)
-    """How many slots its shared host offers when it is ready; 0 when slots are dynamic."""
+    """Number of slots that its shared process offers when ready; 0 for dynamic slots."""
 
     clock: float = field(default=0.0, eq=False)
-    """The member's own monotonic seconds when it reported; goes back to it with orders."""
+    """Monotonic seconds of the member at the time of the report; returned to it with orders."""
 
     def host(self, name: str) -> HostReport | None:
-        """Return a host by its name, or ``None``."""
+        """Return a worker process by name, or ``None``."""
         return next((host for host in self.hosts if host.name == name), None)

@@ -1,29 +1,29 @@
-"""What a member of a cluster does, and the names of the files that come with it."""
+"""Roles of cluster members, with the names of their files."""
 
 import enum
 
 
 class MemberRole(enum.Enum):
-    """The role of a member, as ``-r`` of ``seatunnel-cluster`` names it."""
+    """Role of a member, as in option ``-r`` of ``seatunnel-cluster``."""
 
     MASTER_AND_WORKER = "master_and_worker"
-    """May lead, keeps the state, and runs jobs."""
+    """Can lead, stores the state, and runs jobs with their tasks."""
 
     MASTER = "master"
-    """May lead and keeps the state; the rows of jobs move on other members."""
+    """Can lead, stores the state, and runs jobs; their tasks run on worker nodes."""
 
     WORKER = "worker"
-    """Runs work; never leads, and keeps no state."""
+    """Runs tasks; never leads, and stores no state."""
 
     QUERY = "query"
-    """Takes requests and hands them to the leader; never leads, and runs nothing."""
+    """Forwards requests to the leader; never leads, and runs nothing."""
 
     @classmethod
     def of(cls, text: str) -> "MemberRole":
-        """Return the role of a name in any case.
+        """Return the role with this name, ignoring case.
 
         Raises:
-            ValueError: there is no such role; the message names those that there are.
+            ValueError: There is no such role; the message lists the roles.
         """
         try:
             return cls(text.strip().lower())
@@ -33,32 +33,32 @@ class MemberRole(enum.Enum):
 
     @property
     def leads(self) -> bool:
-        """Whether a member of this role may be elected."""
+        """True if members with this role can be elected."""
         return self in (MemberRole.MASTER_AND_WORKER, MemberRole.MASTER)
 
     @property
     def works(self) -> bool:
-        """Whether the rows of jobs may move on a member of this role."""
+        """True if members with this role run tasks."""
         return self in (MemberRole.MASTER_AND_WORKER, MemberRole.WORKER)
 
     @property
     def hazelcast_file(self) -> str:
-        """The name of the file that describes the cluster to members of this role."""
+        """Name of the cluster file for members with this role."""
         return _FILES[self]
 
     @property
     def default_port(self) -> int:
-        """The member port, where no file names one."""
+        """Default member port."""
         return 5802 if self is MemberRole.WORKER else 5801
 
     @property
     def log_file(self) -> str:
-        """The name of the member's log."""
+        """Name of the member's log file."""
         return _LOGS[self]
 
     @property
     def jvm_options_file(self) -> str:
-        """The name of the file with the options of the JVM of the member's Spark."""
+        """Name of the file with the JVM options of the member's Spark."""
         return _JVM_OPTIONS[self]
 
 

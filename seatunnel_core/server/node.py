@@ -1,4 +1,4 @@
-"""The process of a node: its sockets, its servers and its agent."""
+"""Process of a node: sockets, servers and agent."""
 
 import asyncio
 import contextlib
@@ -37,17 +37,15 @@ logger = logging.getLogger("seatunnel.cluster")
 
 
 def run_node(config: NodeConfig, *, on_ready: Callable[[str, str], None] = lambda _address, _page: None) -> None:
-    """Run a node until it is told to end by SIGTERM or SIGINT.
+    """Run a node until SIGTERM or SIGINT.
 
     Args:
-        config: of the node.
-        on_ready: called with the node's address and the URL of its page when it listens; the URL is empty if it
-            serves none.
+        config: Configuration of the node.
+        on_ready: Called when the node listens, with its address and the URL of its web page (empty without one).
 
     Raises:
-        UsageError: its ports are taken, its configuration cannot work, or another user placed a link on the way to its
-            logs.
-        PlatformError: the extra ``cluster`` is not installed.
+        UsageError: Ports are taken, the configuration is invalid, or the path of the logs contains another user's link.
+        PlatformError: The extra ``cluster`` is not installed.
     """
     try:
         import starlette  # noqa: F401
@@ -64,11 +62,11 @@ def run_node(config: NodeConfig, *, on_ready: Callable[[str, str], None] = lambd
         if config.role.leads:
             store = NewestSeenStore(_open_store(config))
             logger.info(
-                "the node %s of the cluster %r keeps its state in %s", address, config.cluster, store.describe()
+                "node %s of cluster %r stores its state in %s", address, config.cluster, store.describe()
             )
             probes = resources.enter_context(storage_probes(config))
         else:
-            logger.info("the worker %s of the cluster %r keeps no state", address, config.cluster)
+            logger.info("node %s of cluster %r stores no state", address, config.cluster)
         joining = Joining(config, address, probes)
         in_zookeeper = resources.enter_context(registered(config, address, joining.meet_newcomers))
         config = evolve(config, members=(*config.members, *in_zookeeper))
@@ -95,7 +93,7 @@ async def _serve(
     try:
         await loop.run_in_executor(None, _join, config, store, joining)
         gc.collect()
-        gc.freeze()  # all that is here lives as long as the process: do not look for garbage among it
+        gc.freeze()  # these objects live as long as the process: exclude them from garbage collection
         on_ready(address, _page_of(config, rest))
         await agent.run()
     finally:
@@ -107,7 +105,7 @@ async def _serve(
 
 
 def _page_of(config: NodeConfig, rest: tuple[Port, ...]) -> str:
-    """Return the URL of the page; empty if no port serves it."""
+    """Return the URL of the web page; empty if no port serves it."""
     if not rest:
         return ""
     port, bind = rest[-1], config.http.bind
@@ -116,10 +114,10 @@ def _page_of(config: NodeConfig, rest: tuple[Port, ...]) -> str:
 
 
 def _join(config: NodeConfig, store: NewestSeenStore | None, joining: Joining) -> None:
-    """Meet the members that live: those that are known by a list or by ZooKeeper, and those that the state names.
+    """Introduce this node to all live members known from the configuration, ZooKeeper and the state.
 
     Raises:
-        JoinRefusedError: one of them and this node are not of one cluster.
+        JoinRefusedError: One of them belongs to another cluster.
     """
     met = joining.ask_all([*config.members, *(() if store is None else named_in(store.look()))])
     if store is not None:
@@ -143,7 +141,7 @@ def _open_store(config: NodeConfig) -> ClusterStore:
 def _servers(
     config: NodeConfig, agent: Any, joining: Joining, member: socket.socket, rest: tuple[Port, ...]
 ) -> list[tuple[Any, socket.socket]]:
-    """Return a server for each port, with its socket."""
+    """Return a server with its socket for each port."""
     _warn_of_readers(config)
     at_member = AuthPolicy(local=is_loopback(config.bind))
     limit = raise_limit()
@@ -157,10 +155,10 @@ def _servers(
 
 
 def _require_own_logs(config: NodeConfig) -> None:
-    """Check that the folder of the logs is not one to which a link of another user leads.
+    """Check that the path of the log folder contains no link of another user.
 
     Raises:
-        UsageError: it is.
+        UsageError: It does.
     """
     try:
         require_own_links(str(config.logs))
@@ -169,7 +167,7 @@ def _require_own_logs(config: NodeConfig) -> None:
 
 
 def _warn_of_readers(config: NodeConfig) -> None:
-    """Warn of logs that others may access, and of a folder for them that others may change; storages warn of state."""
+    """Warn about logs that other users can read or replace. Storages warn about the state themselves."""
     if config.logs.is_dir() and is_changeable_by_others(config.logs):
         logger.warning("other users may replace logs in %s: make it a folder to which only this user can write, "
                        "with: chown $USER %s; chmod go-w %s", config.logs, config.logs, config.logs)  # fmt: skip

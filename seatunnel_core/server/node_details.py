@@ -1,4 +1,4 @@
-"""One node in detail: its processes, its JVMs, its configuration with secrets masked, and its threads."""
+"""Details of a node: processes, JVMs, threads, and the configuration with secrets masked."""
 
 import os
 import time
@@ -19,7 +19,7 @@ _MEASURED = ("jvm_", "process_")
 
 
 async def node_details(agent: "Agent") -> dict[str, Any]:
-    """Return the details of this node as JSON values. An agent of a worker has all that is asked of it."""
+    """Return the details of this node as JSON values. This also works for agents of worker nodes."""
     config, engine = agent.config, agent.config.engine
     samples = [each for each in await agent.figures.samples() if each.family.startswith(_MEASURED)]
     return {

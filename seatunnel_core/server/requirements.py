@@ -1,4 +1,4 @@
-"""What a job asks of the hosts of a cluster, as its ``env`` says it."""
+"""Requirements of a job on cluster resources, from its ``env``."""
 
 from collections.abc import Mapping
 from functools import lru_cache
@@ -14,27 +14,27 @@ from seatunnel_core.server.submitted_job import SubmittedJob
 
 @frozen(kw_only=True)
 class Requirements:
-    """What a job asks for."""
+    """Requirements of a job."""
 
     slots: int = 2
-    """As SeaTunnel counts them: each source takes one to be planned, and one for each of its parallel readers."""
+    """Number of slots, counted as in SeaTunnel: one per source for planning, and one per parallel reader."""
 
     readers: tuple[int, ...] = ()
-    """How many read each source at once, in the order of the sources; empty where that is not known."""
+    """Numbers of parallel readers, in the order of the sources; empty if unknown."""
 
     tags: Mapping[str, str] = field(factory=dict)
-    """The attributes that its member must have."""
+    """Attributes that the member must have."""
 
     own_host: bool = False
-    """Whether it cannot share a host: it has options of its own for Spark, Java or Python, or wants to be alone."""
+    """True if it needs a dedicated worker process, by request or because of options for Spark, Java or Python."""
 
 
 @lru_cache(maxsize=2_000)
 def requirements_of(job: SubmittedJob) -> Requirements:
-    """Return what a job asks for; the least there is when it cannot be read, which its host then reports."""
+    """Return the requirements of a job; minimal ones if it is invalid, which the worker process then reports."""
     try:
         raw = job.read()
-    except SeaTunnelError:  # it was accepted by a version that could
+    except SeaTunnelError:  # the version that accepted the job could parse it
         return Requirements()
     readers = tuple(_parallelism(raw, block) for block in raw.blocks if block.kind is Kind.SOURCE)
     return Requirements(
@@ -50,6 +50,6 @@ def _parallelism(raw: RawJob, block: RawBlock) -> int:
     if isinstance(own, Scalar):
         try:
             return PARALLELISM.type.parse(own.value)
-        except ValueError:  # said by the host, when it plans the job
+        except ValueError:  # reported by the worker process when it plans the job
             return 1
     return int(raw.env[PARALLELISM])

@@ -1,4 +1,4 @@
-"""A job as it was submitted, read: the same for the agent that accepts it and the host that runs it."""
+"""Parser of submitted jobs, for both the agent that accepts a job and the worker process that runs it."""
 
 import re
 from contextlib import AbstractContextManager, nullcontext
@@ -15,7 +15,7 @@ from seatunnel_core.planning.variable_uses import Plugins, refuse_secrets
 from seatunnel_core.server.state.records import JobRecord
 
 FORMATS = {"json": "job.json", "hocon": "job.conf", "yaml": "job.yaml", "sql": "job.sql"}
-"""By the format that a request names: a name of a file of that format."""
+"""File names by format of a request."""
 
 
 NO_BOUND = nullcontext()
@@ -26,13 +26,13 @@ _ABSOLUTE = re.compile("(file:(//)?)?/")
 
 @frozen
 class SubmittedJob:
-    """The text of a job, and how it is to be read."""
+    """Text of a submitted job, with its format and variables."""
 
     text: str
     format: str
     variables: tuple[tuple[str, str], ...] = ()
     origin: str = ""
-    """The user's name of the file, for messages; empty when it is not known."""
+    """Name of the job file, for messages; empty if unknown."""
 
     @classmethod
     def of(cls, record: JobRecord) -> "SubmittedJob":
@@ -40,25 +40,25 @@ class SubmittedJob:
         return cls(record.text, record.format, tuple(record.variables.items()), record.origin)
 
     def read(self) -> RawJob:
-        """Read the text. Variables are those that were submitted and this process's environment.
+        """Parse the text, with the submitted variables and this process's environment.
 
         Raises:
-            ConfigError: it cannot be parsed, or has problems; the message lists all of them.
+            ConfigError: The text is invalid; the message lists all problems.
         """
         raw = self._read()
         raw.problems.raise_errors()
         return raw
 
     def accepted(self, plugins: Plugins | None = None, *, within: AbstractContextManager[None] = NO_BOUND) -> RawJob:
-        """Read the text, if a cluster can take it.
+        """Parse the text and check that a cluster can accept it.
 
         Args:
-            plugins: to know the options that plugins declare to be secret.
-            within: a context in which the text is parsed.
+            plugins: Plugins, which declare secret options.
+            within: Context in which the text is parsed.
 
         Raises:
-            ConfigError: it cannot be parsed. Other errors, values of secrets that would be stored among them, are in
-                the problems of the result, for the planner to report all.
+            ConfigError: The text cannot be parsed. Other errors, such as secret values that would be stored, are in the
+                problems of the result, so that the planner reports all.
         """
         with within:
             raw = self._read()
@@ -68,11 +68,11 @@ class SubmittedJob:
         return raw
 
     def accepted_name(self) -> str:
-        """Return the name that the job gives itself, if a cluster can take it.
+        """Return the name in the job, after checking that a cluster can accept it.
 
         Raises:
-            ConfigError: it cannot be read, has paths that each node would take for another file, or came with the
-                values of secrets, which would be stored; the message lists all of them.
+            ConfigError: The job is invalid, has relative paths, or contains values of secrets, which would be stored;
+                the message lists all problems.
         """
         raw = self.accepted()
         raw.problems.raise_errors()
@@ -86,14 +86,14 @@ class SubmittedJob:
 
 
 def require_absolute_paths(raw: RawJob, problems: Problems) -> None:
-    """Report the relative paths of a job: each node would take them for another file."""
+    """Report the relative paths of a job: each node would resolve them differently."""
     for block in raw.blocks:
         if block.identifier.lower() == "localfile":
             _require_absolute(block.block, problems)
 
 
 def _require_absolute(value: Value, problems: Problems) -> None:
-    """Report the relative paths in the options of a connector: nodes have working folders of their own."""
+    """Report the relative paths in the options of a connector."""
     for entry in value if isinstance(value, Block) else ():
         path = entry.value
         if not (entry.key in _PATHS and isinstance(path, Scalar)):

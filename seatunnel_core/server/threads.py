@@ -1,4 +1,4 @@
-"""The threads of this process, as SeaTunnel's REST lists them."""
+"""Threads of this process, in the format of SeaTunnel's REST."""
 
 import sys
 import threading
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def thread_dump() -> list[dict[str, Any]]:
-    """Return each thread with the stack on which it is; local variables, which may hold secrets, are left out."""
+    """Return all threads with their stacks, without local variables, which may contain secrets."""
     frames = sys._current_frames()
     found = []
     for thread in threading.enumerate():

@@ -134,7 +134,7 @@ def test_a_job_that_ends_its_hosts_takes_others_down_twice_and_fails(tmp_path: P
         node.submit(bad, "bad")
         ended = node.wait_end("bad")
         assert ended["jobStatus"] == "FAILED", ended
-        assert "6 hosts in a row have ended" in ended["errorMsg"]
+        assert "6 consecutive worker processes ended" in ended["errorMsg"]
         assert "job-bad.log" in ended["errorMsg"]
         assert attempts([node], "good") <= 4  # twice with the bad one, and once back from a host of its own
         assert node.wait_end("good")["jobStatus"] == "FINISHED"
@@ -158,7 +158,7 @@ def test_slots_are_counted_over_the_cluster_and_come_back(tmp_path: Path) -> Non
             node.submit(slow_job(tmp_path / job_id, rows_per_second=40), job_id)
         until("two run", lambda: slots() == ("4", "0"))
         waiting = until("the third waits", lambda: [each for each in map(node.job, "123") if "pendingReason" in each])
-        assert [each["pendingReason"] for each in waiting] == ["it needs 2 slots, and 0 of 4 are free"]
+        assert [each["pendingReason"] for each in waiting] == ["it needs 2 slots, but only 0 of 4 are free"]
         assert [each["jobStatus"] for each in waiting] == ["PENDING"]
         host = node.kill_host()
         node.wait_ready(other_than=host)

@@ -40,7 +40,7 @@ def test_agent_and_host_are_killed_and_the_rows_come_once(tmp_path: Path) -> Non
         node.kill_agent()
         node.start()
         assert node.wait_ready() == host
-        assert "adopted the host" in node.log()
+        assert "adopted worker process" in node.log()
         assert node.job("4711")["jobStatus"] == "RUNNING"
         (pipeline,) = until("the host shows its pipelines", lambda: node.job("4711").get("pipelines"))
         assert pipeline["rows"] > 0

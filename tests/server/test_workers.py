@@ -230,7 +230,7 @@ def test_a_job_waits_for_the_first_worker(tmp_path: Path) -> None:
         master.submit(slow_job(tmp_path / "out", rows_per_second=100_000), "1")
         time.sleep(3)
         assert master.job("1")["jobStatus"] == "PENDING"
-        assert master.job("1")["pendingReason"] == "no worker has joined, or its executor starts"
+        assert master.job("1")["pendingReason"] == "no worker node has joined, or its executor is starting"
         assert not master.host()["ready"]
         worker.start()
         assert worker.wait_end("1")["jobStatus"] == "FINISHED"

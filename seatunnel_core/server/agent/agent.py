@@ -1,7 +1,7 @@
-"""An agent: a node's part in the election, the hosts of its member, and, while it leads, the jobs of the cluster.
+"""Agent of a master: election, the worker processes of this member, and, while it leads, the jobs of the cluster.
 
-One event loop, without Spark. What blocks is done in threads. The agent is crash-only: it keeps nothing that the store
-and the hosts do not have, and a start after ``kill -9`` is a start like any other.
+The agent is one event loop, without Spark; blocking calls run in threads. It is crash-only: all its state is in the
+store or in the worker processes, so a start after ``kill -9`` is like any other.
 """
 
 import asyncio
@@ -38,12 +38,12 @@ from seatunnel_core.server.transport.rejections import Rejections
 
 
 class Agent:
-    """One node's agent.
+    """Agent of one node.
 
     Args:
-        config: of the node.
-        store: of the cluster's state; closed by ``close``.
-        address: of this member, as ``host:port``.
+        config: Configuration of the node.
+        store: Store of the cluster's state; closed by ``close``.
+        address: Address of this member, as ``host:port``.
     """
 
     def __init__(self, config: NodeConfig, store: ClusterStore, address: str) -> None:
@@ -67,7 +67,7 @@ class Agent:
         self.planner = Planner(config)
         self.running = RunningJobs(address, self.peers)
         self.writing = asyncio.Lock()
-        """Held while a long list is written for a reader."""
+        """Held while a long list is encoded for a client."""
 
         url, headers = config.engine.options[EVENT_URL], config.engine.options[EVENT_HEADERS]
         self._reports = None if url is None else EventReports(http_post(url, headers or {}))
@@ -77,7 +77,7 @@ class Agent:
         self.dispatcher.wake()
 
     async def run(self) -> None:
-        """Take part in the cluster until ``stop``."""
+        """Run the agent until ``stop``."""
         loops = [self.leadership.run(), self.hosts.watch(), self.dispatcher.run()]
         if self._reports is not None:
             loops.append(EventWatch(self, self._reports).run())
@@ -86,78 +86,79 @@ class Agent:
         try:
             done, _ = await asyncio.wait([*tasks, stopping], return_when=asyncio.FIRST_COMPLETED)
             for task in done:
-                task.result()  # a loop that ends is a bug, and ends the agent
+                task.result()  # none of these loops should end: if one does, the agent ends
         finally:
             for task in (*tasks, stopping):
                 task.cancel()
             await asyncio.gather(*tasks, stopping, return_exceptions=True)
 
     def stop(self) -> None:
-        """End ``run``."""
+        """Make ``run`` return."""
         self._stopping.set()
 
-    # -- what HTTP asks ---------------------------------------------------------------------------------------------
+    # -- for HTTP ---------------------------------------------------------------------------------------------------
 
     @property
     def state(self) -> ClusterState | None:
-        """The state, while this node leads."""
+        """The cluster's state if this node leads, else ``None``."""
         return self.leadership.state
 
     def require_state(self) -> ClusterState:
-        """Return the state, of a node that leads.
+        """Return the cluster's state.
 
         Raises:
-            RequestError: this node does not lead, or not for sure.
+            RequestError: This node does not lead, or cannot be sure that it does.
         """
         return self.leadership.require_state()
 
     def leader(self) -> str:
-        """Return the address of the leader as far as this node knows; empty when it knows of none."""
+        """Return the address of the leader known to this node; empty if there is none."""
         return self.leadership.leader()
 
     def problem(self) -> str:
-        """Return why no node may lead now; empty if this node knows of no such reason."""
+        """Return why no node may lead; empty if no such reason is known."""
         return self.leadership.problem()
 
     def own_hosts(self) -> OwnHosts:
-        """Return the hosts of this member."""
+        """Return the worker processes of this member."""
         return self.hosts
 
     async def ask_hosts(self, request: Mapping[str, Any]) -> list[Any]:
-        """Return the answers of the hosts of this member that give one."""
+        """Return the responses of the worker processes of this member that respond."""
         return await self.hosts.ask_all(request)
 
     def host_pids(self) -> tuple[int, ...]:
-        """Return the process ids of the hosts of this member."""
+        """Return the process ids of the worker processes of this member."""
         return self.hosts.pids()
 
     def report(self) -> MemberReport | None:
-        """Return what is known of the hosts of this member; ``None`` while they are looked for."""
+        """Return the report on this member's worker processes; ``None`` while existing ones are being searched."""
         return self.hosts.report()
 
     def clock_difference(self) -> int:
-        """Return how far the clock of this node is before that of the leader, in milliseconds."""
+        """Return how far this node's clock is ahead of the leader's, in milliseconds."""
         return 0 if self.state is not None else self.leadership.clock.ms
 
     def working(self) -> int:
-        """Return on how many nodes the rows of jobs move: workers, and masters that are workers, too."""
+        """Return the number of worker nodes, including masters that are also workers."""
         return len(self.workers.living()) + self.leadership.working_masters()
 
     def _nodes(self) -> tuple[str, ...]:
         return (*self.leadership.members(), *self.workers.living())
 
     def note_query(self, address: str) -> None:
-        """Take in that a query node lives."""
+        """Record that a query node is alive."""
         self.workers.queried(address)
 
     def welcome(self, address: str, slots: int) -> dict[str, Any]:
-        """Take in that a worker lives, and return what it has to know.
+        """Record that a worker node is alive, and return what it needs to know.
 
         Raises:
-            RequestError: hosts of an earlier agent are still looked for, and a worker must not let go of theirs.
+            RequestError: The search for worker processes of an earlier agent has not ended; the worker node must keep
+                its Spark workers for them.
         """
         if self.hosts.report() is None:
-            raise RequestError("this node looks for the hosts of an earlier agent: try again", status=503)
+            raise RequestError("this node still searches for worker processes of an earlier agent", status=503)
         self.workers.joined(address, slots)
         known = dict.fromkeys((self.address, *self.leadership.members()))
         return {
@@ -171,7 +172,7 @@ class Agent:
         }
 
     def describe(self) -> dict[str, Any]:
-        """Return what this node knows of the cluster."""
+        """Return this node's view of the cluster."""
         status = self.hosts.shared()
         host = (
             None
@@ -199,7 +200,7 @@ class Agent:
         }
 
     async def close(self, *, with_host: bool) -> None:
-        """Release everything. The hosts end too, after last checkpoints, unless they are left to a later agent."""
+        """Release all resources. Worker processes end after a last checkpoint, or are left to a later agent."""
         await self.hosts.close(with_hosts=with_host)
         self._spark.end()
         await self.leadership.close()

@@ -1,4 +1,4 @@
-"""Answers about jobs in the shapes of SeaTunnel's REST. Pure functions from records to JSON values."""
+"""REST responses about jobs, in SeaTunnel's format. Pure functions from records to JSON values."""
 
 import json
 import time
@@ -16,13 +16,13 @@ from seatunnel_core.server.state.records import EndedJob, JobRecord, JobState
 
 
 def overview(jobs: Sequence[JobRecord], history: History, *, workers: int, slots: Slots) -> dict[str, str]:
-    """Return the numbers of the cluster, all as texts. Slots that are dynamic are "0", as SeaTunnel has it.
+    """Return the counts of the cluster, as strings. Dynamic slots are "0", as in SeaTunnel.
 
     Args:
-        jobs: that have not ended.
-        history: those that have.
-        workers: on how many nodes rows move, of those that were asked about.
-        slots: of these nodes.
+        jobs: Jobs that have not ended.
+        history: Jobs that have ended.
+        workers: Number of worker nodes that match the request.
+        slots: Slots of these nodes.
     """
     pending = sum(1 for job in jobs if job.state in (JobState.PENDING, JobState.SCHEDULED))
     return {
@@ -52,12 +52,12 @@ def running_job(
     """Return a job that has not ended.
 
     Args:
-        job: its record.
-        described: what its text says.
-        state: as its host reports it, if that is newer than the record.
-        waits_for: what it waits for; empty when it does not wait, or that is not known yet.
-        metrics: its last figures, by SeaTunnel's names.
-        pipelines: the same of each of its pipelines.
+        job: Record of the job.
+        described: Description parsed from the job's text.
+        state: State reported by the worker process, if newer than the record.
+        waits_for: Reason why the job waits; empty if it does not wait or the reason is not known yet.
+        metrics: Latest metrics of the job, by SeaTunnel's names.
+        pipelines: Latest metrics of its pipelines.
     """
     summary = running_job_summary(job, state=state, waits_for=waits_for, metrics=metrics)
     return {
@@ -72,7 +72,7 @@ def running_job(
 def running_job_summary(
     job: JobRecord, *, state: JobState, waits_for: str, metrics: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return a job that has not ended, without its options and its graph."""
+    """Return a job that has not ended, without options and graph."""
     return {
         "jobId": job.job_id,
         "jobName": job.name,
@@ -112,7 +112,7 @@ def ended_job(job: EndedJob, *, with_pipelines: bool = False) -> dict[str, Any]:
 
 
 def ended_pipelines(job: EndedJob) -> list[dict[str, Any]]:
-    """Return how the pipelines of a job stood when it ended, as ``measured_record`` wrote them, and nothing runs."""
+    """Return the final status of an ended job's pipelines, as written by ``measured_record``; none is running."""
     return [{**each, "checkpoints": {**each.get("checkpoints", {}), "pending": 0}} for each in _shown(job)[1]]
 
 
@@ -125,12 +125,12 @@ def _shown(job: EndedJob) -> tuple[Description, list[Any]]:
 
 
 def ended_details(job: EndedJob) -> Mapping[str, Any]:
-    """Return what the history keeps of a job for its page: ``failures``, ``series`` and ``text``, each if known."""
+    """Return the stored details of an ended job: ``failures``, ``series`` and ``text``, if known."""
     return json.loads(job.shown) if job.shown else {}
 
 
 def attempts(job: JobRecord | EndedJob) -> list[dict[str, Any]]:
-    """Return the last attempts of a job, the oldest first; the last one may still run."""
+    """Return the last attempts of a job, oldest first; the last one may still run."""
     found = [_attempt(each.attempt, each.host, each.started_at, each.ended_at, each.cause) for each in job.past]
     if isinstance(job, JobRecord) and job.host:
         found.append(_attempt(job.attempt, job.host, job.placed_at, None, ""))
@@ -148,10 +148,10 @@ def _attempt(number: int, host: str, started_at: float, ended_at: float | None, 
 
 
 def failures(records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return the last failures of a job's pipelines, the oldest first.
+    """Return the last failures of a job's pipelines, oldest first.
 
     Args:
-        records: As ``RecentFailure.record`` writes them.
+        records: Failures as written by ``RecentFailure.record``.
     """
     return [
         {
@@ -179,12 +179,12 @@ def _dag(job_id: str, described: Description) -> dict[str, Any]:
 
 
 def texts(values: Mapping[str, Any]) -> dict[str, str]:
-    """Return the values as SeaTunnel writes them: all of them are texts."""
+    """Return the values as strings, as in SeaTunnel."""
     return {key: text_of(value) for key, value in values.items()}
 
 
 def moment(seconds: float) -> str:
-    """Return a time as ``yyyy-MM-dd HH:mm:ss`` of this machine."""
+    """Return a time as ``yyyy-MM-dd HH:mm:ss`` in this machine's time zone."""
     return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(seconds))
 
 
@@ -193,5 +193,5 @@ def project_version() -> str:
     """Return the version of this engine."""
     try:
         return version("seatunnel-core")
-    except PackageNotFoundError:  # from a folder that was never installed
+    except PackageNotFoundError:  # the package runs from a folder, without an installation
         return "unknown"

@@ -1,4 +1,4 @@
-"""Processes beside the agent, for readers: ended when they take too long, a few at once, and none holds the agent."""
+"""Helper processes for expensive requests: limited in number and time, so that they never block the agent."""
 
 import asyncio
 import contextlib
@@ -18,18 +18,18 @@ from seatunnel_core.server.errors import RequestError
 logger = logging.getLogger("seatunnel.cluster")
 
 LIMIT_S = 60
-"""A process that has not answered for so long is ended."""
+"""Time limit of a helper process, in seconds."""
 
 AT_ONCE = 2
 MOST_WAITING = 10
-"""Of requests; further ones are told to try again."""
+"""Maximum number of waiting requests; further ones get status 503."""
 
 
 class Asides:
-    """Asks processes of ``seatunnel_core.server.aside``.
+    """Runs requests in processes of ``seatunnel_core.server.aside``.
 
     Args:
-        config: of the node.
+        config: Configuration of the node.
     """
 
     def __init__(self, config: NodeConfig) -> None:
@@ -38,13 +38,13 @@ class Asides:
         self._waiting = 0
 
     async def ask(self, what: str, request: Mapping[str, Any]) -> Any:
-        """Return the answer to a request.
+        """Run a request and return its response.
 
         Raises:
-            RequestError: it is refused, takes too long, or too many wait.
+            RequestError: The request was rejected, took too long, or too many are waiting.
         """
         if self._waiting >= MOST_WAITING:
-            raise RequestError("too many ask for what takes long: try again", status=503, reason="busy")
+            raise RequestError("too many expensive requests are waiting: try again", status=503, reason="busy")
         block = {**request, "do": what, "engine_file": self._engine_file, "limit_s": LIMIT_S + 10}
         self._waiting += 1
         try:
@@ -67,18 +67,18 @@ class Asides:
                 start_new_session=True,
             )
         except OSError as error:
-            raise RequestError(f"no process can be started now: {error}", status=503, reason="busy") from error
+            raise RequestError(f"cannot start a helper process: {error}", status=503, reason="busy") from error
         try:
             async with asyncio.timeout(LIMIT_S):
                 told, complaint = await process.communicate(request)
         except TimeoutError:
-            raise RequestError(f"it takes longer than {LIMIT_S} s", status=503, reason="timeout") from None
+            raise RequestError(f"the request took longer than {LIMIT_S} s", status=503, reason="timeout") from None
         finally:
-            with contextlib.suppress(ProcessLookupError):  # with a Spark that it may have started
+            with contextlib.suppress(ProcessLookupError):  # including a JVM of Spark
                 os.killpg(process.pid, signal.SIGKILL)
-            await process.communicate()  # its pipes are closed when it is gone
+            await process.communicate()  # its pipes are closed when it ends
         try:
             return stored.parse(told)
         except StoredValueError as error:
-            logger.error("a process beside this one failed: %s", complaint[-2000:].decode(errors="replace"))
-            raise RequestError("it failed, as the node's log shows", status=500, reason="bug") from error
+            logger.error("a helper process failed: %s", complaint[-2000:].decode(errors="replace"))
+            raise RequestError("the request failed: see the node's log", status=500, reason="bug") from error

@@ -1,6 +1,6 @@
-"""Checkpoints in the shapes of SeaTunnel's REST: those that are stored, and those that running jobs tell of.
+"""REST responses about checkpoints, in SeaTunnel's format, merged from the storage and from running jobs.
 
-Pure functions of records: the inspector's of stored pipelines, and ``RecentCheckpoint``.
+Pure functions of records: the inspector's records of stored pipelines, and ``RecentCheckpoint``.
 """
 
 from collections import Counter
@@ -12,13 +12,13 @@ from seatunnel_core.reporting.recent_checkpoints import COMPLETED, FAILED
 Block = Mapping[str, Any]
 
 MOST_HISTORY = 32
-"""So many checkpoints of a pipeline are shown in the overview, as SeaTunnel does."""
+"""Maximum number of checkpoints per pipeline in the overview, as in SeaTunnel."""
 
 
 def merged(
     stored: Sequence[Block], shown: Sequence[Block], recent: Mapping[str, Sequence[Block]]
 ) -> dict[int, list[dict[str, Any]]]:
-    """Return the checkpoints by the number of their pipeline, the newest first; each is there once."""
+    """Return the distinct checkpoints by pipeline number, newest first."""
     found: dict[int, dict[tuple[int, int], dict[str, Any]]] = {}
     for pipeline in stored:
         own = found.setdefault(pipeline["pipeline"], {})
@@ -76,14 +76,14 @@ def _told(found: Block) -> dict[str, Any]:
 
 
 def _kept(stored: Block | None) -> dict[str, Any]:
-    """Return what the storage knows better than the job that has taken a checkpoint."""
+    """Return the fields of a checkpoint for which the storage takes precedence over the job."""
     return {} if stored is None else {key: stored[key] for key in ("checkpointType", "stateSize", "stored", "live")}
 
 
 def _measured(last: Block, pipeline: Block, told: Block) -> dict[str, Any]:
-    """Return how long the last checkpoint of a pipeline took, if that is what was measured last.
+    """Return the duration of a pipeline's last checkpoint, if it is the one measured last.
 
-    A pipeline that was started again may have measured one of an earlier epoch.
+    After a restart, the measurement may be of an earlier epoch.
     """
     if not told.get("completed") or pipeline.get("restarts") or last["completedTimestamp"] is None:
         return {}
@@ -98,12 +98,12 @@ def _type(value: str) -> str:
 def overview(
     stored: Sequence[Block], shown: Sequence[Block], recent: Mapping[str, Sequence[Block]]
 ) -> list[dict[str, Any]]:
-    """Return the pipelines of a job.
+    """Return the checkpoint overview of a job's pipelines.
 
     Args:
-        stored: pipelines as the storage has them.
-        shown: as the running job shows them, or as they stood when it ended, as ``measured_record`` writes them.
-        recent: the last checkpoints of the running job, by pipeline.
+        stored: Pipelines in the storage.
+        shown: Current or final status of the pipelines, as written by ``measured_record``.
+        recent: Last checkpoints of the running job, by pipeline.
     """
     by_number, running = {each["pipeline"]: each for each in stored}, {each["id"]: each for each in shown}
     checkpoints = merged(stored, shown, recent)
@@ -124,7 +124,7 @@ def _pipeline(
 ) -> dict[str, Any]:
     completed = [each for each in checkpoints if each["status"] == COMPLETED]
     told, count = live.get("checkpoints", {}), sum(each["stored"] for each in completed)
-    # Counts are measured once a second: what the job itself tells of now may be more.
+    # Counts are measured once a second; the job's own list may already contain more.
     return {
         "pipelineId": number,
         "title": stored.get("title") or live.get("name", ""),
@@ -154,15 +154,15 @@ def history(
     status: str,
     limit: int,
 ) -> list[dict[str, Any]]:
-    """Return checkpoints of all pipelines, the newest first.
+    """Return the checkpoints of a job, newest first.
 
     Args:
-        stored: pipelines as the storage has them.
-        shown: as in ``overview``.
-        recent: the last checkpoints of the running job, by pipeline.
-        pipeline: only those of this one; 0: of all.
-        status: only those that ended so; empty: all.
-        limit: at most so many.
+        stored: Pipelines in the storage.
+        shown: Status of the pipelines, as in ``overview``.
+        recent: Last checkpoints of the running job, by pipeline.
+        pipeline: Number of the pipeline; 0 for all.
+        status: Final status of the checkpoints; empty for all.
+        limit: Maximum number of checkpoints.
     """
     found: list[dict[str, Any]] = [
         {"pipelineId": number, "checkpoint": each}

@@ -1,4 +1,4 @@
-"""The logs of all nodes of a cluster, as one of them sees them: its own on its disk, the others' by asking them."""
+"""Access to the log files of all nodes: local files directly, those of other nodes through their agents."""
 
 import asyncio
 import json
@@ -16,13 +16,13 @@ PIECE = "/internal/v1/log-piece"
 
 
 class ClusterLogs:
-    """Reads logs of nodes.
+    """Reader of log files of all nodes.
 
     Args:
-        config: of this node.
-        address: of this node.
-        peers: asks the others.
-        knows: returns the addresses of all nodes.
+        config: Configuration of this node.
+        address: Address of this node.
+        peers: Client for other nodes.
+        knows: Returns the addresses of all nodes.
     """
 
     def __init__(self, config: NodeConfig, address: str, peers: Peers, knows: Callable[[], Iterable[str]]) -> None:
@@ -31,17 +31,17 @@ class ClusterLogs:
         self._peers = peers
         self._knows = knows
         self.followed = 0
-        """So many files are followed now, through this node."""
+        """Number of files that clients currently follow through this node."""
 
     def nodes(self) -> tuple[str, ...]:
         """Return the addresses of all nodes, this one first."""
         return tuple(dict.fromkeys((self._address, *self._knows())))
 
     def require_node(self, node: str) -> str:
-        """Return the address of a node.
+        """Return the address if it is one of a known node.
 
         Raises:
-            RequestError: none of this cluster has it.
+            RequestError: No node of this cluster has this address.
         """
         if node not in self.nodes():
             raise RequestError(f"no node of this cluster is {node[:200]!a}", status=404)
@@ -52,7 +52,7 @@ class ClusterLogs:
         return await asyncio.to_thread(log_files, self._folder)
 
     async def files(self) -> dict[str, list[LogFile] | None]:
-        """Return the files of all nodes, by their addresses; ``None`` of one that does not answer."""
+        """Return the files of all nodes by address; ``None`` for a node that does not respond."""
         nodes = self.nodes()
         found = await asyncio.gather(*map(self._files_of, nodes))
         return dict(zip(nodes, found, strict=True))
@@ -67,10 +67,10 @@ class ClusterLogs:
             return None
 
     async def where(self, name: str) -> str:
-        """Return the node whose file of a name was written last.
+        """Return the node that wrote last to a file of this name.
 
         Raises:
-            RequestError: no node that answers has one.
+            RequestError: No responding node has such a file.
         """
         found = await self.files()
         times = {node: each.written_at for node, files in found.items() for each in files or () if each.name == name}
@@ -84,7 +84,7 @@ class ClusterLogs:
         """Return a part of a file of a node, as ``read_piece`` does.
 
         Raises:
-            RequestError: there is no such log, or the node does not answer.
+            RequestError: There is no such log, or the node does not respond.
         """
         if node == self._address:
             return await asyncio.to_thread(read_piece, self._folder, name, offset, length)
@@ -97,4 +97,4 @@ class ClusterLogs:
         except RequestError:
             raise
         except (SeaTunnelError, ValueError) as error:
-            raise RequestError(f"the node {node} does not show its log now: {error}", status=503) from error
+            raise RequestError(f"cannot read the log of node {node}: {error}", status=503) from error

@@ -1,4 +1,4 @@
-"""Carries out what the scheduling decides, while this node leads."""
+"""Dispatcher: makes scheduling decisions and carries them out while this node leads."""
 
 import asyncio
 import contextlib
@@ -42,22 +42,22 @@ from seatunnel_core.server.submitted_job import SubmittedJob
 logger = logging.getLogger("seatunnel.cluster")
 
 SCHEDULE_S = 0.1
-"""The time between two decisions without news, in which other members may be due to be asked."""
+"""Interval between two decisions without news, in seconds; other members may be due for a request."""
 
 ALONE_S = 0.25
-"""The same without other members: all that is new wakes the dispatcher, and the limits of jobs are seconds."""
+"""The same interval without other members: news wake the dispatcher, and time limits are in seconds."""
 
 EXPIRE_EVERY_S = 60.0
 
 
 class Ages:
-    """For how long what is seen now has been as it is, by this process's clock."""
+    """Durations for which observed values have not changed, by this process's clock."""
 
     def __init__(self) -> None:
         self._since: dict[str, dict[str, tuple[object, float]]] = {}
 
     def note(self, what: str, values: Mapping[str, object], now: float) -> dict[str, float]:
-        """Return the age of each value; one that was not there before, or was another one, is new."""
+        """Return the age of each value; new and changed values have age 0."""
         before = self._since.get(what, {})
         kept = {
             name: before[name] if before.get(name, (None,))[0] == value else (value, now)
@@ -68,13 +68,13 @@ class Ages:
 
 
 class Dispatcher:
-    """Decides and carries out again and again while this node leads.
+    """Loop that decides and carries out the decisions while this node leads.
 
     Args:
-        config: of the node.
-        leadership: of the node.
-        own: the hosts of this member.
-        peers: asks other members.
+        config: Configuration of the node.
+        leadership: Leadership of the node.
+        own: Worker processes of this member.
+        peers: Client for other members.
     """
 
     def __init__(self, config: NodeConfig, leadership: Leadership, own: OwnHosts, peers: Peers) -> None:
@@ -85,21 +85,21 @@ class Dispatcher:
         self._members: Members | None = None
         self._ages = Ages()
         self._read: dict[str, tuple[JobRecord, Requirements, Description]] = {}
-        """By job: what it asks for, and what its text says. Each is read once, since beats wait for it."""
+        """Requirements and description by job. Each job text is parsed once, because beats wait for it."""
 
         self._news = asyncio.Event()
         self.view: View | None = None
-        """What was known when it was decided last; ``None`` while this node does not lead."""
+        """View on which the last decision was based; ``None`` while this node does not lead."""
 
         self.reasons: Mapping[str, str] = {}
-        """By job without a host: what it waits for."""
+        """Reason for waiting, by job without a worker process."""
 
     def wake(self) -> None:
-        """Decide now: there is something new."""
+        """Trigger a decision now, because of news."""
         self._news.set()
 
     async def run(self) -> None:
-        """Decide and carry out until cancelled."""
+        """Decide and carry out decisions until cancelled."""
         expired_at = time.monotonic()
         try:
             while True:
@@ -111,12 +111,10 @@ class Dispatcher:
                     continue
                 elif time.monotonic() - expired_at > EXPIRE_EVERY_S:
                     expired_at = time.monotonic()
-                    with contextlib.suppress(ClusterError):  # said where the lease was lost
+                    with contextlib.suppress(ClusterError):  # logged where the lease was lost
                         await self._leadership.change(state.expire, wall_clock())
                 with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(
-                        None if state is None else self._pause_s()
-                    ):  # who begins to lead wakes it
+                    async with asyncio.timeout(None if state is None else self._pause_s()):  # a new leadership wakes it
                         await self._news.wait()
         finally:
             await self._forget_members()
@@ -131,7 +129,7 @@ class Dispatcher:
             await members.close()
 
     async def _round(self, state: ClusterState) -> bool:
-        """Decide once, and return whether something was changed, so that there is more to decide."""
+        """Decide once; return True if the state changed, so that more can be decided."""
         if self._members is None or self._members.term != state.term:
             await self._forget_members()
             self._members = Members(
@@ -149,7 +147,7 @@ class Dispatcher:
         return await self._change(state, decisions.changes)
 
     def _read_jobs(self, jobs: Mapping[str, JobRecord]) -> None:
-        """Read the jobs that are new, and forget those that are no more."""
+        """Load new jobs and drop removed ones."""
         found = {}
         for job_id, record in jobs.items():
             before = self._read.get(job_id)
@@ -198,20 +196,20 @@ class Dispatcher:
                 if isinstance(change, End) and self._leadership.leads():
                     await self._leadership.change(state.end, change.ended)
                     ended = change.ended
-                    logger.info("the job %s ended: %s %s", ended.job_id, ended.state.value, ended.error)
+                    logger.info("job %s ended: %s %s", ended.job_id, ended.state.value, ended.error)
         except ClusterError:
-            return False  # said where the lease was lost
+            return False  # logged where the lease was lost
         return bool(changes)
 
     def description(self, job: JobRecord) -> Description:
-        """Return what the text of a job says of it."""
+        """Return the description of a job."""
         found = self._read.get(job.job_id)
         if found is not None and _has_the_text_of(job, found[0]):
             return found[2]
-        return describe(SubmittedJob.of(job))  # it was submitted a moment ago
+        return describe(SubmittedJob.of(job))  # the job was just submitted
 
     def hosted(self, job: JobRecord) -> HostedJob | None:
-        """Return a job as its host reported it last, or ``None``."""
+        """Return the last report of a job by its worker process, or ``None``."""
         return None if self._members is None else self._members.hosted(job)
 
 
@@ -239,10 +237,10 @@ def encoded(order: Order) -> Mapping[str, Any]:
 def _log(order: Order) -> None:
     match order:
         case Start(member, _, job):
-            logger.info("attempt %d of the job %s starts on %s", job.attempt, job.job_id, member)
+            logger.info("attempt %d of job %s starts on %s", job.attempt, job.job_id, member)
         case Open(member, _, job):
-            logger.info("the job %s gets a host of its own on %s", job.job_id, member)
+            logger.info("job %s gets a dedicated worker process on %s", job.job_id, member)
         case Kill(member, _, _, job_id):
-            logger.warning("the job %s does not end: its host on %s is killed", job_id, member)
+            logger.warning("job %s does not end: killing its worker process on %s", job_id, member)
         case _:
             pass

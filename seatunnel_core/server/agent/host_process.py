@@ -1,4 +1,4 @@
-"""A host of an agent: found again or started, asked, and ended. All calls block; one thread at a time."""
+"""Handle of a worker process: start, adopt, query and end it. All calls block; use one thread at a time."""
 
 import contextlib
 import json
@@ -25,27 +25,27 @@ from seatunnel_core.server.state.records import SHARED, JobRecord
 logger = logging.getLogger("seatunnel.cluster")
 
 ANSWER_S = 5.0
-"""So long a host may take to answer an order."""
+"""Time limit for the response to an order, in seconds."""
 
 SILENT_S = 20.0
-"""A host that has not answered for so long is killed, and its jobs go on in another one."""
+"""A worker process that has been silent for so long is killed, in seconds; its jobs resume in another one."""
 
 LEAVE_S = 30.0
-"""A host that was told to leave and is still there after so long is killed."""
+"""Time limit for an orderly end, in seconds; then the process is killed."""
 
 STARTING_S = 120.0
-"""A host that does not listen so long after its start is killed."""
+"""Time limit for a started process to listen, in seconds; then it is killed."""
 
 
 class HostProcess:
-    """One host of a member.
+    """A worker process of a member.
 
     Args:
-        config: of the node.
-        address: of the member, by which its hosts are found again.
-        name: ``SHARED``, or the id of the job that has the host for itself.
-        spark: what a host is told of the Spark that it runs on.
-        clock: monotonic seconds.
+        config: Configuration of the node.
+        address: Address of the member, by which a later agent finds its worker processes.
+        name: ``SHARED``, or the id of the job for a dedicated process.
+        spark: Returns the arguments for the Spark backend of the process.
+        clock: Monotonic seconds.
     """
 
     def __init__(
@@ -59,17 +59,16 @@ class HostProcess:
     ) -> None:
         self.name = name
         self.boot = ""
-        """By which the process differs from every other one of that name."""
+        """Unique id of this process among those of the same name."""
 
         self.pid = 0
-        """Of the host; 0 while there is none."""
+        """Process id; 0 while there is no process."""
 
         self.term = 0
-        """The highest term that a host which was adopted had seen by then."""
+        """Highest term known to the process when it was adopted."""
 
         self.on_end: Callable[[str], object] = lambda _boot: None
-        """Called with the boot of a host that ended by itself, or is killed because it does not work, before ``pid``
-        says so."""
+        """Called with the boot id when the process ended by itself or is killed as faulty, before ``pid`` becomes 0."""
 
         self._config = config
         self._spark = spark
@@ -82,12 +81,12 @@ class HostProcess:
         self._started_at = clock()
         self._leaving_since: float | None = None
         self._seen: tuple[int, HostStatus] | None = None
-        """The newest status that it gave, and its number."""
+        """Number and content of the latest status."""
 
     def adopt(self, pid: int, path: Path) -> bool:
-        """Take a host that an earlier agent of this member has left, and return whether it answers.
+        """Adopt a process left by an earlier agent of this member; return True if it responds.
 
-        One that does not is killed: nobody knows what it does.
+        A process that does not respond is killed, because its state is unknown.
         """
         self.pid, self._path = pid, path
         try:
@@ -95,19 +94,19 @@ class HostProcess:
             self.name, self.boot = stored.text(answer, "name"), stored.text(answer, "boot")
             self.term = stored.number(answer, "term")
         except (HostError, StoredValueError) as error:
-            logger.warning("a host of an earlier agent does not answer, and is killed: %s", error)
+            logger.warning("killing a worker process of an earlier agent that does not respond: %s", error)
             self.kill()
             return False
-        logger.info("adopted the host %d of an earlier agent", pid)
+        logger.info("adopted worker process %d of an earlier agent", pid)
         self._answered_at = self._clock()
         return True
 
     def start(self, boot: str, job: JobRecord | None = None) -> None:
-        """Start a host in a session of its own, which outlives this process.
+        """Start a process in a new session, which outlives this agent.
 
         Args:
-            boot: of the process.
-            job: which has the host for itself. It goes through a pipe: its options for Spark may hold secrets.
+            boot: Boot id of the process.
+            job: Job of a dedicated process. It is sent through a pipe, because its Spark options may contain secrets.
         """
         config = self._config
         private_folder(config.logs)
@@ -124,36 +123,36 @@ class HostProcess:
             self._child = subprocess.Popen(command, stdin=told, stdout=log, stderr=log, start_new_session=True)
         self.boot, self.pid, self._path, self._leaving_since = boot, self._child.pid, None, None
         self._started_at = self._answered_at = self._clock()
-        logger.info("started the host %d%s", self.pid, f" of the job {self.name}" if self.name else "")
+        logger.info("started worker process %d%s", self.pid, f" of job {self.name}" if self.name else "")
 
     def status(self, term: int) -> HostStatus | None:
-        """Return what the host reports; ``None`` while it starts, does not answer, or is gone.
+        """Return the status of the process; ``None`` if it is starting, does not respond or has ended.
 
-        A host that is gone is forgotten (``pid`` is 0), one that has been silent for too long is killed.
+        ``pid`` becomes 0 if it has ended. A process that has been silent for too long is killed.
         """
         if not self.pid:
             return None
         if not self.is_alive():
-            logger.warning("the host %d is gone", self.pid)
+            logger.warning("worker process %d has ended", self.pid)
             self.on_end(self.boot)
             self._forget()
             return None
         if self._leaving_since is not None and self._clock() - self._leaving_since > LEAVE_S:
-            logger.warning("the host %d does not end, and is killed", self.pid)
+            logger.warning("killing worker process %d: it did not end in time", self.pid)
             self.kill()
             return None
         if self._path is None:
             self._path = host_sockets(self._config.cluster, self._address).get(self.pid)
             if self._path is None:
                 if self._clock() - self._started_at > STARTING_S:
-                    logger.warning("the host %d does not listen after %.0f s, and is killed", self.pid, STARTING_S)
+                    logger.warning("killing worker process %d: it does not listen after %.0f s", self.pid, STARTING_S)
                     self.on_end(self.boot)
                     self.kill()
                 return None
         try:
             found = self._asked_status(term)
         except (HostError, StoredValueError, ValueError) as error:
-            logger.warning("the host %d gives no status: %s", self.pid, error)
+            logger.warning("no status from worker process %d: %s", self.pid, error)
             if self._clock() - self._answered_at > SILENT_S:
                 self.on_end(self.boot)
                 self.kill()
@@ -162,7 +161,7 @@ class HostProcess:
         return found
 
     def _asked_status(self, term: int) -> HostStatus:
-        """Ask how the host stands; one that stands as before says no more than that."""
+        """Request the status; the process omits it if it has not changed."""
         seen = self._seen
         answer = self.ask({"do": "status", "term": term} | ({} if seen is None else {"seen": seen[0]}))
         if seen is not None and "unchanged" in answer:
@@ -171,17 +170,17 @@ class HostProcess:
         return self._seen[1]
 
     def ask(self, request: Mapping[str, Any], *, timeout_s: float = ANSWER_S) -> Any:
-        """Return the host's answer.
+        """Send a request and return the response.
 
         Raises:
-            HostError: it refuses, or does not answer in time.
+            HostError: The process rejects the request, or does not respond in time.
         """
         try:
             line = self._exchange(json.dumps(request).encode() + b"\n", timeout_s)
             answer = stored.parse(line)
         except (OSError, StoredValueError) as error:
             self._disconnect()
-            raise HostError(f"the host {self.pid} does not answer: {error}") from error
+            raise HostError(f"worker process {self.pid} does not respond: {error}") from error
         if "error" in answer:
             raise HostError(stored.text(answer, "error"))
         return stored.member(answer, "answer")
@@ -189,7 +188,7 @@ class HostProcess:
     def _exchange(self, line: bytes, timeout_s: float) -> bytes:
         if self._connection is None:
             if self._path is None:
-                raise ConnectionError("it does not listen yet")
+                raise ConnectionError("it is not listening yet")
             connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
             connection.settimeout(timeout_s)
             try:
@@ -204,18 +203,18 @@ class HostProcess:
         while not received.endswith(b"\n"):
             part = self._connection.recv(1 << 20)
             if not part:
-                raise ConnectionError("it closed the connection")
+                raise ConnectionError("the connection was closed")
             received += part
         return bytes(received)
 
     def is_alive(self) -> bool:
-        """Return whether the process of the host is there."""
+        """Return True if the process exists."""
         if self._child is not None:
             return self._child.poll() is None
         return self.pid != 0 and _is_host(self.pid)
 
     def kill(self) -> None:
-        """Kill the host at once. Its jobs go on from their checkpoints in another one."""
+        """Kill the process at once. Its jobs resume from their checkpoints in another one."""
         self._disconnect()
         if self.pid and (self._child is not None or _is_host(self.pid)):
             _kill_with_group(self.pid)
@@ -224,7 +223,7 @@ class HostProcess:
     def _forget(self) -> None:
         self._disconnect()
         if self._child is not None:
-            _kill_with_group(self.pid)  # its JVM, if that hangs; the number is still that of the child
+            _kill_with_group(self.pid)  # includes its JVM, which may hang; the pid cannot be reused yet
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._child.wait(5)
         for pid, path in host_sockets(self._config.cluster, self._address).items():
@@ -234,7 +233,7 @@ class HostProcess:
         self._child, self._path, self.pid, self._seen = None, None, 0, None
 
     def begin_to_leave(self, term: int) -> None:
-        """Have the host stop its jobs after a last checkpoint each, and end. ``status`` kills it if it stays."""
+        """Make the process end after a last checkpoint of each job. ``status`` kills it if it takes too long."""
         if self._leaving_since is None:
             self._leaving_since = self._clock()
             try:
@@ -244,7 +243,7 @@ class HostProcess:
                 self.kill()
 
     def leave(self, term: int, patience_s: float) -> None:
-        """Have the host leave, and wait until it has; kill it when it takes too long."""
+        """Make the process end and wait for it; kill it if it takes too long."""
         self.begin_to_leave(term)
         until = self._clock() + patience_s
         while self.is_alive() and self._clock() < until:
@@ -252,10 +251,10 @@ class HostProcess:
         self.kill()
 
     def let_go(self) -> None:
-        """Leave the host to a later agent."""
+        """Release the process, for adoption by a later agent."""
         self._disconnect()
         if self._child is not None:
-            self._child.returncode = 0  # it is nobody's child any more, and Popen need not warn that it still runs
+            self._child.returncode = 0  # keeps Popen from warning that the process still runs
 
     def _disconnect(self) -> None:
         connection, self._connection = self._connection, None
@@ -264,18 +263,18 @@ class HostProcess:
 
 
 def _kill_with_group(pid: int) -> None:
-    """Kill a host with its JVM: a JVM that hangs or stands still does not notice the end of its host."""
+    """Kill a process with its JVM: a hanging or suspended JVM does not notice the end of its parent."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.kill(pid, signal.SIGKILL)
     with contextlib.suppress(ProcessLookupError, PermissionError):
-        if pid != os.getpgid(0):  # a host leads a group of its own
+        if pid != os.getpgid(0):  # a worker process leads its own process group
             os.killpg(pid, signal.SIGKILL)
 
 
 def _is_host(pid: int) -> bool:
-    """Return whether a process is a host, and not another one that has its number now.
+    """Return True if a process is a worker process, and not another one that reuses its pid.
 
-    If that cannot be read, for want of descriptors say, the process counts as one as long as it exists.
+    If this cannot be read, for example for lack of descriptors, any existing process counts.
     """
     try:
         with open(f"/proc/{pid}/cmdline", "rb") as file:

@@ -1,6 +1,6 @@
-"""What the hosts of a node run on: Spark of their own, a Spark master of the node, or a cluster that is there already.
+"""Spark backends of worker processes: embedded Spark, a Spark master of the node, or an existing cluster.
 
-An agent asks it the same, whichever it is.
+All have the same interface for the agent.
 """
 
 import logging
@@ -17,41 +17,41 @@ from seatunnel_core.server.spark_children.spark_master import MasterState, Spark
 logger = logging.getLogger("seatunnel.cluster")
 
 UNKNOWN_AFTER_S = 20.0
-"""A host without executors for so long, which the Spark master does not know, is killed: it would wait for ever."""
+"""A process without executors for so long, in seconds, is killed if the Spark master does not know it."""
 
 FORGOTTEN_AFTER_S = 60.0
-"""So is one that the Spark master knows and gives nothing, although a worker has cores free."""
+"""A process without executors for so long, in seconds, is killed if Spark workers have free cores."""
 
 _ASK_EVERY_S = 5.0
 
 
 class HostSpark(Protocol):
-    """What an agent does for the Spark of its hosts."""
+    """Spark backend of the worker processes, as managed by the agent."""
 
     def prepare(self, *, goes_on: bool) -> None:
-        """Make everything ready for a host; ``goes_on`` says that one of an earlier agent lives."""
+        """Prepare for worker processes; ``goes_on`` is True if one of an earlier agent is alive."""
 
     def supervise(self) -> bool:
-        """Keep the children alive; return false when living hosts cannot go on with them."""
+        """Keep child processes alive; return False if running worker processes cannot continue with them."""
 
     def arguments(self) -> list[str]:
-        """Return the arguments of a host."""
+        """Return the command-line arguments of a worker process."""
 
     def doubt(self, status: HostStatus | None) -> str:
-        """Return why a host has to be replaced; empty while it is well. May block for some seconds."""
+        """Return why a worker process must be replaced; empty if it is healthy. May block for some seconds."""
 
     def url(self) -> str:
-        """Return the Spark master that workers are to register with; empty when there is none."""
+        """Return the Spark master for Spark workers to register with; empty if there is none."""
 
     def end(self) -> None:
-        """End the children."""
+        """End the child processes."""
 
 
 class NoChildren:
-    """Hosts run Spark themselves, or on a cluster that is none of ours.
+    """Embedded Spark, or an existing Spark cluster: the agent has no child processes.
 
     Args:
-        master: the address of that cluster; empty for none.
+        master: Address of the existing cluster; empty for embedded Spark.
     """
 
     def __init__(self, master: str = "") -> None:
@@ -61,19 +61,19 @@ class NoChildren:
         """Do nothing."""
 
     def supervise(self) -> bool:
-        """Return true."""
+        """Return True."""
         return True
 
     def arguments(self) -> list[str]:
-        """Return the address of the cluster, if there is one."""
+        """Return the argument for the existing cluster, if there is one."""
         return ["--spark-master", self._master] if self._master else []
 
     def doubt(self, status: HostStatus | None) -> str:
-        """Return nothing: such a host notices itself that its Spark is gone."""
+        """Return no reason: the worker process itself notices the loss of its Spark."""
         return ""
 
     def url(self) -> str:
-        """Return nothing."""
+        """Return an empty address."""
         return ""
 
     def end(self) -> None:
@@ -81,23 +81,23 @@ class NoChildren:
 
 
 class OwnMaster:
-    """Hosts run on the workers that have joined this node, by a Spark master of its own.
+    """A Spark master of this node, with the Spark workers of worker nodes that have joined.
 
     Args:
-        master: a child of this agent.
-        clock: monotonic seconds.
+        master: Spark master, a child process of this agent.
+        clock: Monotonic seconds.
     """
 
     def __init__(self, master: SparkMaster, *, clock: Callable[[], float] = time.monotonic) -> None:
         self.master = master
         self._clock = clock
         self._bare: dict[int, float] = {}
-        """By host without executors: since when."""
+        """Time since when a worker process has no executors, by pid."""
 
         self._asked_at: dict[int, float] = {}
 
     def prepare(self, *, goes_on: bool) -> None:
-        """Lay out the Spark master's folder."""
+        """Create the Spark master's folder."""
         self.master.prepare(goes_on=goes_on)
 
     def supervise(self) -> bool:
@@ -105,11 +105,11 @@ class OwnMaster:
         return self.master.supervise()
 
     def arguments(self) -> list[str]:
-        """Return where the Spark master is, and the file with the secret."""
+        """Return the address of the Spark master and the file with the secret."""
         return ["--spark-master", self.master.url, "--spark-properties", str(self.master.application_file)]
 
     def doubt(self, status: HostStatus | None) -> str:
-        """Return why a host without executors will never have any; empty when it may just wait for a worker."""
+        """Return why a worker process will never get executors; empty if it may just be waiting for a Spark worker."""
         if status is None:
             return ""
         if not status.application or status.executors:
@@ -123,7 +123,7 @@ class OwnMaster:
         return verdict(status.application, bare_s, self.master.state())
 
     def url(self) -> str:
-        """Return the address of the Spark master; empty before it has begun."""
+        """Return the address of the Spark master; empty before it has started."""
         return self.master.url if self.master.has_begun else ""
 
     def end(self) -> None:
@@ -132,24 +132,24 @@ class OwnMaster:
 
 
 def verdict(application: str, bare_s: float, state: MasterState | None) -> str:
-    """Return why a host that has had no executor for ``bare_s`` seconds is to be replaced; empty when it is not.
+    """Return why a worker process without executors must be replaced; empty if it need not.
 
     Args:
-        application: its id at the Spark master.
-        bare_s: for how long.
-        state: what the Spark master knows; ``None`` when it does not answer.
+        application: Application id at the Spark master.
+        bare_s: Seconds without an executor.
+        state: State of the Spark master; ``None`` if it does not respond.
     """
     if state is None or not state.workers:
         return ""
     if application not in state.applications:
-        return f"the Spark master does not know {application}, so that it gets no executor"
+        return f"the Spark master does not know {application}, so it never gets an executor"
     if bare_s >= FORGOTTEN_AFTER_S and state.free_cores:
-        return f"{application} has had no executor for {bare_s:.0f} s, and {state.free_cores} cores are free"
+        return f"{application} has had no executor for {bare_s:.0f} s although {state.free_cores} cores are free"
     return ""
 
 
 def host_spark(config: NodeConfig, address: str) -> HostSpark:
-    """Return what the hosts of a node run on."""
+    """Return the Spark backend of a node's worker processes."""
     given = config.engine.options[SPARK_MASTER]
     if given:
         return NoChildren(str(given))

@@ -1,4 +1,4 @@
-"""What the checkpoint storage holds of jobs, for readers: read in threads of its own, within a time, a few at once."""
+"""Read access to stored checkpoints for REST, in a few dedicated threads and with a time limit."""
 
 import asyncio
 import threading
@@ -18,18 +18,18 @@ from seatunnel_storage_api.discovery import open_storage
 from seatunnel_storage_api.errors import CheckpointStorageError
 
 ANSWER_S = 10.0
-"""A storage that has not answered for so long is waited for no more."""
+"""Time limit for a read, in seconds."""
 
 AT_ONCE = 2
 MOST_WAITING = 20
-"""Of readers; further ones are told to try again."""
+"""Maximum number of waiting requests; further ones get status 503."""
 
 
 class JobStorage:
-    """Reads what is stored of jobs.
+    """Reader of stored checkpoints.
 
     Args:
-        engine: names the storage of jobs that name none themselves.
+        engine: Engine configuration, with the default checkpoint storage.
     """
 
     def __init__(self, engine: EngineConfig) -> None:
@@ -39,22 +39,22 @@ class JobStorage:
         self._counting = threading.Lock()
 
     def now_ms(self) -> int:
-        """Return the time, in milliseconds since 1970."""
+        """Return the current time, in milliseconds since 1970."""
         return int(wall_clock() * 1000)
 
     async def pipelines(self, job_id: str, job: JobRecord | None) -> list[dict[str, Any]] | None:
-        """Return the pipelines of a job with their checkpoints, as the inspector's records; ``None`` for no such job.
+        """Return the stored pipelines of a job, as records of the inspector; ``None`` if there is no such job.
 
         Args:
-            job_id: of the job.
-            job: its record while it runs: it may name a storage of its own.
+            job_id: Id of the job.
+            job: Record of the job while it runs: it may configure its own storage.
 
         Raises:
-            RequestError: the storage does not answer in time, refuses, or too many wait for it.
+            RequestError: The storage fails or does not respond in time, or too many requests are waiting.
         """
         with self._counting:
             if self._waiting >= MOST_WAITING:
-                raise RequestError("too many wait for the checkpoint storage: try again", status=503, reason="busy")
+                raise RequestError("the checkpoint storage is busy: try again", status=503, reason="busy")
             self._waiting += 1
         reading = asyncio.get_running_loop().run_in_executor(self._pool, self._read, job_id, job)
         reading.add_done_callback(self._done)
@@ -62,14 +62,14 @@ class JobStorage:
             async with asyncio.timeout(ANSWER_S):
                 return await asyncio.shield(reading)
         except TimeoutError:
-            message = f"the checkpoint storage has not answered for {ANSWER_S:.0f} s"
+            message = f"the checkpoint storage has not responded for {ANSWER_S:.0f} s"
             raise RequestError(message, status=503, reason="storage_unavailable") from None
 
     def _done(self, reading: "asyncio.Future[Any]") -> None:
         with self._counting:
             self._waiting -= 1
         if not reading.cancelled():
-            reading.exception()  # nobody may wait for it any more
+            reading.exception()  # no request may be waiting for it any more
 
     def _read(self, job_id: str, job: JobRecord | None) -> list[dict[str, Any]] | None:
         config = self._storage_of(job)
@@ -92,9 +92,9 @@ class JobStorage:
             return self._engine.storage
         try:
             return override_storage(self._engine, SubmittedJob.of(job).read().storage, Problems())
-        except SeaTunnelError:  # a version accepted it that could read it
+        except SeaTunnelError:  # the version that accepted the job could parse it
             return self._engine.storage
 
     def close(self) -> None:
-        """Wait for nothing any more."""
+        """Cancel pending reads."""
         self._pool.shutdown(wait=False, cancel_futures=True)

@@ -1,6 +1,6 @@
-"""A node's part in the election, carried out: looks, claims and beats, and the state in the hands of a leader.
+"""Leadership: carries out the election's commands (look, claim, beat) and holds the state while this node leads.
 
-What blocks, the store, is done in threads: one for looks and beats, one for claims and changes.
+Calls of the store block, so they run in threads: one for looks and beats, one for claims and changes.
 """
 
 import asyncio
@@ -37,29 +37,29 @@ from seatunnel_storage_api.errors import CheckpointStorageError
 logger = logging.getLogger("seatunnel.cluster")
 
 LEAST_PAUSE_S = 0.02
-"""Between two ticks of the election that no event has called for."""
+"""Minimum interval between two ticks of the election without an event, in seconds."""
 
 MOST_PAUSE_S = 60.0
 KNOCK_S = 0.25
 JOIN_S = 1.0
 MEMBER_S = 5.0
-"""A standby that has not been heard of for so long is no member any more."""
+"""Time after which a silent standby no longer counts as a member, in seconds."""
 
 REWRITTEN_AT_ONCE = 50
-"""Records that are encrypted again in one change of the state."""
+"""Maximum number of records to encrypt again in one change of the state."""
 
 Value = TypeVar("Value")
 
 
 class Leadership:
-    """Takes part in the election, and holds the state while this node leads.
+    """Participant in the election, which holds the state while this node leads.
 
     Args:
-        config: of the node.
-        store: of the cluster's state; closed by ``close``.
-        address: of this member.
-        peers: asks other members.
-        on_lead: called when this node has begun to lead.
+        config: Configuration of the node.
+        store: Store of the cluster's state; closed by ``close``.
+        address: Address of this member.
+        peers: Client for other members.
+        on_lead: Called when this node has become the leader.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class Leadership:
         self.election = Election(address, config.timing)
         self.state: ClusterState | None = None
         self.clock = ClockDifference()
-        """From the leader, while this node is a standby."""
+        """Clock difference to the leader, while this node is a standby."""
 
         self._config = config
         old = () if config.old_secret is None else (config.old_secret,)
@@ -85,33 +85,33 @@ class Leadership:
         self._on_lead = on_lead
         self._lease: Lease | None = None
         self._members: dict[str, float] = {}
-        """By address: when this leader last heard of it."""
+        """Time of the last contact of each standby, by address."""
 
         self._working: set[str] = set()
-        """Masters on which rows move, too."""
+        """Masters that are also workers."""
 
         self._looking = ThreadPoolExecutor(1, "look")
         self._changing = ThreadPoolExecutor(1, "change")
         self._work: set[asyncio.Task[Any]] = set()
         self._events = asyncio.Event()
-        """The election has taken something in, and may have something to do before its time."""
+        """Set when the election got an event, and may have a command before its next tick."""
 
         self._broken: asyncio.Future[None] | None = None
-        """Ends with what a look, a claim or a beat was not to raise: the election would wait for it for ever."""
+        """Gets an unexpected error of a look, claim or beat, for whose result the election would wait forever."""
 
     async def run(self) -> None:
-        """Take part until cancelled."""
+        """Take part in the election until cancelled."""
         self._broken = asyncio.get_running_loop().create_future()
         loops = [asyncio.create_task(each) for each in (self._elect(), self._knock(), self._join(), self._protect())]
         try:
-            await asyncio.gather(*loops, self._broken)  # one that ends is a bug, and ends the agent
+            await asyncio.gather(*loops, self._broken)  # neither loop should end: if one does, the agent ends
         finally:
             for task in (*loops, *self._work):
                 task.cancel()
             await asyncio.gather(*loops, *self._work, return_exceptions=True)
 
     async def close(self) -> None:
-        """Let go of the state."""
+        """Release the state."""
         if self._lease is not None:
             await self._in(self._changing, self._lease.release)
         for pool in (self._looking, self._changing):
@@ -133,61 +133,61 @@ class Leadership:
         if error is not None and self._broken is not None and not self._broken.done():
             self._broken.set_exception(error)
 
-    # -- what others ask --------------------------------------------------------------------------------------------
+    # -- queries ----------------------------------------------------------------------------------------------------
 
     def leads(self) -> bool:
-        """Return whether this node may act as the leader now."""
+        """Return True if this node may act as the leader now."""
         return self.state is not None and self.election.may_act(time.monotonic())
 
     def problem(self) -> str:
-        """Return why no node may lead now; empty if there is no such reason."""
+        """Return why no node may lead; empty if there is no such reason."""
         return self._store.problem if isinstance(self._store, NewestSeenStore) else ""
 
     def leader(self) -> str:
-        """Return the address of the leader as far as this node knows; empty when it knows of none."""
+        """Return the address of the leader known to this node; empty if there is none."""
         return self.election.leader
 
     def term(self) -> int:
-        """Return the newest term that this node knows of."""
+        """Return the newest term known to this node."""
         if self._lease is not None:
             return self._lease.term
         return 0 if self.election.seen is None else self.election.seen.claimed
 
     def members(self) -> tuple[str, ...]:
-        """Return the masters that are known to live, this node included when it leads."""
+        """Return the live masters, including this node if it leads."""
         if self.state is None:
             return () if self.election.seen is None else self.election.seen.members
         now = time.monotonic()
         return tuple(sorted({self.address, *(each for each, at in self._members.items() if now - at < MEMBER_S)}))
 
     def joined(self, address: str, *, works: bool, unseals: bool = False) -> None:
-        """Take in that another master lives, whether rows move there, and whether it can read encrypted records."""
+        """Record that another master is alive, if it is also a worker, and if it can read encrypted records."""
         self._readers.note(address, able=unseals)
         self._members[address] = time.monotonic()
         (self._working.add if works else self._working.discard)(address)
 
     def working_masters(self) -> int:
-        """Return on how many masters rows move, too."""
+        """Return the number of masters that are also workers."""
         own = {self.address} if self._config.role.works else set()
         return len((self._working | own) & set(self.members()))
 
     def require_state(self) -> ClusterState:
-        """Return the state, of a node that leads.
+        """Return the cluster's state.
 
         Raises:
-            RequestError: this node does not lead, or not for sure.
+            RequestError: This node does not lead, or cannot be sure that it does.
         """
         if problem := self.problem():
             raise RequestError(problem, status=503, reason="state_went_back")
         if self.state is None or not self.leads():
-            raise RequestError("this node does not lead the cluster now: try again", status=503, reason="no_leader")
+            raise RequestError("this node is not the leader now: try again", status=503, reason="no_leader")
         return self.state
 
     async def change(self, change: Callable[..., Value], *arguments: Any) -> Value:
-        """Make a durable change of the state; a leader that cannot steps down.
+        """Change the state durably; step down if that fails.
 
         Raises:
-            DeposedError, StateUnavailableError: it is not acknowledged.
+            DeposedError, StateUnavailableError: The change is not acknowledged.
         """
         lease = self._lease
         try:
@@ -225,8 +225,8 @@ class Leadership:
         try:
             seen = _seen(await self._in(self._looking, self._store.look))
         except (ClusterError, CheckpointStorageError, OSError) as error:
-            if not isinstance(error, StateWentBackError):  # which the store reports
-                logger.warning("the cluster's state cannot be seen: %s", error)
+            if not isinstance(error, StateWentBackError):  # already reported by the store
+                logger.warning("cannot read the cluster's state: %s", error)
             self.election.look_failed()
         else:
             self.election.looked(began, time.monotonic(), seen)
@@ -237,11 +237,11 @@ class Leadership:
             lease, behind = await self._in(self._changing, self._claim_and_look)
             state = await self._in(self._changing, self._opened, lease, behind)
         except DeposedError:
-            logger.info("another node was faster with its claim")
+            logger.info("another node claimed the cluster first")
             self.election.claim_failed(time.monotonic())
             return
         except (ClusterError, CheckpointStorageError, OSError) as error:
-            logger.warning("the cluster cannot be claimed: %s", error)
+            logger.warning("cannot claim the cluster: %s", error)
             self.election.claim_failed(time.monotonic())
             return
         before, now = self.election.seen, time.monotonic()
@@ -251,7 +251,7 @@ class Leadership:
         self.election.claimed(began, time.monotonic(), lease.term, behind)
         state.log_problems()
         logger.info(
-            "this node (%s) leads in term %d, with %d jobs; the state lies in %s",
+            "this node (%s) leads in term %d, with %d jobs; the state is stored in %s",
             self.address,
             lease.term,
             len(state.snapshot().jobs),
@@ -268,7 +268,7 @@ class Leadership:
             raise
 
     def _opened(self, lease: Lease, behind: Seen) -> ClusterState:
-        """Return the state that was claimed. If no other master is known, its records are encrypted at once."""
+        """Return the claimed state. If no other master is known, encrypt its records at once."""
         try:
             state = ClusterState(lease, expire_s=self._config.history_s, seal=self._seal)
             if set(behind.members) <= {self.address}:
@@ -279,11 +279,11 @@ class Leadership:
         return state
 
     async def _protect(self) -> None:
-        """Encrypt the records while all masters can read that, and go back to plain ones for one that cannot."""
+        """Encrypt records if all masters can read encrypted ones; otherwise store them unencrypted."""
         while True:
             state = self.state
             if self._seal is not None and state is not None and self.leads():
-                with contextlib.suppress(ClusterError):  # said where the lease was lost
+                with contextlib.suppress(ClusterError):  # logged where the lease was lost
                     await self._protect_once(state)
             await asyncio.sleep(JOIN_S)
 
@@ -297,7 +297,7 @@ class Leadership:
             rewritten += some
         if rewritten:
             how = "with the current secret" if state.seals else "without encryption"
-            logger.info("%d records of the cluster's state were written again %s", rewritten, how)
+            logger.info("rewrote %d records of the cluster's state %s", rewritten, how)
 
     async def _beat(self, command: SendBeat) -> None:
         lease = self._lease
@@ -310,25 +310,25 @@ class Leadership:
         except (DeposedError, StateWentBackError) as error:
             self._lose(lease, str(error))
         except (ClusterError, CheckpointStorageError, OSError) as error:
-            logger.warning("no beat: %s", error)
+            logger.warning("cannot store a beat: %s", error)
             self.election.beat_failed(time.monotonic())
         else:
             self.election.beat_acknowledged(sent, command.number)
 
     def _lose(self, lease: Lease, reason: str) -> None:
-        """Step down if this lease still is the one by which this node leads."""
+        """Step down if this lease is still the current one."""
         if lease is self._lease:
             self._obey(self.election.deposed(time.monotonic(), reason))
             self._events.set()
 
     def _step_down(self, reason: str) -> None:
-        logger.warning("this node (%s) leads no more: %s", self.address, reason)
+        logger.warning("this node (%s) no longer leads: %s", self.address, reason)
         lease, self._lease, self.state = self._lease, None, None
         if lease is not None:
             self._changing.submit(lease.release)
 
     async def _knock(self) -> None:
-        """Hold a connection to the leader: when it breaks and another one is refused, the leader's process is gone."""
+        """Hold a connection to the leader: if it breaks and a new one is refused, the leader's process has ended."""
         while True:
             await asyncio.sleep(KNOCK_S)
             leader = self.leader()
@@ -341,7 +341,7 @@ class Leadership:
                 self.election.refused(time.monotonic(), leader)
                 self._events.set()
             except (OSError, TimeoutError, ValueError):
-                pass  # it may live: only a refusal says that it does not
+                pass  # the leader may be alive: only a refused connection proves its end
             else:
                 try:
                     await self._held(reader, leader)
@@ -349,7 +349,7 @@ class Leadership:
                     writer.close()
 
     async def _held(self, reader: asyncio.StreamReader, leader: str) -> None:
-        """Wait until the leader closes a connection or dies, or another node leads while this one stands still."""
+        """Wait until the leader closes the connection or ends, or another node leads."""
         with contextlib.suppress(OSError):
             closed = asyncio.ensure_future(reader.read(1))
             try:
@@ -368,14 +368,14 @@ class Leadership:
                 try:
                     answer = await self._peers.ask(leader, Line.JOIN, "/internal/v1/join", request)
                     self.clock.note(leader, stored.seconds(answer, "clock"), sent, wall_clock())
-                except (SeaTunnelError, StoredValueError, OSError) as error:  # earlier versions send no time
-                    logger.debug("the leader did not take note of this node: %s", error)
+                except (SeaTunnelError, StoredValueError, OSError) as error:  # earlier versions do not send the time
+                    logger.debug("the leader did not register this node: %s", error)
             await asyncio.sleep(JOIN_S)
 
 
 def _seen(observation: Observation) -> Seen:
-    """Return what the election needs of a observation; a body that cannot be read names no leader."""
-    leader, acting = "", not observation.body  # without any beat there is no leader whose lease could run on
+    """Return an observation in the election's form; an unreadable body names no leader."""
+    leader, acting = "", not observation.body  # without any beat, no leader can hold a lease
     members: tuple[str, ...] = ()
     if observation.body:
         try:
@@ -383,7 +383,7 @@ def _seen(observation: Observation) -> Seen:
             leader, acting = stored.text(block, "leader"), stored.flag(block, "acting")
             members = tuple(stored.texts(block, "members"))
         except StoredValueError as error:
-            logger.warning("the newest beat cannot be read: %s", error)
+            logger.warning("cannot read the newest beat: %s", error)
     return Seen(
         claimed=observation.claimed,
         term=observation.term,

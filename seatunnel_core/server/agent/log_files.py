@@ -1,4 +1,4 @@
-"""The log files of a node, which are kept for as long as the history of jobs, and do not grow without bound."""
+"""Retention and rotation of a node's log files; job logs are kept as long as the job history."""
 
 import asyncio
 import contextlib
@@ -17,10 +17,10 @@ logger = logging.getLogger("seatunnel.cluster")
 SWEEP_S = 60.0
 
 MOST_JOB_LOGS = 10_000
-"""So many files of jobs are kept at most, as many as ended jobs; the oldest are removed first."""
+"""Maximum number of job logs, as many as ended jobs; the oldest are removed first."""
 
 LARGEST_LOG = 64 << 20
-"""Bytes. A larger log of the node's processes becomes the one before, and the one that was before is removed."""
+"""Size in bytes above which a process log is rotated; one rotated file is kept."""
 
 _OF_JOB = re.compile(r"job-.+\.log")
 _OF_SPARK = re.compile(r"spark-(\d+)\.log", re.ASCII)
@@ -28,14 +28,14 @@ _OF_PROCESS = re.compile(r"seatunnel-engine-.+\.log")
 
 
 class LogFiles:
-    """Removes what nobody asks about any more.
+    """Removes old job logs and rotates large process logs.
 
     Args:
-        folder: of the node's logs.
-        keep_s: a job's log is kept for so long after the last line.
-        most: so many logs of jobs are kept at most.
-        largest: a larger log of a process is set aside.
-        clock: of the files' times, in seconds since 1970.
+        folder: Folder of the node's logs.
+        keep_s: Retention of a job's log after its last line, in seconds.
+        most: Maximum number of job logs.
+        largest: Size above which a process log is rotated, in bytes.
+        clock: Clock of the files' times, in seconds since 1970.
     """
 
     def __init__(
@@ -54,19 +54,19 @@ class LogFiles:
         self._clock = clock
 
     async def watch(self) -> None:
-        """Sweep again and again, until cancelled."""
+        """Sweep periodically until cancelled."""
         while True:
             try:
                 await asyncio.get_running_loop().run_in_executor(None, self.sweep)
             except OSError as error:
-                logger.warning("old logs stay: %s", error)
+                logger.warning("cannot remove old logs: %s", error)
             await asyncio.sleep(SWEEP_S)
 
     def sweep(self) -> None:
-        """Remove old logs of jobs and of hosts that are gone, and set large ones aside. Blocks.
+        """Remove old logs of jobs and of ended worker processes, and rotate large ones. Blocks.
 
         Raises:
-            OSError: the folder cannot be read or written.
+            OSError: The folder cannot be read or written.
         """
         of_jobs: list[tuple[float, Path]] = []
         for path in self._folder.iterdir() if self._folder.is_dir() else ():
@@ -85,15 +85,15 @@ class LogFiles:
                 path.unlink(missing_ok=True)
 
     def _set_aside(self, path: Path) -> None:
-        """Copy a log and empty it: its writer has it open, and appends."""
+        """Rotate a log by copying and truncating it: its writer keeps it open and appends."""
         with open_private(path, "r+b") as large:
             with open_private(path.with_name(f"{path.name}.1"), "wb") as kept:
                 shutil.copyfileobj(large, kept)
             large.truncate(0)
-        logger.info("%s had more than %d bytes, and goes on empty", path, self._largest)
+        logger.info("rotated %s, which had more than %d bytes", path, self._largest)
 
 
 def _is_of_dead_host(name: str) -> bool:
-    """Return whether this is Spark's log of a host that is gone."""
+    """Return True if this is a Spark log of a worker process that has ended."""
     host = _OF_SPARK.fullmatch(name)
     return host is not None and not Path("/proc", host[1]).exists()

@@ -1,4 +1,4 @@
-"""Reads the log files of a node: by their names alone, and a piece at a time."""
+"""Read access to the log files of a node, by name and in pieces."""
 
 import os
 import re
@@ -14,7 +14,7 @@ from seatunnel_core.server.errors import RequestError
 from seatunnel_core.stored_fields import Stored
 
 PIECE_BYTES = 1 << 20
-"""So much of a file is read at once, and no more of it is in memory."""
+"""Maximum number of bytes read at once, so that no more of a file is in memory."""
 
 _NAME = re.compile(r"(?:job-([A-Za-z0-9._-]{1,128})|spark-\d{1,19}|seatunnel-engine-[a-z]{1,32})\.log(\.1)?", re.ASCII)
 
@@ -38,26 +38,26 @@ class Piece:
 
     content: bytes
     offset: int
-    """Of its first byte."""
+    """Offset of the first byte."""
 
     size_bytes: int
-    """Of the whole file, when it was read."""
+    """Size of the whole file when it was read."""
 
     @property
     def end(self) -> int:
-        """Return the offset behind its last byte."""
+        """Return the offset after the last byte."""
         return self.offset + len(self.content)
 
     def to_bytes(self) -> bytes:
-        """Return the piece behind a line that describes it."""
+        """Return the piece, preceded by a line that describes it."""
         return b"%d %d\n%b" % (self.offset, self.size_bytes, self.content)
 
     @classmethod
     def from_bytes(cls, written: bytes) -> "Piece":
-        """Return the piece that ``to_bytes`` wrote.
+        """Return the piece encoded by ``to_bytes``.
 
         Raises:
-            ValueError: it is none.
+            ValueError: The bytes are invalid.
         """
         line, _, content = written.partition(b"\n")
         offset, size = line.split()
@@ -65,29 +65,29 @@ class Piece:
 
 
 def is_log_name(name: str) -> bool:
-    """Return whether a file of this name is a log of a node."""
+    """Return True if a file of this name is a log of a node."""
     return _NAME.fullmatch(name) is not None
 
 
 def require_log_name(name: str) -> str:
-    """Return the name of a log.
+    """Return the name if it is a valid name of a log.
 
     Raises:
-        RequestError: no log is called so.
+        RequestError: It is not.
     """
     if not is_log_name(name):
-        raise RequestError(f"no log is called {name[:200]!a}", status=404)
+        raise RequestError(f"no such log: {name[:200]!a}", status=404)
     return name
 
 
 def is_of_job(name: str, job_id: str) -> bool:
-    """Return whether a log is one of a job."""
+    """Return True if a log belongs to a job."""
     found = _NAME.fullmatch(name)
     return found is not None and found[1] == job_id
 
 
 def log_files(folder: Path) -> list[LogFile]:
-    """Return the log files of a node by their names; what else lies in the folder is none of them. Blocks."""
+    """Return the log files of a node by name, ignoring other files in the folder. Blocks."""
     return sorted(_found(folder), key=lambda each: each.name)
 
 
@@ -98,21 +98,21 @@ def _found(folder: Path) -> Iterator[LogFile]:
                 if is_log_name(entry.name) and entry.is_file(follow_symlinks=False):
                     found = entry.stat(follow_symlinks=False)
                     yield LogFile(name=entry.name, size_bytes=found.st_size, written_at=found.st_mtime)
-    except OSError:  # there is none yet, or a file is gone meanwhile
+    except OSError:  # the folder does not exist yet, or a file was removed meanwhile
         return
 
 
 def read_piece(folder: Path, name: str, offset: int, length: int) -> Piece:
-    """Return a part of a log file, at most ``PIECE_BYTES`` of it. Blocks.
+    """Return a part of a log file, at most ``PIECE_BYTES``. Blocks.
 
     Args:
-        folder: of the node's logs.
-        name: of the file.
-        offset: of its first byte; below 0: so many bytes before the end of the file.
-        length: so many bytes at most.
+        folder: Folder of the node's logs.
+        name: Name of the file.
+        offset: Offset of the first byte; if negative, relative to the end of the file.
+        length: Maximum number of bytes.
 
     Raises:
-        RequestError: there is no such log.
+        RequestError: There is no such log.
     """
     path = folder / require_log_name(name)
     try:
@@ -134,7 +134,7 @@ def piece_wanted(block: Mapping[str, Any]) -> tuple[str, int, int]:
     """Return name, offset and length of a request for a piece.
 
     Raises:
-        StoredValueError: it is none.
+        StoredValueError: The request is invalid.
     """
     offset = stored.number(block, "offset", least=-stored.MOST)
     return stored.text(block, "name"), offset, stored.number(block, "length")

@@ -1,4 +1,4 @@
-"""What a node measures of itself and its machine: processors, memory, load, threads, and how far its clock is off."""
+"""Measurements of a node and its machine: CPU, memory, load, threads and clock difference."""
 
 import gc
 import logging
@@ -13,39 +13,39 @@ from attrs import frozen
 logger = logging.getLogger("seatunnel.cluster")
 
 WARN_MS = 1_000
-"""A clock that is off by more is warned of."""
+"""Clock difference above which a warning is logged, in milliseconds."""
 
 
 class ClockDifference:
-    """How far the clock of this node is before that of the leader, as answers of the leader tell it.
+    """Difference between the clocks of this node and the leader, estimated from the leader's responses.
 
-    Nothing is decided by it: it explains times in logs and answers that do not fit together.
+    It is only informative: it explains inconsistent times in logs and responses.
     """
 
     def __init__(self) -> None:
         self.ms = 0
-        """Milliseconds, as of the last answer; 0 while nothing is known, and on the leader."""
+        """Milliseconds by which this node's clock is ahead; 0 if unknown, and on the leader."""
 
         self._warned = False
 
     def note(self, leader: str, theirs: float, sent: float, received: float) -> None:
-        """Take in an answer.
+        """Update the difference from a response.
 
         Args:
-            leader: who answered.
-            theirs: the leader's clock, in seconds since 1970.
-            sent: this node's clock when the request was sent.
-            received: this node's clock when the answer came.
+            leader: Address of the leader.
+            theirs: Clock of the leader, in seconds since 1970.
+            sent: Clock of this node when the request was sent.
+            received: Clock of this node when the response arrived.
         """
         self.ms = round(((sent + received) / 2 - theirs) * 1000)
         unsure_ms = (received - sent) * 500
         is_off = abs(self.ms) - unsure_ms > WARN_MS
         if is_off and not self._warned:
             logger.warning(
-                "the clock of this node is %.1f s %s that of the leader %s: times in logs and answers do not fit "
-                "together; nothing else depends on it",
+                "the clock of this node is %.1f s %s that of the leader %s: times in logs and responses are "
+                "inconsistent; nothing else is affected",
                 abs(self.ms) / 1000,
-                "before" if self.ms > 0 else "behind",
+                "ahead of" if self.ms > 0 else "behind",
                 leader,
             )
         self._warned = is_off
@@ -53,7 +53,7 @@ class ClockDifference:
 
 @frozen(kw_only=True)
 class _Times:
-    """Of processors, in clock ticks since the start, and when they were read."""
+    """CPU times since the start, in clock ticks, and the time of reading them."""
 
     busy: int
     all: int
@@ -62,7 +62,7 @@ class _Times:
 
 
 class Machine:
-    """Measures this process and its machine. What is a rate is that since the call before it."""
+    """Measures this process and its machine. Rates are averages since the previous call."""
 
     def __init__(self, proc: Path = Path("/proc"), clock: Callable[[], float] = time.monotonic) -> None:
         self._proc = proc
@@ -72,10 +72,10 @@ class Machine:
         self._measuring = threading.Lock()
 
     def measured(self, hosts: Iterable[int] = ()) -> dict[str, str]:
-        """Return what is measured, by SeaTunnel's names, all as texts, without what this machine does not tell.
+        """Return all measurements that this machine provides, as strings, by SeaTunnel's names.
 
         Args:
-            hosts: Process ids of the node's hosts, which may be no children of this process.
+            hosts: Process ids of the node's worker processes, which need not be children of this process.
         """
         with self._measuring:
             memory, own = self._fields("meminfo"), self._fields("self/status")
@@ -90,7 +90,7 @@ class Machine:
             }
 
     def _node_memory(self, roots: Set[int]) -> dict[str, str]:
-        """Return the memory and the number of these processes and all that they started: JVMs, Python workers."""
+        """Return memory and number of these processes and their descendants, such as JVMs and Python workers."""
         parents: dict[int, int] = {}
         pages: dict[int, int] = {}
         for folder in self._proc.glob("[0-9]*"):
@@ -107,7 +107,7 @@ class Machine:
         return {"node.memory.used": _size(used), "node.processes": str(len(found))}
 
     def _fields(self, name: str) -> dict[str, int]:
-        """Return the numbers of a file of lines like ``VmRSS:  123 kB``, in its own units."""
+        """Return the numbers in a file of lines like ``VmRSS:  123 kB``, in the file's units."""
         found: dict[str, int] = {}
         for line in self._read(name).splitlines():
             key, _, value = line.partition(":")
@@ -157,7 +157,7 @@ def _memory(found: Mapping[str, int]) -> dict[str, str]:
 
 
 def _own_memory(own: Mapping[str, int], machine: Mapping[str, int]) -> dict[str, str]:
-    """Return the memory of this process under the names that SeaTunnel has for its heap, whose bound is the machine."""
+    """Return the memory of this process under SeaTunnel's heap metrics; their maximum is the machine's memory."""
     if "VmRSS" not in own:
         return {}
     used, most = own["VmRSS"] * 1024, own.get("VmHWM", own["VmRSS"]) * 1024
@@ -178,7 +178,7 @@ def _collections() -> dict[str, str]:
 
 
 def _size(value: float) -> str:
-    """Return bytes as SeaTunnel writes them: ``23.5G``, ``76.5M``, ``0``."""
+    """Return a size in SeaTunnel's format: ``23.5G``, ``76.5M``, ``0``."""
     for unit, letter in ((1 << 40, "T"), (1 << 30, "G"), (1 << 20, "M"), (1 << 10, "K")):
         if value >= unit:
             return f"{value / unit:.1f}{letter}"

@@ -1,7 +1,7 @@
-"""What a leader knows of the members' hosts, and how its orders reach them.
+"""The leader's view of the members' worker processes, and delivery of its orders to them.
 
-Each member's agent is asked again and again, whatever the others answer. While orders are under way to a member, and
-until it was asked after them, its report may be older than they are, and nothing is decided from it.
+Members are polled independently of each other. While orders to a member are in flight, and until the next poll, its
+report may be older than the orders, so nothing is decided from it.
 """
 
 import asyncio
@@ -23,15 +23,15 @@ logger = logging.getLogger("seatunnel.cluster")
 
 
 class Members:
-    """The members of one term of this leader.
+    """Members during one term of this leader.
 
     Args:
-        term: of the leader.
-        address: of the leader.
-        own: its own hosts.
-        peers: asks other members.
-        timeout_s: a member that has been silent for so long is lost.
-        on_news: called when a member reports something else than before.
+        term: Term of the leader.
+        address: Address of the leader.
+        own: Worker processes of the leader's node.
+        peers: Client for other members.
+        timeout_s: Time after which a silent member is lost, in seconds.
+        on_news: Called when the report of a member has changed.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class Members:
         self._work: set[asyncio.Task[None]] = set()
 
     async def close(self) -> None:
-        """Ask and order nothing any more."""
+        """Cancel all polls and orders."""
         for task in self._work:
             task.cancel()
         await asyncio.gather(*self._work, return_exceptions=True)
@@ -57,10 +57,10 @@ class Members:
         self._work.add(task)
         task.add_done_callback(self._work.discard)
 
-    # -- what is known ----------------------------------------------------------------------------------------------
+    # -- reports ----------------------------------------------------------------------------------------------------
 
     def view(self, addresses: Iterable[str]) -> Mapping[str, Member]:
-        """Return what is known of some members, and ask those that are due; others are forgotten."""
+        """Return the latest reports of some members and poll those that are due; drop all other members."""
         now = time.monotonic()
         wanted = dict.fromkeys(addresses)
         self._links = {
@@ -78,7 +78,7 @@ class Members:
         return link.member(now, self._timeout_s)
 
     def hosted(self, job: JobRecord) -> HostedJob | None:
-        """Return a job as its host reported it last, or ``None``."""
+        """Return the last report of a job by its worker process, or ``None``."""
         link = self._links.get(job.host)
         report = None if link is None else link.report
         if job.host == self._address:
@@ -93,7 +93,7 @@ class Members:
             body = await self._peers.ask(address, Line.STATUS, "/internal/v1/hosts", {"term": self.term})
             report = MemberReport.from_record(body)
         except (SeaTunnelError, StoredValueError, ValueError, OSError) as error:
-            logger.debug("the member %s gives no status: %s", address, error)
+            logger.debug("no status from member %s: %s", address, error)
             link.failed(question, refused=isinstance(error.__cause__, ConnectionRefusedError))
         else:
             if link.answered(question, report):
@@ -102,9 +102,9 @@ class Members:
     # -- orders -----------------------------------------------------------------------------------------------------
 
     def give(self, address: str, orders: Sequence[Mapping[str, Any]]) -> None:
-        """Send orders to a member, and return at once. The first that fails ends the round.
+        """Send orders to a member, and return at once. The first failure ends the round.
 
-        The same ones as in its last round wait for a moment, or they would be sent as fast as they are carried out.
+        Unchanged orders are repeated only after a pause.
         """
         link = self._links[address]
         now = time.monotonic()
@@ -121,7 +121,7 @@ class Members:
                     block = {"term": self.term, "orders": some, "as_of": as_of}
                     await self._peers.ask(address, Line.ORDER, "/internal/v1/orders", block)
         except (StoredValueError, SeaTunnelError, ValueError, OSError) as error:
-            logger.warning("an order to %s was not carried out: %s", address, error)
+            logger.warning("member %s did not carry out an order: %s", address, error)
         finally:
             link.told()
             self._on_news()

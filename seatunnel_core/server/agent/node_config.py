@@ -1,4 +1,4 @@
-"""The configuration of a node: ``seatunnel.yaml``, ``hazelcast.yaml``, ``kylin.properties`` and the command."""
+"""Configuration of a node, from ``seatunnel.yaml``, ``hazelcast.yaml``, ``kylin.properties`` and the command line."""
 
 import logging
 import os
@@ -42,12 +42,12 @@ _ALONE = ClusterConfig(
     auto_increment=True,
     properties={},
 )
-"""The cluster of a node that knows no other."""
+"""Cluster of a single node."""
 
 
 @frozen(kw_only=True)
 class NodeConfig:
-    """The configuration of one node."""
+    """Configuration of one node."""
 
     role: MemberRole = MemberRole.MASTER_AND_WORKER
     cluster: str
@@ -55,63 +55,63 @@ class NodeConfig:
     engine_file: Path | None
     hazelcast_file: Path | None
     host: str
-    """By which other members reach this node."""
+    """Host by which other members reach this node."""
 
     port: int
-    """The first port that is tried."""
+    """First port to try."""
 
     port_count: int = 1
-    """So many ports are tried; with ``auto-increment`` more than one."""
+    """Number of ports to try; more than one with ``auto-increment``."""
 
     public_port: int | None = None
-    """By which other members reach this node, if that is another one than it listens on."""
+    """Port by which other members reach this node, if it differs from the listening port."""
 
     members: tuple[str, ...]
-    """Where other members may be, as ``host:port``; may have this node in it."""
+    """Possible addresses of other members, as ``host:port``; may include this node."""
 
     zookeeper: str | None = None
-    """Where the members write their addresses; ``None``: nowhere."""
+    """ZooKeeper servers for the registration of members; ``None`` without ZooKeeper."""
 
     metadata_url: str | None = field(default=None, repr=False)
-    """The database of the state, as Kylin writes it; ``None`` where none is named. May hold a password."""
+    """Database of the state, in Kylin's format; ``None`` without one. May contain a password."""
 
     alone: bool = False
-    """Whether no other node of this cluster may lead: it then refuses to start beside one."""
+    """True if no other node of the cluster may lead: the node then does not start if another one exists."""
 
     secret: Secret | None = field(repr=False)
     old_secret: Secret | None = field(default=None, repr=False)
-    """The secret before this one, with which records of the state may still be encrypted."""
+    """Previous secret, with which records of the state may still be encrypted."""
 
     http: HttpConfig = field(factory=HttpConfig)
-    """REST v2 beside the member port."""
+    """Configuration of REST v2."""
 
     serves_v1: bool = False
-    """Whether users may ask by REST v1 on the member port."""
+    """True if users may use REST v1 on the member port."""
 
     serves_metrics: bool = False
-    """Whether the node shows its figures."""
+    """True if the node serves metrics."""
 
     logs: Path
     slots: int
-    """How many tasks the Spark of one host of it runs at once."""
+    """Number of concurrent Spark tasks of one worker process."""
 
     offered: int = 0
-    """How many slots jobs may hold of it; 0 when slots are dynamic, so that nobody counts them."""
+    """Number of slots that the node offers; 0 for dynamic slots, which are not counted."""
 
     waits: bool = False
-    """Whether a job that finds no slot waits, instead of being rejected."""
+    """True if jobs without free slots wait instead of being rejected."""
 
     timing: Timing = field(factory=Timing)
     history_s: float = 86_400.0
     attributes: Mapping[str, str] = field(factory=dict)
-    """``member-attributes``: the tags by which jobs may choose members."""
+    """``member-attributes``: tags by which jobs select members."""
 
     worker_grace_s: float = 60.0
-    """A worker that has found no master for so long ends."""
+    """Time without a master after which a worker node ends, in seconds."""
 
     @property
     def bind(self) -> str:
-        """The address on which the node listens: loopback, unless all requests are signed."""
+        """Address on which the node listens: loopback, unless all requests are signed."""
         if self.secret is None or is_loopback(self.host):
             return "::1" if self.host == "[::1]" else "127.0.0.1"
         return "::" if self.host.startswith("[") else "0.0.0.0"
@@ -127,22 +127,22 @@ def node_config(
     environment: Mapping[str, str] = os.environ,
     folder: Path | None = None,
 ) -> NodeConfig:
-    """Read the files and return what they say of this node.
+    """Read the configuration files and return the configuration of this node.
 
-    What stands in them and has no effect is logged, once for each key.
+    Keys without effect are logged, once each.
 
     Args:
-        role: of the node; ``None``: as ``cluster.server-mode`` says.
-        engine_file: instead of the one that is found.
-        cluster: the name, instead of that of ``hazelcast.yaml``.
-        port: the member port, instead of that of ``hazelcast.yaml``.
-        http_port: the port of REST v2, whether ``http.enable-http`` is set or not.
-        environment: instead of the process's.
-        folder: where ``./config`` is looked for.
+        role: Role of the node; ``None`` for the one in ``cluster.server-mode``.
+        engine_file: Engine file that overrides the default search.
+        cluster: Cluster name that overrides the one in ``hazelcast.yaml``.
+        port: Member port that overrides the one in ``hazelcast.yaml``.
+        http_port: Port of REST v2, which takes effect even if ``http.enable-http`` is not set.
+        environment: Environment variables; by default those of the process.
+        folder: Folder that contains ``config``.
 
     Raises:
-        ConfigError: files have problems; the message has those of all files.
-        UsageError: what the files say does not go together; the message names the keys of all findings.
+        ConfigError: Files have problems; the message lists those of all files.
+        UsageError: Options contradict each other; the message lists the keys of all findings.
     """
     files = _read_files(role, engine_file, environment, folder or Path())
     found, options, stated = files.cluster, files.engine.options, files.stated
@@ -175,7 +175,7 @@ def node_config(
 
 
 def _checked_together(files: "_Files", http_port: int | None) -> dict[str, Any]:
-    """Return ``host``, ``http`` and ``timing``, or raise one error with all that does not go together."""
+    """Return ``host``, ``http`` and ``timing``, or raise one error with all findings."""
     options, findings = files.engine.options, Findings()
     host = findings.of(lambda: _host(files, files.members), "")
     http = findings.of(lambda: http_config(options, has_secret=files.secret is not None, port=http_port), HttpConfig())
@@ -186,7 +186,7 @@ def _checked_together(files: "_Files", http_port: int | None) -> dict[str, Any]:
 
 @frozen
 class _Stated:
-    """The options of a node: of ``seatunnel.yaml``, else of ``kylin.properties``, else their defaults."""
+    """Options of a node: from ``seatunnel.yaml``, else from ``kylin.properties``, else defaults."""
 
     engine: Options
     kylin: Mapping[str, Any]
@@ -197,7 +197,7 @@ class _Stated:
 
 @frozen(kw_only=True)
 class _Files:
-    """What the files of a node say, and where they are."""
+    """Contents and paths of a node's configuration files."""
 
     role: MemberRole
     engine: EngineConfig
@@ -211,7 +211,7 @@ class _Files:
 
     @property
     def members(self) -> tuple[str, ...]:
-        """Where other members may be."""
+        """Possible addresses of other members."""
         found = self.cluster
         return addresses(found.members, found.port, auto_increment=found.auto_increment)
 
@@ -219,7 +219,7 @@ class _Files:
 def _read_files(
     role: MemberRole | None, engine_file: Path | None, environment: Mapping[str, str], folder: Path
 ) -> _Files:
-    """Read what a node of a role needs, and log what has no effect; without a role, of the one that the files name."""
+    """Read the files for a role, by default the one in the files; log keys without effect."""
     path = find_engine_file(engine_file, environment, folder)
     config = path.parent if path is not None else folder / "config"
     problems, findings = Problems(), Findings(ConfigError)
@@ -238,7 +238,7 @@ def _read_files(
     for warning in (*engine.warnings, *problems.warnings):
         logger.warning("%s", warning)
     if cluster.attributes and not role.leads:
-        logger.warning("member-attributes have no effect on this %s: tag_filter chooses among masters", role.value)
+        logger.warning("member-attributes have no effect on this %s: tag_filter selects masters", role.value)
     return _Files(
         role=role,
         engine=engine,
@@ -253,24 +253,24 @@ def _read_files(
 
 
 def _role(stated: _Stated) -> MemberRole:
-    """Return the role that ``cluster.server-mode`` says; any node takes requests, so ``job`` is what ``all`` is."""
+    """Return the role of ``cluster.server-mode``. All nodes accept requests, so ``job`` is the same as ``all``."""
     return MemberRole.QUERY if stated[cluster_options.SERVER_MODE] == "query" else MemberRole.MASTER_AND_WORKER
 
 
 def _hazelcast_file(folder: Path, role: MemberRole) -> Path | None:
-    """Return the file that describes the cluster to a role: its own, else ``hazelcast.yaml``; ``None`` without both."""
+    """Return the cluster file of a role: its specific file, else ``hazelcast.yaml``, else ``None``."""
     own = folder / role.hazelcast_file
     shared = folder / MemberRole.MASTER_AND_WORKER.hazelcast_file
     if own.is_file():
         return own
     if not shared.is_file():
         return None
-    logger.info("there is no %s, so this %s reads %s", own, role.value, shared)
+    logger.info("%s does not exist, so this %s reads %s", own, role.value, shared)
     return shared
 
 
 def _cluster_of(path: Path | None, role: MemberRole, problems: Problems) -> ClusterConfig:
-    """Return what a file says of the cluster; without one, the defaults of a node that knows no other."""
+    """Return the cluster configuration of a file; without a file, that of a single node."""
     found = None if path is None else load_hazelcast(path, problems)
     return found if isinstance(found, ClusterConfig) else evolve(_ALONE, port=role.default_port)
 
@@ -279,7 +279,7 @@ def _host(files: _Files, members: tuple[str, ...]) -> str:
     """Return the host by which others reach the node.
 
     Raises:
-        UsageError: the node may not listen there without a secret, or its Spark could not.
+        UsageError: A secret is missing that this host needs, or Spark could not listen there.
     """
     host = own_host(
         files.cluster,
@@ -301,8 +301,8 @@ def _servers_of(zookeeper: str) -> list[str]:
 def _require_secret(secret: Secret | None, hosts: tuple[str, ...], path: Path, role: MemberRole) -> None:
     if role in (MemberRole.MASTER, MemberRole.WORKER) and secret is None:
         raise UsageError(
-            f"a node of the role {role.value} needs {path}: Spark's processes on it let in only who knows the secret. "
-            "Write one with `seatunnel-cluster --make-secret`, and copy it to all nodes and clients"
+            f"a node with role {role.value} needs the cluster's secret, {path}: Spark's processes authenticate with "
+            "it. Create it with `seatunnel-cluster --make-secret`, and copy it to all nodes and clients"
         )
     away = [each for each in hosts if not is_loopback(each)]
     if away and secret is None:
@@ -314,7 +314,7 @@ def _require_secret(secret: Secret | None, hosts: tuple[str, ...], path: Path, r
 
 
 def _require_own_address(host: str, role: MemberRole) -> None:
-    """Refuse an address at which Spark's own processes, of a master or a worker, could not listen."""
+    """Reject an address on which Spark's processes of a master or worker node could not listen."""
     if role in (MemberRole.MASTER, MemberRole.WORKER) and not is_own(host, family_wanted=socket.AF_INET):
         raise UsageError(
             f"a node of the role {role.value} is to be reached at {host}, which is no IPv4 address of this machine: "
@@ -323,12 +323,12 @@ def _require_own_address(host: str, role: MemberRole) -> None:
 
 
 def _timing(stated: _Stated) -> Timing:
-    """Return the times of the election.
+    """Return the timing of the election.
 
-    A leader acts for half the timeout after it sent a beat, so several beats have to fit into that.
+    A leader acts for half the timeout after sending a beat, so several beats must fit into that time.
 
     Raises:
-        UsageError: the timeout is not longer than the interval.
+        UsageError: The timeout is not longer than the interval.
     """
     interval_s, timeout_s = stated[cluster_options.HEART_BEAT_INTERVAL], stated[cluster_options.HEART_BEAT_TIMEOUT]
     if timeout_s <= interval_s:
@@ -338,7 +338,7 @@ def _timing(stated: _Stated) -> Timing:
         )
     beat_s = min(float(interval_s), timeout_s / 5)
     if beat_s < interval_s:
-        logger.info("beats are sent each %.1f s: a leader without a beat for half the timeout acts no more", beat_s)
+        logger.info("beats are sent every %.1f s: a leader stops acting without a beat for half the timeout", beat_s)
     return Timing(beat_s=beat_s, timeout_s=float(timeout_s), look_s=beat_s / 2)
 
 

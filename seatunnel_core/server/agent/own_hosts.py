@@ -1,7 +1,7 @@
-"""The hosts of a member: one warm host that jobs share, and one for each job that has its own.
+"""Worker processes of a member: one warm process shared by jobs, and a dedicated one for each job that needs it.
 
-Each agent watches its own hosts, whoever leads. Orders carry the term of the leader that gave them; one that is lower
-than a term which this agent has heard of is refused, here and once more by the host.
+Each agent supervises its own worker processes, independently of the leader. Orders carry the leader's term; an order
+with a lower term than the newest known one is rejected, here and again by the worker process.
 """
 
 import asyncio
@@ -32,23 +32,23 @@ logger = logging.getLogger("seatunnel.cluster")
 WATCH_S = 0.1
 
 TROUBLE_S = 1.0
-"""Pause before a host is watched again after an error of the operating system."""
+"""Pause after an operating-system error before supervision continues, in seconds."""
 
 MOST_ENDED = 100
-"""Of the hosts that have ended, so many are reported."""
+"""Maximum number of ended worker processes in a report."""
 
 Value = TypeVar("Value")
 
 
 @define(eq=False)
 class _Watched:
-    """A host, the thread that asks it, and what it said last."""
+    """A worker process, the thread that queries it, and its last status."""
 
     process: HostProcess
     thread: ThreadPoolExecutor = field(factory=lambda: ThreadPoolExecutor(1, "host"))
     status: HostStatus | None = None
     doubt: str = ""
-    """Why it has to be replaced; empty while it is well."""
+    """Reason to replace it; empty while it is healthy."""
 
     restarts: Restarts = field(factory=Restarts)
 
@@ -57,15 +57,15 @@ class _Watched:
 
 
 class OwnHosts:
-    """Watches the hosts of this member, and passes orders on to them.
+    """Supervisor of this member's worker processes, which forwards orders to them.
 
     Args:
-        config: of the node.
-        address: of this member.
-        spark: what the hosts run on.
-        workers: that have joined this node.
-        seen_term: returns the newest term that this node knows of.
-        on_news: called when a host reports something else than before.
+        config: Configuration of the node.
+        address: Address of this member.
+        spark: Spark backend of the worker processes.
+        workers: Worker nodes that have joined this node.
+        seen_term: Returns the newest term known to this node.
+        on_news: Called when the status of a worker process has changed.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class OwnHosts:
         self._seen_term = seen_term
         self._on_news = on_news
         self._term = 0
-        """The highest term of an order, to this agent or to a host of an earlier one."""
+        """Highest term of an order to this agent or to an adopted worker process."""
 
         self._hosts: dict[str, _Watched] = {}
         self._ended = deque[str](maxlen=MOST_ENDED)
@@ -93,10 +93,10 @@ class OwnHosts:
         self._opening = asyncio.Lock()
         self._watching: dict[str, asyncio.Task[None]] = {}
 
-    # -- what is there ----------------------------------------------------------------------------------------------
+    # -- reports ----------------------------------------------------------------------------------------------------
 
     def report(self) -> MemberReport | None:
-        """Return what is known of the hosts; ``None`` until those of an earlier agent have been looked for."""
+        """Return the report on all worker processes; ``None`` until those of an earlier agent have been searched."""
         if not self._adopted:
             return None
         hosts = tuple(
@@ -104,7 +104,7 @@ class OwnHosts:
             for name, host in self._hosts.items()
             if host.process.pid
         )
-        ended = tuple(self._ended)  # read behind the hosts: one that is in neither was not seen to end
+        ended = tuple(self._ended)  # read after the processes: one in neither list was not seen to end
         workers = {} if self._config.role.works else self._workers.living()
         return MemberReport(
             hosts=hosts,
@@ -117,28 +117,27 @@ class OwnHosts:
         )
 
     def names(self) -> tuple[str, ...]:
-        """Return the names of the hosts."""
+        """Return the names of the worker processes."""
         return tuple(dict.fromkeys((SHARED, *self._hosts)))
 
     def pids(self) -> tuple[int, ...]:
-        """Return the process ids of the hosts."""
+        """Return the process ids of the worker processes."""
         return tuple(host.process.pid for host in self._hosts.values() if host.process.pid)
 
     def shared(self) -> HostStatus | None:
-        """Return what the shared host said last."""
+        """Return the last status of the shared worker process."""
         host = self._hosts.get(SHARED)
         return None if host is None else host.status
 
     def shared_pid(self) -> int:
-        """Return the process id of the shared host; 0 while there is none."""
+        """Return the process id of the shared worker process; 0 if there is none."""
         host = self._hosts.get(SHARED)
         return 0 if host is None else host.process.pid
 
     async def ask_all(self, request: Mapping[str, Any]) -> list[Any]:
-        """Return the answers of the hosts that give one.
+        """Send a request to all responsive worker processes; return their responses.
 
-        A host that gave no status when it was asked last is left out: readers must not delay the watching of a host
-        that hangs, which replaces it.
+        Processes without a last status are skipped: requests must not delay the supervision of a hanging process.
         """
         asked = [
             host.ask(host.process.ask, request)
@@ -148,10 +147,10 @@ class OwnHosts:
         answers = await asyncio.gather(*asked, return_exceptions=True)
         return [each for each in answers if not isinstance(each, BaseException)]
 
-    # -- watching ---------------------------------------------------------------------------------------------------
+    # -- supervision ------------------------------------------------------------------------------------------------
 
     async def watch(self) -> None:
-        """Adopt what an earlier agent left, and keep a warm shared host, until cancelled."""
+        """Adopt the processes of an earlier agent, and keep a warm shared process, until cancelled."""
         await self._adopt()
         self._hosts.setdefault(SHARED, self._watched(SHARED))
         try:
@@ -162,7 +161,7 @@ class OwnHosts:
                 for name, task in tuple(self._watching.items()):
                     if task.done():
                         del self._watching[name]
-                        task.result()  # that it fails is a bug, and ends the agent
+                        task.result()  # a failure is a bug, and ends the agent
                 await asyncio.sleep(WATCH_S)
         finally:
             for task in self._watching.values():
@@ -175,14 +174,12 @@ class OwnHosts:
             if not await host.ask(host.process.adopt, pid, path):
                 host.thread.shutdown(wait=False)
             elif host.process.name in self._hosts:
-                logger.warning("the host %d is one too many, and is killed", pid)
+                logger.warning("killing surplus worker process %d", pid)
                 await host.ask(host.process.kill)
                 host.thread.shutdown(wait=False)
             else:
                 self._hosts[host.process.name] = host
-        self._term = max(
-            [self._term, *(host.process.term for host in self._hosts.values())]
-        )  # or they refuse to answer
+        self._term = max([self._term, *(host.process.term for host in self._hosts.values())])  # or they reject requests
         for host in self._hosts.values():
             await self._refresh(host)
         self._spark.prepare(goes_on=bool(self._hosts))
@@ -194,18 +191,18 @@ class OwnHosts:
         return _Watched(process)
 
     async def _watch_one(self, name: str) -> None:
-        """Watch a host until it is gone; a lack of descriptors or of processes is waited for."""
+        """Supervise a process until it ends; wait if the system is out of descriptors or processes."""
         while True:
             try:
                 await self._watch_while_possible(name)
             except OSError as error:
-                logger.warning("the host %s cannot be watched now: %s", name or "shared by jobs", error)
+                logger.warning("cannot supervise the worker process %s now: %s", name or "shared by jobs", error)
                 await asyncio.sleep(TROUBLE_S)
             else:
                 return
 
     async def _watch_while_possible(self, name: str) -> None:
-        """Ask a host how it stands, again and again; start the shared one when it is gone."""
+        """Poll a process; restart the shared one if it has ended."""
         host = self._hosts[name]
         while True:
             if name == SHARED:
@@ -228,14 +225,14 @@ class OwnHosts:
             await asyncio.sleep(WATCH_S)
 
     async def _supervise(self) -> None:
-        """Keep the children of Spark alive, and kill hosts that cannot go on with them."""
+        """Keep Spark's processes alive, and kill worker processes that cannot continue with them."""
         if not self._spark.supervise():
             for host in tuple(self._hosts.values()):
-                await self._kill(host, "its Spark master is gone")
+                await self._kill(host, "its Spark master has ended")
 
     async def _kill(self, host: _Watched, reason: str) -> None:
         if host.process.pid:
-            logger.warning("the host %d is killed, and its jobs go on in another one: %s", host.process.pid, reason)
+            logger.warning("killing worker process %d, whose jobs resume in another one: %s", host.process.pid, reason)
             await host.ask(host.process.kill)
 
     async def _refresh(self, host: _Watched) -> None:
@@ -247,48 +244,48 @@ class OwnHosts:
             self._on_news()
 
     def _looked_at(self, process: HostProcess, term: int) -> tuple[HostStatus | None, str]:
-        """Return how a host stands, and why it has to be replaced; in one call, for each wakes a thread."""
+        """Return the status of a process and the reason to replace it, in one call of its thread."""
         status = process.status(term)
         return status, self._spark.doubt(status)
 
     # -- orders -----------------------------------------------------------------------------------------------------
 
     def require_term(self, term: int) -> None:
-        """Take in the term of a leader that asks or gives orders.
+        """Check and record the term of a leader's request.
 
         Raises:
-            HostError: it is lower than one that this node has heard of.
+            HostError: It is lower than the newest known term.
         """
         newest = max(self._term, self._seen_term())
         if term < newest:
-            raise HostError(f"an order of term {term} is refused: a node leads in term {newest}")
+            raise HostError(f"an order of term {term} is rejected: a node leads in term {newest}")
         self._term = term
 
     def require_fresh(self, as_of: float) -> None:
-        """Refuse an order that was decided too long ago: this process stood still, or was cut off.
+        """Reject an order that was decided too long ago, because this process was paused or disconnected.
 
-        The leader counts a member that has been silent for so long as lost, and gives its jobs to others.
+        By then, the leader considers this member lost and assigns its jobs to others.
 
         Raises:
-            HostError: it was.
+            HostError: The order is too old.
         """
         age_s, most_s = time.monotonic() - as_of, self._config.timing.timeout_s
         if age_s > most_s:
-            raise HostError(f"an order is refused that was decided {age_s:.1f} s ago, and reached this node too late")
+            raise HostError(f"an order is rejected: it was decided {age_s:.1f} s ago and reached this node too late")
 
     async def carry_out(self, term: int, orders: Sequence[Mapping[str, Any]], as_of: float) -> None:
-        """Carry out orders of a leader; when this returns, ``report`` shows what they led to.
+        """Carry out orders of a leader; when this returns, ``report`` shows their effects.
 
-        Those of one host are carried out one after the other, until one fails. A host that hangs delays no other.
+        Orders to one process run in sequence until one fails. A hanging process does not delay others.
 
         Args:
-            term: of the leader.
-            orders: to carry out.
-            as_of: the ``clock`` of the report from which they were decided.
+            term: Term of the leader.
+            orders: Orders to carry out.
+            as_of: ``clock`` of the report from which they were decided.
 
         Raises:
-            HostError: one is refused, or its host cannot be reached; those behind it for that host are not carried out.
-            StoredValueError: it is no order.
+            HostError: An order is rejected, or its process is unreachable; later orders to it are skipped.
+            StoredValueError: An order is invalid.
         """
         by_host: dict[str, list[Mapping[str, Any]]] = {}
         for order in orders:
@@ -301,22 +298,22 @@ class OwnHosts:
                 raise each
 
     async def _carry_out_all(self, term: int, orders: Sequence[Mapping[str, Any]], as_of: float) -> None:
-        """Carry out the orders for one host."""
+        """Carry out the orders to one worker process."""
         ordered: dict[str, _Watched] = {}
         try:
             for order in orders:
-                self.require_term(term)  # a newer leader may have asked while the order before it was carried out
+                self.require_term(term)  # a newer leader may have sent a request during the previous order
                 self.require_fresh(as_of)
                 host = await self._carry_out(term, order)
                 if host is not None:
                     ordered[host.process.name] = host
         finally:
             for name, host in ordered.items():
-                if self._hosts.get(name) is host:  # else it is gone by now, and so is the thread that asks it
+                if self._hosts.get(name) is host:  # else it has ended, and so has its thread
                     await self._refresh(host)
 
     async def _carry_out(self, term: int, order: Mapping[str, Any]) -> _Watched | None:
-        """Carry out an order, and return the host that it was for, if that is there."""
+        """Carry out an order; return its worker process if it exists."""
         name, what = stored.text(order, "host"), stored.text(order, "do")
         host = self._hosts.get(name)
         if what == "open":
@@ -329,13 +326,13 @@ class OwnHosts:
             await (host.ask(leave, term) if what == "close" else host.ask(host.process.kill))
             return host
         if host is None or not host.process.pid:
-            raise HostError(f"there is no such host: {name or 'the shared one'}")
+            raise HostError(f"no such worker process: {name or 'the shared one'}")
         request = {key: value for key, value in order.items() if key != "host"}
         await host.ask(host.process.ask, {**request, "term": term})
         return host
 
     async def _open(self, job: JobRecord, boot: str) -> None:
-        """Start the host that a job has for itself, unless it is there; an older one of the job ends first."""
+        """Start the dedicated process of a job unless it exists; end an older one of the job first."""
         async with self._opening:
             before = self._hosts.get(job.job_id)
             if before is not None and before.process.pid:
@@ -349,7 +346,7 @@ class OwnHosts:
     # -- the end ----------------------------------------------------------------------------------------------------
 
     async def close(self, *, with_hosts: bool) -> None:
-        """Let go of the hosts. They end, after last checkpoints, or are left to a later agent."""
+        """Release the worker processes: end them after a last checkpoint, or leave them to a later agent."""
         term = max(self._term, self._seen_term())
         hosts = tuple(self._hosts.values())
         if with_hosts:

@@ -1,4 +1,4 @@
-"""Why jobs wait, and what slots there are, in the shapes of SeaTunnel's REST. Pure functions of what a leader knows."""
+"""REST responses about pending jobs and slots, in SeaTunnel's format. Pure functions of the leader's view."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
@@ -14,7 +14,7 @@ from seatunnel_core.server.scheduling.view import View
 from seatunnel_core.server.state.records import SHARED, JobRecord
 
 MOST_DIAGNOSED = 100
-"""So many slots of a pipeline are listed one by one; the numbers beside them are those of all."""
+"""Maximum number of slots of a pipeline to list; counts include all."""
 
 
 def pending_jobs(
@@ -27,16 +27,16 @@ def pending_jobs(
     limit: int,
     pretty: bool,
 ) -> dict[str, Any]:
-    """Return the queue of jobs without a host.
+    """Return the queue of jobs without a worker process.
 
     Args:
-        view: what the leader knew when it decided last; ``None`` when it has not decided yet.
-        waiting: the jobs, in their order.
-        reasons: what they wait for, by job.
-        waits: whether a job that finds no slot waits, instead of being rejected.
-        job_id: only this one is listed; empty: all of them.
-        limit: at most so many are listed.
-        pretty: whether times are texts, instead of milliseconds since 1970.
+        view: View of the leader's last decision; ``None`` if it has not decided yet.
+        waiting: Waiting jobs, in their order.
+        reasons: Reasons why they wait, by job.
+        waits: True if jobs without free slots wait instead of being rejected.
+        job_id: Id of the job to list; empty for all.
+        limit: Maximum number of jobs to list.
+        pretty: True for formatted times instead of milliseconds since 1970.
     """
     shown = [job for job in waiting if job.job_id == job_id] if job_id else list(waiting[:limit])
     lacking = sum(_requirements(view, job).slots for job in shown)
@@ -85,7 +85,7 @@ def _pending(view: View | None, job: JobRecord, reason: str, at: Any) -> dict[st
 
 
 def _pipelines(view: View, job: JobRecord, failure: Mapping[str, str]) -> Iterator[dict[str, Any]]:
-    """Yield the pipelines of a job that waits, with its slots. A job gets all of them at once, so none has one yet."""
+    """Yield the pipelines of a waiting job with its slots. A job gets all slots at once, so it has none yet."""
     described = view.descriptions.get(job.job_id, Description())
     sources = [each for each in described.vertices if each["type"] == Kind.SOURCE.value]
     readers = {
@@ -118,7 +118,7 @@ def _pipelines(view: View, job: JobRecord, failure: Mapping[str, str]) -> Iterat
 
 
 def _titles(pipeline: str, source: str, readers: int) -> Iterator[str]:
-    """Yield what the slots of a source are for: it is planned in one, and read in the others."""
+    """Yield the purposes of a source's slots: one for planning, the others for reading."""
     named = f"pipeline-{pipeline} [{source}]"
     yield f"{named}-SplitEnumerator (1/1)"
     for reader in range(1, readers + 1):
@@ -139,7 +139,7 @@ def _snapshot(view: View | None) -> dict[str, Any]:
 
 
 def workers(view: View | None) -> list[dict[str, Any]]:
-    """Return the nodes on which rows move. The slots of workers are free as far as those of all are together."""
+    """Return the worker nodes. Their free slots are derived from the free slots of the whole cluster."""
     if view is None:
         return []
     found: dict[str, dict[str, Any]] = {}

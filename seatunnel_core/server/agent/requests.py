@@ -1,4 +1,4 @@
-"""What users ask of the leader: to take a job, to stop one, how one stands, how many slots there are."""
+"""User requests to the leader: submit and stop jobs, and query their status and the slots."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
@@ -18,11 +18,11 @@ Value = TypeVar("Value")
 
 
 class UserRequests:
-    """Answers users, of a node that leads.
+    """Handler of user requests on the leader.
 
     Args:
-        leadership: of the node.
-        dispatcher: of the node.
+        leadership: Leadership of the node.
+        dispatcher: Dispatcher of the node.
     """
 
     def __init__(self, leadership: Leadership, dispatcher: Dispatcher) -> None:
@@ -30,21 +30,21 @@ class UserRequests:
         self._dispatcher = dispatcher
 
     async def submit(self, record: JobRecord) -> JobRecord:
-        """Accept a job; when this returns, it is durable. If the same job is active already, return it as it is.
+        """Accept a job durably. If the same job is already active, return it unchanged.
 
-        Two submissions are the same job if text, format and variables are equal: a client repeats a request whose
-        answer was lost. A job that ended before any attempt claimed it may be restored too, and starts from nothing.
+        Submissions with equal text, format and variables are the same job: clients repeat a request whose response was
+        lost. A job that ended before any attempt claimed it can also be restored; it then starts from the beginning.
 
         Raises:
-            RequestError: another job is active under its id, or a record under its id cannot be read, or the job has
-                ended and is not to be restored; or this node does not lead.
+            RequestError: Another job with this id is active, a record with this id cannot be read, the job has ended
+                and is not to be restored, or this node does not lead.
         """
         state = self._leadership.require_state()
 
         def put() -> JobRecord:
             if problem := state.problem(record.job_id):
                 raise RequestError(
-                    f"the record of the job {record.job_id} in the cluster's state cannot be read: {problem}. Nothing "
+                    f"cannot read the record of job {record.job_id} in the cluster's state: {problem}. Nothing "
                     "was submitted, so that it is not overwritten; another job id is free",
                     status=409,
                     reason="job_id_in_use",
@@ -69,7 +69,7 @@ class UserRequests:
         return found
 
     async def want(self, job_id: str, wanted: DesiredState) -> bool:
-        """Record what users want of a job, durably; return whether there is such a job that has not ended."""
+        """Record the desired state of a job durably; return True if there is such a job that has not ended."""
         state = self._leadership.require_state()
 
         def put() -> bool:
@@ -89,45 +89,45 @@ class UserRequests:
             return await self._leadership.change(put)
         except (DeposedError, StateUnavailableError) as error:
             raise RequestError(
-                f"it is not known whether this was recorded: {error}", status=503, reason="not_acknowledged"
+                f"it is unknown whether the request was recorded: {error}", status=503, reason="not_acknowledged"
             ) from error
 
     def metrics_of(self, job: JobRecord) -> dict[str, Any]:
-        """Return the last figures of a running job, by SeaTunnel's names."""
+        """Return the latest metrics of a running job, by SeaTunnel's names."""
         hosted = self._dispatcher.hosted(job)
         return {} if hosted is None else dict(hosted.metrics)
 
     def pipelines_of(self, job: JobRecord) -> list[dict[str, Any]]:
-        """Return how the pipelines of a running job stand, as ``measured_record`` writes them."""
+        """Return the status of a running job's pipelines, as written by ``measured_record``."""
         hosted = self._dispatcher.hosted(job)
         return [] if hosted is None else [dict(each) for each in hosted.pipelines]
 
     def failures_of(self, job: JobRecord) -> list[Mapping[str, Any]]:
-        """Return the last failures of a running job's pipelines, as ``RecentFailure.record`` writes them."""
+        """Return the last failures of a running job's pipelines, as written by ``RecentFailure.record``."""
         hosted = self._dispatcher.hosted(job)
         return [] if hosted is None else list(hosted.failures)
 
     def description(self, job: JobRecord) -> Description:
-        """Return what the text of a running job says of it."""
+        """Return the description of a running job."""
         return self._dispatcher.description(job)
 
     def workers(self) -> dict[str, Any]:
-        """Return the nodes on which rows move; none are available until the leader has decided something."""
+        """Return the worker nodes; unavailable until the leader has made a decision."""
         view = self._dispatcher.view
         at = None if view is None else int(view.now * 1000)
         return {"available": view is not None, "collectedAt": at, "workers": workers(view)}
 
     def state_of(self, job: JobRecord) -> JobState:
-        """Return the state of a job, as its host reports it if that is newer than the record."""
+        """Return the state of a job: the reported one if it is newer than the record."""
         hosted = self._dispatcher.hosted(job)
         return job.state if hosted is None or hosted.state.is_end else hosted.state
 
     def waits_for(self, job: JobRecord) -> str:
-        """Return what a job without a host waits for; empty when it has one, or that is not known yet."""
+        """Return why a job waits; empty if it has a worker process, or the reason is not known yet."""
         return self._dispatcher.reasons.get(job.job_id, "")
 
     def members_with(self, tags: Mapping[str, str]) -> tuple[int, Slots]:
-        """Return how many members have some tags, and their slots."""
+        """Return the number of members with all given tags, and their slots."""
         view = self._dispatcher.view
         if view is None:
             return 0, Slots(total=0, free=0)
@@ -135,10 +135,10 @@ class UserRequests:
 
 
 def _require_same(record: JobRecord, active: JobRecord) -> None:
-    """Raise if a job differs from the active one of its id.
+    """Check that a job equals the active one with the same id.
 
     Raises:
-        RequestError: It does; the message names what differs, and contains no value of a variable.
+        RequestError: It differs. The message states in what, without values of variables.
     """
     differing = [name for name in ("text", "format", "variables") if getattr(record, name) != getattr(active, name)]
     if differing:

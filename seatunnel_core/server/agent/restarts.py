@@ -1,4 +1,4 @@
-"""When a host that is gone is started again: at once if it had been ready, and later each time that it had not."""
+"""Restart delay of a worker process: none if it had been ready, otherwise increasing with each failure."""
 
 import logging
 
@@ -9,7 +9,7 @@ LONGEST_PAUSE_S = 60.0
 
 
 class Restarts:
-    """The starts of one host. Times are the agent's monotonic seconds."""
+    """Starts of one worker process. Times are the agent's monotonic seconds."""
 
     def __init__(self) -> None:
         self._was_ready = True
@@ -17,21 +17,21 @@ class Restarts:
         self._pause_s = 0.0
 
     def ready(self) -> None:
-        """Take in that the host is warm."""
+        """Record that the process is ready."""
         self._was_ready = True
 
     def started(self) -> None:
-        """Take in that it was started."""
+        """Record that the process was started."""
         self._gone_at, self._was_ready = None, False
 
     def is_due(self, now: float) -> bool:
-        """Return whether the host, which is not there, is to be started now."""
+        """Return True if the ended process must be started now."""
         if self._gone_at is None:
             self._gone_at = now
             self._pause_s = 0.0 if self._was_ready else min(LONGEST_PAUSE_S, max(FIRST_PAUSE_S, 2 * self._pause_s))
             if self._pause_s:
                 logger.warning(
-                    "the host ended before it could run jobs, and is started again in %.0f s: see "
+                    "the worker process ended before it was ready; restarting it in %.0f s: see "
                     "seatunnel-engine-host.log",
                     self._pause_s,
                 )

@@ -1,4 +1,4 @@
-"""What is asked of running jobs themselves, at the node whose host has them: savepoints, and their last checkpoints."""
+"""Requests to running jobs, through the node that runs them: savepoints, checkpoints, metrics and plans."""
 
 import asyncio
 from collections.abc import Mapping
@@ -16,11 +16,11 @@ ASKED = ("checkpoints", "savepoint", "series", "plan")
 
 
 class RunningJobs:
-    """Asks jobs.
+    """Client for running jobs.
 
     Args:
-        address: of this member.
-        peers: asks other members.
+        address: Address of this member.
+        peers: Client for other members.
     """
 
     def __init__(self, address: str, peers: Peers) -> None:
@@ -29,26 +29,26 @@ class RunningJobs:
         self._pool = ThreadPoolExecutor(4, "running job")
 
     async def savepoint(self, member: str, job_id: str, name: str) -> Any:
-        """Take a savepoint of a job that goes on, and return what it holds, when it is complete.
+        """Take a savepoint of a running job; return its contents when it is complete.
 
         Args:
-            member: whose host has the job.
-            job_id: of the job.
-            name: of the savepoint; empty: the next number.
+            member: Member that runs the job.
+            job_id: Id of the job.
+            name: Name of the savepoint; empty for the next number.
 
         Raises:
-            UsageError: the job does not run there, or the name is taken or is none.
-            RequestError: it takes too long; it may still be completed.
+            UsageError: The job does not run there, or the name is taken or invalid.
+            RequestError: It takes too long; it may still complete.
         """
         request = {"do": "savepoint", "name": name or None, "stop": False, "drain": False}
         try:
             return await self.ask(member, Line.SAVEPOINT, job_id, request)
         except TimeoutError:
-            message = f"the savepoint takes longer than {Line.SAVEPOINT.answer_s:.0f} s, and may still be completed"
+            message = f"the savepoint takes longer than {Line.SAVEPOINT.answer_s:.0f} s; it may still complete"
             raise RequestError(message, status=503, reason="timeout") from None
 
     async def checkpoints(self, member: str, job_id: str) -> dict[str, list[Any]]:
-        """Return the last checkpoints of a job by pipeline, as ``RecentCheckpoint``; none when it does not answer."""
+        """Return the last checkpoints of a job by pipeline; empty if it does not respond."""
         try:
             found = await self.ask(member, Line.MONITORING, job_id, {"do": "checkpoints"})
             return {number: stored.items(found, number) for number in found}
@@ -56,7 +56,7 @@ class RunningJobs:
             return {}
 
     async def series(self, member: str, job_id: str, pipeline: int, since_s: float, most: int) -> dict[str, Any]:
-        """Return metrics over time of a job, as ``JobSeries.record``; nothing when it does not answer."""
+        """Return metrics of a job over time, as ``JobSeries.record``; empty if it does not respond."""
         request = {"do": "series", "pipeline": pipeline, "since_s": since_s, "most": most}
         try:
             found = await self.ask(member, Line.MONITORING, job_id, request)
@@ -65,7 +65,7 @@ class RunningJobs:
             return {}
 
     async def plan(self, member: str, job_id: str) -> dict[str, Any] | None:
-        """Return the plan of a job, as ``plan_record``; ``None`` when it does not answer, or has none yet."""
+        """Return the plan of a job, as ``plan_record``; ``None`` if it does not respond or has no plan yet."""
         try:
             found = await self.ask(member, Line.MONITORING, job_id, {"do": "plan"})
             return None if found is None else dict(stored.below({"plan": found}, "plan"))
@@ -73,12 +73,12 @@ class RunningJobs:
             return None
 
     async def ask(self, member: str, line: Line, job_id: str, request: Mapping[str, Any]) -> Any:
-        """Return a job's answer.
+        """Send a request to a job; return the response.
 
         Raises:
-            UsageError: the job does not run there, or refuses.
-            SeaTunnelError: the member cannot be reached.
-            TimeoutError: it has not answered within the time of the line.
+            UsageError: The job does not run there, or rejects the request.
+            SeaTunnelError: The member is unreachable.
+            TimeoutError: There was no response within the time limit of the line.
         """
         async with asyncio.timeout(line.answer_s):
             if member != self._address:
@@ -86,5 +86,5 @@ class RunningJobs:
             return await asyncio.get_running_loop().run_in_executor(self._pool, client.ask, job_id, request)
 
     def close(self) -> None:
-        """Wait for nothing any more."""
+        """Cancel pending requests."""
         self._pool.shutdown(wait=False, cancel_futures=True)

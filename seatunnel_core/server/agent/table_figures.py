@@ -1,7 +1,7 @@
-"""Figures by table, as SeaTunnel has them: the rows of a table that a source reads, or a sink writes.
+"""Metrics by table, as in SeaTunnel: rows of a table that a source reads or a sink writes.
 
-Rows are counted by source and by sink. So a table has figures where it is the only one that its source gives to the
-job, and the only one that its sink takes; several sinks that take the same table are added up.
+Rows are counted per source and sink. So a table has metrics only if it is the only table of its source or sink.
+Several sinks of the same table are added up.
 """
 
 from collections.abc import Iterable, Mapping
@@ -26,15 +26,15 @@ _KINDS = {
         "TableSinkCommittedBytes": "bytes_committed",
     },
 }
-"""By the kind of a vertex: SeaTunnel's name of a figure, and its key in ``measured_record``."""
+"""SeaTunnel's metric names with their keys in ``measured_record``, by kind of vertex."""
 
 
 def by_table(described: Description, pipelines: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, str]]:
-    """Return for each figure of SeaTunnel the values of the tables that have one, as texts.
+    """Return the values of each of SeaTunnel's metrics by table, as strings.
 
     Args:
-        described: the job's graph.
-        pipelines: their figures, as ``measured_record`` writes them; those of some may be unknown.
+        described: Description of the job, with its graph.
+        pipelines: Metrics of the pipelines, as written by ``measured_record``; some may be unknown.
     """
     found: dict[str, dict[str, float]] = {name: {} for names in _KINDS.values() for name in names}
     measured = {str(each["id"]): each for each in pipelines}
@@ -54,9 +54,9 @@ def by_table(described: Description, pipelines: Iterable[Mapping[str, Any]]) -> 
 
 
 def _moved(pipeline: Mapping[str, Any], vertex: str, *, alone: bool) -> Mapping[str, Any] | None:
-    """Return what a source or a sink of a pipeline has moved; ``None`` where that is not known.
+    """Return the metrics of a source or sink in a pipeline; ``None`` if unknown.
 
-    Where it is the only one of its kind, that is what the pipeline has moved.
+    For the only source or sink of a pipeline, these are the pipeline's metrics.
     """
     if alone:
         return pipeline or None

@@ -1,7 +1,7 @@
-"""The agent of a node that cannot lead: a worker joins all masters, and keeps a Spark worker for each of their hosts.
+"""Agent of a node that cannot lead: it joins all masters and runs a Spark worker for each of their worker processes.
 
-It takes no part in the election, keeps no state and holds no claim; what it is asked over HTTP it forwards to the
-leader. When no master can be reached for a while, it ends with its children.
+It takes no part in the election and stores no state. It forwards HTTP requests to the leader. If no master can be
+reached for a while, it ends together with its child processes.
 """
 
 import asyncio
@@ -31,43 +31,43 @@ from seatunnel_core.server.transport.rejections import Rejections
 logger = logging.getLogger("seatunnel.cluster")
 
 QUERY = "query"
-"""The parameter by which a query node says where it is. A master of an earlier version does not look at it."""
+"""Parameter with the address of a query node. Masters of earlier versions ignore it."""
 
 JOIN_S = 1.0
 SEARCH_S = 10.0
-"""Between two searches of the configured members, once a master is known."""
+"""Interval between two searches of the configured members once a master is known, in seconds."""
 
 KEEP_S = 75.0
-"""So long a Spark worker outlives the last answer of its master. A killed agent's host goes on for a minute."""
+"""Time that a Spark worker outlives its silent master, in seconds; a killed agent's worker process runs a minute."""
 
 
 @frozen(kw_only=True)
 class Welcome:
-    """What a master answers to a worker that joins."""
+    """Response of a master to a joining worker node."""
 
     leader: str
     masters: tuple[str, ...]
     workers: dict[str, int]
-    """Slots by address."""
+    """Slots of worker nodes by address."""
 
     spark: str
-    """Where Spark workers of this master register; empty when its hosts do without."""
+    """Spark master with which Spark workers register; empty if it needs none."""
 
     hosts: tuple[str, ...]
-    """The names of its hosts."""
+    """Names of its worker processes."""
 
     queries: tuple[str, ...] = ()
-    """The addresses of the query nodes that it knows."""
+    """Addresses of the query nodes known to it."""
 
     clock: float | None = None
-    """Its clock, in seconds since 1970; ``None`` where it tells none: as a ``query`` node asks, or a version before."""
+    """Clock of the master, in seconds since 1970; ``None`` for query nodes and from earlier versions."""
 
     @classmethod
     def of(cls, block: Any) -> "Welcome":
-        """Return what an answer says.
+        """Return the parsed response to a worker node.
 
         Raises:
-            StoredValueError: it is none.
+            StoredValueError: The block is invalid.
         """
         workers = stored.below(block, "workers")
         return cls(
@@ -82,30 +82,30 @@ class Welcome:
 
     @classmethod
     def of_members(cls, block: Any) -> "Welcome":
-        """Return what a master says of the cluster to a node that moves no rows, and so has nothing to do for a host.
+        """Return the parsed response to a query node, which runs no Spark workers.
 
         Raises:
-            StoredValueError: it is nothing of the kind.
+            StoredValueError: The block is invalid.
         """
         return cls.of({**block, "masters": stored.member(block, "members"), "spark": "", "hosts": []})
 
 
 @define
 class _Master:
-    """A member that has answered as a master."""
+    """A member that has responded as a master."""
 
     welcome: Welcome
     answered_at: float
 
 
 class Joined:
-    """Which masters a worker has found, and until when it may go on without them. No I/O.
+    """Masters that a worker node has found, and the grace period without them. No I/O.
 
     Args:
-        address: of the worker.
-        members: where masters may be, as the configuration says.
-        grace_s: for so long the worker goes on when no master answers.
-        now: monotonic seconds.
+        address: Address of the worker node.
+        members: Configured addresses of possible masters.
+        grace_s: Grace period without a responding master, in seconds.
+        now: Current time, in monotonic seconds.
     """
 
     def __init__(self, address: str, members: tuple[str, ...], grace_s: float, now: float) -> None:
@@ -116,48 +116,48 @@ class Joined:
         self._masters: dict[str, _Master] = {}
 
     def known(self) -> tuple[str, ...]:
-        """Return the masters that have answered, and those that they have named."""
+        """Return the masters that have responded, and those that they have named."""
         named = (each for master in self._masters.values() for each in master.welcome.masters)
         return tuple(each for each in dict.fromkeys((*self._masters, *named)) if each != self._address)
 
     def others(self) -> tuple[str, ...]:
-        """Return the configured members that may be masters, too. There may be hundreds, most of them not there."""
+        """Return the other configured members, which may be masters. There may be hundreds, most of them unused."""
         known = self.known()
         return tuple(each for each in self._members if each != self._address and each not in known)
 
     def welcomed(self, member: str, welcome: Welcome, now: float) -> None:
-        """Take in the answer of a master."""
+        """Record the response of a master."""
         self._masters[member] = _Master(welcome, now)
         self._heard_at = now
 
     def forget(self, now: float) -> None:
-        """Forget masters that have not answered for so long that nothing of theirs can live."""
+        """Drop masters that have been silent for so long that none of their processes can be alive."""
         self._masters = {each: found for each, found in self._masters.items() if now - found.answered_at < KEEP_S}
 
     def is_orphaned(self, now: float) -> bool:
-        """Return whether no master has answered for too long."""
+        """Return True if no master has responded within the grace period."""
         return now - self._heard_at > self._grace_s
 
     def places(self) -> tuple[Place, ...]:
-        """Return the hosts that need Spark workers."""
+        """Return the worker processes that need Spark workers."""
         spark = ((member, found.welcome) for member, found in self._masters.items() if found.welcome.spark)
         return tuple(Place(url=each.spark, member=member, host=host) for member, each in spark for host in each.hosts)
 
     def newest(self) -> Welcome | None:
-        """Return the answer that came last; ``None`` when there is none."""
+        """Return the latest response; ``None`` if there is none."""
         return max(self._masters.values(), key=lambda each: each.answered_at).welcome if self._masters else None
 
 
 class WorkerAgent:
-    """One worker's agent.
+    """Agent of one worker or query node.
 
     Args:
-        config: of the node.
-        address: of this member, as ``host:port``.
+        config: Configuration of the node.
+        address: Address of this member, as ``host:port``.
     """
 
     state = None
-    """A worker has none: it forwards what it is asked."""
+    """Always ``None``: this node forwards requests to the leader."""
 
     def __init__(self, config: NodeConfig, address: str) -> None:
         self.config = config
@@ -168,22 +168,22 @@ class WorkerAgent:
         self.logs = ClusterLogs(config, address, self.peers, self._nodes)
         self._joined = Joined(address, config.members, config.worker_grace_s, time.monotonic())
         self._spark = SparkWorkers(config, address) if config.role.works else None
-        """``None`` where the role is ``query``: it only hands requests to the leader."""
+        """``None`` for the role ``query``, which only forwards requests."""
 
         self.machine = Machine()
         self.asides = Asides(config)
         self._clock = ClockDifference()
         self._joining: dict[str, asyncio.Task[None]] = {}
-        """By member: a request that is under way."""
+        """Pending requests by member."""
 
         self.figures = Figures(self)  # type: ignore[arg-type] # of which a worker has all that is asked
         self._stopping = asyncio.Event()
 
     async def run(self) -> None:
-        """Serve the masters until ``stop``.
+        """Run the agent until ``stop``.
 
         Raises:
-            ClusterError: no master could be reached for too long.
+            ClusterError: No master could be reached within the grace period.
         """
         if self._spark is not None:
             self._spark.prepare()
@@ -205,8 +205,8 @@ class WorkerAgent:
     def _supervise(self, spark: SparkWorkers) -> None:
         try:
             spark.supervise(self._joined.places())
-        except OSError as error:  # no descriptor or no process is free: that passes
-            logger.warning("Spark's workers cannot be looked after now: %s", error)
+        except OSError as error:  # temporarily out of descriptors or processes
+            logger.warning("cannot supervise the Spark workers now: %s", error)
 
     async def _stops_within(self, seconds: float) -> bool:
         try:
@@ -218,18 +218,18 @@ class WorkerAgent:
     def _orphaned(self) -> str:
         tried = ", ".join((*self._joined.known(), *self._joined.others())[:10]) or "no other member is configured"
         return (
-            f"this {self.config.role.value} ({self.address}) has reached no master of the cluster "
+            f"this {self.config.role.value} node ({self.address}) has reached no master of the cluster "
             f"{self.config.cluster!r} for {self.config.worker_grace_s:.0f} s, and ends; it tried: {tried}"
         )
 
     async def _search(self) -> None:
-        """Ask configured members, which may hang, apart from the masters that are known to answer."""
+        """Poll configured members separately from known masters, because they may hang."""
         while True:
             self._join_all(self._joined.others())
             await asyncio.sleep(SEARCH_S if self._joined.known() else JOIN_S)
 
     def _join_all(self, members: Iterable[str]) -> None:
-        """Ask members, each by itself: one that hangs delays no other. One that has a request is not asked again."""
+        """Send join requests concurrently; skip members with a pending request."""
         for member in members:
             if member not in self._joining:
                 task = self._joining[member] = asyncio.create_task(self._join(member))
@@ -240,7 +240,7 @@ class WorkerAgent:
         try:
             welcome = await self._welcomed_by(member)
         except (SeaTunnelError, StoredValueError, OSError) as error:
-            logger.debug("%s is no master that this worker can join now: %s", member, error)
+            logger.debug("cannot join %s: %s", member, error)
         else:
             self._joined.welcomed(member, welcome, time.monotonic())
             if welcome.clock is not None and member == welcome.leader:
@@ -254,35 +254,35 @@ class WorkerAgent:
         return Welcome.of_members(await self.peers.ask(member, Line.WORKER, target, None, method="GET"))
 
     def stop(self) -> None:
-        """End ``run``."""
+        """Make ``run`` return."""
         self._stopping.set()
 
     async def close(self, *, with_host: bool) -> None:
-        """End the children; a worker has no host that could be left."""
+        """End the child processes; there are no worker processes to leave to a later agent."""
         if self._spark is not None:
             self._spark.end()
 
-    # -- what HTTP asks ---------------------------------------------------------------------------------------------
+    # -- for HTTP ---------------------------------------------------------------------------------------------------
 
     def _nodes(self) -> tuple[str, ...]:
         newest = self._joined.newest()
         return () if newest is None else (*newest.masters, *newest.workers)
 
     def leader(self) -> str:
-        """Return the address of the leader as the masters name it; empty when none does."""
+        """Return the address of the leader according to the masters; empty if unknown."""
         newest = self._joined.newest()
         return "" if newest is None else newest.leader
 
     def problem(self) -> str:
-        """Return nothing: a worker does not read the cluster's state."""
+        """Return an empty text: this node does not read the cluster's state."""
         return ""
 
     def clock_difference(self) -> int:
-        """Return how far the clock of this node is before that of the leader, in milliseconds."""
+        """Return how far this node's clock is ahead of the leader's, in milliseconds."""
         return self._clock.ms
 
     def describe(self) -> dict[str, Any]:
-        """Return what this node knows of the cluster."""
+        """Return this node's view of the cluster."""
         newest = self._joined.newest()
         return {
             "cluster": self.config.cluster,
@@ -299,39 +299,39 @@ class WorkerAgent:
         }
 
     def note_query(self, _address: str) -> None:
-        """Do nothing: masters know the nodes of a cluster."""
+        """Do nothing: masters track the nodes of the cluster."""
 
     def welcome(self, _address: str, _slots: int) -> NoReturn:
-        """Refuse a worker.
+        """Reject a joining worker node.
 
         Raises:
-            RequestError: always.
+            RequestError: Always.
         """
         self.require_state()
 
     async def ask_hosts(self, _request: Mapping[str, Any]) -> list[Any]:
-        """Return no answers: a worker has no hosts."""
+        """Return no responses: this node has no worker processes."""
         return []
 
     def host_pids(self) -> tuple[int, ...]:
-        """Return nothing: a worker has no hosts."""
+        """Return no pids: this node has no worker processes."""
         return ()
 
     def report(self) -> None:
-        """Return nothing: a worker has no hosts."""
+        """Return ``None``: this node has no worker processes."""
 
     def own_hosts(self) -> NoReturn:
-        """Refuse what only a node with hosts can do.
+        """Reject a request to worker processes.
 
         Raises:
-            RequestError: always.
+            RequestError: Always.
         """
         self.require_state()
 
     def require_state(self) -> NoReturn:
-        """Refuse what only a master can do.
+        """Reject a request to a master.
 
         Raises:
-            RequestError: always.
+            RequestError: Always.
         """
-        raise RequestError(f"{self.address} is a {self.config.role.value}: ask a master", status=503)
+        raise RequestError(f"{self.address} is a {self.config.role.value} node: send this to a master", status=503)

@@ -1,6 +1,6 @@
-"""What a leader does next with its jobs: pure decisions from what is recorded and what the members report.
+"""Scheduling: pure decisions of the leader, from records and reports of the members.
 
-A job waits, with no host in its record; is placed, which the record says before a host gets the order; is followed
-there; and goes to the history, or waits again when its host is gone. A change of a record and the order that follows
-from it are never decided in one step: so an order that is lost is given again, by the next leader too.
+A job waits (its record names no worker process), is placed (recorded before the order is sent), is followed while it
+runs, and then moves to the history, or waits again if its worker process ended. A change of a record and the resulting
+order are never decided in the same step, so a lost order is repeated, also by the next leader.
 """

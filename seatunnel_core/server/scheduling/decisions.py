@@ -1,4 +1,4 @@
-"""What can be decided: changes of the state, and orders to the members' hosts."""
+"""Decisions: changes of the state, and orders to the members' worker processes."""
 
 from collections.abc import Mapping
 
@@ -23,7 +23,7 @@ class End:
 
 @frozen
 class Open:
-    """Have a member start the host that a job has for itself."""
+    """Order a member to start the dedicated worker process of a job."""
 
     member: str
     boot: str
@@ -32,7 +32,7 @@ class Open:
 
 @frozen
 class Start:
-    """Have a host start a job. The same order again starts nothing."""
+    """Order a worker process to start a job. Idempotent."""
 
     member: str
     host: str
@@ -41,7 +41,7 @@ class Start:
 
 @frozen
 class Stop:
-    """Have a host stop a job."""
+    """Order a worker process to stop a job."""
 
     member: str
     host: str
@@ -51,7 +51,7 @@ class Stop:
 
 @frozen
 class Forget:
-    """Have a host forget a job that has ended there and that nobody asks about any more."""
+    """Order a worker process to drop an ended job that is no longer needed there."""
 
     member: str
     host: str
@@ -60,7 +60,7 @@ class Forget:
 
 @frozen
 class Close:
-    """Have a member end a host that nobody needs any more."""
+    """Order a member to end a worker process that is no longer needed."""
 
     member: str
     host: str
@@ -69,7 +69,7 @@ class Close:
 
 @frozen
 class Kill:
-    """Have a member kill a host in which a job does not end. Its other jobs go on from their checkpoints."""
+    """Order a member to kill a worker process in which a job does not end. Its other jobs resume from checkpoints."""
 
     member: str
     host: str
@@ -83,9 +83,9 @@ Order = Open | Start | Stop | Forget | Close | Kill
 
 @frozen(kw_only=True)
 class Decisions:
-    """What is to be done now. Each part is in order."""
+    """Decisions to carry out now, each part in order."""
 
     changes: tuple[Change, ...] = ()
     orders: tuple[Order, ...] = ()
     reasons: Mapping[str, str] = field(factory=dict)
-    """By job without a host: what it waits for."""
+    """Reasons for waiting, by job without a worker process."""

@@ -1,4 +1,4 @@
-"""What is to be done with a job that has a host: by what its member reports of that host and of the job in it."""
+"""Decisions on jobs that have a worker process, based on the report of its member."""
 
 from attrs import evolve
 
@@ -20,34 +20,34 @@ from seatunnel_core.server.scheduling.view import CANCELLED, GIVE_UP_AFTER_S, Vi
 from seatunnel_core.server.state.records import SHARED, DesiredState, JobRecord, JobState
 
 FORCE_AFTER_S = 20.0
-"""A job that is cancelled and has not ended for so long is stopped without a last checkpoint."""
+"""Time after which a cancelled job is stopped without a last checkpoint, in seconds."""
 
 KILL_AFTER_S = 35.0
-"""One that has not ended then either loses its host."""
+"""Time after which the worker process of a cancelled job is killed, in seconds."""
 
 TAKE_OVER_S = 10.0
-"""So long a host that has just been given a cancelled job is left to take it over from one that cannot be reached."""
+"""Time for a newly assigned worker process to take over a cancelled job from an unreachable one, in seconds."""
 
 PLAN_LIMIT_S = 600.0
-"""A job that its host has not claimed and planned for so long has failed."""
+"""Time limit for claiming and planning a job, in seconds; then it fails."""
 
 LONG_LIFE_S = 600.0
-"""The end of a host says nothing of a job that ran in it for so long."""
+"""Run time after which the end of a worker process is not attributed to a job, in seconds."""
 
 MOST_DEATHS = 6
-"""A job fails when so many hosts in a row have ended with it, while their agents did not."""
+"""Number of consecutive worker processes ended with a job, but not with their agents, after which the job fails."""
 
 ALONE_S = 60.0
-"""A job that is suspected to end its hosts and ran alone for so long returns to the others."""
+"""Run time in a dedicated process after which a suspect job returns to the shared one, in seconds."""
 
 
 def own_boot(record: JobRecord) -> str:
-    """Return the boot of the host that a job has for itself: another one for each attempt."""
+    """Return the boot id of a job's dedicated worker process, unique for each attempt."""
     return f"{record.job_id}-{record.attempt}"
 
 
 def follow(view: View, record: JobRecord) -> Change | Order | None:
-    """Return what is to be done with a job that has a host."""
+    """Return the decision on a job that has a worker process."""
     member = view.members.get(record.host)
     if member is not None and member.lost:
         return _of_lost_member(view, record)
@@ -70,16 +70,16 @@ def follow(view: View, record: JobRecord) -> Change | Order | None:
 
 
 def replaced(member: str, host: str, hosted: HostedJob) -> Order:
-    """Clear away what a host has of a job and no record names: another attempt, or one whose end is recorded."""
+    """Return the order that removes an outdated attempt of a job from a worker process."""
     if hosted.state.is_end:
         return Forget(member, host, hosted.job_id)
     return Stop(member, host, hosted.job_id, DesiredState.CANCEL_AT_ONCE)
 
 
 def orders_to_orphans(view: View) -> list[Order]:
-    """Clear away what members have and no record names: it was given to others, or has ended.
+    """Return the orders that remove orphaned jobs and worker processes, which no record names.
 
-    What hangs is not waited for: it loses its host as a cancelled job does.
+    The worker process of a hanging orphan is killed, as for a cancelled job.
     """
     found: list[Order] = []
     for address, member in view.members.items():
@@ -96,9 +96,9 @@ def orders_to_orphans(view: View) -> list[Order]:
 
 
 def orphaned_jobs(view: View) -> dict[str, tuple[str, HostReport, HostedJob]]:
-    """Return the jobs of hosts that no record names, with their members and hosts, by keys that stay the same.
+    """Return jobs in worker processes that no record names, with member and process, by stable keys.
 
-    Reports that may be older than the last orders count, too.
+    Reports that may be older than the last orders are included.
     """
     found = {}
     for address, member in view.members.items():
@@ -121,39 +121,39 @@ def _is_placed(record: JobRecord | None, address: str, host: HostReport) -> bool
 
 
 def _of_lost_member(view: View, record: JobRecord) -> Change | None:
-    """Give the job to another host. If it is cancelled, that one takes it over first: the lost one may still run it."""
-    cause = f"the node {record.host} was lost: it did not answer the leader in time"
+    """Release the job for another worker process, which takes over even a cancelled one: the lost one may run it."""
+    cause = f"node {record.host} was lost: it did not respond to the leader in time"
     released = view.released(record, deaths=record.deaths, cause=cause)
     return _give_up(view, record) or Record(evolve(released, unfenced=True))
 
 
 def _give_up(view: View, record: JobRecord) -> Change | None:
-    """End a cancelled job whose host cannot be reached."""
+    """End a cancelled job whose worker process is unreachable."""
     if record.wanted not in CANCELLED or view.stopping_s.get(record.job_id, 0.0) <= GIVE_UP_AFTER_S:
         return None
     error = (
-        f"the member {record.host} could not be reached: what it still runs of the job is stopped when it can be "
+        f"member {record.host} is unreachable: if it still runs the job, it is stopped when the member can be "
         "reached again"
     )
     return End(view.ended(record, JobState.CANCELED, error=error))
 
 
 def _opened(view: View, record: JobRecord, host: HostReport | None) -> Change | Order:
-    """Have the host started that the job has for itself, and take in that it is there."""
+    """Return the order to start a job's dedicated worker process, or the record that it exists."""
     boot = own_boot(record)
     if record.wanted in CANCELLED and view.may_end(record):
-        return End(view.ended(record, JobState.CANCELED))  # it has never been told to start the job
+        return End(view.ended(record, JobState.CANCELED))  # it never got the order to start the job
     if host is None or host.boot != boot:
         return Open(record.host, boot, record)
     return Record(evolve(record, process=boot))
 
 
 def _of_dead_host(view: View, record: JobRecord, *, seen: bool) -> Change:
-    """Let a job go on elsewhere whose host is gone, unless it was to end, or ends each of its hosts.
+    """Release a job whose worker process has ended; end it if it is cancelled or ends all its worker processes.
 
-    A host whose end was not ``seen`` by its agent was lost with its node, which says nothing of the job.
+    A process whose end was not ``seen`` by its agent was lost with its node, which is not attributed to the job.
     """
-    if record.wanted in CANCELLED:  # its end says nothing of the job: it may have been killed because that did not end
+    if record.wanted in CANCELLED:  # not attributed to the job: it may have been killed because the job did not end
         if view.may_end(record):
             return End(view.ended(record, JobState.CANCELED))
         return Record(view.released(record, deaths=record.deaths, cause=_gone(record, seen=seen)))
@@ -161,8 +161,8 @@ def _of_dead_host(view: View, record: JobRecord, *, seen: bool) -> Change:
     deaths = 0 if lived_s > LONG_LIFE_S else record.deaths + seen
     if deaths >= MOST_DEATHS:
         error = (
-            f"{deaths} hosts in a row have ended while they ran this job, the last of them with no other job: it ends "
-            f"its process, or takes more memory than there is. See job-{record.job_id}.log and "
+            f"{deaths} consecutive worker processes ended while running this job, the last of them no other: it ends "
+            f"its process, or needs more memory than available. See job-{record.job_id}.log and "
             f"seatunnel-engine-host.log in the logs of {record.host}"
         )
         return End(view.ended(record, JobState.FAILED, error=error))
@@ -170,14 +170,14 @@ def _of_dead_host(view: View, record: JobRecord, *, seen: bool) -> Change:
 
 
 def _gone(record: JobRecord, *, seen: bool) -> str:
-    """Return why a job lost a host that is gone, for the user."""
+    """Return why a job lost its worker process, for the user."""
     if seen:
         return f"its worker process on {record.host} ended; see seatunnel-engine-host.log there"
     return f"its worker process on {record.host} was lost together with the node"
 
 
 def _late(view: View, record: JobRecord, host: HostReport) -> Order | None:
-    """Take the host from a cancelled job that does not end."""
+    """Return the order to kill the worker process of a cancelled job that does not end, if it is time."""
     stopping_s = view.stopping_s.get(record.job_id, 0.0)
     placed_s = view.placed_s.get(record.job_id, stopping_s)
     if record.wanted in CANCELLED and stopping_s > KILL_AFTER_S and placed_s > TAKE_OVER_S:
@@ -198,13 +198,13 @@ def _of_hosted(view: View, record: JobRecord, host: HostReport, hosted: HostedJo
         return Stop(record.host, host.name, record.job_id, record.wanted)
     lived_s = view.placed_s.get(record.job_id, 0.0)
     if hosted.state is JobState.SCHEDULED and lived_s > PLAN_LIMIT_S:
-        error = f"its host has not claimed and planned it within {PLAN_LIMIT_S:.0f} s: a source or sink does not answer"
+        error = f"it was not claimed and planned within {PLAN_LIMIT_S:.0f} s: a source or sink does not respond"
         return End(view.ended(record, JobState.FAILED, error=error))
     if record.dedicated and not view.requirements_of(record.job_id).own_host and lived_s > ALONE_S:
         if record.deaths:
             return Record(evolve(record, deaths=0))
         if hosted.state is JobState.RUNNING:
-            return Stop(record.host, host.name, record.job_id, DesiredState.CANCEL)  # it goes on in the shared host
+            return Stop(record.host, host.name, record.job_id, DesiredState.CANCEL)  # resumes in the shared process
     if hosted.state is not record.state:
         unfenced = record.unfenced and hosted.state is not JobState.RUNNING
         return Record(evolve(record, state=hosted.state, unfenced=unfenced, since=view.now))
@@ -214,7 +214,7 @@ def _of_hosted(view: View, record: JobRecord, host: HostReport, hosted: HostedJo
 def _of_end(view: View, record: JobRecord, hosted: HostedJob) -> Change:
     left = record.wanted is DesiredState.RUN and hosted.state in (JobState.CANCELED, JobState.SAVEPOINT_DONE)
     unsaved = record.wanted is DesiredState.SAVEPOINT and hosted.state is JobState.CANCELED
-    if left or unsaved or hosted.fenced:  # its host was told to leave, or an earlier attempt that woke up took it over
+    if left or unsaved or hosted.fenced:  # its process was told to end, or an earlier attempt took the job over
         cause = hosted.error or f"its worker process on {record.host} was told to end, and stopped it"
         return Record(view.released(record, deaths=record.deaths, cause=cause))
     return End(view.ended(record, hosted.state, error=hosted.error, hosted=hosted))

@@ -1,4 +1,4 @@
-"""What a leader knows of one member, from its answers and the orders it was given. Times are the leader's own."""
+"""State of the leader's communication with one member: polls, reports and orders. Times are the leader's own."""
 
 from collections.abc import Sequence
 
@@ -10,39 +10,39 @@ from seatunnel_core.server.scheduling.view import Member
 POLL_S = 0.25
 
 AGAIN_S = 0.25
-"""The same orders are given again after so long at the earliest: what they ask for takes its time."""
+"""Minimum interval between identical orders, in seconds: carrying them out takes time."""
 
 REFUSED_S = 1.0
-"""A member whose machine refuses connections for so long is lost: its agent is gone, and perhaps its hosts."""
+"""Time of refused connections after which a member is lost, in seconds: its agent has ended."""
 
 
 @frozen
 class Question:
-    """A request for the report of a member, under way."""
+    """A pending request for the report of a member."""
 
     began: float
     rounds: int
-    """Of orders that it had been given by then; -1 while a round is under way, which the answer may not show."""
+    """Number of completed rounds of orders before the request; -1 if a round was in progress."""
 
 
 @define(eq=False)
 class MemberLink:
-    """One member, as far as it has answered this leader."""
+    """The leader's link to one member."""
 
     report: MemberReport | None = None
     asking: bool = False
     ordering: bool = False
-    """Whether a round of orders is under way."""
+    """True if a round of orders is in progress."""
 
     _asked_at: float = float("-inf")
     _rounds: int = 0
-    """Of orders that it was given."""
+    """Number of rounds of orders."""
 
     _rounds_shown: int = 0
-    """How many of them the report shows."""
+    """Number of rounds that the report reflects."""
 
     _orders: Sequence[object] = ()
-    """Of the last round, which began at ``_ordered_at``."""
+    """Orders of the last round, which began at ``_ordered_at``."""
 
     _ordered_at: float = float("-inf")
     _failing_since: float | None = None
@@ -50,29 +50,29 @@ class MemberLink:
 
     @property
     def clock(self) -> float:
-        """The member's own clock when it gave the report; 0 when there is none."""
+        """The member's clock at the time of the report; 0 without a report."""
         return 0.0 if self.report is None else self.report.clock
 
     def is_due(self, now: float) -> bool:
-        """Return whether it is to be asked now."""
+        """Return True if the next request is due."""
         return not self.asking and (self._rounds != self._rounds_shown or now - self._asked_at >= POLL_S)
 
     def ask(self, now: float) -> Question:
-        """Take in that it is asked now; call ``answered`` or ``failed`` later."""
+        """Start a request; call ``answered`` or ``failed`` later."""
         self.asking, self._asked_at = True, now
         return Question(now, -1 if self.ordering else self._rounds)
 
     def answered(self, question: Question, report: MemberReport) -> bool:
-        """Take in its report, and return whether it says something new."""
+        """Record a report; return True if it differs from the previous one."""
         self.asking, self._failing_since, self._refused_since = False, None, None
         if self.ordering or question.rounds != self._rounds:
-            return False  # what it says may be older than the orders
+            return False  # the report may be older than the orders
         is_news = report != self.report or self._rounds_shown != question.rounds
         self.report, self._rounds_shown = report, question.rounds
         return is_news
 
     def failed(self, question: Question, *, refused: bool) -> None:
-        """Take in that it did not answer; ``refused`` when its machine did, and refused the connection."""
+        """Record a failed request; ``refused`` is True if the machine refused the connection."""
         self.asking = False
         self._failing_since = question.began if self._failing_since is None else self._failing_since
         if not refused:
@@ -81,19 +81,19 @@ class MemberLink:
             self._refused_since = question.began
 
     def order(self, orders: Sequence[object], now: float) -> bool:
-        """Return whether orders are to be given now, and then take in that they are; call ``told`` later."""
+        """Return True if the orders must be sent now, and start a round; call ``told`` later."""
         if orders == self._orders and now - self._ordered_at < AGAIN_S:
             return False
         self.ordering, self._orders, self._ordered_at = True, orders, now
         return True
 
     def told(self) -> None:
-        """Take in that a round of orders has ended, well or not."""
+        """Record the end of a round of orders, successful or not."""
         self.ordering = False
         self._rounds += 1
 
     def member(self, now: float, timeout_s: float) -> Member:
-        """Return what is to be decided from; a member that has been silent for ``timeout_s`` is lost."""
+        """Return the member's state for decisions; after ``timeout_s`` of silence it is lost."""
         failing, refused = self._failing_since, self._refused_since
         is_refused = refused is not None and now - refused > REFUSED_S
         lost = is_refused or (failing is not None and now - failing > timeout_s)

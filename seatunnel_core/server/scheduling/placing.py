@@ -1,7 +1,7 @@
-"""Where a job that has no host goes: to a host with free slots of a member that has its tags, or on waiting, and why.
+"""Placement of jobs without a worker process, on members with matching tags and free slots; else reasons for waiting.
 
-Slots are counted over all nodes that may run a job, and never stored: those that are free are those that members offer
-less those that jobs with a host hold. A job runs in one host, whatever it holds: its work units take turns there.
+Slots are counted over all nodes that may run a job, and never stored: free slots are those offered by members minus
+those held by placed jobs. A job runs in one worker process, however many slots it holds.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,47 +14,47 @@ from seatunnel_core.server.scheduling.view import CANCELLED, View
 from seatunnel_core.server.state.records import SHARED, DesiredState, JobRecord, JobState
 
 SUSPECT_DEATHS = 2
-"""A job is suspected to end its hosts when so many in a row have ended with it: it gets a host of its own."""
+"""Number of consecutive worker processes ended with a job after which it is suspect and gets a dedicated one."""
 
 MOST_OWN_HOSTS = 8
-"""So many jobs may have a host of their own on one member."""
+"""Maximum number of dedicated worker processes per member."""
 
 HEAD_PATIENCE_S = 60.0
-"""A job that waits for slots for longer lets no later one pass by, as long as all slots would be enough for it."""
+"""Waiting time after which later jobs may not overtake a job, in seconds, if the cluster has enough slots for it."""
 
 LONGEST_PAUSE_S = 60.0
 
 
 @frozen(kw_only=True)
 class Slots:
-    """The slots of some members."""
+    """Slots of some members."""
 
     total: int
-    """0 where slots are dynamic: nobody counts them there."""
+    """0 for dynamic slots, which are not counted."""
 
     free: int
     starting: bool = False
-    """Whether they are counted, and all hosts that will offer some still start."""
+    """True if slots are counted, and all worker processes that will offer some are still starting."""
 
     def take(self, wanted: int) -> bool:
-        """Return whether so many are free."""
+        """Return True if so many slots are free, and take them."""
         return not self.starting and (self.total == 0 or self.free >= wanted)
 
 
 def slots_of(view: View, tags: Mapping[str, str]) -> Slots:
-    """Return the slots of all members that have the tags."""
+    """Return the slots of all members with the tags."""
     return _Room(view).slots([address for address in view.members if has_tags(view, address, tags)])
 
 
 def has_tags(view: View, address: str, tags: Mapping[str, str]) -> bool:
-    """Return whether a member that answers has all of the tags."""
+    """Return True if a responding member has all tags."""
     member = view.members[address]
     report = None if member.lost else member.report
     return report is not None and all(report.tags.get(key) == text for key, text in tags.items())
 
 
 class _Room:
-    """The places of a view, less those that are given away in this step."""
+    """Capacity of a view, minus what was assigned in this step."""
 
     def __init__(self, view: View) -> None:
         self.view = view
@@ -62,23 +62,23 @@ class _Room:
         self.jobs: dict[str, int] = {}
         self.own_hosts: dict[str, int] = {}
         self.reserved: dict[str, str] = {}
-        """By member whose slots a job waits for that has waited longest: that job."""
+        """Job that reserves a member's slots because it has waited longest, by member."""
 
         for record in self.view.jobs.values():
             if record.host:
                 self.note(record)
 
     def note(self, record: JobRecord) -> None:
-        """Count a job that has a host."""
+        """Count a placed job."""
         wanted = self.view.requirements_of(record.job_id).slots
         for counts, more in ((self.held, wanted), (self.jobs, 1), (self.own_hosts, int(record.dedicated))):
             counts[record.host] = counts.get(record.host, 0) + more
 
     def slots(self, addresses: Sequence[str]) -> Slots:
-        """Return the slots of some members; dynamic as soon as one of them has dynamic ones.
+        """Return the slots of some members; dynamic if one of them has dynamic slots.
 
-        A worker that several members use counts once. Members whose host starts, or that have not answered yet, offer
-        nothing, and the jobs that are there hold slots all the same.
+        A worker node shared by several members counts once. Members that are starting or have not responded yet offer
+        no slots, but their jobs still hold some.
         """
         offering = [address for address in addresses if self._offered(address) is not None]
         if not offering and any(self._counts(address) for address in addresses):
@@ -99,7 +99,7 @@ class _Room:
         return {} if report is None else report.workers
 
     def _counts(self, address: str) -> bool:
-        """Return whether the slots of a member are counted, as soon as its host offers some."""
+        """Return True if the slots of a member are counted once it offers some."""
         report = self.view.members[address].report
         return report is not None and report.offered > 0
 
@@ -109,11 +109,11 @@ class _Room:
         return None if host is None or host.status is None or not host.status.ready else host.status.offered
 
     def is_growing(self, addresses: Sequence[str]) -> bool:
-        """Return whether a host of these members starts, which will offer more slots."""
+        """Return True if a worker process of these members is starting, which will offer more slots."""
         return any(self._offered(address) is None for address in addresses)
 
     def least_busy(self, addresses: Sequence[str]) -> str:
-        """Return the member with the fewest jobs; of equal ones that with the most free slots, then the leader."""
+        """Return the member with the fewest jobs, then the most free slots, then the leader."""
 
         def order(address: str) -> tuple[int, int, bool, str]:
             return self.jobs.get(address, 0), -self.slots([address]).free, address != self.view.leader, address
@@ -122,7 +122,7 @@ class _Room:
 
 
 def place(view: View, waiting: Sequence[JobRecord]) -> tuple[list[Change], dict[str, str]]:
-    """Return what changes of jobs without a host, in the order in which they were submitted, and why others wait."""
+    """Return changes of jobs without a worker process, in submission order, and why other jobs wait."""
     room, changes, reasons = _Room(view), list[Change](), dict[str, str]()
     for record in waiting:
         ended = _end(view, record)
@@ -140,23 +140,23 @@ def place(view: View, waiting: Sequence[JobRecord]) -> tuple[list[Change], dict[
 
 
 def _end(view: View, record: JobRecord) -> End | None:
-    """End a job that is to end and that no host has, unless a lost host may still run it."""
+    """End a job with that desired state and no worker process, unless a lost process may still run it."""
     if record.wanted in CANCELLED and view.may_end(record):
         return End(view.ended(record, JobState.CANCELED))
     if record.wanted is DesiredState.SAVEPOINT and record.attempt == 0:
-        return End(view.ended(record, JobState.CANCELED, error="it was stopped before it had begun"))
+        return End(view.ended(record, JobState.CANCELED, error="the job was stopped before it started"))
     return None
 
 
 def _placed(view: View, room: _Room, record: JobRecord) -> Change | str:
-    """Return the record of a job that is given to a host, its end, or what it waits for."""
+    """Return the record of a newly placed job, its end, or the reason why it waits."""
     requirements = view.requirements_of(record.job_id)
     pool = [address for address in view.members if has_tags(view, address, requirements.tags)]
     if not pool:
         return _no_member(requirements)
     pause_s = _pause_s(record) - view.waiting_s.get(record.job_id, LONGEST_PAUSE_S)
     if pause_s > 0:
-        return f"{record.deaths} hosts have ended with it: it rests for {pause_s:.0f} s more"
+        return f"{record.deaths} worker processes ended while running it: next attempt in {pause_s:.0f} s"
     dedicated = requirements.own_host or record.deaths >= SUSPECT_DEATHS
     usable = [address for address in pool if address not in room.reserved]
     slots = room.slots(usable)
@@ -167,7 +167,7 @@ def _placed(view: View, room: _Room, record: JobRecord) -> Change | str:
         return _not_able(view, usable, dedicated)
     able = [address for address in able if not _has_remains(view, address, record.job_id)]
     if not able:
-        return "what its nodes still have of an earlier life of it is cleared away first"
+        return "remains of its previous run are removed first"
     address = room.least_busy(able)
     return Record(
         evolve(
@@ -184,13 +184,13 @@ def _placed(view: View, room: _Room, record: JobRecord) -> Change | str:
 
 
 def _pause_s(record: JobRecord) -> float:
-    """Return how long a job rests that ends its hosts: it leaves others time."""
+    """Return the pause before the next attempt of a job that ends its worker processes."""
     further = record.deaths - SUSPECT_DEATHS
     return 0.0 if further < 0 else min(2.0**further, LONGEST_PAUSE_S)
 
 
 def _is_able(view: View, room: _Room, address: str, dedicated: bool) -> bool:
-    """Return whether a member can take a job now."""
+    """Return True if a member can take a job now."""
     report = view.members[address].known
     shared = None if report is None else report.host(SHARED)
     if shared is None or shared.lacks_executors:
@@ -201,9 +201,9 @@ def _is_able(view: View, room: _Room, address: str, dedicated: bool) -> bool:
 
 
 def _has_remains(view: View, address: str, job_id: str) -> bool:
-    """Return whether a member still has something of a job, whose end would be taken for that of the next attempt.
+    """Return True if a member still runs an earlier submission of a job, whose end would be mistaken for the new one's.
 
-    A job that was submitted again begins with the attempt 1 again, so attempts do not tell its lives apart.
+    The attempts of each submission are numbered from 1, so they do not distinguish submissions.
     """
     report = view.members[address].known
     hosts = () if report is None else report.hosts
@@ -213,17 +213,17 @@ def _has_remains(view: View, address: str, job_id: str) -> bool:
 def _shared_boot(view: View, address: str) -> str:
     report = view.members[address].known
     shared = None if report is None else report.host(SHARED)
-    assert shared is not None, "the member was found able to take a job"
+    assert shared is not None, "the member can take a job"
     return shared.boot
 
 
 def _without_slots(view: View, room: _Room, record: JobRecord, pool: Sequence[str]) -> Change | str:
-    """Return why a job finds no slots: it waits and holds its place when it has waited for long, or is rejected."""
+    """Handle a job without enough free slots: it waits, and reserves slots after a while, or is rejected."""
     wanted, every = view.requirements_of(record.job_id).slots, room.slots(pool)
     blocking = {room.reserved[address] for address in pool if address in room.reserved}
-    reason = f"it needs {wanted} slots, and {max(0, every.free)} of {every.total} are free"
+    reason = f"it needs {wanted} slots, but only {max(0, every.free)} of {every.total} are free"
     if wanted > every.total > 0:
-        reason = f"it needs {wanted} slots, and all nodes that may run it have {every.total}"
+        reason = f"it needs {wanted} slots, but all nodes that may run it have only {every.total}"
     elif blocking:
         reason += f"; {', '.join(sorted(blocking))} waits longer for them"
     elif view.waiting_s.get(record.job_id, 0.0) > HEAD_PATIENCE_S:
@@ -237,12 +237,16 @@ def _without_slots(view: View, room: _Room, record: JobRecord, pool: Sequence[st
 
 def _no_member(requirements: Requirements) -> str:
     if not requirements.tags:
-        return "no node answers that could run it"
+        return "no node that could run it responds"
     return f"no node has the tags {', '.join(f'{key}={text}' for key, text in sorted(requirements.tags.items()))}"
 
 
 def _not_able(view: View, addresses: Sequence[str], dedicated: bool) -> str:
     reports = [report for address in addresses if (report := view.members[address].known) is not None]
     if any((shared := report.host(SHARED)) is not None and shared.lacks_executors for report in reports):
-        return "no worker has joined, or its executor starts"
-    return f"each node has {MOST_OWN_HOSTS} hosts of jobs already" if dedicated else "no host is ready"
+        return "no worker node has joined, or its executor is starting"
+    return (
+        f"all nodes have the maximum of {MOST_OWN_HOSTS} dedicated worker processes"
+        if dedicated
+        else "no worker process is ready"
+    )

@@ -1,4 +1,4 @@
-"""All decisions of one moment."""
+"""Entry point of scheduling."""
 
 from seatunnel_core.server.scheduling.decisions import Change, Decisions, End, Order, Record
 from seatunnel_core.server.scheduling.following import follow, orders_to_orphans
@@ -7,9 +7,9 @@ from seatunnel_core.server.scheduling.view import View
 
 
 def decide(view: View) -> Decisions:
-    """Return what is to be done now.
+    """Return the decisions for a view.
 
-    What was carried out already is not returned again, and what was lost is: call it as often as there is news.
+    Call this on all news: decisions that were carried out are not returned again, but lost ones are.
     """
     records = sorted(view.jobs.values(), key=lambda each: (each.submitted_at, each.job_id))
     changes: list[Change] = []

@@ -1,4 +1,4 @@
-"""What a leader knows when it decides."""
+"""The leader's view of the cluster, on which it bases decisions."""
 
 from collections.abc import Mapping
 
@@ -14,70 +14,70 @@ from seatunnel_core.server.state.records import DesiredState, EndedJob, JobRecor
 CANCELLED = (DesiredState.CANCEL, DesiredState.CANCEL_AT_ONCE)
 
 GIVE_UP_AFTER_S = 50.0
-"""A cancelled job whose host cannot be reached is at its end after so long, whatever it still does there."""
+"""Time after which a cancelled job with an unreachable worker process is considered ended, in seconds."""
 
 
 @frozen(kw_only=True)
 class Member:
-    """What the leader knows of a member."""
+    """The leader's view of a member."""
 
     report: MemberReport | None = None
-    """``None`` until it has answered this leader."""
+    """Latest report; ``None`` before the first one to this leader."""
 
     lost: bool = False
-    """Whether it has been silent for too long: its jobs are given to others."""
+    """True if the member was silent for too long, so that its jobs are assigned to others."""
 
     busy: bool = False
-    """Whether orders are under way to it, which its report does not show yet."""
+    """True if the report may not reflect the last orders yet."""
 
     @property
     def known(self) -> MemberReport | None:
-        """Its report, if that is what is the case now."""
+        """The report, if it is current."""
         return None if self.lost or self.busy else self.report
 
 
 @frozen(kw_only=True)
 class View:
-    """What is known at one moment. All ages are by this leader's own clock, and lost with it."""
+    """Knowledge of the leader at one moment. Durations are by the leader's clock, and are not stored."""
 
     jobs: Mapping[str, JobRecord]
     members: Mapping[str, Member]
-    """By address: all that the leader knows of, and all that records name."""
+    """Known members and those named by records, by address."""
 
     leader: str
     now: float
-    """Seconds since 1970; goes into records for display only."""
+    """Seconds since 1970; recorded for display only."""
 
     requirements: Mapping[str, Requirements] = field(factory=dict)
     waits: bool = False
-    """Whether a job that finds no slot waits, instead of being rejected."""
+    """True if jobs without free slots wait instead of being rejected."""
 
     stopping_s: Mapping[str, float] = field(factory=dict)
-    """By job that is to end: for how long that is known."""
+    """Time since a job's stop was requested, by job."""
 
     waiting_s: Mapping[str, float] = field(factory=dict)
-    """By job without a host: for how long it has none."""
+    """Waiting time, by job without a worker process."""
 
     placed_s: Mapping[str, float] = field(factory=dict)
-    """By job with a host: for how long this attempt has had it."""
+    """Time since the assignment of this attempt, by job with a worker process."""
 
     orphaned_s: Mapping[str, float] = field(factory=dict)
-    """By job that a host has and no record names, as ``following.orphaned_jobs`` calls it: for how long."""
+    """Time since a job is orphaned, by key of ``following.orphaned_jobs``."""
 
     descriptions: Mapping[str, Description] = field(factory=dict)
-    """By job: what its text says of it, for the history."""
+    """Descriptions for the history, by job."""
 
     def requirements_of(self, job_id: str) -> Requirements:
-        """Return what a job asks for."""
+        """Return the requirements of a job."""
         return self.requirements.get(job_id, Requirements())
 
     def released(self, record: JobRecord, *, deaths: int, cause: str) -> JobRecord:
-        """Return the record of a job that has no host any more and waits for another one.
+        """Return the record of a job that lost its worker process and waits for another one.
 
         Args:
-            record: As it was.
-            deaths: Hosts in a row that ended with the job.
-            cause: Why this attempt ended, for the user.
+            record: Current record.
+            deaths: Number of consecutive worker processes that ended with the job.
+            cause: Reason of this attempt's end, for the user.
         """
         state = JobState.CANCELING if record.wanted in CANCELLED else JobState.PENDING
         return evolve(
@@ -93,7 +93,7 @@ class View:
         )
 
     def _past(self, record: JobRecord, cause: str) -> tuple[PastAttempt, ...]:
-        """Return the attempts of a job with the one that ends now; without it if no host has the job."""
+        """Return the past attempts of a job, including the one that ends now if there is one."""
         if not record.host:
             return record.past
         ended = PastAttempt(
@@ -106,16 +106,16 @@ class View:
         return with_attempt(record.past, ended)
 
     def may_end(self, record: JobRecord) -> bool:
-        """Return whether a cancelled job without a host that runs it is at its end.
+        """Return True if a cancelled job that no known worker process runs has ended.
 
-        It is not while a host that could not be reached may still run it, unless that cannot be changed in time.
+        While an unreachable process may still run it, it has not, except after ``GIVE_UP_AFTER_S``.
         """
         return not record.unfenced or self.stopping_s.get(record.job_id, 0.0) > GIVE_UP_AFTER_S
 
     def ended(
         self, record: JobRecord, state: JobState, *, error: str = "", hosted: HostedJob | None = None
     ) -> EndedJob:
-        """Return the record of a job that has ended now; ``hosted`` is what its host reported last."""
+        """Return the history record of a job that ends now; ``hosted`` is its last report."""
         described = self.descriptions.get(record.job_id, Description())
         return EndedJob(
             job_id=record.job_id,
@@ -136,7 +136,7 @@ class View:
 
 
 def _has_begun(record: JobRecord, hosted: HostedJob | None) -> bool:
-    """Return whether an attempt may have claimed a job; what nobody can tell counts as one."""
+    """Return True if an attempt may have claimed a job, also if this is unknown."""
     if record.restore and not record.fresh:
         return True
     return record.attempt > 1 or (record.attempt == 1 and (hosted is None or hosted.claimed))

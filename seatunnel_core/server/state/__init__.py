@@ -1,1 +1,1 @@
-"""The state of a cluster: what it records of jobs, and the store that keeps it durable and fenced by terms."""
+"""State of a cluster: records of jobs, in a durable store that is fenced by terms."""

@@ -1,11 +1,11 @@
-"""Attempts of a job: where each one ran, from when to when, and why it ended there."""
+"""Attempts of a job: node, start, end and reason of the end."""
 
 from attrs import frozen
 
 from seatunnel_core.stored_fields import Stored
 
 KEPT = 20
-"""A record keeps the last ones: it is written at each change of its job."""
+"""Maximum number of past attempts in a record, which is rewritten at each change of the job."""
 
 LONGEST_CAUSE = 500
 
@@ -19,20 +19,20 @@ class PastAttempt(Stored):
     """The member that ran it, as ``host:port``."""
 
     started_at: float
-    """Seconds since 1970, for display only; 0 where an earlier version did not record it."""
+    """Seconds since 1970, for display only; 0 in records of earlier versions."""
 
     ended_at: float
     """Seconds since 1970, for display only."""
 
     cause: str
-    """Why it ended; empty where the job ended with it as it should."""
+    """Reason of the end; empty if the job ended normally."""
 
 
 def with_attempt(past: tuple[PastAttempt, ...], ended: PastAttempt) -> tuple[PastAttempt, ...]:
-    """Return the attempts with one more, without the oldest where there are too many."""
+    """Return the attempts with one more, dropping the oldest above ``KEPT``."""
     return (*past, ended)[-KEPT:]
 
 
 def shortened(cause: str) -> str:
-    """Return a cause with at most ``LONGEST_CAUSE`` characters."""
+    """Return a cause, truncated to ``LONGEST_CAUSE`` characters."""
     return cause if len(cause) <= LONGEST_CAUSE else f"{cause[: LONGEST_CAUSE - 1]}…"

@@ -1,4 +1,4 @@
-"""The cluster's state in the hands of its leader: jobs by id, the history behind them, and its bounds."""
+"""The leader's view of the cluster's state: jobs by id, and the bounded history of ended jobs."""
 
 import logging
 import threading
@@ -14,42 +14,42 @@ from seatunnel_core.server.state.store import Lease
 logger = logging.getLogger("seatunnel.cluster")
 
 MOST_HISTORY = 10_000
-"""So many ended jobs are kept at most; the oldest are forgotten first."""
+"""Maximum number of ended jobs; the oldest are dropped first."""
 
 SEALED = "sealed"
-"""The key of an entry that is there while records are encrypted; earlier versions ignore it."""
+"""Key of an entry that exists while records are encrypted; earlier versions ignore it."""
 
 _KEYS_SHOWN = 5
 
 
 @frozen(kw_only=True)
 class Snapshot:
-    """All that is recorded, as of one moment."""
+    """Consistent copy of all records."""
 
     jobs: Mapping[str, JobRecord]
     history: Mapping[str, EndedJob]
     problems: Mapping[str, str] = field(factory=dict)
-    """By key of a value that cannot be read: why not. They are kept as they are."""
+    """Errors of unreadable values, by key. These values are kept unchanged."""
 
     key_ids: Mapping[str, str] = field(factory=dict)
-    """By key of a value that was read: the id of the key with which it is stored."""
+    """Ids of the encryption keys of readable values, by key."""
 
     @property
     def unreadable(self) -> tuple[str, ...]:
-        """The keys of the values that cannot be read."""
+        """Keys of unreadable values."""
         return tuple(self.problems)
 
 
 @frozen
 class History:
-    """The ended jobs as readers want them: by state, the one that ended first first."""
+    """Ended jobs by state, ordered by their ends."""
 
     all: tuple[EndedJob, ...]
     _by_state: Mapping[JobState, tuple[EndedJob, ...]]
 
     @classmethod
     def of(cls, jobs: Iterable[EndedJob]) -> "History":
-        """Return the history of some ended jobs."""
+        """Return the history of the given ended jobs."""
         ordered = tuple(sorted(jobs, key=lambda job: (job.ended_at, job.job_id)))
         by_state: dict[JobState, list[EndedJob]] = {}
         for job in ordered:
@@ -57,7 +57,7 @@ class History:
         return cls(ordered, {state: tuple(found) for state, found in by_state.items()})
 
     def ended_as(self, state: str) -> tuple[EndedJob, ...]:
-        """Return those that ended in a state, however its name is written; all of them for an empty one."""
+        """Return the jobs that ended in a state, ignoring case; all jobs for an empty state."""
         if not state:
             return self.all
         found = JobState.__members__.get(state.upper())
@@ -65,7 +65,7 @@ class History:
 
 
 def decode(entries: Mapping[str, bytes], seal: Seal | None = None) -> Snapshot:
-    """Return the jobs and the history of raw entries. One value that cannot be read hides no other one."""
+    """Return the decoded entries. Unreadable values do not affect others."""
     jobs: dict[str, JobRecord] = {}
     history: dict[str, EndedJob] = {}
     problems: dict[str, str] = {}
@@ -88,15 +88,15 @@ def decode(entries: Mapping[str, bytes], seal: Seal | None = None) -> Snapshot:
 
 
 class ClusterState:
-    """The leader's view of the state. Each change is durable before it is visible here.
+    """The leader's view of the state. Each change is durable before it becomes visible.
 
-    May be called from any thread; changes are made one at a time.
+    Thread-safe; changes are made one at a time.
 
     Args:
-        lease: the claim by which this node leads.
-        expire_s: for so long an ended job stays in the history.
-        most_history: so many ended jobs are kept at most.
-        seal: encrypts and decrypts records; ``None`` for a cluster without a secret.
+        lease: Lease by which this node leads.
+        expire_s: Retention of ended jobs in the history, in seconds.
+        most_history: Maximum number of ended jobs.
+        seal: Encrypts and decrypts records; ``None`` for a cluster without a secret.
     """
 
     def __init__(
@@ -106,62 +106,62 @@ class ClusterState:
         self._expire_s = expire_s
         self._most_history = most_history
         self._changing = threading.Lock()
-        """Held during a change, which may take as long as the storage does."""
+        """Held during a change, which may take as long as the storage takes."""
 
         self._showing = threading.Lock()
-        """Held while what is shown becomes another: never for long, so that an event loop may wait for it."""
+        """Held only briefly, while visible values are replaced, so that an event loop may wait for it."""
 
         found = decode(lease.entries, seal)
         self._seal = seal
         self._seals = seal is not None and SEALED in lease.entries
         self._key_ids = dict(found.key_ids)
-        """By key of a record: the id of the key with which it is stored."""
+        """Ids of the encryption keys of records, by key."""
 
         self._jobs = dict(found.jobs)
         self._history = dict(found.history)
         self._ordered: History | None = None
-        """The history as it is shown; ``None`` when it has changed since that was asked for."""
+        """Cached history; ``None`` if it has changed since the last call."""
 
         self._problems = found.problems
 
     @property
     def term(self) -> int:
-        """The term of the leader."""
+        """Term of the leader."""
         return self._lease.term
 
     def snapshot(self) -> Snapshot:
-        """Return a copy of what is recorded now; a change that is under way holds it up in no way."""
+        """Return a copy of all records, without waiting for a pending change."""
         with self._showing:
             return Snapshot(jobs=dict(self._jobs), history=dict(self._history), problems=self._problems)
 
     @property
     def seals(self) -> bool:
-        """Whether records are encrypted when they are written."""
+        """True if records are encrypted when they are written."""
         return self._seals
 
     def problem(self, job_id: str) -> str:
-        """Return why a record of a job cannot be read; empty if there is no such record."""
+        """Return why a job's record cannot be read; empty if there is no unreadable record."""
         return self._problems.get(JOB_PREFIX + job_id) or self._problems.get(HISTORY_PREFIX + job_id, "")
 
     def log_problems(self) -> None:
-        """Log once for each reason which entries cannot be read."""
+        """Log the unreadable entries, once for each reason."""
         by_reason: dict[str, list[str]] = {}
         for key, reason in self._problems.items():
             by_reason.setdefault(reason, []).append(key)
         for reason, keys in by_reason.items():
             shown = ", ".join(keys[:_KEYS_SHOWN]) + (", …" if len(keys) > _KEYS_SHOWN else "")
             logger.error(
-                "%d entries of the cluster's state cannot be read, and are left alone (%s): %s",
+                "cannot read %d entries of the cluster's state, which are kept unchanged (%s): %s",
                 len(keys),
                 shown,
                 reason,
             )
 
     def protect(self, *, seals: bool) -> None:
-        """Encrypt each record that is written from now on, or do not; later leaders go on with it.
+        """Switch encryption of new records on or off; later leaders keep this setting.
 
         Raises:
-            DeposedError, StateUnavailableError: it is not acknowledged.
+            DeposedError, StateUnavailableError: The change is not acknowledged.
         """
         with self._changing:
             if self._seal is not None and seals != self._seals:
@@ -169,10 +169,10 @@ class ClusterState:
                 self._seals = seals
 
     def rewrite(self, most: int) -> int:
-        """Write some records again that are stored otherwise than they would be now, and return how many.
+        """Rewrite some records whose encryption differs from the current setting; return their number.
 
         Raises:
-            DeposedError, StateUnavailableError: it is not acknowledged.
+            DeposedError, StateUnavailableError: The change is not acknowledged.
         """
         with self._changing:
             wanted = self._key_id()
@@ -186,7 +186,7 @@ class ClusterState:
         return self._seal.key_id if self._seal is not None and self._seals else PLAIN
 
     def _commit(self, changes: Mapping[str, bytes | None]) -> None:
-        """Make changes of records durable, encrypted where records are."""
+        """Store changes of records durably, encrypted if encryption is on."""
         seal, key_id = self._seal if self._seals else None, self._key_id()
         self._lease.commit(
             {key: body if body is None or seal is None else seal.close(key, body) for key, body in changes.items()}
@@ -198,14 +198,14 @@ class ClusterState:
                 self._key_ids[key] = key_id
 
     def history(self) -> History:
-        """Return the ended jobs. Many readers share one value: it is made anew only when a job has ended meanwhile."""
+        """Return the ended jobs. The value is cached until another job ends."""
         with self._showing:
             if self._ordered is None:
                 self._ordered = History.of(self._history.values())
             return self._ordered
 
     def running(self) -> list[JobRecord]:
-        """Return the jobs that have not ended, in the order in which they were submitted."""
+        """Return the jobs that have not ended, in submission order."""
         with self._showing:
             jobs = list(self._jobs.values())
         return sorted(jobs, key=lambda job: (job.submitted_at, job.job_id))
@@ -219,10 +219,10 @@ class ClusterState:
         return self._history.get(job_id)
 
     def put(self, record: JobRecord) -> None:
-        """Store a job's record. The job leaves the history if it stands there.
+        """Store a job's record, and remove the job from the history if it is there.
 
         Raises:
-            DeposedError, StateUnavailableError: it is not acknowledged.
+            DeposedError, StateUnavailableError: The change is not acknowledged.
         """
         with self._changing:
             changes: dict[str, bytes | None] = {record.key: record.to_bytes()}
@@ -236,12 +236,12 @@ class ClusterState:
                     self._ordered = None
 
     def update(self, records: Sequence[JobRecord]) -> None:
-        """Store what was decided of some jobs, in one step; what users want of them stays as it stands by now.
+        """Store changed records atomically, but keep the current desired states, which users may have changed.
 
-        A job that has ended meanwhile is left out.
+        Jobs that have ended meanwhile are skipped.
 
         Raises:
-            DeposedError, StateUnavailableError: it is not acknowledged.
+            DeposedError, StateUnavailableError: The change is not acknowledged.
         """
         with self._changing:
             merged = [
@@ -254,10 +254,10 @@ class ClusterState:
                 self._jobs.update({record.job_id: record for record in merged})
 
     def end(self, ended: EndedJob) -> None:
-        """Move a job to the history, in one step, and forget what the history may not keep any longer.
+        """Move a job to the history, and drop expired entries, in one atomic change.
 
         Raises:
-            DeposedError, StateUnavailableError: it is not acknowledged.
+            DeposedError, StateUnavailableError: The change is not acknowledged.
         """
         with self._changing:
             changes: dict[str, bytes | None] = {ended.key: ended.to_bytes(), JOB_PREFIX + ended.job_id: None}
@@ -272,10 +272,10 @@ class ClusterState:
                 self._drop(gone, but=ended.job_id)
 
     def expire(self, now: float) -> int:
-        """Forget ended jobs that are older than allowed at ``now``, seconds since 1970, and return how many.
+        """Drop ended jobs that have expired at ``now``, in seconds since 1970; return their number.
 
         Raises:
-            DeposedError, StateUnavailableError: it is not acknowledged.
+            DeposedError, StateUnavailableError: The change is not acknowledged.
         """
         with self._changing:
             gone = list(_expired(self._history.values(), now - self._expire_s, self._most_history))

@@ -1,4 +1,4 @@
-"""Where a cluster's state is kept: the ``map:`` block of ``hazelcast.yaml``, else beside the checkpoints."""
+"""Location of the cluster's state: the ``map:`` block of ``hazelcast.yaml``, else the checkpoint storage."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -22,10 +22,10 @@ from seatunnel_storage_api.layout import require_job_id
 from seatunnel_storage_api.storage import CheckpointStorage
 
 JDBC = "jdbc"
-"""The type of the storage, and of a ``map-store``, by which the state lies in the tables of a database."""
+"""Type of a storage or ``map-store`` that keeps the state in database tables."""
 
 FOLDER = "cluster"
-"""Below the checkpoint namespace, where no ``map:`` block names another place."""
+"""Default folder of the state, below the checkpoint namespace."""
 
 
 def open_store(
@@ -36,18 +36,18 @@ def open_store(
     metadata_url: str | None = None,
     answer_s: float = 5.0,
 ) -> ClusterStore:
-    """Open the store of a cluster's state; nothing is claimed yet.
+    """Open the store of a cluster's state, without claiming it.
 
     Args:
-        engine: names the checkpoint storage.
-        hazelcast_file: may have a ``map:`` block.
-        cluster_name: of the cluster.
-        metadata_url: names a database, where there is no such block; ``None``: none.
-        answer_s: a database that has not answered for so long has failed: the lease of a beat is over by then.
+        engine: Engine configuration, with the checkpoint storage.
+        hazelcast_file: Cluster file, which may contain a ``map:`` block.
+        cluster_name: Name of the cluster.
+        metadata_url: Database to use if there is no ``map:`` block; ``None`` for none.
+        answer_s: Time limit of a database request, in seconds, after which the lease of a beat has expired.
 
     Raises:
-        UsageError: the configuration cannot work; the message says what to write.
-        CheckpointStorageError: the storage refuses or does not answer.
+        UsageError: The configuration is invalid.
+        CheckpointStorageError: The storage fails or does not respond.
     """
     properties = _properties(hazelcast_file, cluster_name, metadata_url)
     if properties is not None:
@@ -63,11 +63,11 @@ def open_store(
 def open_map_storage(
     hazelcast_file: Path | None, cluster_name: str, metadata_url: str | None
 ) -> CheckpointStorage | None:
-    """Open the place of the ``map:`` block, or of the metadata, as a storage; ``None`` when there is neither.
+    """Open the storage of the ``map:`` block or of the metadata URL; ``None`` if there is neither.
 
     Raises:
-        UsageError: the block is wrong.
-        CheckpointStorageError: the storage refuses or does not answer.
+        UsageError: The block is invalid.
+        CheckpointStorageError: The storage fails or does not respond.
     """
     properties = _properties(hazelcast_file, cluster_name, metadata_url)
     if properties is None:
@@ -78,7 +78,7 @@ def open_map_storage(
 
 
 def _properties(hazelcast_file: Path | None, cluster_name: str, metadata_url: str | None) -> dict[str, str] | None:
-    """Return what the ``map:`` block says, or else the address of the metadata; ``None`` when there is neither."""
+    """Return the properties of the ``map:`` block or of the metadata URL; ``None`` if there is neither."""
     config = None if hazelcast_file is None else _map_config(hazelcast_file)
     if config is not None and config.enabled:
         return {CLUSTER_NAME: cluster_name, **secret.resolved(config.properties)}
@@ -88,7 +88,7 @@ def _properties(hazelcast_file: Path | None, cluster_name: str, metadata_url: st
 def _of_map(properties: dict[str, str], answer_s: float) -> ClusterStore:
     if properties.get(TYPE) != JDBC:
         return _logged(load_factory("hdfs").create(storage_configuration(properties)), "hdfs", "")
-    beneath = storage_configuration({**properties, TYPE: ""})  # sorts out what the namespace and the name mean
+    beneath = storage_configuration({**properties, TYPE: ""})  # resolves namespace and name
     return _in_database(beneath, beneath[shared.NAMESPACE].removesuffix("/"), answer_s)
 
 
@@ -97,7 +97,7 @@ def _in_database(configuration: Mapping[str, str], name: str, answer_s: float) -
     from seatunnel_storage_jdbc.factory import open_database, table_prefix
 
     database = open_database(configuration, answer_s=max(1, round(answer_s)))
-    from seatunnel_core.server.state.sql_store import SqlStore  # SQLAlchemy, which only this needs
+    from seatunnel_core.server.state.sql_store import SqlStore  # needs SQLAlchemy
 
     try:
         store = SqlStore(database, table_prefix(configuration), name)
@@ -112,8 +112,8 @@ def _logged(made: CheckpointStorage, kind: str, prefix: str) -> ClusterStore:
     if not isinstance(made, BlobStorage):
         made.close()
         raise UsageError(
-            f"the checkpoint storage of type {kind!r} keeps no named bytes, so the state of a cluster cannot lie "
-            "there: write type: hdfs or jdbc, or a map-store block for engine* in hazelcast.yaml"
+            f"a checkpoint storage of type {kind!r} cannot store the cluster's state: "
+            "write type: hdfs or jdbc, or a map-store block for engine* in hazelcast.yaml"
         )
     return LoggedStore(made, prefix)
 
@@ -122,7 +122,7 @@ def _map_config(path: Path) -> MapConfig | None:
     document = yaml.safe_load(read_text(path))
     if not isinstance(document, Mapping):
         return None
-    at_top = document.get("map")  # beside ``hazelcast:``, as SeaTunnel's documentation shows it, or below it
+    at_top = document.get("map")  # next to ``hazelcast:``, as in SeaTunnel's documentation, or below it
     try:
         return parse(document if at_top is None else {"map": at_top}).of(MAP)
     except StorageConfigurationError as error:
@@ -133,6 +133,4 @@ def _require_folder_name(cluster_name: str) -> None:
     try:
         require_job_id(cluster_name)
     except ValueError as error:
-        raise UsageError(
-            f"the cluster-name {cluster_name!r} cannot name a folder: write 1 to 128 of A-Z a-z 0-9 . _ -"
-        ) from error
+        raise UsageError(f"cluster-name {cluster_name!r} is invalid: write 1 to 128 of A-Z a-z 0-9 . _ -") from error

@@ -1,9 +1,9 @@
-"""The cluster's state as a logged map on the storage that the checkpoints need anyway.
+"""The cluster's state as a logged map on the checkpoint storage.
 
 ::
 
     <prefix>engine_cluster/…                     the map, see ``seatunnel_storage_mapstore``; its epoch is the term
-    <prefix>engine_beats/<term>-<number>.beat    the leader's signs of life; all but the newest are removed
+    <prefix>engine_beats/<term>-<number>.beat    the leader's beats; all but the newest are removed
 """
 
 import logging
@@ -33,7 +33,7 @@ BEATS = "engine_beats"
 
 _BEAT = re.compile(r"(\d{10})-(\d{20})\.beat", re.ASCII)
 _READS = 20
-"""So often a reader tries again when the writer compacts the log under it, or a new writer takes it over."""
+"""Maximum number of read attempts while a writer compacts the log or a new writer takes over."""
 
 _READ_PAUSE_S = 0.01
 
@@ -42,9 +42,9 @@ class LoggedStore(ClusterStore):
     """A cluster's state below a prefix of a storage.
 
     Args:
-        storage: keeps the objects; closed with the store.
-        prefix: below the storage's namespace; empty or ends with "/".
-        limits: how large the log may grow between compactions; by default the map store's.
+        storage: Storage of the objects; closed with the store.
+        prefix: Prefix below the storage's namespace; empty or ends with "/".
+        limits: Maximum size of the log between compactions; by default the map store's.
     """
 
     def __init__(self, storage: BlobStorage, prefix: str, *, limits: Limits | None = None) -> None:
@@ -83,18 +83,18 @@ class LoggedStore(ClusterStore):
             try:
                 with _translated():
                     entries = self._read_once()
-            except CheckpointCorruptedError as error:  # a compaction beside it looks the same; damage stays
+            except CheckpointCorruptedError as error:  # a concurrent compaction looks the same; damage persists
                 problem = error
             else:
                 if entries is not None:
                     return entries
             time.sleep(_READ_PAUSE_S)
         raise StateUnavailableError(
-            f"cannot read the cluster's state in {self.describe()}: {problem or 'it has a new writer each time'}"
+            f"cannot read the cluster's state in {self.describe()}: {problem or 'its writer changed each time'}"
         ) from problem
 
     def _read_once(self) -> dict[str, bytes] | None:
-        """Return the entries, or ``None`` when a writer claimed the map meanwhile."""
+        """Return the entries; ``None`` if a writer claimed the map meanwhile."""
         before = self._folder.newest_epoch()
         recovered: Recovered = recover(self._folder)
         if recovered.epoch > before or self._folder.newest_epoch() != before:
@@ -110,7 +110,7 @@ class LoggedStore(ClusterStore):
 
 
 class LoggedLease(Lease):
-    """The journal of one claim, with the beats beside it."""
+    """Journal and beats of one claim."""
 
     def __init__(self, journal: Journal, beats: Folder, claimed_from: Version) -> None:
         self._journal = journal
@@ -118,7 +118,7 @@ class LoggedLease(Lease):
         self.claimed_from = claimed_from
         self.version = (journal.epoch, *claimed_from[1:])
         self._last_beat: int | None = None
-        """The number of the last beat that was stored."""
+        """Number of the last stored beat."""
 
         self._numbering = threading.Lock()
         self._values = 0
@@ -153,10 +153,10 @@ class LoggedLease(Lease):
         self._remove_beats_before(number)
 
     def _require_last_beat(self) -> None:
-        """Raise if the last beat is not there any more, and no newer leader has removed it.
+        """Check that the last beat still exists, unless a newer leader has removed it.
 
         Raises:
-            StateWentBackError: The storage has lost what it had stored.
+            StateWentBackError: The storage has lost data.
         """
         if self._last_beat is None or self._beats.read(_beat_name(self.term, self._last_beat)) is not None:
             return
@@ -165,7 +165,7 @@ class LoggedLease(Lease):
         raise StateWentBackError(went_back(where, found="without the last beat", seen=last))
 
     def _remove_beats_before(self, number: int) -> None:
-        """Remove the beat before this one; with the first beat of a lease, those of older terms too."""
+        """Remove the previous beat; after the first beat of a lease, also those of older terms."""
         names = [_beat_name(self.term, number - 1)] if number > 0 else []
         try:
             if not self._old_beats_removed:
@@ -174,14 +174,14 @@ class LoggedLease(Lease):
             self._beats.delete(names)
         except CheckpointStorageError as error:
             self._old_beats_removed = False
-            logger.warning("an old beat stays until the next one: %s", error)
+            logger.warning("cannot remove an old beat until the next one: %s", error)
 
     def release(self) -> None:
         self._journal.close()
 
 
 class _Values(Mapping[str, bytes]):
-    """The entries of a journal, whose large values are read from their objects when they are asked for."""
+    """Entries of a journal; large values are read from their objects on access."""
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
@@ -211,7 +211,7 @@ def _beats_in(folder: Folder) -> list[tuple[int, int]]:
 
 @contextmanager
 def _translated() -> Iterator[None]:
-    """Turn what the storage raises into the errors of a cluster; damage passes as it is."""
+    """Translate storage errors to cluster errors, except for errors about damage."""
     try:
         yield
     except StaleEpochError as error:

@@ -1,4 +1,4 @@
-"""``kylin.metadata.url``, and ``cluster.metadata-url``: a database in one line, as Kylin writes it."""
+"""Parser of ``kylin.metadata.url`` and ``cluster.metadata-url``: a database in Kylin's one-line format."""
 
 import re
 from collections.abc import Mapping
@@ -11,21 +11,19 @@ _EXAMPLE = "kylin_metadata@jdbc,url=jdbc:postgresql://host:5432/database,usernam
 
 
 def map_properties(metadata_url: str) -> Mapping[str, str]:
-    """Return what a ``map-store`` block of ``type: jdbc`` would say.
+    """Return the equivalent properties of a ``map-store`` block with ``type: jdbc``.
 
-    Keys of Kylin's pool of connections, as ``maxActive``, and of Java's driver are left out.
+    Keys of Kylin's connection pool, such as ``maxActive``, and of the Java driver are ignored.
 
     Raises:
-        UsageError: the text is no address of a database; the message has nothing of it, since it may hold a password.
+        UsageError: The URL is invalid. The message does not contain it, because it may include a password.
     """
     found = _URL.fullmatch(metadata_url.strip())
     pairs = [part.partition("=") for part in found[2].split(",")[1:]] if found else []
     written = {key.strip(): value.strip() for key, _, value in pairs}
     if found is None or not written.get("url"):
-        raise UsageError(f"cluster.metadata-url, or kylin.metadata.url, names no database: write {_EXAMPLE}")
+        raise UsageError(f"cluster.metadata-url or kylin.metadata.url is not a database address: write {_EXAMPLE}")
     if written.get("password", "").startswith("ENC("):
-        raise UsageError(
-            "the password in kylin.metadata.url is encrypted by Kylin, which nobody can read here: write it"
-        )
+        raise UsageError("the password in kylin.metadata.url is encrypted by Kylin and cannot be decrypted: write it")
     known = {_KEYS[key]: value for key, value in written.items() if key in _KEYS}
     return {"type": "jdbc", "table-prefix": found[1], **known}

@@ -1,8 +1,8 @@
-"""A store that remembers the newest state it has seen, and rejects an older one.
+"""Store wrapper that remembers the newest version it has seen and rejects older ones.
 
-A database that fails over to a replica, or a storage that is restored from a copy, may lose its last seconds, and with
-them jobs that were acknowledged. Nothing in the older state shows that. So each node compares what it reads with what
-it has seen, and does not lead with an older state.
+After a failover of a database or a restore from a backup, the last seconds, including acknowledged jobs, may be lost.
+The older state itself does not show this. So each node compares the version it reads with the newest it has seen, and
+does not lead with an older one.
 """
 
 import logging
@@ -19,10 +19,10 @@ REPORT_S = 60.0
 
 
 class NewestSeenStore(ClusterStore):
-    """Passes on what a store gives, if it is not older than what this node has seen.
+    """Store whose reads fail if they are older than what this node has seen.
 
     Args:
-        store: Keeps the state; closed with this.
+        store: Underlying store; closed with this one.
         clock: Monotonic seconds.
     """
 
@@ -32,18 +32,18 @@ class NewestSeenStore(ClusterStore):
         self._newest: Version = ()
         self._lease: Lease | None = None
         self._reported_at: float | None = None
-        """Time of the last report that the state went back; ``None`` while it did not."""
+        """Time of the last report that the state went back; ``None`` if it did not."""
 
         self.problem = ""
-        """Why this node cannot lead: the state is older than what it has seen. Empty while it is not."""
+        """Message that the state is older than what this node has seen, so that it cannot lead; else empty."""
 
     @property
     def newest(self) -> Version:
-        """The newest version that was seen, that of this node's own changes included."""
+        """Newest version seen, including this node's own changes."""
         return max(self._newest, () if self._lease is None else self._lease.version)
 
     def remember(self, version: Version) -> None:
-        """Take into account what another node of the cluster has seen."""
+        """Record the version that another node has seen."""
         self._newest = max(self.newest, version)
 
     def describe(self) -> str:
@@ -74,15 +74,15 @@ class NewestSeenStore(ClusterStore):
         self._store.close()
 
     def _require(self, version: Version) -> None:
-        """Raise if a version is older than the newest one that was seen.
+        """Check that a version is not older than the newest one seen.
 
         Raises:
-            StateWentBackError: It is.
+            StateWentBackError: It is older.
         """
         newest = self.newest
         if version >= newest:
             if self._reported_at is not None:
-                logger.warning("the cluster's state is as new as before again: %s", self.describe())
+                logger.warning("the cluster's state is no longer older than before: %s", self.describe())
             self._reported_at, self.problem = None, ""
             return
         error = StateWentBackError(went_back(self.describe(), found=version, seen=newest))
@@ -95,7 +95,7 @@ class NewestSeenStore(ClusterStore):
 
 
 def went_back(where: str, *, found: object, seen: object) -> str:
-    """Return the message about a state that is older than what was seen, with the operator's choices."""
+    """Return the message about an outdated state, with the operator's options."""
     return (
         f"the cluster's state in {where} is older than what this node has seen (version {found}, and {seen} was seen): "
         "its database failed over and lost its last seconds, or it was restored from a copy. Jobs that were "

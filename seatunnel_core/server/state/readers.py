@@ -1,4 +1,4 @@
-"""The rule by which a leader encrypts records: every other master has said that it can read them."""
+"""Rule for the encryption of records: the leader encrypts if all other masters can read encrypted records."""
 
 import logging
 from collections.abc import Collection
@@ -7,31 +7,30 @@ logger = logging.getLogger("seatunnel.cluster")
 
 
 class Readers:
-    """The answers of the other masters, in this term, to whether they can read encrypted records."""
+    """Abilities of the other masters to read encrypted records, as reported in this term."""
 
     def __init__(self) -> None:
         self._able: dict[str, bool] = {}
 
     def forget(self) -> None:
-        """Forget all of them: another term begins."""
+        """Drop all reports, at the start of a term."""
         self._able.clear()
 
     def note(self, address: str, *, able: bool) -> None:
-        """Take in what a master says of itself."""
+        """Record the report of a master."""
         self._able[address] = able
 
     def wants_seals(self, others: Collection[str], *, now: bool) -> bool:
-        """Return whether records are to be encrypted; as they are now while it is not known of a master.
+        """Return True if records must be encrypted; the current setting while a master has not reported.
 
         Args:
-            others: the masters that are known to live, without the leader.
-            now: whether they are encrypted.
+            others: Live masters, without the leader.
+            now: True if records are currently encrypted.
         """
         unable = sorted(each for each in others if self._able.get(each) is False)
         if unable and now:
             logger.warning(
-                "the records of jobs are stored without encryption: %s cannot read encrypted ones, because an earlier "
-                "version runs there",
+                "job records are stored unencrypted: %s runs an earlier version, which cannot read encrypted records",
                 ", ".join(unable),
             )
         return not unable and (now or all(each in self._able for each in others))

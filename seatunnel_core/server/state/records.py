@@ -1,4 +1,4 @@
-"""What a cluster records of a job: while it is to run, and after its end."""
+"""Records of active and ended jobs."""
 
 import enum
 import json
@@ -15,11 +15,11 @@ JOB_PREFIX = "job/"
 HISTORY_PREFIX = "history/"
 
 SHARED = ""
-"""The name of the host of a member that jobs share. One that a job has for itself has the job's id."""
+"""Name of a member's shared worker process. The name of a dedicated one is the id of its job."""
 
 
 class DesiredState(enum.Enum):
-    """What the users want of a job."""
+    """State of a job that the user desires."""
 
     RUN = "run"
     CANCEL = "cancel"
@@ -31,13 +31,13 @@ class DesiredState(enum.Enum):
 
 
 class JobState(enum.Enum):
-    """A job's state, by SeaTunnel's names. Those behind ``DOING_SAVEPOINT`` are ends."""
+    """State of a job, with SeaTunnel's names. Those after ``DOING_SAVEPOINT`` are final."""
 
     PENDING = "PENDING"
-    """Accepted and not yet given to a host."""
+    """Accepted, not yet assigned to a worker process."""
 
     SCHEDULED = "SCHEDULED"
-    """Given to a host, which has not reported it yet."""
+    """Assigned to a worker process, which has not reported it yet."""
 
     RUNNING = "RUNNING"
     CANCELING = "CANCELING"
@@ -49,7 +49,7 @@ class JobState(enum.Enum):
 
     @property
     def is_end(self) -> bool:
-        """Whether a job in this state never runs again by itself."""
+        """True if the state is final."""
         return self in _ENDS
 
 
@@ -58,68 +58,68 @@ _ENDS = frozenset({JobState.FINISHED, JobState.FAILED, JobState.CANCELED, JobSta
 
 @frozen(kw_only=True)
 class JobRecord(Stored):
-    """A job that was accepted and has not ended. Stored at its transitions only, about 1 to 50 KB."""
+    """A job that was accepted and has not ended. Stored only at transitions; about 1 to 50 KB."""
 
     job_id: str
     name: str
     text: str = field(repr=False)
-    """The job as it was submitted; may hold secrets."""
+    """Job text as submitted; may contain secrets."""
 
     format: str
     """``json``, ``hocon``, ``yaml`` or ``sql``."""
 
     origin: str = added("")
-    """The user's name of the job's file, for messages; empty when it is not known."""
+    """Name of the job file, for messages; empty if unknown."""
 
     variables: Mapping[str, str] = field(factory=dict, repr=False)
-    """Values for ``${…}`` in the text; may hold secrets."""
+    """Values for ``${…}`` in the text; may contain secrets."""
 
     restore: bool = False
-    """Whether the job existed before it was submitted, so that its first attempt goes on from its latest checkpoint."""
+    """True if the first attempt resumes from the latest checkpoint of a job that already existed."""
 
     fresh: bool = added(False)
-    """Whether no attempt under this id has ever claimed the job, so that there may be nothing to go on with."""
+    """True if no attempt with this id ever claimed the job, so that there may be no checkpoint to resume from."""
 
     wanted: DesiredState = DesiredState.RUN
     state: JobState = JobState.PENDING
     host: str = ""
-    """The member whose host has it, as ``host:port``; empty while it waits for one."""
+    """Member that runs the job, as ``host:port``; empty while the job waits."""
 
     process: str = added("")
-    """The boot of that host; empty while no host has the job, or its own one has not begun."""
+    """Boot id of the worker process; empty without one, or while a dedicated one is starting."""
 
     dedicated: bool = added(False)
-    """Whether that host is one of its own, which ends with the job."""
+    """True for a dedicated worker process, which ends with the job."""
 
     attempt: int = 0
-    """How often it was given to a host."""
+    """Number of assignments to worker processes."""
 
     unfenced: bool = added(False)
-    """Whether a host that could not be reached may still run an earlier attempt: none has claimed the job since."""
+    """True if an unreachable process may still run an earlier attempt, because none has claimed the job since."""
 
     deaths: int = added(0)
-    """How many hosts in a row have ended while they had it, those that were lost with their nodes left out."""
+    """Number of consecutive worker processes that ended while running the job, without those lost with their nodes."""
 
     submitted_at: float
     """Seconds since 1970; for display only."""
 
     since: float
-    """When ``state`` began, in seconds since 1970; for display only."""
+    """Start of ``state``, in seconds since 1970; for display only."""
 
     placed_at: float = added(0.0, eq=False)
-    """When this attempt was given to its host, in seconds since 1970; for display only, 0 while it has none."""
+    """Time of this attempt's assignment, in seconds since 1970, or 0 without one; for display only."""
 
     past: tuple[PastAttempt, ...] = added((), eq=False)
-    """The attempts before this one, the oldest first; for display only."""
+    """Past attempts, oldest first; for display only."""
 
     @property
     def key(self) -> str:
-        """The key of the record in the state."""
+        """Key of the record in the state."""
         return JOB_PREFIX + self.job_id
 
     @property
     def host_name(self) -> str:
-        """The name of the host that has it, among those of its member."""
+        """Name of the worker process that runs the job."""
         return self.job_id if self.dedicated else SHARED
 
     def to_bytes(self) -> bytes:
@@ -128,56 +128,57 @@ class JobRecord(Stored):
 
     @classmethod
     def from_bytes(cls, body: bytes) -> "JobRecord":
-        """Return the record that ``to_bytes`` wrote.
+        """Return the record encoded by ``to_bytes``.
 
         Raises:
-            StoredValueError: it is not one.
+            StoredValueError: The bytes are not such a record.
         """
         return cls.from_record(stored.parse(body))
 
 
 @frozen(kw_only=True)
 class EndedJob(Stored):
-    """A job that has ended, as the history keeps it."""
+    """A job that has ended, as stored in the history."""
 
     job_id: str
     name: str
     state: JobState
     error: str = ""
-    """Why it failed; empty when it did not."""
+    """Error of a failed job, else empty."""
 
     attempts: int
     submitted_at: float
     """Seconds since 1970; for display only."""
 
     ended_at: float
-    """Seconds since 1970; decides about expiry only."""
+    """Seconds since 1970; used only for expiry."""
 
     env: Mapping[str, Any] = field(factory=dict)
-    """The options of the job's ``env`` that are no secrets."""
+    """Options of the job's ``env``, without secrets."""
 
     metrics: Mapping[str, Any] = field(factory=dict)
-    """The last figures, by SeaTunnel's names."""
+    """Final metrics, by SeaTunnel's names."""
 
     restored: bool = added(False)
-    """Whether it was submitted to go on from its latest checkpoint."""
+    """True if the job was submitted to resume from its latest checkpoint."""
 
     host: str = added("")
-    """The member whose host had it last, as ``host:port``; empty when none had it."""
+    """Member that ran the job last, as ``host:port``; empty if none did."""
 
     begun: bool = added(True)
-    """Whether an attempt of it may have claimed the job; where none has, it may be started from nothing."""
+    """True if an attempt may have claimed the job; otherwise it can be started from the beginning."""
 
     shown: str = added("", repr=False)
-    """Its graph, and its pipelines as they stood at the end, as JSON; empty when that is not known. It is a text,
-    because thousands are kept and few are looked at."""
+    """Graph and final status of the pipelines, as JSON; empty if unknown.
+
+    It is not parsed, because thousands are stored and few are requested."""
 
     past: tuple[PastAttempt, ...] = added(())
-    """Its attempts, the oldest first; the last one ended with the job."""
+    """Attempts, oldest first; the last one ended with the job."""
 
     @property
     def key(self) -> str:
-        """The key of the record in the state."""
+        """Key of the record in the state."""
         return HISTORY_PREFIX + self.job_id
 
     def to_bytes(self) -> bytes:
@@ -186,10 +187,10 @@ class EndedJob(Stored):
 
     @classmethod
     def from_bytes(cls, body: bytes) -> "EndedJob":
-        """Return the record that ``to_bytes`` wrote.
+        """Return the record encoded by ``to_bytes``.
 
         Raises:
-            StoredValueError: it is not one.
+            StoredValueError: The bytes are not such a record.
         """
         return cls.from_record(stored.parse(body))
 

@@ -1,8 +1,8 @@
-"""Encryption of the values of a cluster's state, with keys that are derived from the cluster's secret.
+"""Encryption of values in the cluster's state, with keys derived from the cluster's secret.
 
-An encrypted value is a JSON object with the id of its key, and the nonce and ciphertext of AES-256-GCM. The name of the
-entry is authenticated with it, so that a value is not accepted under another job's id. Key and key id are derived from
-the secret by HKDF, each with its own context, so that the id reveals nothing of the key.
+An encrypted value is a JSON object with the key id, and the nonce and ciphertext of AES-256-GCM. The entry's name is
+authenticated data, so that a value is not accepted under another job's id. Key and key id are derived from the secret
+by HKDF with different contexts, so that the id reveals nothing about the key.
 """
 
 import base64
@@ -20,10 +20,10 @@ from seatunnel_core.control.signing import OLD_SECRET_FILE, SECRET_FILE, Secret
 from seatunnel_core.errors import StoredValueError
 
 PLAIN = ""
-"""The key id of a value that is not encrypted."""
+"""Key id of an unencrypted value."""
 
 _BEGINNING = b'{"sealed":'
-"""How an encrypted value begins, and no plain record."""
+"""Prefix of encrypted values; unencrypted records never have it."""
 
 _VERSION = 1
 _NONCE_BYTES = 12
@@ -32,11 +32,11 @@ _ID_CONTEXT = b"seatunnel cluster state 1: key id"
 
 
 class Seal:
-    """Encrypts with the key of a secret, and decrypts with the keys of former secrets too.
+    """Encrypts with the key of the current secret; decrypts with those of former secrets, too.
 
     Args:
-        secret: of the cluster.
-        old: the secrets that it had before.
+        secret: Secret of the cluster.
+        old: Former secrets.
     """
 
     def __init__(self, secret: Secret, old: Collection[Secret] = ()) -> None:
@@ -53,10 +53,10 @@ class Seal:
         return json.dumps(block, separators=(",", ":")).encode()
 
     def open(self, key: str, key_id: str, sealed: bytes) -> bytes:
-        """Return the value that was encrypted.
+        """Return the decrypted value of an entry.
 
         Raises:
-            StoredValueError: the key is unknown, or the value was changed.
+            StoredValueError: The key is unknown, or the value was modified.
         """
         cipher = self._ciphers.get(key_id)
         if cipher is None:
@@ -72,17 +72,17 @@ class Seal:
 
 
 def opened(seal: Seal | None, key: str, body: bytes) -> tuple[bytes, str]:
-    """Return the plain value of an entry, and the id of the key with which it is stored.
+    """Return the decrypted value of an entry and its key id.
 
     Raises:
-        StoredValueError: it is encrypted and cannot be decrypted here; the message says what to do.
+        StoredValueError: The value cannot be decrypted; the message states what to do.
     """
     if not body.startswith(_BEGINNING):
         return body, PLAIN
     block = stored.parse(body)
     version = stored.number(block, "sealed")
     if version != _VERSION:
-        raise StoredValueError(f"it is encrypted in the form {version}: run the version of the engine that wrote it")
+        raise StoredValueError(f"it is encrypted in the unknown format {version}: run the engine version that wrote it")
     key_id = stored.text(block, "key")
     if seal is None:
         raise StoredValueError(

@@ -1,14 +1,13 @@
-"""The cluster's state in the tables of a database.
+"""The cluster's state in database tables.
 
 ::
 
-    <prefix>_clusters    a row for each cluster: its newest term, how often that term changed something, its last beat
-    <prefix>_entries     the entries of all clusters, a row for each MiB of a value
+    <prefix>_clusters    a row per cluster: newest term, number of changes in that term, last beat
+    <prefix>_entries     entries of all clusters, a row per MiB of a value
 
-Every change begins with an UPDATE of the cluster's row that finds it only while the term is the writer's own. That row
-stays locked until the commit, so a claim and a change never pass each other: the change is there before the claim reads
-the entries, or it is refused. A change also says which number it has in its term, so that one whose answer was lost can
-be sent again: it is found to be there, or made.
+Every change starts with an UPDATE of the cluster's row that matches only while the term is the writer's. The row stays
+locked until the commit, which serializes claims and changes: a change commits before a claim reads the entries, or is
+rejected. A change also has a number within its term, so that a change whose response was lost can be repeated safely.
 """
 
 import secrets
@@ -31,10 +30,10 @@ from seatunnel_storage_api.retry import Backoff
 NAME_CHARACTERS = 500
 _KEY_CHARACTERS = 200
 _PATIENCE = Backoff(attempts=6)
-"""About 1.5 s: for a connection that was lost, a deadlock, and a server that is started again at once."""
+"""Retries for about 1.5 s, for lost connections, deadlocks and fast server restarts."""
 
 _NOT_KNOWN = 2**62
-"""Changes of the term before, of a claim whose answer was lost: it was compared when it was made."""
+"""Number of changes of the previous term, for a repeated claim: the first try already compared it."""
 
 Answer = TypeVar("Answer")
 
@@ -43,12 +42,12 @@ class SqlStore(ClusterStore):
     """A cluster's state in a database.
 
     Args:
-        database: holds the tables; closed with the store.
-        prefix: what the names of the tables begin with.
-        name: of the cluster, different from that of every other one in these tables.
+        database: Database of the tables; closed with the store.
+        prefix: Prefix of the table names.
+        name: Name of the cluster, unique in these tables.
 
     Raises:
-        CheckpointStorageError: the tables cannot be used.
+        CheckpointStorageError: The tables cannot be used.
     """
 
     def __init__(self, database: Database, prefix: str, name: str) -> None:
@@ -68,7 +67,7 @@ class SqlStore(ClusterStore):
         return SqlLease(self, before + 1, entries, (before, changes))
 
     def _claimed(self) -> int:
-        """Return the newest term; the first claim of a cluster makes its row."""
+        """Return the newest term; create the cluster's row for its first claim."""
         with self._database.transaction() as connection:
             term: int | None = connection.execute(sa.select(self.clusters.c.term).where(self.mine)).scalar()
         if term is None:
@@ -80,19 +79,19 @@ class SqlStore(ClusterStore):
                         )
                     )
             except IntegrityError:
-                return self._claimed()  # another node was faster
+                return self._claimed()  # another node claimed first
         return term or 0
 
     def _take(self, before: int, claimant: str) -> tuple[int, dict[str, bytes]]:
-        """Take the term behind ``before``, and return how many changes that had at least, and the entries."""
+        """Claim the term after ``before``; return the minimum number of that term's changes, and the entries."""
         columns = self.clusters.c
         with self.change() as connection:
             changes = connection.execute(sa.select(columns.changes).where(self.mine, columns.term == before)).scalar()
             take = sa.update(self.clusters).where(self.mine, columns.term == before)
             if connection.execute(take.values(term=before + 1, claimant=claimant, changes=0)).rowcount == 0:
                 row = connection.execute(sa.select(columns.term, columns.claimant).where(self.mine)).one_or_none()
-                if row is None or (row.term, row.claimant) != (before + 1, claimant):  # else an answer was lost
-                    raise DeposedError(f"another node was faster to claim term {before + 1} of {self.describe()}")
+                if row is None or (row.term, row.claimant) != (before + 1, claimant):  # otherwise a response was lost
+                    raise DeposedError(f"another node claimed term {before + 1} of {self.describe()} first")
                 self.confirm(connection)
                 changes = _NOT_KNOWN
             return changes or 0, self.read_with(connection)
@@ -120,7 +119,7 @@ class SqlStore(ClusterStore):
         return self.attempt(ask)
 
     def read_with(self, connection: sa.Connection) -> dict[str, bytes]:
-        """Return the entries by one statement, which sees one state."""
+        """Return the entries, read consistently by one statement."""
         columns = self.entries.c
         wanted = sa.select(columns.entry, columns.value).where(columns.cluster == self.name)
         parts: dict[str, list[bytes]] = {}
@@ -133,19 +132,19 @@ class SqlStore(ClusterStore):
 
     @property
     def mine(self) -> sa.ColumnElement[bool]:
-        """The condition of this cluster's row."""
+        """Condition that selects this cluster's row."""
         return self.clusters.c.name == self.name
 
     @contextmanager
     def change(self) -> Iterator[sa.Connection]:
-        """Give a connection in a transaction that changes something."""
+        """Yield a connection in a writing transaction."""
         with self._database.transaction(writes=True) as connection:
             yield connection
 
     def confirm(self, connection: sa.Connection) -> None:
-        """Change something, so that what this transaction saw survives a crash of the server once it is committed.
+        """Write, so that once this transaction commits, what it read survives a server crash.
 
-        MySQL shows a commit before its log is synced; the log of a later commit is synced behind it.
+        MySQL makes commits visible before syncing its log; syncing a later commit also syncs earlier ones.
         """
         if self._database.dialect.shows_before_durable:
             mark = f"confirm/{secrets.token_hex(16)}"
@@ -153,18 +152,18 @@ class SqlStore(ClusterStore):
             _put(connection, self.entries, self.name, {mark: None})
 
     def attempt(self, action: Callable[[], Answer]) -> Answer:
-        """Return the result of an action that may be repeated.
+        """Run an action with retries; return its result.
 
         Raises:
-            StateUnavailableError: the database failed each time.
+            StateUnavailableError: The database failed each time.
         """
         return self.once(lambda: _PATIENCE.call(action))
 
     def once(self, action: Callable[[], Answer]) -> Answer:
-        """Return the result of an action for which there will be another one soon: a look, or a beat.
+        """Run an action without retries, for looks and beats, which are repeated soon anyway; return its result.
 
         Raises:
-            StateUnavailableError: the database failed.
+            StateUnavailableError: The database failed.
         """
         try:
             return action()
@@ -173,7 +172,7 @@ class SqlStore(ClusterStore):
 
 
 class SqlLease(Lease):
-    """One term, and the entries as of its last change."""
+    """Lease of one term, with the entries as of its last change."""
 
     def __init__(self, store: SqlStore, term: int, entries: dict[str, bytes], claimed_from: Version) -> None:
         self._store = store
@@ -184,7 +183,7 @@ class SqlLease(Lease):
         self._changes = 0
         self._changing = threading.Lock()
         self._over = ""
-        """Why nothing more is acknowledged; empty while it is."""
+        """Reason of the lease's end; empty while it is valid."""
 
     @property
     def term(self) -> int:
@@ -217,7 +216,7 @@ class SqlLease(Lease):
                 _put(connection, self._store.entries, self._store.name, changes)
                 return
             row = self._row(connection)
-            if row is None or (row.term, row.changes) != (self._term, number):  # else an answer was lost
+            if row is None or (row.term, row.changes) != (self._term, number):  # otherwise a response was lost
                 raise self._lost(row)
             self._store.confirm(connection)
 
@@ -238,13 +237,13 @@ class SqlLease(Lease):
         self._store.once(write)
 
     def _updated(self, connection: sa.Connection, when: sa.ColumnElement[bool], **values: Any) -> bool:
-        """Change the cluster's row and return whether it still has this term; the row is locked until the commit."""
+        """Update the cluster's row, locked until the commit; return True if it still has this term."""
         clusters = self._store.clusters
         mine = sa.update(clusters).where(self._store.mine, clusters.c.term == self._term, when)
         return connection.execute(mine.values(**values)).rowcount == 1
 
     def _lost(self, row: Any) -> DeposedError | StateWentBackError:
-        """Return why this lease is over, by the cluster's row: another node has claimed, or the row is older."""
+        """Return why this lease has ended, from the cluster's row: another node's claim, or an older row."""
         found = None if row is None else (row.term, row.changes)
         if found is None or found < self.version:
             return StateWentBackError(went_back(self._store.describe(), found=found, seen=self.version))
@@ -254,7 +253,7 @@ class SqlLease(Lease):
 
     def _require_held(self) -> None:
         if self._over:
-            raise StateUnavailableError(f"term {self._term} is over, claim another one: {self._over}")
+            raise StateUnavailableError(f"the lease of term {self._term} has ended: {self._over}")
 
     def release(self) -> None:
         self._over = self._over or "it was released"

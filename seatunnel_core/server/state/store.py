@@ -1,7 +1,7 @@
-"""Where a cluster's state lies, as an interface: a durable map whose writer holds a term.
+"""Interface of a cluster's state: a durable map with a single writer per term.
 
-A *term* is a number that grows with each claim. Whoever holds the newest one is the leader and the only writer; a
-change or a beat of an older one is never acknowledged. Standbys and tools read beside the writer and claim nothing.
+A *term* is a number that grows with each claim. The node with the newest term is the leader and the only writer;
+changes and beats of older terms are never acknowledged. Standbys and tools read concurrently, without a claim.
 """
 
 from abc import ABC, abstractmethod
@@ -10,36 +10,36 @@ from collections.abc import Mapping
 from attrs import field, frozen
 
 Version = tuple[int, ...]
-"""How new a state is: of two versions of one store, the larger one is the newer state."""
+"""Version of a state: of two versions of one store, the larger one is newer."""
 
 
 @frozen(kw_only=True)
 class Observation:
-    """What a look at the leader's beats shows. Two equal observations mean that the leader did nothing in between."""
+    """Newest claim and beat, as read from the store. Equal observations mean that the leader did nothing in between."""
 
     claimed: int
-    """The newest term that was claimed; 0 if none ever was."""
+    """Newest claimed term; 0 if there is none."""
 
     term: int
-    """The term of the newest beat; 0 if there is none."""
+    """Term of the newest beat; 0 if there is none."""
 
     number: int
-    """The number of that beat within its term."""
+    """Number of that beat within its term."""
 
     body: bytes
-    """What the leader wrote with it; empty if there is no beat."""
+    """Content of that beat; empty if there is none."""
 
     version: Version = field(default=(), eq=False)
     """Version of the state."""
 
 
 class Lease(ABC):
-    """One leader's hold on the state, from its claim until a newer claim. May be called from any thread."""
+    """A leader's exclusive right to change the state, from its claim to the next one. Thread-safe."""
 
     @property
     @abstractmethod
     def term(self) -> int:
-        """The number of this claim; larger than all before it."""
+        """Term of this claim; larger than all earlier ones."""
 
     @property
     @abstractmethod
@@ -47,69 +47,69 @@ class Lease(ABC):
         """All acknowledged entries. A live view: changes appear in it when they are acknowledged."""
 
     version: Version = ()
-    """The version of the state after the last acknowledged change or beat of this lease."""
+    """Version of the state after the last acknowledged change or beat of this lease."""
 
     claimed_from: Version = ()
-    """The version of the state that the claim found."""
+    """Version of the state at the time of the claim."""
 
     @abstractmethod
     def commit(self, changes: Mapping[str, bytes | None]) -> None:
-        """Make all changes durable, or none of them; ``None`` removes a key.
+        """Store changes durably and atomically; ``None`` removes a key.
 
         Raises:
-            DeposedError: a newer term was claimed; the changes are not acknowledged.
-            StateUnavailableError: the storage failed; whether the changes are durable is not known, and every later
-                commit of this lease fails too.
+            DeposedError: A newer term was claimed; the changes are not acknowledged.
+            StateUnavailableError: The storage failed. The changes may or may not be durable, and all later commits of
+                this lease fail.
         """
 
     @abstractmethod
     def beat(self, number: int, body: bytes) -> None:
-        """Store a sign of life; when it returns, no newer term had been claimed after the beat was stored.
+        """Store a beat; if this returns, no newer term was claimed before the beat was stored.
 
         Raises:
-            DeposedError: a newer term was claimed.
-            StateUnavailableError: the storage failed.
+            DeposedError: A newer term was claimed.
+            StateUnavailableError: The storage failed.
         """
 
     @abstractmethod
     def release(self) -> None:
-        """Let go of the state without removing anything. Every later commit fails. May be called twice."""
+        """End the lease without changing the state. All later commits fail. Idempotent."""
 
 
 class ClusterStore(ABC):
-    """The store of one cluster's state. May be called from any thread."""
+    """Store of one cluster's state. Thread-safe."""
 
     @abstractmethod
     def describe(self) -> str:
-        """Return where the state lies, for messages to users."""
+        """Return the location of the state, for messages."""
 
     @abstractmethod
     def claim(self) -> Lease:
-        """Claim the next term. From then on nothing that an older lease changes is acknowledged.
+        """Claim the next term. From then on, no change of an older lease is acknowledged.
 
         Raises:
-            DeposedError: another claim was faster.
-            StateUnavailableError: the storage failed.
+            DeposedError: Another claim was faster.
+            StateUnavailableError: The storage failed.
         """
 
     @abstractmethod
     def look(self) -> Observation:
-        """Return the newest claim and beat, without claiming anything.
+        """Return the newest claim and beat, without a claim.
 
         Raises:
-            StateUnavailableError: the storage failed.
+            StateUnavailableError: The storage failed.
         """
 
     @abstractmethod
     def read(self) -> Mapping[str, bytes]:
-        """Return a copy of the entries, without claiming anything.
+        """Return a copy of the entries, without a claim.
 
-        It holds everything that was acknowledged before the call, and may hold changes that were made meanwhile.
+        It contains all changes acknowledged before the call, and may contain concurrent ones.
 
         Raises:
-            StateUnavailableError: the storage failed, or the entries changed too fast to be read.
+            StateUnavailableError: The storage failed, or the entries changed too fast to be read.
         """
 
     @abstractmethod
     def close(self) -> None:
-        """Release what the store holds. May be called twice."""
+        """Release all resources. Idempotent."""

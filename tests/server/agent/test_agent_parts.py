@@ -79,7 +79,7 @@ def test_orders_of_a_leader_are_refused_once_a_newer_claim_was_seen(tmp_path: Pa
     hosts = OwnHosts(config(tmp_path), "127.0.0.1:1", NoChildren(), Workers(), lambda: seen[0])
     hosts.require_term(3)
     seen[0] = 4
-    with pytest.raises(HostError, match="order of term 3 is refused: a node leads in term 4"):
+    with pytest.raises(HostError, match="order of term 3 is rejected: a node leads in term 4"):
         hosts.require_term(3)
     hosts.require_term(5)
     with pytest.raises(HostError, match="term 5"):
@@ -178,7 +178,7 @@ def test_orders_that_reach_a_node_too_late_are_refused(tmp_path: Path) -> None:
     report = hosts.report()
     assert report is not None
     asked = MemberReport.from_record(report.record())
-    with pytest.raises(HostError, match=r"decided 1[0-9]\.. s ago, and reached this node too late"):
+    with pytest.raises(HostError, match=r"decided 1[0-9]\.. s ago and reached this node too late"):
         asyncio.run(hosts.carry_out(3, orders, asked.clock - node.timing.timeout_s - 0.5))
     assert not given
     asyncio.run(hosts.carry_out(3, orders, asked.clock))

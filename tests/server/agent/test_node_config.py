@@ -66,7 +66,7 @@ def test_a_role_without_a_file_of_its_own_reads_the_shared_one(
     caplog.set_level("INFO", "seatunnel.cluster")
     found = told(tmp_path, MemberRole.WORKER, hazelcast=CLUSTER.format(name="both", port=5901))
     assert (found.cluster, found.port) == ("both", 5901)
-    assert "hazelcast-worker.yaml, so this worker reads" in caplog.text
+    assert "hazelcast-worker.yaml does not exist, so this worker reads" in caplog.text
 
 
 def test_without_any_file_the_ports_are_those_of_the_roles(tmp_path: Path) -> None:
@@ -109,7 +109,7 @@ def test_the_command_refuses_roles_that_are_none_and_roles_without_a_secret(
     assert "expected one of master_and_worker, master, worker" in capsys.readouterr().err
     (tmp_path / "seatunnel.yaml").write_text("seatunnel: {engine: {backup-count: 1}}")
     assert main(["-r", "worker", "--engine-config", str(tmp_path / "seatunnel.yaml")]) == 2
-    assert f"a node of the role worker needs {tmp_path}/cluster.secret" in capsys.readouterr().err
+    assert f"a node with role worker needs the cluster's secret, {tmp_path}/cluster.secret" in capsys.readouterr().err
 
 
 def test_members_elsewhere_need_a_secret(tmp_path: Path) -> None:

@@ -14,12 +14,12 @@ from tests.server.nemesis.work import Target, Work
 LEADS = re.compile(r"this node \((\S+)\) leads in term (\d+),")
 ENDED = re.compile(r"the job (\S+) ended: (\w+)")
 STATED = (
-    "hosts in a row have ended while they ran this job",  # which were killed, one after the other
+    "consecutive worker processes ended while running this job",  # which were killed, one after the other
     NEVER_BEGUN,
 )
 """Reasons for which a job may fail here. Who submitted it submits it again, and it has to finish then."""
 
-TAKEN_BACK = "it was stopped before it had begun"
+TAKEN_BACK = "the job was stopped before it started"
 
 
 @define(eq=False)

@@ -72,7 +72,7 @@ def a_work(folder: Path, **more: Any) -> Work:
         ("", "nobody knows it", False, 1),
         ("SAVEPOINT_DONE", "", False, 0),
         ("SAVEPOINT_DONE", "", True, 1),
-        ("CANCELED", "it was stopped before it had begun", True, 0),
+        ("CANCELED", "the job was stopped before it started", True, 0),
     ],
 )
 def test_a_job_without_an_end_is_lost_and_so_are_rows_of_a_streaming_job(

@@ -163,7 +163,7 @@ def test_a_member_that_hangs_in_its_answer_is_waited_for_as_long_as_the_line_say
             assert await peers.ask(living, Line.STATUS, "/hosts", {}) == {}
             for error in await asyncio.gather(*asked, return_exceptions=True):
                 assert isinstance(error, PlatformError)
-                assert "no answer within 0.5 s" in str(error)
+                assert "no response within 0.5 s" in str(error)
             assert time.monotonic() - began < 40
             for _ in asked:
                 await left.acquire()

@@ -180,7 +180,7 @@ def test_hosts_that_were_lost_with_their_nodes_let_no_job_fail() -> None:
 def test_a_job_that_ends_each_of_its_hosts_fails() -> None:
     state, error = ended(decided(evolve(RUNNING, deaths=5), here=member(ended=SEEN)))
     assert state is JobState.FAILED
-    assert "6 hosts in a row" in error
+    assert "6 consecutive worker processes" in error
     assert "job-1.log" in error
 
 
@@ -228,7 +228,7 @@ def test_an_attempt_that_ends_is_kept_with_node_time_and_cause() -> None:
     past = [*lost.job.past, *gone.job.past, *failed.ended.past]
     assert [(each.attempt, each.host, each.started_at, each.ended_at) for each in past] == [(1, HERE, 5.0, 9.0)] * 3
     assert [each.cause for each in past] == [
-        f"the node {HERE} was lost: it did not answer the leader in time",
+        f"node {HERE} was lost: it did not respond to the leader in time",
         f"its worker process on {HERE} ended; see seatunnel-engine-host.log there",
         "it broke",
     ]

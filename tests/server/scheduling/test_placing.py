@@ -40,7 +40,7 @@ def test_a_job_is_given_to_a_host_as_a_new_attempt() -> None:
 def test_nothing_is_given_without_a_warm_host(here: Member) -> None:
     found = decide(view(JOB, members={HERE: here}))
     assert not found.changes
-    assert found.reasons["1"] in ("no host is ready", "no node answers that could run it")
+    assert found.reasons["1"] in ("no worker process is ready", "no node that could run it responds")
 
 
 def test_jobs_are_given_in_the_order_in_which_they_were_submitted() -> None:
@@ -88,7 +88,7 @@ def test_a_job_with_options_of_its_own_gets_a_host_of_its_own() -> None:
     assert placed(view(JOB, requirements=requirements, members=warming)) == {"1": HERE}, "it needs no warm one"
     full = [evolve(GIVEN, job_id=f"own{number}", dedicated=True) for number in range(MOST_OWN_HOSTS)]
     found = decide(view(*full, JOB, requirements=requirements, members={HERE: member(host(), busy=False)}))
-    assert found.reasons == {"1": "each node has 8 hosts of jobs already"}
+    assert found.reasons == {"1": "all nodes have the maximum of 8 dedicated worker processes"}
 
 
 @pytest.mark.parametrize("own", [False, True])
@@ -134,7 +134,7 @@ def test_slots_are_counted_over_all_members() -> None:
     )
     assert slots_of(seen, {}) == Slots(total=8, free=5)
     assert placed(seen) == {"1": "b", "2": "b"}
-    assert decide(seen).reasons == {"3": "it needs 2 slots, and 1 of 8 are free"}
+    assert decide(seen).reasons == {"3": "it needs 2 slots, but only 1 of 8 are free"}
 
 
 def test_jobs_on_a_member_that_offers_nothing_yet_hold_their_slots() -> None:
@@ -162,7 +162,7 @@ def test_no_slots_are_taken_while_all_hosts_that_offer_them_start() -> None:
         seen = view(JOB, members=counted, requirements=requirements, **strategy)
         assert slots_of(seen, {}).starting
         assert not decide(seen).changes
-        assert "it needs 2 slots, and 0 of 0 are free" in decide(seen).reasons["1"]
+        assert "it needs 2 slots, but only 0 of 0 are free" in decide(seen).reasons["1"]
         dynamic = {"a": Member(report=MemberReport(hosts=(starting,)))}
         assert placed(view(JOB, members=dynamic, requirements=requirements, **strategy)) == {"1": "a"}
 
@@ -188,7 +188,7 @@ def test_a_job_without_slots_is_rejected_or_waits() -> None:
     (end,) = decide(view(JOB, members=offering(4), requirements=requirements)).changes
     assert isinstance(end, End)
     assert end.ended.state is JobState.FAILED
-    assert "it needs 5 slots, and all nodes that may run it have 4" in end.ended.error
+    assert "it needs 5 slots, but all nodes that may run it have only 4" in end.ended.error
     assert "job-schedule-strategy: WAIT" in end.ended.error
     begun = evolve(JOB, attempt=1)
     for seen in (
@@ -220,8 +220,8 @@ def test_small_jobs_pass_a_big_one_by_until_it_has_waited_for_long() -> None:
     late = waiting_for_big(61.0)
     assert placed(late) == {}
     assert decide(late).reasons == {
-        "big": "it needs 6 slots, and 4 of 8 are free",
-        "small": "it needs 2 slots, and 4 of 8 are free; big waits longer for them",
+        "big": "it needs 6 slots, but only 4 of 8 are free",
+        "small": "it needs 2 slots, but only 4 of 8 are free; big waits longer for them",
     }
 
 
@@ -281,6 +281,6 @@ def test_a_job_waits_for_the_first_worker(requirements: Requirements) -> None:
     bare = host(ready=False, application="app-1")
     found = decide(view(JOB, members={HERE: member(bare)}, requirements={"1": requirements}))
     assert not found.changes
-    assert found.reasons["1"] == "no worker has joined, or its executor starts"
+    assert found.reasons["1"] == "no worker node has joined, or its executor is starting"
     able = host(application="app-1", executors=1)
     assert decide(view(JOB, members={HERE: member(able)}, requirements={"1": requirements})).changes

@@ -269,5 +269,5 @@ class SimulatedHostProcess(HostProcess):
 
     def _exchange(self, line: bytes, timeout_s: float) -> bytes:
         if self._path is None:
-            raise ConnectionError("it does not listen yet")
+            raise ConnectionError("it is not listening yet")
         return self.hosts.ask(self.world.hosts[self.pid], line, timeout_s)

@@ -135,7 +135,7 @@ class EachEndsOnce(Invariant):
             raise ViolationError(f"the job {ended.job_id} ends twice: {world.ends[ended.job_id]}")
         asked = world.asked[ended.job_id]
         killed = world.killed_with[ended.job_id]
-        excused = "hosts in a row" in ended.error and (asked.kind == "poison" or killed >= MOST_DEATHS)
+        excused = "consecutive worker processes" in ended.error and (asked.kind == "poison" or killed >= MOST_DEATHS)
         if ended.state is JobState.FAILED and not excused:
             raise ViolationError(f"the job {ended.job_id} ({asked.kind}) failed: {ended.error}")
         unbegun = ended.attempts == 0 and ended.job_id in world.savepoints_wanted  # there is nothing to save
