@@ -1,1 +1,1 @@
-"""A host: a process with one warm Spark and many jobs, which outlives the agent that started it."""
+"""Worker process (``host``): runs many jobs on one warm Spark session, and outlives the agent that started it."""

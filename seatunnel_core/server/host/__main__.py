@@ -1,4 +1,4 @@
-"""``python -m seatunnel_core.server.host``: the process of a host. An agent starts it; nobody else needs to."""
+"""``python -m seatunnel_core.server.host``: entry point of a worker process, which is started by an agent."""
 
 import argparse
 import contextlib
@@ -38,12 +38,12 @@ from seatunnel_core.spark.java_metrics import JavaMetrics
 from seatunnel_core.spark.starting.settings import SparkSettings
 
 LONGEST_ORDER = 512 * LONGEST_REQUEST
-"""32 MiB: an order carries a whole job."""
+"""Maximum size of an order, in bytes: it contains a whole job."""
 
 _CLEAN_STOP_S = 20.0
 _STARTING_S = 0.25
 _WARM_S = 1.0
-"""Between two looks at Spark, before and behind its start: each asks the JVM."""
+"""Interval between two checks of Spark during and after its start, in seconds; each queries the JVM."""
 
 
 logger = logging.getLogger("seatunnel.cluster")
@@ -58,7 +58,7 @@ class _Server(BoundedServer):
         super().__init__(path, _Handler)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        logger.debug("an answer did not arrive: the agent has left")
+        logger.debug("a response could not be delivered: the agent has disconnected")
 
 
 class _Handler(socketserver.StreamRequestHandler):
@@ -66,18 +66,18 @@ class _Handler(socketserver.StreamRequestHandler):
     timeout = PATIENCE_S
 
     def handle(self) -> None:
-        """Answer one request after the other until the agent leaves."""
+        """Handle requests in sequence until the agent disconnects."""
         while line := self.rfile.readline(LONGEST_ORDER):
             if _has_left(self.connection):
-                return  # this process stood still; the order may not be wanted any more, or it is given again
+                return  # this process was paused; the order may be outdated, and is repeated otherwise
             self.connection.settimeout(None)
             self.server.trust(self.connection)
             self.wfile.write(json.dumps(answer(line, self.server.verbs)).encode() + b"\n")
 
 
 def _has_left(connection: socket.socket) -> bool:
-    """Return whether the other side has closed the connection, and so waits for no answer."""
-    readable = select.poll()  # select.select takes no descriptor above 1023
+    """Return True if the other side has closed the connection, so that it does not wait for a response."""
+    readable = select.poll()  # select.select does not support descriptors above 1023
     readable.register(connection, select.POLLIN)
     try:
         return bool(readable.poll(0)) and connection.recv(1, socket.MSG_PEEK) == b""
@@ -86,7 +86,7 @@ def _has_left(connection: socket.socket) -> bool:
 
 
 def main() -> int:
-    """Start Spark, listen, and run jobs until an agent says leave or none asks for anything any more."""
+    """Start Spark, listen, and run jobs until an agent sends ``leave`` or all agents are silent."""
     values = _arguments()
     logs = JobLogs(values.logs)
     _log_to(logs)
@@ -115,7 +115,7 @@ def main() -> int:
     finally:
         with contextlib.suppress(OSError):
             path.unlink()
-        logger.info("the host %d ends", os.getpid())
+        logger.info("worker process %d ends", os.getpid())
         logs.close()
         sys.stderr.flush()
         backend.leave()
@@ -127,7 +127,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--cluster", required=True)
     parser.add_argument("--address", required=True)
     parser.add_argument("--engine-config", type=Path)
-    parser.add_argument("--name", default="", help="the job that has the host for itself; its record is read first")
+    parser.add_argument("--name", default="", help="id of the job of a dedicated process, whose record is read first")
     parser.add_argument("--boot", required=True)
     parser.add_argument("--slots", type=int, required=True)
     parser.add_argument("--offered", type=int, default=0)
@@ -139,7 +139,7 @@ def _arguments() -> argparse.Namespace:
 
 
 def _log_to(logs: JobLogs) -> None:
-    """Write all that is logged to this process's log, and what concerns a job to its own as well."""
+    """Write all records to this process's log, and those of a job also to the job's log."""
     own = logging.StreamHandler(sys.stderr)
     own.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     root = logging.getLogger("seatunnel")
@@ -148,7 +148,7 @@ def _log_to(logs: JobLogs) -> None:
 
 
 def _spark_settings(values: argparse.Namespace) -> SparkSettings:
-    """Return how Spark starts; for a job that has the host for itself, with the options in its record on stdin."""
+    """Return the settings of Spark; for a dedicated process, with the options in the job's record on stdin."""
     return host_settings(
         cluster=values.cluster,
         name=values.name,
@@ -162,9 +162,9 @@ def _spark_settings(values: argparse.Namespace) -> SparkSettings:
 
 
 def _listen(path: Path, host: Host) -> Path:
-    """Answer requests at a socket, on threads of their own; return its path."""
+    """Start the request server at a socket, with a thread per connection; return the socket's path."""
     with contextlib.suppress(FileNotFoundError):
-        path.unlink()  # of a killed process whose number is ours now
+        path.unlink()  # left by a killed process with the same pid
     server = _Server(str(path), host)
     path.chmod(0o600)
     threading.Thread(target=server.serve_forever, name="orders", daemon=True).start()
@@ -172,24 +172,26 @@ def _listen(path: Path, host: Host) -> Path:
 
 
 def _follow(host: Host, spark: WarmSpark, orphan_after_s: float) -> None:
-    """Wait until an agent says leave or none asks for anything any more; then stop what runs.
+    """Wait until an agent sends ``leave`` or all agents are silent; then stop all jobs.
 
-    A host whose Spark is gone ends at once: its jobs go on in another one.
+    A process whose Spark has ended ends at once: its jobs resume in another one.
     """
     while not host.leaving.wait(_WARM_S if host.spark.slots else _STARTING_S):
         if spark.failure or spark.is_gone():
-            logger.error("this host ends, and its jobs go on in another one: %s", spark.failure or "Spark is gone")
+            logger.error(
+                "this process ends, and its jobs resume in another one: %s", spark.failure or "Spark has ended"
+            )
             end_with_all()
         host.spark = spark.look()
         if host.silence_s > orphan_after_s:
-            logger.warning("no agent has asked for anything for %.0f s: this host ends", host.silence_s)
+            logger.warning("no request from an agent for %.0f s: this worker process ends", host.silence_s)
             host.stop_all(DesiredState.CANCEL_AT_ONCE, 5.0)
             return
     host.stop_all(DesiredState.CANCEL, _CLEAN_STOP_S)
 
 
 def end_with_all() -> None:
-    """End this process and all of its process group at once: a JVM that hangs would not end by itself."""
+    """Kill this process and its process group: a hanging JVM would not end by itself."""
     sys.stderr.flush()
     if os.getpgid(0) == os.getpid():
         os.killpg(0, signal.SIGKILL)
@@ -197,19 +199,19 @@ def end_with_all() -> None:
 
 
 def _options(line: str) -> Mapping[str, str]:
-    """Return the options for Spark of the job whose record stands in a line; none when it cannot be read.
+    """Return the Spark options of the job whose record is in a line; none if it cannot be read.
 
-    They come by a pipe, because they may hold secrets. A job that cannot be read fails when it is started.
+    They are sent through a pipe, because they may contain secrets. An unreadable job fails when it is started.
     """
     try:
         return SubmittedJob.of(JobRecord.from_bytes(line.encode())).read().spark_options
     except (SeaTunnelError, ValueError) as error:
-        logger.error("the job of this host cannot be read: %s", error)
+        logger.error("cannot read the job of this worker process: %s", error)
         return {}
 
 
 def _with_dynamic_slots(engine: EngineConfig) -> EngineConfig:
-    """Return the engine's configuration for jobs whose slots the leader counts, over all nodes."""
+    """Return the engine configuration without a slot limit: the leader counts the slots of all nodes."""
     options = engine.options
     given = {option.key: options[option] for option in options.declared if options.is_set(option)}
     return evolve(engine, options=Options({**given, DYNAMIC_SLOT.key: True}, options.declared))
@@ -217,4 +219,4 @@ def _with_dynamic_slots(engine: EngineConfig) -> EngineConfig:
 
 if __name__ == "__main__":
     code = main()
-    os._exit(code)  # a job that hangs must not keep the process
+    os._exit(code)  # a hanging job must not keep the process alive

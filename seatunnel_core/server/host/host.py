@@ -1,4 +1,4 @@
-"""The jobs of one host, and what an agent may ask of it. Every order carries the leader's term."""
+"""Jobs of a worker process, and its request handlers. Every order carries the leader's term."""
 
 import logging
 import threading
@@ -20,38 +20,38 @@ logger = logging.getLogger("seatunnel.cluster")
 
 
 class RunningJob(Protocol):
-    """What a host needs of a job: ``JobThread``."""
+    """Interface of a running job: ``JobThread``."""
 
     record: JobRecord
 
     def start(self) -> None:
-        """Begin, and return at once."""
+        """Start the job; return at once."""
 
     def status(self) -> HostedJob:
-        """Return how the job stands."""
+        """Return the status of the job."""
 
     def samples(self) -> Sequence[Sample]:
-        """Return what is measured of its pipelines."""
+        """Return the measurements of the job's pipelines."""
 
     def stop(self, how: DesiredState) -> None:
         """Stop the job; return at once."""
 
     def join(self, timeout: float | None = None) -> bool:
-        """Wait for the end; return whether it has come."""
+        """Wait for the end of the job; return True if it has ended."""
 
 
 class Host:
-    """Carries out orders. May be called from any thread.
+    """Handler of requests and orders. Thread-safe.
 
     Args:
-        make_job: makes the job of a record; it is started here.
-        pid: of this process.
-        name: among the hosts of its member.
-        boot: by which it differs from every other process of that name.
-        offered: how many slots its jobs may hold; 0 when slots are dynamic.
-        forget_log: called with the id of a job that is forgotten.
-        look_at_java: returns the id of the JVM's process, 0 where it is not known, and its figures.
-        clock: monotonic seconds.
+        make_job: Creates the job of a record; this class starts it.
+        pid: Process id.
+        name: Name among the worker processes of the member.
+        boot: Unique id among processes of this name.
+        offered: Number of slots that jobs may hold; 0 for dynamic slots.
+        forget_log: Called with the id of a job that is dropped.
+        look_at_java: Returns the JVM's process id, 0 if unknown, and its metrics.
+        clock: Monotonic seconds.
     """
 
     def __init__(
@@ -79,18 +79,18 @@ class Host:
         self._term = 0
         self._heard_at = clock()
         self._told: tuple[int, HostStatus | None] = 0, None
-        """The newest status that was asked for, and the number of it: another one has another number."""
+        """Number and content of the last requested status; the number increases with each change."""
 
         self.spark = SparkStanding()
         self.leaving = threading.Event()
 
     @property
     def silence_s(self) -> float:
-        """For how long no agent has asked for anything."""
+        """Seconds since the last request of an agent."""
         return self._clock() - self._heard_at
 
     def verbs(self) -> Mapping[str, Verb]:
-        """Return what may be asked, by its name."""
+        """Return the request handlers by name."""
         return {
             "hello": self._hello,
             "status": self._status,
@@ -104,16 +104,16 @@ class Host:
         }
 
     def _require_term(self, request: Mapping[str, Any]) -> None:
-        """Take in the term of a request.
+        """Check and record the term of a request.
 
         Raises:
-            HostError: it is lower than one before it.
+            HostError: It is lower than an earlier one.
         """
         term = stored.number(request, "term")
         if term < self._term:
-            raise HostError(f"an order of term {term} is refused: a leader of term {self._term} has given orders")
+            raise HostError(f"an order of term {term} is rejected: a leader of term {self._term} has sent orders")
         if term > self._term:
-            logger.info("orders come from term %d now", term)
+            logger.info("orders are now of term %d", term)
         self._term = term
         self._heard_at = self._clock()
 
@@ -148,11 +148,11 @@ class Host:
             self._require_term(request)
             present = self._jobs.get(record.job_id)
             if present is not None and present.record.attempt >= record.attempt:
-                return {}  # the same order again
-            if record.process != self._boot:  # the agent had the order while that process was gone
-                raise HostError(f"the job {record.job_id} was given to the host {record.process}, and not to this one")
+                return {}  # a repeated order
+            if record.process != self._boot:  # that process ended before the agent received the order
+                raise HostError(f"job {record.job_id} was assigned to worker process {record.process}, not to this one")
             if present is not None and not present.status().state.is_end:
-                raise HostError(f"attempt {present.record.attempt} of the job {record.job_id} has not ended here")
+                raise HostError(f"attempt {present.record.attempt} of job {record.job_id} has not ended here")
             job = self._jobs[record.job_id] = self._make_job(record)
         job.start()
         return {}
@@ -174,7 +174,7 @@ class Host:
             if job is None:
                 return {}
             if not job.status().state.is_end:
-                raise HostError(f"the job {job_id} has not ended, and cannot be forgotten")
+                raise HostError(f"job {job_id} has not ended, so it cannot be dropped")
             del self._jobs[job_id]
         self._forget_log(job_id)
         return {}
@@ -194,7 +194,7 @@ class Host:
         return {"host": self._name, "processes": processes, "samples": [sample.record() for sample in samples]}
 
     def stop_all(self, how: DesiredState, patience_s: float) -> bool:
-        """Stop all jobs and return whether all have ended within ``patience_s``."""
+        """Stop all jobs; return True if all have ended within ``patience_s``."""
         with self._changing:
             jobs = tuple(self._jobs.values())
         for job in jobs:
@@ -204,6 +204,6 @@ class Host:
 
 
 def _set_log_level(request: Mapping[str, Any]) -> Any:
-    """Set the level of a logger of this process, or reset it when the level is empty."""
+    """Set the level of a logger of this process; reset it if the level is empty."""
     name, level = stored.text(request, "name"), stored.text(request, "level")
     return {"before": log_levels.change(name, level) if level else log_levels.reset(name)}

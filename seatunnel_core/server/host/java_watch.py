@@ -1,4 +1,4 @@
-"""The figures of a host's JVM, for who asks the host for them: nobody waits for a JVM that hangs."""
+"""Metrics of a worker process's JVM, read without waiting for a hanging JVM."""
 
 import logging
 import threading
@@ -14,13 +14,13 @@ from seatunnel_core.spark.java_metrics import Figure
 logger = logging.getLogger("seatunnel.cluster")
 
 WAIT_S = 0.3
-"""For so long who asks waits: a JVM answers within milliseconds, but the first time."""
+"""Maximum wait of a request, in seconds. Except for the first time, a JVM responds within milliseconds."""
 
 FRESH_S = 1.0
-"""So old figures may be."""
+"""Maximum age of returned metrics, in seconds."""
 
 Read = Callable[[], tuple[int, Sequence[Figure]]]
-"""Returns the id of the JVM's process and its figures; raises ``PlatformError`` or ``OSError`` where there are none."""
+"""Function that returns the JVM's process id and metrics; raises ``PlatformError`` or ``OSError`` if unavailable."""
 
 
 @frozen(kw_only=True)
@@ -31,12 +31,12 @@ class _Found:
 
 
 class JavaWatch:
-    """Reads the figures of a JVM when somebody asks for them, one after the other in a thread of its own.
+    """Reader of a JVM's metrics on request, one at a time, in a dedicated thread.
 
     Args:
-        read: reads them.
-        labels: of all samples.
-        clock: monotonic seconds.
+        read: Reads the metrics.
+        labels: Labels of all samples.
+        clock: Monotonic seconds.
     """
 
     def __init__(self, read: Read, labels: Mapping[str, str], clock: Callable[[], float] = time.monotonic) -> None:
@@ -48,9 +48,9 @@ class JavaWatch:
         self._reading: Future[_Found] | None = None
 
     def look(self) -> tuple[int, tuple[Sample, ...]]:
-        """Return the id of the JVM's process and its samples; 0 and none where they are not known within ``WAIT_S``.
+        """Return the JVM's process id and samples; 0 and none if they are unknown after ``WAIT_S``.
 
-        While an earlier question has no answer, none is known, and nobody waits.
+        While an earlier read is pending, they are unknown, and this returns at once.
         """
         with self._asking:
             reading = self._reading
@@ -65,7 +65,7 @@ class JavaWatch:
     def _is_fresh(self, reading: "Future[_Found]") -> bool:
         error = reading.exception()
         if error is not None:
-            logger.debug("the JVM tells no figures: %s", error)
+            logger.debug("no metrics from the JVM: %s", error)
             return False
         return self._clock() - reading.result().at < FRESH_S
 

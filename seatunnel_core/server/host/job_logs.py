@@ -1,4 +1,4 @@
-"""One log file per job in a process that runs many: a record goes to the file of the job that it names."""
+"""One log file per job in a process that runs many jobs, selected by the job id of each record."""
 
 import logging
 import re
@@ -20,10 +20,10 @@ class _PrivateFile(logging.FileHandler):
 
 
 class JobLogs(logging.Handler):
-    """Writes each record that has a ``job`` to ``job-<id>.log``, and all others nowhere.
+    """Handler that writes each record with a ``job`` to ``job-<id>.log``, and ignores all others.
 
     Args:
-        folder: where the files lie; is made.
+        folder: Folder of the files, created if missing.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -56,7 +56,7 @@ class JobLogs(logging.Handler):
             return self._files[job_id]
 
     def forget(self, job_id: str) -> None:
-        """Close a job's file. A later record opens it again, and is appended."""
+        """Close a job's file. A later record reopens it and is appended."""
         with self._opening:
             handler = self._files.pop(job_id, None)
         if handler is not None:

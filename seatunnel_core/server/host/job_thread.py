@@ -1,4 +1,4 @@
-"""A job in a host: the thread that starts it, waits for its end and gives everything back."""
+"""A job in a worker process: the thread that starts it, waits for its end and releases its resources."""
 
 import logging
 import threading
@@ -35,24 +35,23 @@ logger = logging.getLogger("seatunnel.cluster")
 
 _SAVED_S = 10.0
 _AGAIN_S = (0.5, 1.0, 2.0, 4.0, 8.0)
-"""Between two tries to claim a job whose storage does not answer; the last one is repeated."""
+"""Pauses between attempts to claim a job whose storage does not respond, in seconds; the last one repeats."""
 
 MEASURE_S = 1.0
-"""A job is measured once in so long, however often it is asked for: agents ask all the time.
+"""Interval between measurements of a job, in seconds, independent of the frequency of requests.
 
-All jobs of a host are measured in the same moment, so that what it reports changes once in so long, and not whenever
-one of them was measured.
+All jobs of a process are measured at the same moment, so that its report changes only once per interval.
 """
 
 MOST_SHOWN = 100
-"""A job with more pipelines is shown by its sums alone: reports go to the leader four times a second."""
+"""Maximum number of pipelines to report individually: reports are sent to the leader four times a second."""
 
 MOST_FAILURES = 20
-"""Number of failures of its pipelines that a job reports."""
+"""Maximum number of pipeline failures in a report."""
 
 
 class JobThread:
-    """Runs one attempt of a job on the host's backend. ``status`` and ``stop`` never block."""
+    """One attempt of a job on the Spark backend of the process. ``status`` and ``stop`` never block."""
 
     def __init__(self, record: JobRecord, engine: EngineConfig, backend: SparkBackend) -> None:
         self.record = record
@@ -75,21 +74,21 @@ class JobThread:
         self._series: Mapping[str, Any] = {}
         self._measured_in = 0
         self._shown: tuple[tuple[Any, ...], HostedJob] | None = None
-        """What the last status was made of, and the status itself: most that ask find nothing new."""
+        """Cached status with its inputs: most requests find no change."""
 
         self._thread = threading.Thread(target=self._work, name=f"job {record.job_id}", daemon=True)
 
     def start(self) -> None:
-        """Begin, and return at once."""
+        """Start the job; return at once."""
         self._thread.start()
 
     def join(self, timeout: float | None = None) -> bool:
-        """Wait until the job has ended and has given everything back; return whether it has."""
+        """Wait until the job has ended and released its resources; return True if it has."""
         self._thread.join(timeout)
         return not self._thread.is_alive()
 
     def status(self) -> HostedJob:
-        """Return how the job stands."""
+        """Return the status of the job."""
         run, end, turn = self._run, self._end, int(time.monotonic() / MEASURE_S)
         if end is None and run is not None and turn != self._measured_in:
             self._measured_in = turn
@@ -115,7 +114,7 @@ class JobThread:
         return shown[1]
 
     def samples(self) -> list[Sample]:
-        """Return what was measured last, of each pipeline; nothing of a job with very many, or that has ended."""
+        """Return the last measurements of each pipeline; none for an ended job or one with very many pipelines."""
         measured = self._measured
         if measured is None or self._end is not None or len(measured.pipelines) > MOST_SHOWN:
             return []
@@ -138,7 +137,7 @@ class JobThread:
         return JobState.SCHEDULED if run is None else JobState.RUNNING
 
     def stop(self, how: DesiredState) -> None:
-        """Stop the job. Asked again with the same, it changes nothing; ``CANCEL_AT_ONCE`` overtakes the others."""
+        """Stop the job. Idempotent; ``CANCEL_AT_ONCE`` overrides the other ways."""
         with self._changing:
             if self._wanted is how or self._wanted is DesiredState.CANCEL_AT_ONCE or self._end is not None:
                 return
@@ -163,9 +162,9 @@ class JobThread:
             run.savepoint(None, stop=True)
             self._savepoint_taken = True
         except (SeaTunnelError, CheckpointStorageError) as error:
-            logger.warning("no savepoint: %s", error, extra={"job": self.record.job_id})
+            logger.warning("cannot take a savepoint: %s", error, extra={"job": self.record.job_id})
             with self._changing:
-                self._wanted = DesiredState.RUN  # it is asked for again while the record says so
+                self._wanted = DesiredState.RUN  # it is requested again while the record states so
         except Exception:
             logger.exception("no savepoint", extra={"job": self.record.job_id})
 
@@ -176,14 +175,14 @@ class JobThread:
             self._fenced = True
             self._finish(JobState.FAILED, str(error))
         except StorageUnavailableError as error:
-            self._fenced = self._cancelled.is_set()  # not claimed: the leader knows whether it may end
+            self._fenced = self._cancelled.is_set()  # not claimed: the leader decides if the job may end
             self._finish(JobState.FAILED, str(error))
         except (SeaTunnelError, CheckpointStorageError) as error:
             self._fenced = self.record.attempt > 1 and isinstance(error.__cause__, ManifestConflictError)
             self._finish(JobState.FAILED, str(error))
         except Exception as error:
-            logger.exception("a bug of ours ended the job", extra={"job": self.record.job_id})
-            self._finish(JobState.FAILED, f"a bug in the host, which the job's log shows: {error!r}")
+            logger.exception("internal error (a bug) ended the job", extra={"job": self.record.job_id})
+            self._finish(JobState.FAILED, f"internal error (a bug), see the job's log: {error!r}")
         else:
             self._fenced = any(view.code == StaleEpochError.code for view in report.pipelines)
             self._finish(self._state_of(report), failures(report.failure, report.pipelines))
@@ -202,11 +201,11 @@ class JobThread:
                 wanted = self._wanted
             if wanted is not DesiredState.RUN:
                 self._carry_out(run, wanted)
-            logger.info("attempt %d runs", self.record.attempt, extra={"job": self.record.job_id})
+            logger.info("attempt %d is running", self.record.attempt, extra={"job": self.record.job_id})
             report = run.wait()
             assert report is not None, "a wait without a timeout ends with a report"
             if self._saving is not None:
-                self._saving.join(_SAVED_S)  # it knows whether the job was stopped by its savepoint
+                self._saving.join(_SAVED_S)  # the handle knows if the job was stopped by its savepoint
             self._measure(run)
             self._series = run.series(most=POINTS_AT_END)
             return report
@@ -216,20 +215,20 @@ class JobThread:
     def _begun(self, raw: RawJob) -> JobRun:
         """Return the run once it has claimed the job.
 
-        A storage that does not answer is asked again, until it does, or the job is cancelled, or the leader fails it.
+        If the storage does not respond, retry until it does, the job is cancelled or the leader fails it.
 
         Raises:
-            SeaTunnelError, CheckpointStorageError: it cannot be claimed.
+            SeaTunnelError, CheckpointStorageError: The job cannot be claimed.
         """
         repeated = self.record.attempt > 1
         for pause_s in chain(_AGAIN_S, repeat(_AGAIN_S[-1])):
             try:
                 return self._begin(raw, repeated=repeated)
             except StorageUnavailableError as error:
-                logger.warning("the job waits for its storage: %s", error, extra={"job": self.record.job_id})
+                logger.warning("the job is waiting for its storage: %s", error, extra={"job": self.record.job_id})
                 if self._cancelled.wait(pause_s):
                     raise
-                repeated = True  # the claim may be stored, though that was not acknowledged
+                repeated = True  # the claim may be stored although it was not acknowledged
         raise AssertionError("the pauses never end")
 
     def _begin(self, raw: RawJob, *, repeated: bool) -> JobRun:
@@ -251,10 +250,10 @@ class JobThread:
         return run
 
     def _exists(self, raw: RawJob, *, repeated: bool) -> bool:
-        """Return whether the attempt goes on with the job. A repeated attempt does if one before it claimed the job.
+        """Return True if the attempt resumes an existing job, as a later attempt does if an earlier one claimed it.
 
         Raises:
-            UsageError: the job was submitted to be restored, and is not there, though an attempt may have claimed it.
+            UsageError: The job to restore does not exist, although an attempt may have claimed it.
         """
         if not repeated and not self.record.restore:
             return False
@@ -265,7 +264,7 @@ class JobThread:
         finally:
             storage.close()
         if self.record.restore and not self.record.fresh and not found:
-            raise UsageError(f"there is no job {self.record.job_id} in the checkpoint storage to go on with")
+            raise UsageError(f"no job {self.record.job_id} in the checkpoint storage to resume from")
         return found
 
     def _state_of(self, report: JobReport) -> JobState:
@@ -275,8 +274,8 @@ class JobThread:
 
     def _finish(self, state: JobState, error: str) -> None:
         if state is JobState.FAILED and not self._backend.is_alive():
-            logger.error("Spark is gone, and the job goes on elsewhere: %s", error, extra={"job": self.record.job_id})
-            return  # no end: the host ends, and another one goes on with the job
+            logger.error("Spark has ended, and the job resumes elsewhere: %s", error, extra={"job": self.record.job_id})
+            return  # not an end: the process ends, and the job resumes in another one
         with self._changing:
             self._error, self._end = error, state
         level = logging.ERROR if state is JobState.FAILED else logging.INFO
@@ -286,7 +285,7 @@ class JobThread:
 
 
 def failures(of_job: str, pipelines: Sequence[PipelineView]) -> str:
-    """Return why a job failed, a line for each pipeline that did; empty when nothing failed."""
+    """Return why a job failed, with a line per failed pipeline; empty without a failure."""
     lines = [of_job] if of_job else []
     lines += [f"pipeline {view.id} ({view.name}): {view.failure}" for view in pipelines if view.failure]
     return "\n".join(lines)

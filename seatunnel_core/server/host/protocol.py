@@ -34,10 +34,10 @@ Each request is followed here by its response::
     {"answer": {"pid": 42, "threads": []}}
 
     {"do": "stop", "term": 6, "job_id": "1", "how": "cancel"}
-    {"error": "an order of term 6 is refused: a leader of term 7 has given orders"}
+    {"error": "an order of term 6 is rejected: a leader of term 7 has sent orders"}
 
 ``job`` is the text of a ``JobRecord``, which contains the attempt and the process that runs it. ``jobs`` contains
-``HostedJob`` records. Requests that carry ``term``, the leader's, are refused if the process has seen a higher one.
+``HostedJob`` records. Requests with the leader's ``term`` are rejected if the process has seen a higher one.
 """
 
 import hashlib
@@ -59,78 +59,78 @@ _SOCKET = re.compile(r"[0-9a-f]{10}-(\d+)\.sock", re.ASCII)
 
 @frozen(kw_only=True)
 class HostedJob(Stored):
-    """A job in a host."""
+    """Status of a job in a worker process."""
 
     job_id: str
     attempt: int
-    """The attempt of the record by which it was started."""
+    """Attempt in the record by which the job was started."""
 
     name: str = ""
     state: JobState
-    """``SCHEDULED`` until it is claimed and planned, then ``RUNNING``, ``CANCELING``, ``DOING_SAVEPOINT`` or an end."""
+    """``SCHEDULED`` until claimed and planned; then ``RUNNING``, ``CANCELING``, ``DOING_SAVEPOINT`` or a final one."""
 
     error: str = ""
     fenced: bool = False
-    """Whether another attempt has taken the job over: then an end of this one is none of the job."""
+    """True if another attempt has taken the job over, so that the end of this one is not that of the job."""
 
     claimed: bool = added(True)
-    """Whether this attempt has claimed the job; where none ever has, the job has left nothing behind."""
+    """True if this attempt has claimed the job; an unclaimed job has no stored state."""
 
     metrics: Mapping[str, Any] = field(factory=dict)
     """By SeaTunnel's names."""
 
     pipelines: tuple[Any, ...] = ()
-    """For screens and pages, as ``measured_record`` writes them; none of a job that has very many."""
+    """Measurements for displays, as written by ``measured_record``; none for a job with very many pipelines."""
 
     failures: tuple[Any, ...] = added(())
-    """The last failures of its pipelines, as ``RecentFailure.record`` writes them, the oldest first."""
+    """Last failures of the pipelines, as written by ``RecentFailure.record``, oldest first."""
 
     series: Mapping[str, Any] = added(factory=dict)
-    """Metrics over time, as ``JobSeries.record`` writes them; empty until the job has ended."""
+    """Metrics over time, as written by ``JobSeries.record``; empty until the job has ended."""
 
 
 @frozen(kw_only=True)
 class HostStatus(Stored):
-    """All that a host reports."""
+    """Status of a worker process."""
 
     pid: int
     term: int
-    """The highest term that it has seen."""
+    """Highest term seen."""
 
     ready: bool
-    """Whether its Spark runs, and has executors."""
+    """True if Spark is running and has executors."""
 
     slots: int
-    """How many tasks its Spark runs at once now."""
+    """Number of concurrent Spark tasks, currently."""
 
     offered: int = 0
-    """How many slots its jobs may hold; 0 when slots are dynamic, so that nobody counts them."""
+    """Number of slots that jobs may hold; 0 for dynamic slots, which are not counted."""
 
     jobs: tuple[HostedJob, ...]
     application: str = ""
-    """The id of its Spark at the master of a cluster; empty for Spark in its own process."""
+    """Application id at the Spark master; empty for embedded Spark."""
 
     executors: int = 0
-    """How many it has there."""
+    """Number of executors on the Spark cluster."""
 
     @cached_property
     def _by_id(self) -> Mapping[str, HostedJob]:
         return {job.job_id: job for job in self.jobs}
 
     def job(self, job_id: str) -> HostedJob | None:
-        """Return a job of the host, or ``None``."""
+        """Return a job of the process, or ``None``."""
         return self._by_id.get(job_id)
 
 
 def host_sockets(cluster: str, address: str, environment: Mapping[str, str] = os.environ) -> dict[int, Path]:
-    """Return the sockets of the hosts that a member started, by process id. Some may be left from dead ones."""
+    """Return the sockets of a member's worker processes, by process id; some may be of ended processes."""
     prefix = _prefix(cluster, address)
     found = (path for path in _folder(environment).glob(f"{prefix}-*.sock") if _SOCKET.fullmatch(path.name))
     return {int(path.stem.partition("-")[2]): path for path in found}
 
 
 def host_socket(cluster: str, address: str, pid: int, environment: Mapping[str, str] = os.environ) -> Path:
-    """Return where a host listens. The path of a socket is short by law, so its name is a hash."""
+    """Return the socket path of a worker process. The system limits its length, so the name is a hash."""
     return _folder(environment) / f"{_prefix(cluster, address)}-{pid}.sock"
 
 

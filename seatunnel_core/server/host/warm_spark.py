@@ -1,4 +1,4 @@
-"""The Spark of a host: started beside everything else, kept warm, and followed as executors come and go."""
+"""Spark backend of a worker process: started in the background, kept warm, with tracking of its executors."""
 
 import gc
 import logging
@@ -20,27 +20,27 @@ from seatunnel_core.spark.starting.settings import SparkSettings, java_options
 logger = logging.getLogger("seatunnel.cluster")
 
 LOST_AFTER_S = 20
-"""An executor that the driver has not heard of for so long is lost. It reports every two seconds."""
+"""Time of silence after which an executor is lost, in seconds; it reports every two seconds."""
 
 _PROPERTIES = "PYSPARK_SUBMIT_ARGS"
 
 _BOUNDS = {"spark.cleaner.periodicGC.interval": "1min"}
-"""Spark keeps what it sent to tasks until Java collects its garbage, which by itself happens when the heap is full. A
-collection takes a tenth of a second."""
+"""Limits of memory use. Spark keeps data sent to tasks until Java's garbage collection, which otherwise only runs when
+the heap is full; it takes a tenth of a second."""
 
 
 @frozen(kw_only=True)
 class SparkStanding:
-    """How a host's Spark stands."""
+    """Status of a worker process's Spark backend."""
 
     slots: int = 0
-    """How many tasks it runs at once; 0 while it starts or has no executor."""
+    """Number of concurrent tasks; 0 while it is starting or has no executor."""
 
     executors: int = 0
-    """How many it has on a cluster."""
+    """Number of executors on a cluster."""
 
     application: str = ""
-    """Its id at the master of a cluster."""
+    """Application id at the Spark master."""
 
 
 def host_settings(
@@ -54,17 +54,17 @@ def host_settings(
     properties: Path | None = None,
     own: Mapping[str, str] = MappingProxyType({}),
 ) -> SparkSettings:
-    """Return how a host starts Spark, and set what PySpark reads from this process's environment.
+    """Return the Spark settings of a worker process, and set the environment variables that PySpark reads.
 
     Args:
-        cluster: its name.
-        name: of the host; empty for the one that jobs share.
-        slots: how many tasks run at once without a Spark cluster.
-        log_file: of Spark and Java.
-        master: of the Spark cluster; empty for none.
-        address: of this node, where executors find the driver; empty for Spark's own choice.
-        properties: the file with the secret of the cluster's own Spark master; ``None`` when it is another's.
-        own: options of the job that has the host for itself; they win, and may name another cluster.
+        cluster: Name of the cluster.
+        name: Name of the process; empty for the shared one.
+        slots: Number of concurrent tasks without a Spark cluster.
+        log_file: Log file of Spark and Java.
+        master: Spark master; empty for embedded Spark.
+        address: Address of the driver for executors; empty for Spark's default.
+        properties: File with the secret of the cluster's own Spark master; ``None`` for another one.
+        own: Options of the job of a dedicated process; they take precedence, and may select another Spark cluster.
     """
     elsewhere = "spark.master" in own
     secured = properties is not None and not elsewhere
@@ -87,13 +87,13 @@ def host_settings(
 def _cluster_options(master: str) -> dict[str, str]:
     return {
         "spark.master": master,
-        WAIT_OPTION: "1000d",  # a cluster without workers waits for one
+        WAIT_OPTION: "1000d",  # without workers, a cluster waits for one
         "spark.log.level": "WARN",
     }
 
 
 def _options_of_workers(address: str, resource: str) -> dict[str, str]:
-    """Return what goes for the workers of the cluster itself."""
+    """Return the options that also apply to the cluster's own workers."""
     return {
         "spark.driver.host": address,
         "spark.driver.bindAddress": address,
@@ -107,15 +107,15 @@ def _options_of_workers(address: str, resource: str) -> dict[str, str]:
 
 
 START_S = 300.0
-"""Time limit for the start of the JVM, in seconds: PySpark itself waits for a JVM that hangs forever."""
+"""Time limit for the start of the JVM, in seconds: PySpark itself would wait forever for a hanging JVM."""
 
 
 class WarmSpark:
-    """Starts the backend and looks after it. ``look`` never blocks for long.
+    """Starts and monitors the Spark backend. ``look`` never blocks for long.
 
     Args:
-        backend: not started.
-        slots: of Spark without a cluster.
+        backend: Backend that is not started yet.
+        slots: Number of concurrent tasks without a Spark cluster.
         clock: Monotonic seconds.
     """
 
@@ -123,18 +123,18 @@ class WarmSpark:
         self._backend = backend
         self._slots = slots
         self._warm: frozenset[str] = frozenset()
-        """The executors whose Python processes have imported what tasks need."""
+        """Executors whose Python processes have imported the modules that tasks need."""
 
         self._started = False
         self._clock = clock
         self._began = clock()
         self.failure = ""
-        """Why Spark did not start; empty while it may."""
+        """Reason why Spark did not start, else empty."""
 
         self._warming: threading.Thread | None = None
 
     def start(self) -> None:
-        """Begin, and return at once. On a cluster the start ends when there is an executor."""
+        """Begin the start; return at once. On a cluster, the start is complete when there is an executor."""
         self._began = self._clock()
         threading.Thread(target=self._start, name="spark", daemon=True).start()
 
@@ -144,23 +144,23 @@ class WarmSpark:
             self._warm = self._backend.executors()
             self._backend.warm()
             gc.collect()
-            gc.freeze()  # all that is here lives as long as the process: do not look for garbage among it
+            gc.freeze()  # these objects live as long as the process: exclude them from garbage collection
             self._started = True
         except PlatformError as error:
             self.failure = str(error)
         except Exception as error:
             if not self._backend.is_alive():
-                self.failure = "the JVM of Spark ended while it started"
+                self.failure = "the JVM of Spark ended while starting"
                 return
-            logger.exception("a bug of ours: Spark did not start")
+            logger.exception("internal error (a bug): Spark did not start")
             self.failure = repr(error)
 
     def is_gone(self) -> bool:
-        """Return whether Spark has started and is there no more."""
+        """Return True if Spark had started and has ended."""
         return self._started and not self._backend.is_alive()
 
     def look(self) -> SparkStanding:
-        """Return how Spark stands now."""
+        """Return the current status of Spark."""
         application = self._backend.application
         if not self._started:
             if self._clock() - self._began > START_S and not self._backend.is_alive():
@@ -175,7 +175,7 @@ class WarmSpark:
         return SparkStanding(slots=slots, executors=len(executors), application=application)
 
     def _follow(self, executors: frozenset[str]) -> None:
-        """Warm executors that have come since, once at a time."""
+        """Warm up new executors, one round at a time."""
         if self._warming is not None and self._warming.is_alive():
             return
 
@@ -184,12 +184,12 @@ class WarmSpark:
                 self._backend.warm()
                 self._warm = executors
             except SeaTunnelError as error:
-                logger.error("new executors cannot run what jobs need: %s", error)
+                logger.error("cannot warm up new executors: %s", error)
                 self._warm |= executors
 
         self._warming = threading.Thread(target=warm, name="warming", daemon=True)
         self._warming.start()
 
     def give_up(self) -> None:
-        """End a start that still waits for executors."""
+        """Cancel a start that still waits for executors."""
         self._backend.give_up()

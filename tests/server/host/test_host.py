@@ -76,8 +76,8 @@ def order(attempt: int = 1, *, term: int = 1, process: str = "b") -> dict[str, A
 def test_lower_terms_are_refused(host: Host, jobs: list[Job]) -> None:
     ask(host, do="status", term=7)
     for verb in ("status", "stop", "forget", "leave"):
-        assert "term 6 is refused" in ask(host, do=verb, term=6, job_id="1", how="cancel")
-    assert "term 6 is refused" in ask(host, **order(term=6))
+        assert "term 6 is rejected" in ask(host, do=verb, term=6, job_id="1", how="cancel")
+    assert "term 6 is rejected" in ask(host, **order(term=6))
     assert not jobs
     assert not host.leaving.is_set()
     assert ask(host, do="hello") == {"pid": 42, "name": "", "boot": "b", "term": 7}
@@ -104,7 +104,7 @@ def test_a_host_that_stands_as_before_says_no_more_than_that(host: Host, jobs: l
 def test_a_job_that_was_given_to_another_process_is_refused(host: Host, jobs: list[Job]) -> None:
     """The simulation found it: the order came when the shared host had ended and the next one was there, which ran the
     job although the leader counted it as lost with its host, and told its end while it committed."""
-    assert "was given to the host a" in ask(host, **order(process="a"))
+    assert "was assigned to worker process a" in ask(host, **order(process="a"))
     assert not jobs
 
 
@@ -120,7 +120,7 @@ def test_another_attempt_waits_for_the_end_of_the_one_before(host: Host, jobs: l
 
 def test_only_a_job_that_has_ended_is_forgotten(host: Host, jobs: list[Job]) -> None:
     ask(host, **order())
-    assert "cannot be forgotten" in ask(host, do="forget", term=1, job_id="1")
+    assert "cannot be dropped" in ask(host, do="forget", term=1, job_id="1")
     jobs[0].state = JobState.FINISHED
     assert ask(host, do="forget", term=1, job_id="1") == {}
     assert ask(host, do="forget", term=1, job_id="1") == {}

@@ -125,7 +125,7 @@ def test_a_job_that_nobody_has_claimed_may_begin_from_nothing(
 
 def test_a_job_that_may_have_been_claimed_does_not_begin_anew(tmp_path: Path) -> None:
     thread, raw = restored(tmp_path, b"", fresh=False)
-    with pytest.raises(UsageError, match="there is no job 1 in the checkpoint storage to go on with"):
+    with pytest.raises(UsageError, match="no job 1 in the checkpoint storage to resume from"):
         thread._exists(raw, repeated=False)
 
 

@@ -32,7 +32,7 @@ class Backend:
 
 @pytest.mark.parametrize(
     ("lives", "failure"),
-    [(True, "Answer from Java side is empty"), (False, "the JVM of Spark ended while it started")],
+    [(True, "Answer from Java side is empty"), (False, "the JVM of Spark ended while starting")],
 )
 def test_a_jvm_that_ends_while_it_starts_is_no_bug(lives: bool, failure: str, caplog: pytest.LogCaptureFixture) -> None:
     """One that was killed then was logged with a traceback, as a bug of ours."""

@@ -17,7 +17,7 @@ from tests.server.nemesis.work import Work, draw_work
 
 ENDS = frozenset({"FINISHED", "CANCELED", "SAVEPOINT_DONE", "FAILED"})
 STOPPED = frozenset({"CANCELED", "SAVEPOINT_DONE"})
-NEVER_BEGUN = "in the checkpoint storage to go on with"
+NEVER_BEGUN = "in the checkpoint storage to resume from"
 """Of a job that was resumed and had been stopped before it had anything to go on with."""
 
 INTRUDERS = 0.2

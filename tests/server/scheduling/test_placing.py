@@ -71,7 +71,7 @@ def test_a_job_that_ends_its_hosts_rests_longer_each_time(deaths: int, pause_s: 
     record = evolve(JOB, attempt=deaths, deaths=deaths)
     early = decide(view(record, waiting_s={"1": max(0.0, pause_s - 0.1)}))
     assert bool(early.changes) is (pause_s == 0.0)
-    assert "rests" in early.reasons.get("1", "rests")
+    assert "next attempt in" in early.reasons.get("1", "next attempt in")
     (given,) = decide(view(record, waiting_s={"1": pause_s})).changes
     assert isinstance(given, Record)
     assert given.job.dedicated is (deaths >= 2)
@@ -99,7 +99,7 @@ def test_a_job_that_is_submitted_again_does_not_end_as_it_did_before(own: bool) 
     again, requirements = evolve(JOB, restore=True), {"1": Requirements(own_host=own)}
     found = decide(view(again, members={HERE: here}, requirements=requirements))
     assert not found.changes
-    assert "earlier life" in found.reasons["1"]
+    assert "previous run" in found.reasons["1"]
     assert len(found.orders) == 1, "it is cleared away"
     both = {HERE: here, THERE: member(host())}
     assert placed(view(again, members=both, requirements=requirements)) == {"1": THERE}

@@ -148,7 +148,7 @@ def test_a_database_that_fails_each_time_ends_the_term(tables: Place, monkeypatc
     lease = tables.open().claim()
     with failing(monkeypatch, before=True, times=100), pytest.raises(StateUnavailableError, match="was lost"):
         lease.commit({"job/1": b"one"})
-    with pytest.raises(StateUnavailableError, match="term 1 is over"):
+    with pytest.raises(StateUnavailableError, match="lease of term 1 has ended"):
         lease.commit({"job/2": b"two"})
     assert tables.open().claim().entries == {}
 
