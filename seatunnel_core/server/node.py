@@ -61,9 +61,7 @@ def run_node(config: NodeConfig, *, on_ready: Callable[[str, str], None] = lambd
         probes: dict[str, StorageProbe] = {}
         if config.role.leads:
             store = NewestSeenStore(_open_store(config))
-            logger.info(
-                "node %s of cluster %r stores its state in %s", address, config.cluster, store.describe()
-            )
+            logger.info("node %s of cluster %r stores its state in %s", address, config.cluster, store.describe())
             probes = resources.enter_context(storage_probes(config))
         else:
             logger.info("node %s of cluster %r stores no state", address, config.cluster)

@@ -291,7 +291,7 @@ def each_tab_shows_something(seen: Watched) -> None:
         ("Attempts", "no. 1"),
         ("Text and plan", "checkpoint storage"),
         ("Checkpoints", "Age of the last"),
-        ("Log", "attempt 1 runs"),
+        ("Log", "attempt 1 is running"),
         ("Options", "checkpoint.interval"),
     ):
         page.get_by_role("link", name=tab, exact=True).click()

@@ -106,7 +106,7 @@ def attacked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Attacked]:
         found = Attacked(node, port)
         yield found
         until("the node leads", node.leads)  # a lease may run out on a busy machine, which nobody here has a part in
-        assert "a bug of ours" not in node.log()
+        assert "internal error" not in node.log()
         assert "Traceback" not in node.log()
         assert PASSWORD not in node.log()
         print(f"\ntried: {dict(found.tried)}, {found.tried.total()} in all")

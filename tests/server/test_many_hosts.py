@@ -17,13 +17,13 @@ pytestmark = [pytest.mark.spark, pytest.mark.torture, pytest.mark.timeout(900)]
 
 def where(nodes: list[Node], job_id: str) -> Node:
     """Return the node whose host has a job, by the log of the leader that gave it."""
-    lines = [line for node in nodes for line in node.log().splitlines() if f" of the job {job_id} starts on " in line]
+    lines = [line for node in nodes for line in node.log().splitlines() if f" of job {job_id} starts on " in line]
     return next(node for node in nodes if max(lines).endswith(node.address))
 
 
 def attempts(nodes: list[Node], job_id: str) -> int:
     """Return how many attempts of a job were started."""
-    return sum(node.log().count(f" of the job {job_id} starts on ") for node in nodes)
+    return sum(node.log().count(f" of job {job_id} starts on ") for node in nodes)
 
 
 def placed_on(node: Node, nodes: list[Node], folder: Path, **more: Any) -> str:

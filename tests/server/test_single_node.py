@@ -44,17 +44,17 @@ def test_agent_and_host_are_killed_and_the_rows_come_once(tmp_path: Path) -> Non
         assert node.job("4711")["jobStatus"] == "RUNNING"
         (pipeline,) = until("the host shows its pipelines", lambda: node.job("4711").get("pipelines"))
         assert pipeline["rows"] > 0
-        assert node.log().count("attempt 1 of the job 4711") == 1
+        assert node.log().count("attempt 1 of job 4711") == 1
 
         assert node.kill_host() == host
         node.wait_ready(other_than=host)
         ended = node.wait_end("4711")
         assert ended["jobStatus"] == "FINISHED", ended
-        assert "attempt 2 of the job 4711" in node.log()
-        assert "attempt 3 of the job 4711" not in node.log()
+        assert "attempt 2 of job 4711" in node.log()
+        assert "attempt 3 of job 4711" not in node.log()
         assert column(tmp_path / "out", "id") == list(range(1, ROWS + 1))
         log = (tmp_path / "logs/job-4711.log").read_text()
-        assert "attempt 1 runs" in log
+        assert "attempt 1 is running" in log
         assert "attempt 2: FINISHED" in log
 
 

@@ -151,7 +151,7 @@ def test_whatever_is_killed_the_job_goes_on_and_its_rows_come_once(tmp_path: Pat
         until("the Spark master ends with its agent", lambda: not master.pids(SPARK_MASTER))
         master.start()
         assert master.wait_ready() == host
-        assert "attempt 2 of the job 1" not in master.log()
+        assert "attempt 2 of job 1" not in master.log()
         goes_on(master, "the master's agent", within_s=60)
 
         kill_one(worker, EXECUTOR)  # the Spark master of the new agent knows the old host

@@ -12,7 +12,7 @@ from tests.server.nemesis.history import Call
 from tests.server.nemesis.work import Target, Work
 
 LEADS = re.compile(r"this node \((\S+)\) leads in term (\d+),")
-ENDED = re.compile(r"the job (\S+) ended: (\w+)")
+ENDED = re.compile(r"\bjob (\S+) ended: (\w+)")
 STATED = (
     "consecutive worker processes ended while running this job",  # which were killed, one after the other
     NEVER_BEGUN,
