@@ -1,1 +1,1 @@
-"""What a node finds out for readers in a process beside its agent: it may take long, and loads plugins or much data."""
+"""Helper processes of an agent, for requests that take long, load plugins or read much data."""

@@ -1,6 +1,6 @@
-"""``python -m seatunnel_core.server.aside``: one request as JSON on stdin, its answer as JSON on stdout.
+"""``python -m seatunnel_core.server.aside``: one request as JSON on stdin, the response as JSON on stdout.
 
-With ``--stay``, requests and answers are lines, and the process ends when its input ends or after ``IDLE_S``.
+With ``--stay``, requests and responses are lines, and the process ends at the end of its input or after ``IDLE_S``.
 """
 
 import json
@@ -35,7 +35,7 @@ ANSWERS: Mapping[str, Callable[[Any], Any]] = {
 
 
 def answered(request: Any) -> dict[str, Any]:
-    """Return the answer to a request, or why there is none."""
+    """Return the response to a request, or its error."""
     try:
         return {"answer": ANSWERS[stored.text(request, "do")](request)}
     except RequestError as error:
@@ -45,9 +45,9 @@ def answered(request: Any) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Answer one request, or one after the other."""
+    """Handle one request, or requests in sequence."""
     answer_to = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what plugins print is no part of the answer
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # output of plugins must not mix with the response
     with answer_to:
         if "--stay" not in sys.argv[1:]:
             answer_to.write(_answer(sys.stdin.buffer.read()))
@@ -59,14 +59,14 @@ def main() -> None:
 
 def _answer(request: bytes) -> bytes:
     asked = stored.parse(request)
-    signal.alarm(stored.number(asked, "limit_s"))  # its agent may be killed, and would not end it
+    signal.alarm(stored.number(asked, "limit_s"))  # a killed agent would not end this process
     answer = json.dumps(answered(asked)).encode()
     signal.alarm(0)
     return answer
 
 
 def _next_line() -> bytes:
-    """Return the next request; empty when none has arrived for ``IDLE_S``, or none will."""
+    """Return the next request; empty at the end of the input or after ``IDLE_S``."""
     ready, _, _ = select.select([sys.stdin], [], [], IDLE_S)
     return sys.stdin.buffer.readline() if ready else b""
 

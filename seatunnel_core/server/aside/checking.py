@@ -1,4 +1,4 @@
-"""A check of a job that was not submitted: plugins are foreign code, and Spark may have to be asked."""
+"""Check of a job without submitting it, which runs plugins and may need Spark."""
 
 from pathlib import Path
 from typing import Any
@@ -20,10 +20,10 @@ from seatunnel_storage_api.errors import CheckpointStorageError
 
 
 def check(request: Any) -> dict[str, Any]:
-    """Return what a check of a job finds, whether it is valid or not.
+    """Return the result of checking a valid or invalid job.
 
     Args:
-        request: a block with ``text``, ``format`` and ``engine_file``, the last of which may be empty.
+        request: Object with ``text``, ``format`` and ``engine_file``, which may be empty.
     """
     problems = Problems()
     try:
@@ -45,7 +45,7 @@ def _checked(request: Any, problems: Problems) -> dict[str, Any]:
         tree = parse(stored.text(request, "text"), origin, Variables(of_node=True), problems, like=name)
         raw = read_job(tree, origin, problems)
     require_absolute_paths(raw, problems)
-    # A job with errors opens no files: its paths may be relative. The planner raises all errors.
+    # A job with errors opens no files, so its paths may be relative. The planner raises all errors.
     job = plan_job(raw, lookup, engine, look=not problems.errors, reads_input=not problems.errors)
     with spark_to_ask(job) as spark:
         return check_record(job, engine, spark=spark)

@@ -1,4 +1,4 @@
-"""A limit on the memory that parsing a submitted text may take. A text that needs more is an error."""
+"""Memory limit for parsing a submitted text."""
 
 import resource
 import sys
@@ -6,16 +6,16 @@ import sys
 from seatunnel_core.errors import ConfigError
 
 MOST_BYTES = 1 << 30
-"""Memory that one text may take, beside what the process has already. The other limits let it take less."""
+"""Additional memory that parsing one text may allocate, in bytes; other limits normally keep it lower."""
 
 
 class BoundedMemory:
-    """A context in which this process may allocate so much more memory, where the system can limit that (Linux).
+    """Context that limits further memory allocations of this process, on systems that support it (Linux).
 
-    Threads share the limit, and processes that are started meanwhile inherit it: start none.
+    All threads share the limit. Child processes would inherit it: start none within the context.
 
     Raises:
-        ConfigError: more was asked for.
+        ConfigError: The limit was exceeded.
     """
 
     def __init__(self) -> None:
@@ -31,7 +31,7 @@ class BoundedMemory:
 
     def __exit__(self, _kind: object, error: BaseException | None, _traceback: object) -> None:
         if sys.platform == "linux":
-            resource.setrlimit(resource.RLIMIT_DATA, self._before)  # first: the message needs memory, too
+            resource.setrlimit(resource.RLIMIT_DATA, self._before)  # first, because the message needs memory, too
         if isinstance(error, MemoryError):
             raise ConfigError(
                 f"limit of memory exceeded: to read this text takes more than {MOST_BYTES >> 20:,} MiB. Split the "
@@ -40,6 +40,6 @@ class BoundedMemory:
 
 
 def _allocated() -> int:
-    """Return what counts towards ``RLIMIT_DATA`` now, in bytes."""
+    """Return the current usage that counts towards ``RLIMIT_DATA``, in bytes."""
     with open("/proc/self/statm", encoding="ascii") as file:
         return int(file.read().split()[5]) * resource.getpagesize()

@@ -1,4 +1,4 @@
-"""The options of a plugin, as SeaTunnel's REST describes its connectors'."""
+"""Options of a plugin, in the format of SeaTunnel's REST."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ def options(request: Any) -> dict[str, Any]:
     """Return the options of a plugin.
 
     Raises:
-        UsageError: there is none of this name; the message lists what there is.
+        UsageError: There is no such plugin; the message lists the existing ones.
     """
     kind = stored.text(request, "type")
     plugin = _FINDS[kind](stored.text(request, "plugin"))
@@ -34,7 +34,7 @@ def options(request: Any) -> dict[str, Any]:
 
 
 def _rule(option: Option[Any]) -> dict[str, Any]:
-    """Return a required option; one that others make unnecessary is one of a choice."""
+    """Return the rule of a required option; if others can replace it, it is an alternative."""
     kind = "EXCLUSIVE" if option.unless else "ABSOLUTELY_REQUIRED"
     return {
         "ruleType": kind,

@@ -1,4 +1,4 @@
-"""The process in which an agent reads and plans submitted jobs: plugins are foreign code, and parsing may take long."""
+"""Helper process in which an agent parses and plans submitted jobs, because that runs plugins and may take long."""
 
 import asyncio
 import contextlib
@@ -18,20 +18,20 @@ from seatunnel_core.server.errors import RequestError
 logger = logging.getLogger("seatunnel.cluster")
 
 LIMIT_S = 45
-"""The longest time for one job; the process is ended after it."""
+"""Time limit for one job, in seconds; then the process is killed."""
 
 MOST_WAITING = 200
 """Maximum number of requests that wait; further ones get status 503."""
 
 _LONGEST_ANSWER = 128 * 1024 * 1024
-"""Bytes. A list of jobs is escaped twice in the answer."""
+"""Maximum size of a response, in bytes; a list of jobs is escaped twice."""
 
 
 class Planner:
-    """Plans jobs in one process, one after the other. It starts with the first request, and ends when it is idle.
+    """Plans jobs in sequence in one process, which starts with the first request and ends when idle.
 
     Args:
-        config: of the node.
+        config: Configuration of the node.
     """
 
     def __init__(self, config: NodeConfig) -> None:
@@ -41,10 +41,10 @@ class Planner:
         self._waiting = 0
 
     async def plan(self, job: Mapping[str, Any]) -> Any:
-        """Return the name of a job and the warnings about it, as ``server.aside.planning.plan`` does.
+        """Return the name of a job and its warnings, as ``server.aside.planning.plan`` does.
 
         Raises:
-            RequestError: the job cannot be planned, takes too long, or too many jobs wait.
+            RequestError: The job cannot be planned, takes too long, or too many jobs are waiting.
         """
         return await self._ask("plan", job, reason="config_error")
 
@@ -52,7 +52,7 @@ class Planner:
         """Return the jobs of a list, as ``server.aside.submissions.split`` does.
 
         Raises:
-            RequestError: there is no such list, it takes too long, or too many jobs wait.
+            RequestError: The list is invalid, takes too long, or too many jobs are waiting.
         """
         return await self._ask("split", {"body": body})
 
@@ -60,13 +60,13 @@ class Planner:
         """Return a job with its secrets encrypted, as ``server.aside.submissions.encrypt`` does.
 
         Raises:
-            RequestError: the text is wrong, takes too long, or too many jobs wait.
+            RequestError: The text is invalid, takes too long, or too many jobs are waiting.
         """
         return await self._ask("encrypt", {"text": text, "format": format})
 
     async def _ask(self, what: str, asked: Mapping[str, Any], *, reason: str = "") -> Any:
         if self._waiting >= MOST_WAITING:
-            raise RequestError("too many jobs wait to be planned: try again", status=503, reason="busy")
+            raise RequestError("too many jobs are waiting to be planned: try again", status=503, reason="busy")
         request = json.dumps({**asked, "do": what, "engine_file": self._engine_file, "limit_s": LIMIT_S + 10})
         self._waiting += 1
         try:
@@ -80,7 +80,7 @@ class Planner:
         return stored.member(answer, "answer")
 
     async def close(self) -> None:
-        """End the process."""
+        """Kill the process."""
         process, self._process = self._process, None
         if process is not None:
             with contextlib.suppress(ProcessLookupError):
@@ -88,7 +88,7 @@ class Planner:
             await process.wait()
 
     async def _answer(self, request: bytes) -> Any:
-        for is_repeated in (False, True):  # an idle process ends by itself, perhaps just now
+        for is_repeated in (False, True):  # an idle process ends by itself, possibly just now
             had_run = self._process is not None
             try:
                 async with asyncio.timeout(LIMIT_S):
@@ -96,7 +96,7 @@ class Planner:
             except TimeoutError:
                 await self.close()
                 raise RequestError(
-                    f"the job cannot be planned within {LIMIT_S} s", status=503, reason="timeout"
+                    f"the job could not be planned within {LIMIT_S} s", status=503, reason="timeout"
                 ) from None
             except BaseException:
                 await self.close()
@@ -105,7 +105,7 @@ class Planner:
                 break
             await self.close()
             if is_repeated or not had_run:
-                logger.error("the process that plans jobs ended; its output is above")
+                logger.error("the planning process ended; its output is above")
                 raise RequestError("planning failed, as the node's log shows", status=500, reason="bug")
         try:
             return stored.parse(line)
@@ -114,7 +114,7 @@ class Planner:
             raise RequestError("planning failed, as the node's log shows", status=500, reason="bug") from error
 
     async def _exchange(self, request: bytes) -> bytes:
-        """Return the line that answers a request; empty if the process ended."""
+        """Return the response line to a request; empty if the process ended."""
         if self._process is None:
             try:
                 self._process = await asyncio.create_subprocess_exec(
@@ -125,7 +125,7 @@ class Planner:
                     start_new_session=True,
                 )
             except OSError as error:
-                raise RequestError(f"no process can be started now: {error}", status=503, reason="busy") from error
+                raise RequestError(f"cannot start the planning process: {error}", status=503, reason="busy") from error
         process = self._process
         assert process.stdin is not None
         assert process.stdout is not None

@@ -1,4 +1,4 @@
-"""A job that is submitted, planned as far as that is possible without its data."""
+"""Planning of a submitted job, as far as possible without its data."""
 
 from pathlib import Path
 from typing import Any
@@ -13,16 +13,16 @@ from seatunnel_core.server.submitted_job import SubmittedJob
 
 
 def plan(request: Any) -> dict[str, Any]:
-    """Return the name of a job and the warnings about it.
+    """Return the name of a job and its warnings.
 
-    Nothing that sources name is opened: the job may run on another node, and a service that does not answer now may
-    answer when the job starts.
+    Sources are not opened: the job may run on another node, and a service that does not respond now may respond when
+    the job starts.
 
     Args:
-        request: a block with the fields of ``SubmittedJob``, and ``engine_file``, which may be empty.
+        request: Object with the fields of ``SubmittedJob``, and ``engine_file``, which may be empty.
 
     Raises:
-        ConfigError: the job cannot be read or planned; the message lists the warnings about it, then all errors.
+        ConfigError: The job is invalid; the message lists all warnings, then all errors.
     """
     variables = stored.below(request, "variables")
     job = SubmittedJob(

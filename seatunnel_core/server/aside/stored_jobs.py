@@ -1,4 +1,4 @@
-"""Stored checkpoints that are read in full: verified, or compared with each other."""
+"""Verification and comparison of stored checkpoints, which reads them completely."""
 
 import re
 from collections.abc import Iterator
@@ -25,22 +25,22 @@ def _opened(request: Any) -> Iterator[tuple[CheckpointStorage, JobSurvey]]:
 
 
 def verify(request: Any) -> dict[str, Any]:
-    """Return what is damaged of a job's checkpoints, and what can be restored.
+    """Return which checkpoints of a job are damaged, and which can be restored.
 
     Raises:
-        UsageError: the storage has no such job.
-        CheckpointStorageError: it cannot be read.
+        UsageError: The storage has no such job.
+        CheckpointStorageError: The storage cannot be read.
     """
     with _opened(request) as (storage, job):
         return {"job_id": job.job_id, **record.verification(inspector.verify(storage, [job]))}
 
 
 def compare(request: Any) -> dict[str, Any]:
-    """Return what changed between two checkpoints of each pipeline: those that are named, else the latest two.
+    """Return the differences between two checkpoints of each pipeline, by default the latest two.
 
     Raises:
-        UsageError: the storage has no such job, pipeline or checkpoint.
-        CheckpointStorageError: it cannot be read.
+        UsageError: The storage has no such job, pipeline or checkpoint.
+        CheckpointStorageError: The storage cannot be read.
     """
     number, named = stored.number(request, "pipeline"), [stored.text(request, key) for key in ("from", "to")]
     with _opened(request) as (storage, job):
@@ -57,7 +57,7 @@ def compare(request: Any) -> dict[str, Any]:
 
 
 def _pair(pipeline: PipelineSurvey, named: list[str]) -> tuple[CheckpointInfo, CheckpointInfo] | None:
-    """Return the two checkpoints to be compared; ``None`` when a pipeline has fewer than two, and none are named."""
+    """Return the two checkpoints to compare; ``None`` if none are given and the pipeline has fewer than two."""
     if any(named):
         before, after = (pipeline.find(_ref(text)) for text in named)
         return before, after
@@ -67,7 +67,7 @@ def _pair(pipeline: PipelineSurvey, named: list[str]) -> tuple[CheckpointInfo, C
 def _ref(text: str) -> CheckpointRef:
     match = _REF.fullmatch(text)
     if match is None:
-        raise UsageError(f"{text[:40]!r} names no checkpoint: write EPOCH-ID, for from and to")
+        raise UsageError(f"{text[:40]!r} is not a checkpoint: write EPOCH-ID for from and to")
     return CheckpointRef(int(match[1]), int(match[2]))
 
 

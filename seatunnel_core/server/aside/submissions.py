@@ -1,4 +1,4 @@
-"""Lists of jobs that are submitted at once, and jobs that are encrypted: texts that take long to parse."""
+"""Parsing of lists of submitted jobs, and encryption of jobs: texts that take long to parse."""
 
 import json
 from collections.abc import Mapping
@@ -15,10 +15,10 @@ from seatunnel_core.server.errors import RequestError
 from seatunnel_core.server.submitted_job import FORMATS
 
 MOST_AT_ONCE = 1_000
-"""So many jobs may be submitted or stopped by one request."""
+"""Maximum number of jobs submitted or stopped by one request."""
 
 PARAMETERS = ("jobId", "jobName", "isStartWithSavePoint")
-"""Parameters that each job of a list may set."""
+"""Parameters of each job in a list."""
 
 _LONGEST_PARAMETER = 1_000
 
@@ -27,11 +27,11 @@ def split(request: Any) -> list[dict[str, Any]]:
     """Return the jobs of a list, each with its ``text`` as JSON and its ``params``.
 
     Args:
-        request: a block with the ``body`` of the request.
+        request: Object with the ``body`` of the request.
 
     Raises:
-        RequestError: the body is no list of blocks, has too many, or one is too large or has wrong parameters.
-        ConfigError: it takes too much memory.
+        RequestError: The body is not a list of objects, or has too many, or one is too large or has invalid parameters.
+        ConfigError: Parsing needs too much memory.
     """
     with BoundedMemory():
         try:
@@ -39,16 +39,16 @@ def split(request: Any) -> list[dict[str, Any]]:
         except (ValueError, RecursionError) as error:
             raise RequestError("Invalid JSON format in request body.", reason="invalid_json") from error
         if not isinstance(value, list) or not all(isinstance(each, Mapping) for each in value):
-            raise RequestError("the body is no list of blocks", reason="invalid_json")
+            raise RequestError("expected a JSON array of objects in the body", reason="invalid_json")
         if len(value) > MOST_AT_ONCE:
-            raise RequestError(f"the list has {len(value)} entries: write {MOST_AT_ONCE} at most", status=413)
+            raise RequestError(f"the list has {len(value)} entries: send at most {MOST_AT_ONCE}", status=413)
         return [_job(number, entry) for number, entry in enumerate(value, 1)]
 
 
 def _job(number: int, entry: Mapping[str, Any]) -> dict[str, Any]:
     given = entry.get("params", {})
     if not isinstance(given, Mapping):
-        raise RequestError(f"params of job {number} is no block", reason="invalid_json")
+        raise RequestError(f"params of job {number}: expected an object", reason="invalid_json")
     parameters = {key: given[key] for key in PARAMETERS if key in given}
     for key, value in parameters.items():
         if isinstance(value, list | Mapping) or len(str(value)) > _LONGEST_PARAMETER:
@@ -56,7 +56,7 @@ def _job(number: int, entry: Mapping[str, Any]) -> dict[str, Any]:
             raise RequestError(said, reason="invalid_json")
     text = json.dumps({key: value for key, value in entry.items() if key != "params"})
     if len(text) > SUBMITTED.characters:
-        said = f"job {number} is too large: written as JSON it has more than {SUBMITTED.characters} bytes"
+        said = f"job {number} is too large: encoded as JSON, it has more than {SUBMITTED.characters} bytes"
         raise RequestError(said, status=413)
     return {"text": text, "params": parameters}
 
@@ -65,10 +65,10 @@ def encrypt(request: Any) -> dict[str, Any]:
     """Return a job with its secrets encrypted, as ``seatunnel --encrypt`` does.
 
     Args:
-        request: a block with ``text`` and ``format``.
+        request: Object with ``text`` and ``format``.
 
     Raises:
-        UsageError: the text is wrong, or names no shade.
+        UsageError: The text is invalid, or specifies no shade.
     """
     name = FORMATS[stored.text(request, "format")]
     read, variables = partial(parse, stored.text(request, "text"), name), Variables(environment={}, of_node=True)

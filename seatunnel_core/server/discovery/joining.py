@@ -1,8 +1,7 @@
-"""What a node and the living members say to each other before the node takes part in the cluster.
+"""Introduction of a starting node to live members, before it takes part in the cluster.
 
-The node *asks* every address that it knows; a member *answers*. Both look at the same things, and on both sides the
-first that differs is an error that names the setting: the cluster's name, the secret, the times of the election, and
-the storages, each of which both have to read as the other one writes it.
+The node introduces itself to every known address. Node and member compare their cluster name, secret, election timing
+and storages (each must read what the other one wrote). The first difference is an error that names the setting.
 """
 
 import json
@@ -33,51 +32,51 @@ PROBE = "/internal/v1/probe"
 
 _CONNECT_S = 2.0
 _MEET_S = 5.0
-"""A member that does not answer for so long may be paused, and holds up no node that starts."""
+"""Time limit for a member's response, in seconds; a paused member must not delay a starting node."""
 
 _PROBE_S = 20.0
 _AT_ONCE = 32
 
 
 class JoinRefusedError(UsageError):
-    """A living member is not of this node's cluster, or this node not of the member's."""
+    """A live member and this node belong to different clusters."""
 
 
 @frozen(kw_only=True)
 class Introduction(Stored):
-    """What a member says of itself."""
+    """Introduction of a member."""
 
     address: str
     role: str
     boot: str
-    """Of the process, by which a node notices that it asks itself under another address."""
+    """Unique id of the process, by which a node recognizes itself under another address."""
 
     signed: bool
-    """Whether it has a secret."""
+    """True if it has a secret."""
 
     leads: bool
-    """Whether it may be elected."""
+    """True if it can be elected."""
 
     alone: bool
-    """Whether no other member may be."""
+    """True if no other member can be elected."""
 
     beat_s: float
     timeout_s: float
     storages: tuple[str, ...]
-    """The names of the storages that all who may lead have to share."""
+    """Names of the storages that all members that can lead must share."""
 
     leader: str = ""
-    """As far as it knows; empty if it knows of none."""
+    """Leader known to it; empty if there is none."""
 
     members: tuple[str, ...] = ()
-    """The masters that it knows."""
+    """Masters known to it."""
 
     version: Version = added(())
-    """The newest version of the cluster's state that it has seen; empty if it keeps none, or is an earlier version."""
+    """Newest version of the state that it has seen; empty if it stores none or runs an earlier version."""
 
 
 def difference(here: Introduction, there: Introduction) -> str | None:
-    """Return why the node ``here`` and the member ``there`` cannot be of one cluster; ``None`` if they can."""
+    """Return why node ``here`` and member ``there`` cannot belong to one cluster; ``None`` if they can."""
     if here.signed != there.signed:
         has, lacks = (there, here) if there.signed else (here, there)
         return _one_has_no_secret(has.address, lacks.address)
@@ -105,25 +104,25 @@ def difference(here: Introduction, there: Introduction) -> str | None:
 
 
 class Joining:
-    """One node's part in meetings, whether it asks or answers. Blocks; may be called from any thread.
+    """Client and server side of introductions. Blocks; thread-safe.
 
     Args:
-        config: of the node.
-        address: of the node, as ``host:port``.
-        probes: the storages of a node that may lead, by names that are the same on all nodes.
+        config: Configuration of the node.
+        address: Address of the node, as ``host:port``.
+        probes: Probes of the storages of a node that can lead, by names that are the same on all nodes.
     """
 
     def __init__(self, config: NodeConfig, address: str, probes: Mapping[str, StorageProbe]) -> None:
         self._config = config
         self._probes = probes
         self.knows: Callable[[], Mapping[str, Any]] = lambda: {"leader": "", "members": []}
-        """Gives what the node knows of the cluster, when it has an agent."""
+        """Returns the node's view of the cluster once it has an agent."""
 
         self.version: Callable[[], Version] = tuple
-        """Gives the newest version of the cluster's state that the node has seen."""
+        """Returns the newest version of the state that the node has seen."""
 
         self._comparing: dict[str, threading.Lock] = {}
-        """By member: held while it is asked what it sees, because who has asked clears away."""
+        """Locks by member, held during a storage comparison, because the requester cleans up after it."""
 
         self._self = Introduction(
             address=address,
@@ -139,18 +138,18 @@ class Joining:
 
     @property
     def address(self) -> str:
-        """Of this node."""
+        """Address of this node."""
         return self._self.address
 
     # -- the node that joins ------------------------------------------------------------------------------------------
 
     def ask_all(self, addresses: Sequence[str]) -> tuple[Introduction, ...]:
-        """Meet all members that live at these addresses and those that they know, and return them.
+        """Introduce this node to all live members at these addresses, and to those they know; return them.
 
-        Where nobody listens, or something does not answer in time, nothing is known, and nothing is wrong.
+        Addresses without a listener or a timely response are skipped.
 
         Raises:
-            JoinRefusedError: one of them and this node are not of one cluster; says why and what to write.
+            JoinRefusedError: A member belongs to another cluster; the message states why and what to change.
         """
         asked = {self._self.address}
         met: dict[str, Introduction] = {}
@@ -165,21 +164,21 @@ class Joining:
         return tuple(met.values())
 
     def meet_newcomers(self, addresses: Sequence[str]) -> None:
-        """Meet members that were found later, and log what comes of it; this node stays what it is."""
+        """Introduce this node to members found later, and log the result; this node keeps running."""
         logger.info("the members in ZooKeeper are %s", ", ".join(addresses) or "none")
         try:
             self.ask_all(addresses)
         except JoinRefusedError as error:
-            logger.error("a member that was found is not of this cluster: %s", error)
+            logger.error("a discovered member does not belong to this cluster: %s", error)
 
     def _meet(self, address: str) -> Introduction | None:
         try:
             found = Introduction.from_record(self._ask(address, MEET, asdict(self._self), _MEET_S))
         except PlatformError as error:
-            logger.debug("nothing is known of %s: %s", address, error)
+            logger.debug("no response from %s: %s", address, error)
             return None
         except StoredValueError as error:
-            logger.warning("what listens at %s is no node of this version: %s", address, error)
+            logger.warning("the process at %s is not a node of this version: %s", address, error)
             return None
         if found.boot == self._self.boot:
             return None
@@ -191,11 +190,11 @@ class Joining:
         return found
 
     def _ask(self, member: str, target: str, block: Mapping[str, Any], answer_s: float) -> Any:
-        """Return what a member answers.
+        """Send a request to a member; return the response.
 
         Raises:
-            JoinRefusedError: it refuses: it is of another cluster, or has another secret.
-            PlatformError: it does not answer, or fails.
+            JoinRefusedError: The member rejects the request: it has another cluster name or secret.
+            PlatformError: The member does not respond, or fails.
         """
         client = ClusterClient(
             [member], self._config.cluster, self._config.secret, connect_s=_CONNECT_S, answer_s=answer_s
@@ -214,7 +213,7 @@ class Joining:
                 f"hazelcast.yaml and the same {SECRET_FILE}; nodes of two clusters do not list each other, and have "
                 "other ports"
             )
-        raise PlatformError(f"{member} answers HTTP {answer.status}: {reason}")
+        raise PlatformError(f"{member} responds with HTTP {answer.status}: {reason}")
 
     def _compare_storages(self, member: str) -> None:
         with self._comparing.setdefault(member, threading.Lock()):
@@ -232,18 +231,18 @@ class Joining:
                 if not probe.sees(own, member, digest):
                     raise JoinRefusedError(_not_shared(probe, reader=own, writer=member, other=member))
         except PlatformError as error:
-            logger.warning("%s did not say whether it has the same storage: %s", member, error)
+            logger.warning("cannot compare the storage with %s: %s", member, error)
         finally:
             for probe in self._probes.values():
                 probe.remove(own, member)
 
-    # -- the member that answers --------------------------------------------------------------------------------------
+    # -- the member --------------------------------------------------------------------------------------------------
 
     def meet(self, body: bytes) -> dict[str, Any]:
-        """Answer a node that introduces itself.
+        """Handle the introduction of a node.
 
         Raises:
-            StoredValueError: the body is not an introduction.
+            StoredValueError: The body is not an introduction.
         """
         visitor = Introduction.from_record(stored.parse(body))
         reason = difference(visitor, self._self)
@@ -254,18 +253,18 @@ class Joining:
         return asdict(evolve(self._self, leader=known["leader"], members=members, version=self.version()))
 
     def probe(self, body: bytes) -> dict[str, str]:
-        """Read what a node has left in its storages, and leave something for it: the digests, empty where it is not.
+        """Read what a node wrote to its storages, and write something for it; return digests, empty if not found.
 
         Raises:
-            StoredValueError: the body is not a probe.
-            RequestError: a storage does not answer.
+            StoredValueError: The body is not a probe.
+            RequestError: A storage does not respond.
         """
         block = stored.parse(body)
         writer, left = stored.text(block, "writer"), stored.below(block, "left")
         try:
             return self._probe(writer, {name: stored.text(left, name) for name in left})
         except CheckpointStorageError as error:
-            raise RequestError(f"the storage of {self.address} does not answer: {error}", status=503) from error
+            raise RequestError(f"the storage of {self.address} does not respond: {error}", status=503) from error
 
     def _probe(self, writer: str, left: Mapping[str, str]) -> dict[str, str]:
         own, answer = self.address, {}
@@ -294,11 +293,11 @@ def _not_shared(probe: StorageProbe, *, reader: str, writer: str, other: str) ->
 
 
 def named_in(observation: Observation) -> tuple[str, ...]:
-    """Return the leader and the members that the newest beat names; none of one that cannot be read."""
+    """Return the leader and members named in the newest beat; empty if it is unreadable."""
     try:
         block = stored.parse(observation.body or b"{}")
         named = (stored.text(block, "leader"), *stored.texts(block, "members")) if block else ()
     except StoredValueError as error:
-        logger.warning("the newest beat cannot be read: %s", error)
+        logger.warning("cannot read the newest beat: %s", error)
         return ()
     return tuple(dict.fromkeys(filter(None, named)))

@@ -1,4 +1,4 @@
-"""By which host others reach this node."""
+"""Selection of the host by which other members reach this node."""
 
 import fcntl
 import logging
@@ -14,11 +14,11 @@ logger = logging.getLogger("seatunnel.cluster")
 LOOPBACK = "127.0.0.1"
 
 _SIOCGIFADDR = 0x8915
-"""Linux: the IPv4 address of an interface."""
+"""ioctl of Linux that returns the IPv4 address of an interface."""
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether an address is of this machine alone."""
+    """Return True if an address is a loopback address."""
     return host.startswith(("localhost", "127.", "::1", "[::1]"))
 
 
@@ -29,20 +29,19 @@ def own_host(
     instance_host: str | None = None,
     others: Sequence[str] = (),
 ) -> str:
-    """Return the host by which others reach this node.
+    """Return the host by which other members reach this node.
 
-    The first of these counts: ``instance_host``, ``public-address``, an address that ``interfaces`` names, the first
-    listed member that is this machine, the address from which this machine reaches a listed one or one of ``others``,
-    and loopback.
+    The first of these is used: ``instance_host``, ``public-address``, an address that matches ``interfaces``, the first
+    listed member on this machine, the source address towards a listed member or one of ``others``, and loopback.
 
     Args:
-        cluster: what ``hazelcast.yaml`` says; ``None`` without one.
-        listed: the members, as ``host:port``.
-        instance_host: what the engine's file or ``kylin.properties`` says.
-        others: servers that are no members and that all members reach, as ``host:port``.
+        cluster: Cluster configuration; ``None`` without a file.
+        listed: Configured members, as ``host:port``.
+        instance_host: Host in the engine's file or ``kylin.properties``.
+        others: Other servers that all members reach, as ``host:port``.
 
     Raises:
-        UsageError: this machine has none of the addresses that ``interfaces`` names.
+        UsageError: This machine has no address that matches ``interfaces``.
     """
     if instance_host:
         return instance_host
@@ -53,12 +52,12 @@ def own_host(
     hosts = list(dict.fromkeys(address.rpartition(":")[0] for address in listed))
     for host in hosts:
         if is_own(host):
-            return LOOPBACK if host.startswith("localhost") else host  # which is two addresses on many machines
+            return LOOPBACK if host.startswith("localhost") else host  # which has two addresses on many machines
     away = [address for address in (*listed, *others) if not is_loopback(address)]
     source = next(filter(None, map(_source_towards, away)), None)
     if source is None:
         return LOOPBACK
-    logger.info("this machine is none of the listed members: others are to reach it as %s", source)
+    logger.info("this machine is none of the listed members: others must reach it as %s", source)
     return source
 
 
@@ -69,7 +68,7 @@ def _of_interfaces(patterns: tuple[str, ...]) -> str:
             if _matches(address, pattern):
                 return address
     raise UsageError(
-        f"network.interfaces names {', '.join(patterns)}, and this machine has {', '.join(own)}: name one of these, or "
+        f"network.interfaces is {', '.join(patterns)}, but this machine has {', '.join(own)}: use one of these, or "
         "set network.public-address"
     )
 
@@ -83,20 +82,20 @@ def _matches(address: str, pattern: str) -> bool:
 
 
 def _interface_addresses() -> list[str]:
-    """Return the IPv4 addresses of this machine, those of loopback last."""
+    """Return the IPv4 addresses of this machine, loopback addresses last."""
     found = []
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
         for _, name in socket.if_nameindex():
             try:
                 answer = fcntl.ioctl(asking, _SIOCGIFADDR, struct.pack("256s", name.encode()[:15]))
-            except OSError:  # it has no address of this kind
+            except OSError:  # the interface has no IPv4 address
                 continue
             found.append(socket.inet_ntoa(answer[20:24]))
     return sorted(found, key=is_loopback)
 
 
 def is_own(host: str, *, family_wanted: int | None = None) -> bool:
-    """Return whether a host is this machine, by an address of one family or any: only then can one bind it."""
+    """Return True if a host is this machine, that is, if one of its addresses can be bound."""
     for family, kind, _, _, address in _resolved(host, 0):
         if family_wanted not in (None, family):
             continue
@@ -110,7 +109,7 @@ def is_own(host: str, *, family_wanted: int | None = None) -> bool:
 
 
 def _source_towards(member: str) -> str | None:
-    """Return the address from which packets to a member leave; nothing is sent."""
+    """Return the source address of packets to a member, without sending any."""
     host, _, port = member.rpartition(":")
     for family, _, _, _, address in _resolved(host, int(port)):
         try:

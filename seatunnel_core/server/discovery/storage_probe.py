@@ -1,4 +1,4 @@
-"""Whether two members read the same storage: one writes an object of random bytes there, and the other reads it."""
+"""Check that two members share a storage: one writes an object of random bytes, the other one reads it."""
 
 import hashlib
 import secrets
@@ -15,22 +15,22 @@ from seatunnel_storage_api.errors import AttachmentNotFoundError
 from seatunnel_storage_api.storage import CheckpointStorage
 
 PATIENCE_S = 3.0
-"""So long after a write others may not see it yet, as on a network file system that remembers what was not there."""
+"""Time until a write is visible to others, in seconds; network file systems cache missing files."""
 
 _PAUSE_S = 0.25
 
 
 @contextmanager
 def storage_probes(config: NodeConfig) -> "Iterator[dict[str, StorageProbe]]":
-    """Open the storages of a node that may lead, for as long as the context lasts: ``checkpoints`` and ``state``.
+    """Open the storages of a node that can lead, ``checkpoints`` and ``state``; close them on exit.
 
     Raises:
-        UsageError, CheckpointStorageError: one of them cannot be opened.
+        UsageError, CheckpointStorageError: A storage cannot be opened.
     """
     with ExitStack() as storages:
         configured = config.engine.storage
         checkpoints = storages.enter_context(open_storage(configured.type, configured.effective))
-        setting = f"checkpoint.storage of {config.engine_file or 'seatunnel.yaml, which is not there,'}"
+        setting = f"checkpoint.storage of {config.engine_file or 'seatunnel.yaml, which does not exist,'}"
         found = {"checkpoints": StorageProbe(checkpoints, setting=setting)}
         state = open_map_storage(config.hazelcast_file, config.cluster, config.metadata_url)
         if state is not None:
@@ -40,11 +40,11 @@ def storage_probes(config: NodeConfig) -> "Iterator[dict[str, StorageProbe]]":
 
 
 class StorageProbe:
-    """One storage of a node, as it looks from there. May be called from any thread.
+    """Probe of one storage of a node. Thread-safe.
 
     Args:
-        storage: kept open, and not closed here.
-        setting: where a user says which storage it is, for messages.
+        storage: Open storage, not closed by this class.
+        setting: Setting that configures the storage, for messages.
     """
 
     def __init__(self, storage: CheckpointStorage, *, setting: str) -> None:
@@ -53,23 +53,23 @@ class StorageProbe:
 
     @property
     def where(self) -> str:
-        """The place of the storage, as a user would look for it."""
+        """Location of the storage, for messages."""
         storage = self._storage
         return storage.locate("") if isinstance(storage, BlobStorage) else type(storage).__name__
 
     def leave(self, asker: str, answerer: str) -> str:
-        """Store random bytes, for a question that one member asks another, and return their digest.
+        """Write random bytes for a comparison between two members; return their digest.
 
         Raises:
-            CheckpointStorageError: the storage refuses, or does not answer.
+            CheckpointStorageError: The storage fails or does not respond.
         """
         return self._storage.store_attachment(_job(asker, answerer), secrets.token_bytes(32))
 
     def sees(self, asker: str, answerer: str, digest: str, *, sleep: Callable[[float], None] = time.sleep) -> bool:
-        """Return whether the bytes that the other one left are here; look again for a while before saying no.
+        """Return True if the other member's bytes are found; retry for a while before returning False.
 
         Raises:
-            CheckpointStorageError: the storage refuses, or does not answer.
+            CheckpointStorageError: The storage fails or does not respond.
         """
         for _ in range(int(PATIENCE_S / _PAUSE_S)):
             try:
@@ -81,19 +81,19 @@ class StorageProbe:
         return False
 
     def remove(self, asker: str, answerer: str) -> None:
-        """Remove what both left, also in an earlier life. Only the asker knows when that is over.
+        """Remove the bytes of both members, including those of earlier runs; called by the requester.
 
-        What a node left that died and never asks again is removed by ``seatunnel checkpoints gc`` when it is a day old.
+        ``seatunnel checkpoints gc`` removes the bytes of nodes that died, after a day.
 
         Raises:
-            CheckpointStorageError: the storage refuses, or does not answer.
+            CheckpointStorageError: The storage fails or does not respond.
         """
         self._storage.delete_job(_job(asker, answerer))
 
 
 def _job(asker: str, answerer: str) -> str:
-    """Return under which job the bytes of a question stand: so, what a dead node leaves does not add up.
+    """Return the job id under which the bytes of a comparison are stored, which is the same for each repetition.
 
-    The same two may ask each other at the same time, which are two questions.
+    Two members may compare in both directions at the same time, under different ids.
     """
     return PROBE_PREFIX + hashlib.sha256(f"{asker} {answerer}".encode()).hexdigest()[:32]

@@ -1,7 +1,7 @@
-"""Members that find each other by ZooKeeper: each writes its address as a node that lives as long as its session.
+"""Member discovery with ZooKeeper: each member registers its address as an ephemeral node.
 
-ZooKeeper decides nothing: who leads is decided by the cluster's state. While it cannot be reached, the members that it
-named last stay known. Whoever may write there can name members, and each of them is asked for the cluster's signature.
+ZooKeeper is not used for the election. While it is unreachable, the last known members are kept. Discovered members
+must still authenticate with the cluster's signature.
 """
 
 import logging
@@ -17,20 +17,20 @@ from seatunnel_core.server.agent.node_config import NodeConfig
 logger = logging.getLogger("seatunnel.cluster")
 
 SESSION_S = 10.0
-"""A node that is gone without a word is removed after so long."""
+"""Session timeout, in seconds, after which a crashed member is removed."""
 
 FIRST_S = 15.0
-"""So long a node waits at its start for ZooKeeper to answer; then it goes on without."""
+"""Time limit for ZooKeeper's first response at start, in seconds; then the node continues without it."""
 
 
 @contextmanager
 def registered(
     config: NodeConfig, address: str, changed: Callable[[tuple[str, ...]], None]
 ) -> "Iterator[tuple[str, ...]]":
-    """Stand in ZooKeeper for as long as the context lasts, if it is configured; give the members that stand there.
+    """Register in ZooKeeper if it is configured, until exit; yield the registered members.
 
     Raises:
-        PlatformError, UsageError: as ``Register`` does.
+        PlatformError, UsageError: As in ``Register``.
     """
     if config.zookeeper is None:
         yield ()
@@ -44,17 +44,17 @@ def registered(
 
 
 class Register:
-    """One node's entry in ZooKeeper, and the members that stand there.
+    """Registration of a node in ZooKeeper, and the registered members.
 
     Args:
-        servers: ZooKeeper's, as ``host:port,host:port/path``.
-        cluster: the name of the cluster.
-        address: of the node, as ``host:port``.
-        changed: called with all addresses, from a thread of this object, whenever they have changed.
+        servers: ZooKeeper servers, as ``host:port,host:port/path``.
+        cluster: Name of the cluster.
+        address: Address of the node, as ``host:port``.
+        changed: Called with all addresses when they have changed, from a thread of this object.
 
     Raises:
         PlatformError: kazoo is not installed.
-        UsageError: the servers are not written as ZooKeeper takes them.
+        UsageError: The server list is invalid.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class Register:
             )
         except ValueError as error:
             raise UsageError(
-                f"cluster.zookeeper-connect-string {servers!r} is no list of host:port: {error}"
+                f"cluster.zookeeper-connect-string {servers!r} is not a list of host:port: {error}"
             ) from error
         self._wanted = threading.Event()
         self._stopped = False
@@ -95,22 +95,22 @@ class Register:
 
     @property
     def members(self) -> tuple[str, ...]:
-        """The addresses that ZooKeeper named last; they stay while it cannot be reached."""
+        """Last known addresses; kept while ZooKeeper is unreachable."""
         return self._members
 
     def start(self) -> bool:
-        """Write this node's address, and return whether ZooKeeper answered; if not yet, that goes on behind this."""
+        """Register this node; return True if ZooKeeper responded, else retry in the background."""
         logging.getLogger("seatunnel.cluster.zookeeper").setLevel(logging.WARNING)
         self._client.add_listener(self._heard)
         self._client.start_async()
         self._thread.start()
         answered = self._named.wait(FIRST_S)
         if not answered:
-            logger.warning("ZooKeeper does not answer: this node goes on with the members that it knows otherwise")
+            logger.warning("ZooKeeper does not answer: this node continues with the members known from elsewhere")
         return answered
 
     def close(self) -> None:
-        """Remove this node's address, if ZooKeeper can be reached."""
+        """Remove this node's registration, if ZooKeeper is reachable."""
         self._stopped = True
         self._wanted.set()
         self._client.stop()
@@ -119,14 +119,14 @@ class Register:
             self._thread.join(5)
 
     def _heard(self, state: str) -> None:
-        """Take in that the connection changed. Runs in kazoo's thread, which must not wait for anything."""
+        """Handle a change of the connection state. Runs in kazoo's thread, so it must not block."""
         if state == "CONNECTED":
             self._wanted.set()
         elif not self._stopped:
-            logger.warning("ZooKeeper: the connection is %s; the members stay as they are", state.lower())
+            logger.warning("ZooKeeper: the connection is %s; the known members are kept", state.lower())
 
     def _register_again(self) -> None:
-        """Write the address whenever a connection comes about: the entry is gone when the session has ended."""
+        """Register again after each reconnection, because the entry is removed when the session ends."""
         from kazoo.exceptions import KazooException
 
         while True:
@@ -146,17 +146,17 @@ class Register:
         self._wanted.set()
 
     def _register(self) -> None:
-        """Write the entry of this session. One of an earlier life goes with its session, which the watch notices."""
+        """Create the entry of this session. An entry of an earlier run ends with its session; the watch detects it."""
         from kazoo.exceptions import NodeExistsError
 
         self._client.ensure_path(self._folder)
         try:
             self._client.create(f"{self._folder}/{self._address}", b"", ephemeral=True)
         except NodeExistsError:
-            logger.debug("ZooKeeper has %s already", self._address)
+            logger.debug("ZooKeeper already has an entry %s", self._address)
 
     def _look(self) -> None:
-        """Take in who stands there, and be woken when that changes."""
+        """Read the registered members, and watch for changes."""
         found = tuple(sorted(self._client.get_children(self._folder, watch=self._woken)))
         if self._address not in found:
             self._wanted.set()

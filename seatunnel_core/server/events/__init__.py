@@ -1,1 +1,1 @@
-"""What happens to jobs, told to an address of the operator's."""
+"""Job events, posted to a webhook."""

@@ -1,4 +1,4 @@
-"""Events on their way to an address: told in the order in which they happened, by a thread of their own."""
+"""Delivery of events to a webhook, in order, by a dedicated thread."""
 
 import json
 import logging
@@ -12,23 +12,23 @@ from typing import Any
 logger = logging.getLogger("seatunnel.cluster")
 
 MOST = 1_000
-"""So many events wait at most; the oldest are given up for new ones."""
+"""Maximum number of queued events; the oldest are dropped for new ones."""
 
 AT_ONCE = 100
 ANSWER_S = 5.0
 AGAIN_S = (1.0, 2.0, 5.0, 10.0, 30.0)
-"""Between two tries to tell the same events; the last one is repeated."""
+"""Pauses between retries, in seconds; the last one repeats."""
 
 Post = Callable[[bytes], None]
-"""Sends a body; raises ``OSError`` when it is not taken."""
+"""Function that sends a body; raises ``OSError`` if it is not accepted."""
 
 
 class EventReports:
-    """A queue of events that never holds up who puts one.
+    """Queue of events. Adding an event never blocks.
 
     Args:
-        post: sends a list of events as JSON.
-        again_s: between tries.
+        post: Sends a list of events as JSON.
+        again_s: Pauses between retries, in seconds.
     """
 
     def __init__(self, post: Post, *, again_s: tuple[float, ...] = AGAIN_S) -> None:
@@ -38,13 +38,13 @@ class EventReports:
         self._changing = threading.Condition()
         self._closed = False
         self.given_up = 0
-        """So many events were given up because too many waited."""
+        """Number of events dropped because the queue was full."""
 
         self._thread = threading.Thread(target=self._tell, name="events", daemon=True)
         self._thread.start()
 
     def put(self, event: Mapping[str, Any]) -> None:
-        """Tell an event as soon as may be; return at once."""
+        """Queue an event and return at once."""
         with self._changing:
             if len(self._waiting) >= MOST:
                 self._waiting.popleft()
@@ -53,7 +53,7 @@ class EventReports:
             self._changing.notify()
 
     def close(self) -> None:
-        """Tell nothing any more."""
+        """Stop reporting."""
         with self._changing:
             self._closed = True
             self._changing.notify()
@@ -71,14 +71,14 @@ class EventReports:
             except OSError as error:
                 self._take_back(some)
                 if failures == 0:
-                    logger.warning("events wait, because event-report-http takes none: %s", error)
+                    logger.warning("events are queued, because event-report-http does not accept them: %s", error)
                 with self._changing:
                     pause_s = self._again_s[min(failures, len(self._again_s) - 1)]
                     self._changing.wait_for(lambda: self._closed, pause_s)
                 failures += 1
                 continue
             if failures:
-                logger.info("events are told again; %d were given up in all", self.given_up)
+                logger.info("events are delivered again; %d were dropped in total", self.given_up)
             failures = 0
 
     def _take_back(self, some: list[Mapping[str, Any]]) -> None:
@@ -89,7 +89,7 @@ class EventReports:
 
 
 def http_post(url: str, headers: Mapping[str, str]) -> Post:
-    """Return what posts to an address; the headers may hold a token, and stand in no error."""
+    """Return a function that posts to a URL. Errors never contain the headers, which may include a token."""
 
     def post(body: bytes) -> None:
         request = urllib.request.Request(url, body, {"Content-Type": "application/json", **headers}, method="POST")
@@ -98,7 +98,7 @@ def http_post(url: str, headers: Mapping[str, str]) -> Post:
                 answer.read(1_000)
         except urllib.error.HTTPError as error:
             with error:
-                raise OSError(f"it answers HTTP {error.code}") from None
+                raise OSError(f"it responds with HTTP {error.code}") from None
         except (ValueError, OSError) as error:
             raise OSError(f"{type(error).__name__}: {getattr(error, 'reason', None) or error}") from None
 

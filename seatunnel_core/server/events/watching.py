@@ -1,8 +1,7 @@
-"""What happens to jobs, as their leader sees it: another state, a checkpoint that completed, one that failed.
+"""Job events on the leader: changed states, completed and failed checkpoints.
 
-The leader compares what it knows now with what it knew before: a state that lasted less than ``LOOK_S`` may be left
-out, never an end. What a leader has told is not stored. So one that begins to lead tells again what became of jobs
-shortly before: an event may come twice, and then says so.
+The leader compares consecutive views: states that lasted less than ``LOOK_S`` may be missed, but never an end. Sent
+events are not stored, so a new leader sends recent events again. Such events may be duplicates, and are marked as such.
 """
 
 import asyncio
@@ -20,29 +19,28 @@ if TYPE_CHECKING:
 LOOK_S = 0.5
 
 AGAIN_S = 60.0
-"""What happened so long before the end of a leader is told again by the next one: the address had time to take the
-rest."""
+"""Period before the end of a leader whose events the next one sends again, in seconds; older ones were delivered."""
 
 _OWN_S = 2.0
-"""What is younger when a leader looks first may be its own doing, and so says nothing of the end of the one before."""
+"""Age below which a record may be this leader's own, in seconds, so that it does not indicate its predecessor's end."""
 
 
 @frozen(kw_only=True)
 class Known:
-    """What is known of a job."""
+    """Known state of a job."""
 
     name: str
     state: str
     error: str = ""
     since: float = 0.0
-    """When the state began, in seconds since 1970, as the leader of that time recorded it."""
+    """Start of the state, in seconds since 1970, as recorded by the leader at that time."""
 
     checkpoints: Mapping[int, tuple[int | None, int]] | None = None
-    """By pipeline: the last one that completed, and how many have failed; ``None`` where no host tells it."""
+    """Last completed checkpoint and number of failed ones by pipeline; ``None`` if not reported."""
 
 
 def events_between(before: Mapping[str, Known], now: Mapping[str, Known], created_ms: int) -> Iterator[dict[str, Any]]:
-    """Yield what happened between two looks. A job that is no more known has left the history, which is no event."""
+    """Yield the events between two views. A job that disappears has left the history, which is not an event."""
     for job_id, job in now.items():
         was = before.get(job_id)
         told = {"jobId": job_id, "jobName": job.name, "createdTime": created_ms}
@@ -53,13 +51,13 @@ def events_between(before: Mapping[str, Known], now: Mapping[str, Known], create
 
 
 def surely_told(found: Mapping[str, Known], now: float) -> dict[str, Known]:
-    """Return what an earlier leader has told, of what a new one finds when it looks first.
+    """Return the jobs in a new leader's first view whose events an earlier leader has certainly sent.
 
-    The youngest record that is not its own tells when the earlier one was still there, however long nobody led since.
+    The newest record that is not this leader's own indicates when the earlier one was still alive.
 
     Args:
-        found: what is known of all jobs.
-        now: seconds since 1970.
+        found: Known states of all jobs.
+        now: Current time, in seconds since 1970.
     """
     last = max((job.since for job in found.values() if job.since < now - _OWN_S), default=0.0)
     return {job_id: job for job_id, job in found.items() if job.since < last - AGAIN_S}
@@ -77,11 +75,11 @@ def _of_checkpoints(told: Mapping[str, Any], was: Known | None, job: Known) -> I
 
 
 class EventWatch:
-    """Tells the events of one node, while it leads.
+    """Reports job events while this node leads.
 
     Args:
-        agent: of the node.
-        reports: tells them.
+        agent: Agent of the node.
+        reports: Queue of events.
     """
 
     def __init__(self, agent: "Agent", reports: EventReports) -> None:
@@ -89,7 +87,7 @@ class EventWatch:
         self._reports = reports
 
     async def run(self) -> None:
-        """Look again and again, until cancelled."""
+        """Compare views periodically until cancelled."""
         before: dict[str, Known] | None = None
         while True:
             now, at = self._known(), wall_clock()
@@ -101,7 +99,7 @@ class EventWatch:
             await asyncio.sleep(LOOK_S)
 
     def _known(self) -> dict[str, Known] | None:
-        """Return what is known of all jobs; ``None`` while this node does not lead."""
+        """Return the known states of all jobs; ``None`` while this node does not lead."""
         state, users = self._agent.state, self._agent.users
         if state is None or not self._agent.leadership.leads():
             return None

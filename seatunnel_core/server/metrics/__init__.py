@@ -1,1 +1,1 @@
-"""What a node measures, as the pages that Prometheus reads."""
+"""Metrics of a node, in Prometheus formats."""

@@ -1,4 +1,4 @@
-"""The figures of a node: of the cluster as far as it knows it, and of the jobs that its hosts run."""
+"""Metrics of a node: of the cluster as known to it, and of the jobs in its worker processes."""
 
 import asyncio
 import os
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from seatunnel_core.server.agent.agent import Agent
 
 FRESH_S = 1.0
-"""So old figures may be: however often a node is asked, it asks its hosts once in so long."""
+"""Maximum age of metrics, in seconds: worker processes are queried at most once in this time."""
 
 _JOB_TYPES = {
     JobState.PENDING: "created",
@@ -33,7 +33,7 @@ _JOB_TYPES = {
     JobState.FINISHED: "finished",
     JobState.SAVEPOINT_DONE: "savepoint_done",
 }
-"""What SeaTunnel's ``job_count`` calls the states; it does not count the last one."""
+"""Names of states in SeaTunnel's ``job_count``, which does not count the last one."""
 
 _MOVED = {"read": "SourceReceived", "written": "SinkWrite", "committed": "SinkCommitted"}
 
@@ -43,34 +43,34 @@ def _of_jobs(name: str, kind: str, help: str, *labels: str) -> Family:
 
 
 OF_NODES: tuple[Family, ...] = (
-    Family(name="seatunnel_term", kind="gauge", help="The newest term of a leader that this node knows of."),
-    Family(name="seatunnel_leads", kind="gauge", help="1 of the node that leads.", labels=("address",)),
+    Family(name="seatunnel_term", kind="gauge", help="Newest leader term known to this node."),
+    Family(name="seatunnel_leads", kind="gauge", help="1 on the leader, else 0.", labels=("address",)),
     Family(
         name="seatunnel_slots",
         kind="gauge",
-        help="Slots of all nodes, from the leader; 0 where they are dynamic.",
+        help="Slots of all nodes, reported by the leader; 0 if dynamic.",
         labels=("state",),
     ),
     Family(
         name="seatunnel_hosts",
         kind="gauge",
-        help="Processes of this node that run jobs, and whether their Spark is ready.",
+        help="Worker processes of this node, and whether their Spark is ready.",
         labels=("address", "ready"),
     ),
-    _of_jobs("seatunnel_job_state", "gauge", "1 for the state in which a job on this node is.", "state"),
+    _of_jobs("seatunnel_job_state", "gauge", "1 for the current state of a job on this node.", "state"),
     _of_jobs("seatunnel_job_rows", "counter", "Rows of a job on this node: read, written, committed.", "step"),
     _of_jobs("seatunnel_job_bytes", "counter", "Bytes of a job on this node: read, written, committed.", "step"),
 )
-"""What nodes have beside the families of ``open_metrics``."""
+"""Families of nodes, in addition to those of ``open_metrics``."""
 
 ALL_FAMILIES = (*FAMILIES, *OF_NODES, *OF_JAVA, *OF_PROCESSES)
 
 
 class Figures:
-    """The figures of one node.
+    """Metrics of one node.
 
     Args:
-        agent: of the node.
+        agent: Agent of the node.
     """
 
     def __init__(self, agent: "Agent") -> None:
@@ -80,7 +80,7 @@ class Figures:
         self._found_at = float("-inf")
 
     async def samples(self) -> tuple[Sample, ...]:
-        """Return the samples of all families; they may be ``FRESH_S`` old."""
+        """Return the samples of all families, at most ``FRESH_S`` old."""
         async with self._asking:
             if time.monotonic() - self._found_at >= FRESH_S:
                 of_hosts, processes = await self._of_hosts()
@@ -90,7 +90,7 @@ class Figures:
             return self._found
 
     async def _of_hosts(self) -> tuple[list[Sample], list[Process]]:
-        """Return what hosts measure, and the processes that they name."""
+        """Return the samples and processes reported by worker processes."""
         found: list[Sample] = []
         processes: list[Process] = []
         for answer in await self._agent.ask_hosts({"do": "figures"}):
@@ -98,7 +98,7 @@ class Figures:
                 found += [Sample.from_record(each) for each in stored.items(answer, "samples")]
                 host, pids = stored.text(answer, "host") or "shared", stored.below(answer, "processes")
                 processes += [Process(kind=kind, host=host, pid=stored.number(pids, kind)) for kind in pids]
-            except StoredValueError:  # a host of another version, which an earlier agent left
+            except StoredValueError:  # a worker process of another version, left by an earlier agent
                 continue
         return found, processes
 
@@ -119,7 +119,7 @@ class Figures:
             yield from self._of_leader()
 
     def _of_leader(self) -> Iterator[Sample]:
-        """Yield what only a leader knows."""
+        """Yield samples that only the leader knows."""
         assert self._agent.state is not None
         found = self._agent.state.snapshot()
         states = [*(self._agent.users.state_of(job) for job in found.jobs.values())]
@@ -153,7 +153,7 @@ def _of_job(job: HostedJob) -> Iterator[Sample]:
 
 
 def by_family(samples: Iterable[Sample]) -> Mapping[str, list[Sample]]:
-    """Return samples by the names of their families, in the order of the page; those of none are left out."""
+    """Return samples by family name, in the order of the page; samples without a family are omitted."""
     found: dict[str, list[Sample]] = {family.name: [] for family in ALL_FAMILIES}
     for sample in samples:
         if sample.family in found:
@@ -165,9 +165,9 @@ def page(samples: Iterable[Sample], cluster: str, *, open_metrics: bool) -> byte
     """Return samples as a page.
 
     Args:
-        samples: of the node.
-        cluster: its name, a label of all of them.
-        open_metrics: whether the page is OpenMetrics, and not Prometheus' older text.
+        samples: Samples of the node.
+        cluster: Name of the cluster, a label of all samples.
+        open_metrics: True for OpenMetrics, False for the Prometheus text format.
     """
     from prometheus_client import CollectorRegistry
     from prometheus_client.exposition import generate_latest
@@ -185,11 +185,11 @@ class _Collector:
         self._cluster = cluster
 
     def describe(self) -> tuple[()]:
-        """Return nothing: no other collector of the registry has these names."""
+        """Return no families: no other collector of the registry uses their names."""
         return ()
 
     def collect(self) -> Iterator[Any]:
-        """Yield all families, those without samples too: who writes an alarm looks for them."""
+        """Yield all families, including those without samples, so that alerts can be written for them."""
         from prometheus_client import Metric
 
         for family in ALL_FAMILIES:

@@ -1,4 +1,4 @@
-"""The figures of the JVM of each host, by the names of Prometheus' client for Java, which SeaTunnel serves."""
+"""Metrics of the JVM of each worker process, with the names of Prometheus' Java client, as in SeaTunnel."""
 
 from seatunnel_core.reporting.open_metrics import Family
 
@@ -13,7 +13,7 @@ def _counter(name: str, help: str) -> Family:
     return Family(name=name, kind="counter", help=help, labels=_WHOSE)
 
 
-_SIZES = {"used": "in use", "committed": "that the system gave", "max": "at most, -1 if unbounded", "init": "at first"}
+_SIZES = {"used": "in use", "committed": "committed", "max": "at most, -1 if unbounded", "init": "at first"}
 
 OF_JAVA: tuple[Family, ...] = (
     *(_gauge(f"jvm_memory_bytes_{key}", f"Bytes of memory {text}.", "area") for key, text in _SIZES.items()),
@@ -22,19 +22,19 @@ OF_JAVA: tuple[Family, ...] = (
     Family(
         name="jvm_gc_collection_seconds",
         kind="summary",
-        help="How often a collector ran, and for how long in all.",
+        help="Number and total duration of a collector's runs.",
         labels=(*_WHOSE, "gc"),
     ),
-    _gauge("jvm_buffer_pool_used_bytes", "Bytes of buffers outside of the heap.", "pool"),
-    _gauge("jvm_buffer_pool_capacity_bytes", "Bytes that these buffers have room for.", "pool"),
-    _gauge("jvm_buffer_pool_used_buffers", "So many buffers there are.", "pool"),
-    _gauge("jvm_classes_currently_loaded", "Classes that are loaded."),
-    _counter("jvm_classes_loaded", "Classes that were loaded since the start."),
-    _counter("jvm_classes_unloaded", "Classes that were unloaded since the start."),
+    _gauge("jvm_buffer_pool_used_bytes", "Bytes of buffers outside the heap.", "pool"),
+    _gauge("jvm_buffer_pool_capacity_bytes", "Capacity of these buffers, in bytes.", "pool"),
+    _gauge("jvm_buffer_pool_used_buffers", "Number of buffers.", "pool"),
+    _gauge("jvm_classes_currently_loaded", "Currently loaded classes."),
+    _counter("jvm_classes_loaded", "Classes loaded since the start."),
+    _counter("jvm_classes_unloaded", "Classes unloaded since the start."),
     _gauge("jvm_threads_current", "Threads."),
-    _gauge("jvm_threads_daemon", "Threads that do not keep the JVM alive."),
-    _gauge("jvm_threads_peak", "The most threads at once."),
-    _counter("jvm_threads_started", "Threads that were started."),
-    _gauge("jvm_threads_state", "Threads by their state.", "state"),
-    _gauge("jvm_info", "1, with what JVM it is.", "runtime", "vendor", "version"),
+    _gauge("jvm_threads_daemon", "Daemon threads."),
+    _gauge("jvm_threads_peak", "Peak number of threads."),
+    _counter("jvm_threads_started", "Threads started since the start."),
+    _gauge("jvm_threads_state", "Threads by state.", "state"),
+    _gauge("jvm_info", "1, with information about the JVM as labels.", "runtime", "vendor", "version"),
 )

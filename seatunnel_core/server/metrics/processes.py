@@ -1,4 +1,4 @@
-"""What the system tells of the processes of a node: its agent, its hosts, and the JVM of each host."""
+"""Operating-system metrics of a node's processes: agent, worker processes and their JVMs."""
 
 from collections.abc import Iterator, Mapping
 
@@ -14,12 +14,12 @@ def _family(name: str, kind: str, help: str) -> Family:
 
 
 OF_PROCESSES: tuple[Family, ...] = (
-    _family("process_cpu_seconds", "counter", "Seconds of processors, of the user and the system."),
-    _family("process_start_time_seconds", "gauge", "When it was started, in seconds since 1970."),
-    _family("process_resident_memory_bytes", "gauge", "Bytes of memory, those included that are shared with others."),
-    _family("process_virtual_memory_bytes", "gauge", "Bytes of addresses."),
+    _family("process_cpu_seconds", "counter", "User and system CPU time, in seconds."),
+    _family("process_start_time_seconds", "gauge", "Start time, in seconds since 1970."),
+    _family("process_resident_memory_bytes", "gauge", "Resident memory including shared memory, in bytes."),
+    _family("process_virtual_memory_bytes", "gauge", "Virtual memory, in bytes."),
     _family("process_open_fds", "gauge", "Open files and sockets."),
-    _family("process_max_fds", "gauge", "So many it may open."),
+    _family("process_max_fds", "gauge", "Maximum number of open files."),
 )
 
 
@@ -31,16 +31,16 @@ class Process:
     """``agent``, ``host`` or ``java``."""
 
     host: str
-    """The name of the host whose it is; empty for the agent."""
+    """Name of its worker process; empty for the agent."""
 
     pid: int
 
 
 def samples_of(process: Process, labels: Mapping[str, str]) -> Iterator[Sample]:
-    """Yield what the system tells of a process; nothing of one that is gone.
+    """Yield the samples of a process; none if it has ended.
 
     Raises:
-        ImportError: the client of Prometheus is not installed.
+        ImportError: The Prometheus client is not installed.
     """
     from prometheus_client import ProcessCollector
 

@@ -1,1 +1,1 @@
-"""Spark's own standalone master and workers, from the pyspark wheel, as children of an agent."""
+"""Spark standalone masters and workers, from the pyspark wheel, as child processes of an agent."""

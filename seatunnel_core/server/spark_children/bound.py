@@ -1,7 +1,7 @@
-"""``python bound.py PARENT COMMAND…``: become the command, which is killed when the process ``PARENT`` ends.
+"""``python bound.py PARENT COMMAND…``: execute the command, which is killed when the process ``PARENT`` ends.
 
-Linux sends the signal, however the parent ends. The wish outlives ``exec``, so that no further process is needed. This
-file is run by its path: it imports the standard library only.
+Linux sends the signal however the parent ends. The setting survives ``exec``, so no additional process is needed. This
+file is executed by its path, so it imports only the standard library.
 """
 
 import ctypes
@@ -13,10 +13,10 @@ _PR_SET_PDEATHSIG = 1
 
 
 def main() -> None:
-    """Bind this process to its parent, and become the command."""
+    """Bind this process to its parent, and execute the command."""
     parent, command = int(sys.argv[1]), sys.argv[2:]
     ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-    if os.getppid() == parent:  # else it ended before it could be told
+    if os.getppid() == parent:  # otherwise the parent ended before the setting took effect
         os.execv(command[0], command)
 
 

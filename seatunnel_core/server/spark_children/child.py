@@ -1,4 +1,4 @@
-"""One child of an agent: a JVM that is started, watched, started again when it dies, and ended."""
+"""Supervised child process of an agent: a JVM that is restarted when it dies."""
 
 import contextlib
 import importlib.util
@@ -20,28 +20,28 @@ from seatunnel_core.spark.starting.settings import cache_folder
 logger = logging.getLogger("seatunnel.cluster")
 
 LEAST_PAUSE_S, LONGEST_PAUSE_S = 0.5, 30.0
-"""Between a child's death and its next start; it doubles with each death that follows quickly on a start."""
+"""Bounds of the restart pause, in seconds; it doubles with each death soon after a start."""
 
 STEADY_S = 60.0
-"""A child that has lived for so long begins with the shortest pause again."""
+"""Run time after which the pause is reset, in seconds."""
 
 _END_S = 5.0
 _MEMORY = "192m"
 _FLAGS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-"""It moves no rows: a small heap, less compiling, and no collector threads."""
+"""JVM flags for processes that move no rows: small heap, less compilation, no collector threads."""
 
 _BOUND = str(Path(__file__).with_name("bound.py"))
 
 
 class Child:
-    """A supervised process of Spark's. Call ``supervise`` often, always from the same thread: the child dies with it.
+    """A supervised Spark process. Call ``supervise`` often, always from the same thread: the child ends with it.
 
     Args:
-        name: for the log.
-        arguments: the class and its arguments, made anew at each start.
-        log: to which its output is appended.
-        environment: what it has besides that of this process.
-        clock: monotonic seconds.
+        name: Name for the log.
+        arguments: Returns the class and its arguments, at each start.
+        log: File to which its output is appended.
+        environment: Additional environment variables.
+        clock: Monotonic seconds.
     """
 
     def __init__(
@@ -63,15 +63,15 @@ class Child:
         self._start_at = 0.0
         self._pause_s = LEAST_PAUSE_S
         self.deaths = 0
-        """How often it has died quickly after its start, without a steady life since."""
+        """Number of consecutive deaths soon after a start."""
 
     @property
     def pid(self) -> int:
-        """Of the process; 0 while there is none."""
+        """Process id; 0 if there is no process."""
         return 0 if self._process is None else self._process.pid
 
     def supervise(self) -> None:
-        """Start the child if there is none, unless it died a moment ago."""
+        """Start the child if it is not running, after the restart pause."""
         now = self._clock()
         if self._process is not None:
             code = self._process.poll()
@@ -79,7 +79,7 @@ class Child:
                 if self.deaths and now - self._started_at > STEADY_S:
                     self.deaths, self._pause_s = 0, LEAST_PAUSE_S
                 return
-            logger.warning("%s (%d) ended with %d, and starts again in %.1f s; its log: %s", self._name, self.pid, code,
+            logger.warning("%s (%d) ended with %d; restart in %.1f s; its log: %s", self._name, self.pid, code,
                            self._pause_s, self._log)  # fmt: skip
             self._process, self._start_at = None, now + self._pause_s
             self._pause_s, self.deaths = min(2 * self._pause_s, LONGEST_PAUSE_S), self.deaths + 1
@@ -102,19 +102,19 @@ class Child:
         logger.info("started %s (%d)", self._name, self.pid)
 
     def kill(self) -> None:
-        """Kill the child, with which its executors end, and wait for that."""
+        """Kill the child, which also ends its executors, and wait for its end."""
         process, self._process = self._process, None
         if process is not None:
             process.kill()
             process.wait()
 
     def terminate(self) -> None:
-        """Ask the child to end; ``end`` waits for it."""
+        """Send SIGTERM to the child; ``end`` waits for it."""
         if self._process is not None:
             self._process.terminate()
 
     def end(self) -> None:
-        """End the child and wait for that; kill it when it takes too long."""
+        """Terminate the child and wait for its end; kill it if it takes too long."""
         process, self._process = self._process, None
         if process is None:
             return
@@ -126,7 +126,7 @@ class Child:
 
 
 def spark_class() -> list[str]:
-    """Return the command that starts a class of Spark's from the wheel.
+    """Return the command that starts a Spark class from the wheel.
 
     Raises:
         PlatformError: PySpark is not installed.
@@ -138,7 +138,7 @@ def spark_home() -> Path:
     """Return the folder of the pyspark wheel, without importing it.
 
     Raises:
-        PlatformError: it is not installed.
+        PlatformError: PySpark is not installed.
     """
     spec = importlib.util.find_spec("pyspark")
     if spec is None or spec.origin is None:
@@ -147,7 +147,7 @@ def spark_home() -> Path:
 
 
 def jvm_environment(more: Mapping[str, str], environment: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """Return the environment of a JVM of Spark's. Its web page listens on loopback."""
+    """Return the environment of a Spark JVM. Its web page listens on loopback."""
     cache = cache_folder(environment)
     flags = f"{_FLAGS} -Dlog4j2.configurationFile={log4j_file(cache).as_uri()}"
     inherited = {key: value for key, value in environment.items() if key not in ("PYTHONPATH", "PYSPARK_SUBMIT_ARGS")}

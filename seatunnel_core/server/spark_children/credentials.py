@@ -1,7 +1,7 @@
-"""What Spark's processes need to trust each other, derived from the cluster's secret and kept in files of mode 600.
+"""Credentials of Spark's processes, derived from the cluster's secret and stored in files with mode 600.
 
-All processes of a cluster derive the same, so nothing has to be handed around. Neither the cluster's secret nor another
-derived one can be found from it.
+All nodes of a cluster derive the same credentials, so none are distributed. They reveal neither the cluster's secret
+nor each other.
 """
 
 import base64
@@ -24,13 +24,13 @@ def _encoded(value: bytes) -> str:
 
 @frozen
 class Credentials:
-    """The keys of one cluster's Spark; never shown."""
+    """Keys of one cluster's Spark; never displayed."""
 
     rpc: str = field(repr=False)
-    """By which masters, workers, drivers and executors know each other."""
+    """Secret with which masters, workers, drivers and executors authenticate."""
 
     pages: bytes = field(repr=False)
-    """By which the token for a web page is signed."""
+    """Key that signs the tokens for web pages."""
 
     @classmethod
     def of(cls, secret: Secret, cluster: str) -> "Credentials":
@@ -38,7 +38,7 @@ class Credentials:
         return cls(_derived(secret, cluster, "spark rpc").hex(), _derived(secret, cluster, "spark pages"))
 
     def properties(self) -> dict[str, str]:
-        """Return the settings of every process of Spark: all that it says is authenticated and encrypted."""
+        """Return the settings of all Spark processes, which authenticate and encrypt their communication."""
         return {
             "spark.authenticate": "true",
             "spark.authenticate.secret": self.rpc,
@@ -47,12 +47,12 @@ class Credentials:
         }
 
     def page_properties(self) -> dict[str, str]:
-        """Return the settings of a process with a web page: who shows no token is not let in."""
+        """Return the settings of a process with a web page, which requires a token."""
         key = base64.urlsafe_b64encode(self.pages).decode()
         return {"spark.ui.filters": _FILTER, f"spark.{_FILTER}.param.secretKey": key}
 
     def token(self) -> str:
-        """Return the token that opens a web page."""
+        """Return the token for a web page."""
         claims = _encoded(b'{"alg":"HS256","typ":"JWT"}') + "." + _encoded(b'{"sub":"seatunnel"}')
         return f"{claims}.{_encoded(hmac.digest(self.pages, claims.encode(), 'sha256'))}"
 
@@ -62,7 +62,7 @@ def _derived(secret: Secret, cluster: str, purpose: str) -> bytes:
 
 
 def write_properties(path: Path, properties: Mapping[str, str]) -> None:
-    """Write a file of Spark's properties that nobody else can read."""
+    """Write an owner-only file of Spark properties."""
     draft = path.with_name(f"{path.name}.{os.getpid()}")
     draft.unlink(missing_ok=True)
     with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:

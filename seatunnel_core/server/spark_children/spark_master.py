@@ -1,8 +1,7 @@
-"""The Spark master of a node of the role ``master``: a child of its agent, which knows the node's hosts alone.
+"""Spark master of a node with role ``master``: a child process of its agent, only for the node's worker processes.
 
-A dead Spark master is started again at the same address, from what it has kept in a folder of this machine: workers and
-hosts register again, and their tasks do not notice. No two Spark masters ever share a folder, and none takes over from
-another: each node's hosts have their own.
+After a crash, the Spark master is restarted at the same address from the state in a local folder. Spark workers and
+worker processes register again, without affecting their tasks. Spark masters share no folders and do not fail over.
 """
 
 import http.client
@@ -24,67 +23,67 @@ from seatunnel_core.server.spark_children.run_folder import run_folder
 logger = logging.getLogger("seatunnel.cluster")
 
 WORKER_TIMEOUT_S = 10
-"""A Spark worker that has been silent for so long is lost, with its executors. It reports four times in that time."""
+"""Time after which a silent Spark worker is lost with its executors, in seconds; it reports four times in this."""
 
 _MOST_QUICK_DEATHS = 3
-"""After so many the address may be somebody else's: another one is taken, and hosts start anew."""
+"""Number of quick deaths after which another address is used, because another process may have the port."""
 
 
 @frozen(kw_only=True)
 class MasterState:
-    """What a Spark master knows."""
+    """State of a Spark master."""
 
     workers: int
-    """Which are alive."""
+    """Number of live workers."""
 
     free_cores: int
     applications: tuple[str, ...]
-    """Ids of those that have not ended."""
+    """Ids of running applications."""
 
 
 class SparkMaster:
-    """The Spark master of one node. ``supervise`` and ``end`` belong to one thread, ``state`` may block in another.
+    """Spark master of one node. Call ``supervise`` and ``end`` from one thread; ``state`` may block in another.
 
     Args:
-        config: of the node, which has a secret.
-        address: of the member.
+        config: Configuration of the node, which has a secret.
+        address: Address of the member.
     """
 
     def __init__(self, config: NodeConfig, address: str) -> None:
-        assert config.secret is not None, "node_config refuses a master without a secret"
+        assert config.secret is not None, "node_config rejects a master without a secret"
         self._host = config.host
         self._credentials = Credentials.of(config.secret, config.cluster)
         self._folder = run_folder(config.cluster, address)
         self._port = self._page_port = 0
         self._listens = False
         self.application_file = self._folder / "application.conf"
-        """The properties of drivers: with the secret, for nobody else to read."""
+        """Owner-only properties file of drivers, with the secret."""
 
         log = config.logs / "seatunnel-engine-spark-master.log"
         self._child = Child("the Spark master", self._arguments, log, {})
 
     @property
     def url(self) -> str:
-        """Where workers and drivers find it."""
+        """Address for workers and drivers."""
         return f"spark://{self._host}:{self._port}"
 
     @property
     def has_begun(self) -> bool:
-        """Whether it has listened, so that workers may come. One that comes too early tries again after ten seconds."""
+        """True once it has listened. Workers that connect earlier retry only after ten seconds."""
         return self._listens
 
     def prepare(self, *, goes_on: bool) -> None:
-        """Lay out the folder.
+        """Create the folder.
 
         Args:
-            goes_on: whether a host of an earlier agent lives, so that the Spark master has to be found where it was.
+            goes_on: True if a worker process of an earlier agent is alive, so that the address must stay the same.
         """
         before = self._ports_before() if goes_on else None
         if before is None:
             self._begin_anew()
         else:
             self._port, self._page_port = before
-            self._listens = True  # workers that know it must not let go of its executors
+            self._listens = True  # workers that know it must keep its executors
         write_properties(self.application_file, self._credentials.properties())
 
     def _begin_anew(self) -> None:
@@ -102,10 +101,10 @@ class SparkMaster:
             return None
 
     def supervise(self) -> bool:
-        """Keep the Spark master alive; return false when it has moved, so that no host knows it any more."""
+        """Keep the Spark master alive; return False if its address has changed, so that worker processes lose it."""
         moved = self._child.deaths >= _MOST_QUICK_DEATHS and not self._child.pid
         if moved:
-            logger.warning("the Spark master does not stay alive at %s: it starts anew elsewhere", self.url)
+            logger.warning("the Spark master keeps ending at %s: starting it at another address", self.url)
             self._begin_anew()
             self._child.deaths = 0
         self._child.supervise()
@@ -114,7 +113,7 @@ class SparkMaster:
         return not moved
 
     def end(self) -> None:
-        """End it."""
+        """End the Spark master."""
         self._child.end()
 
     def _arguments(self) -> list[str]:
@@ -123,7 +122,7 @@ class SparkMaster:
         properties = {
             **self._credentials.properties(),
             **self._credentials.page_properties(),
-            "spark.master.rest.enabled": "false",  # anybody could start programs there
+            "spark.master.rest.enabled": "false",  # otherwise anyone could start programs there
             "spark.port.maxRetries": "0",
             "spark.deploy.recoveryMode": "FILESYSTEM",
             "spark.deploy.recoveryDirectory": str(recovery),
@@ -140,14 +139,14 @@ class SparkMaster:
         ]
 
     def state(self) -> MasterState | None:
-        """Return what it knows; ``None`` when it does not answer."""
+        """Return its state; ``None`` if it does not respond."""
         connection = http.client.HTTPConnection("127.0.0.1", self._page_port, timeout=5)
         try:
             connection.request("GET", "/json/", headers={"Authorization": f"Bearer {self._credentials.token()}"})
             response = connection.getresponse()
             return _state(stored.parse(response.read())) if response.status == 200 else None
         except (OSError, http.client.HTTPException, StoredValueError) as error:
-            logger.debug("the Spark master does not answer: %s", error)
+            logger.debug("the Spark master does not respond: %s", error)
             return None
         finally:
             connection.close()
@@ -164,7 +163,7 @@ def _state(block: Any) -> MasterState | None:
 
 
 def _takes_connections(host: str, port: int) -> bool:
-    """Return whether somebody listens at an address of this machine, which is known at once."""
+    """Return True if a process listens at a local address; this does not block."""
     try:
         socket.create_connection((host, port), timeout=0.1).close()
     except OSError:
@@ -173,7 +172,7 @@ def _takes_connections(host: str, port: int) -> bool:
 
 
 def free_port(host: str) -> int:
-    """Return a port of an address of this machine that is free now."""
+    """Return a currently free port of a local address."""
     with socket.socket() as probe:
         probe.bind((host, 0))
         return int(probe.getsockname()[1])

@@ -1,4 +1,4 @@
-"""The Spark workers of a node of the role ``worker``: one for each host of each master that the node has joined."""
+"""Spark workers of a node with role ``worker``: one for each worker process of each joined master."""
 
 import hashlib
 import json
@@ -22,46 +22,46 @@ from seatunnel_core.server.spark_children.spark_master import WORKER_TIMEOUT_S
 logger = logging.getLogger("seatunnel.cluster")
 
 PYTHON = "seatunnel-python"
-"""The name by which executors start Python: each node's own, so that nodes may have it in different places."""
+"""Command with which executors start Python; local to each node, so that installation paths may differ."""
 
 DAEMON = "seatunnel_executor_daemon"
-"""The module that executors start as the parent of their Python processes; see ``spark/executor_daemon.py``."""
+"""Module that executors start as the parent of their Python processes; see ``spark/executor_daemon.py``."""
 
 _BIN = "bin"
 
 
 @frozen(kw_only=True)
 class Place:
-    """A host whose tasks this node may run."""
+    """A worker process whose tasks this node can run."""
 
     url: str
-    """Of the Spark master that knows the host."""
+    """Address of its Spark master."""
 
     member: str
-    """The address of the host's node."""
+    """Address of its node."""
 
     host: str
-    """The name of the host on its node; empty for the one that jobs share."""
+    """Name on its node; empty for the shared one."""
 
 
 def resource_of(host: str) -> str:
-    """Return the name of the resource that Spark workers offer to one host alone, and that its executors ask for.
+    """Return the name of the resource that Spark workers offer to one worker process only, for its executors.
 
-    Without it the first application would take the cores of all Spark workers, and others would wait for ever.
+    Without it, the first application would get the cores of all Spark workers, and others would wait forever.
     """
     return f"own_{hashlib.sha256(host.encode()).hexdigest()[:12]}" if host else "shared"
 
 
 class SparkWorkers:
-    """The Spark workers of one node: one for each host. All methods belong to one thread.
+    """Spark workers of one node, one for each worker process. Call all methods from one thread.
 
     Args:
-        config: of the node, which has a secret.
-        address: of the member.
+        config: Configuration of the node, which has a secret.
+        address: Address of the member.
     """
 
     def __init__(self, config: NodeConfig, address: str) -> None:
-        assert config.secret is not None, "node_config refuses a worker without a secret"
+        assert config.secret is not None, "node_config rejects a worker without a secret"
         self._config = config
         self._credentials = Credentials.of(config.secret, config.cluster)
         self._folder = run_folder(config.cluster, address)
@@ -69,7 +69,7 @@ class SparkWorkers:
         self._children: dict[Place, Child] = {}
 
     def prepare(self) -> None:
-        """Lay out what executors need to start Python."""
+        """Create the files that executors need to start Python."""
         own = self._folder / _BIN
         own.mkdir(mode=0o700, exist_ok=True)
         daemon = Path(__file__).parents[2] / "spark" / "executor_daemon.py"
@@ -80,9 +80,9 @@ class SparkWorkers:
         script.chmod(0o700)
 
     def supervise(self, places: Collection[Place]) -> None:
-        """Keep one Spark worker alive for each host, and end those of hosts that are no more."""
+        """Keep one Spark worker alive for each worker process, and end those of ended processes."""
         for place in set(self._children) - set(places):
-            logger.info("the Spark worker for %s ends: its host is gone", _described(place))
+            logger.info("ending the Spark worker for %s: its worker process has ended", _described(place))
             self._children.pop(place).kill()
         for place in places:
             if place not in self._children:
@@ -129,7 +129,7 @@ class SparkWorkers:
         }
 
     def end(self) -> None:
-        """End all of them, with their executors."""
+        """End all Spark workers with their executors."""
         children, self._children = self._children, {}
         for child in children.values():
             child.terminate()
@@ -142,5 +142,5 @@ def _described(place: Place) -> str:
 
 
 def _memory_mib() -> int:
-    """Return the memory of this machine. Each Spark worker may use all of it: what executors take is set elsewhere."""
+    """Return the memory of this machine, which each Spark worker may use; executor memory is configured separately."""
     return max(1024, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // (1 << 20))

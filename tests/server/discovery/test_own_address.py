@@ -43,7 +43,7 @@ def test_a_machine_that_is_not_listed_is_known_by_its_way_to_the_others(caplog: 
 
 
 def test_no_interface_of_the_list_is_an_error_that_names_those_there_are() -> None:
-    with pytest.raises(UsageError, match=r"network.interfaces names 250.1.1.\*, and this machine has .*127.0.0.1"):
+    with pytest.raises(UsageError, match=r"network.interfaces is 250.1.1.\*, but this machine has .*127.0.0.1"):
         own_host(cluster(interfaces=("250.1.1.*",)), [])
 
 

@@ -62,7 +62,7 @@ def test_a_server_that_is_not_there_holds_nobody_up(tmp_path: Path, monkeypatch:
     assert not register.start()
     assert register.members == ()
     register.close()
-    with pytest.raises(UsageError, match="is no list of host:port"):
+    with pytest.raises(UsageError, match="is not a list of host:port"):
         Register("a:b:c", "c", "a:1")
 
 

@@ -65,7 +65,7 @@ def test_events_come_in_their_order_after_they_were_refused(address: str, caplog
     assert [each["number"] for each in told()] == list(range(250))
     assert {token for token, _ in Taker.taken} == {"secret-token"}
     assert max(len(events) for _, events in Taker.taken) <= 100
-    assert "it answers HTTP 500" in caplog.text
+    assert "it responds with HTTP 500" in caplog.text
     assert "secret-token" not in caplog.text
 
 
@@ -95,7 +95,7 @@ def test_nobody_waits_for_an_address_that_hangs(monkeypatch: pytest.MonkeyPatch)
 def test_an_address_that_is_none_is_said_and_nothing_ends(caplog: pytest.LogCaptureFixture) -> None:
     queue = EventReports(http_post("http://127.0.0.1:1/", {}), again_s=(60.0,))
     queue.put({})
-    until("it is said", lambda: "takes none" in caplog.text)
+    until("it is said", lambda: "does not accept them" in caplog.text)
     queue.close()
 
 

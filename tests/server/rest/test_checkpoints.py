@@ -94,7 +94,7 @@ def test_stored_checkpoints_are_verified_and_compared(agent: Agent, tmp_path: Pa
     named = asked_aside(tmp_path, "compare", **{"pipeline": 1, "from": "100000-2", "to": "200000-6"})["answer"]
     assert named["pipelines"][0]["from"] == "100000-2"
     for request, told in (
-        ({"from": "100000-2"}, "names no checkpoint"),
+        ({"from": "100000-2"}, "is not a checkpoint"),
         ({"pipeline": 9}, "no pipeline 9"),
         ({"from": "1-1", "to": "200000-6"}, "no checkpoint 1-1"),
         ({"job_id": "nobody"}, "there is no job nobody"),

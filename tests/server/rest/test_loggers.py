@@ -52,8 +52,8 @@ def test_a_level_is_changed_and_reset(agent: Agent) -> None:
         ("POST", f"/loggers/{NAME}", 400, "The level is required"),
         ("POST", "/loggers", 400, "must not be empty"),
         ("DELETE", "/loggers", 400, "must not be empty"),
-        ("GET", "/loggers/no.such.logger", 404, "there is no logger"),
-        ("POST", "/loggers/no.such.logger?level=INFO", 400, "there is no logger"),
+        ("GET", "/loggers/no.such.logger", 404, "no logger"),
+        ("POST", "/loggers/no.such.logger?level=INFO", 400, "no logger"),
         ("GET", "/loggers?scope=galaxy", 400, "Unknown scope"),
     ],
 )

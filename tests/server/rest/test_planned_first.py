@@ -84,7 +84,7 @@ def test_a_large_list_of_jobs_is_parsed_beside_the_loop(tmp_path: Path) -> None:
         try:
             await planner.split("[]")
             ticking = loop.create_task(tick())
-            with pytest.raises(RequestError, match="no list of blocks") as raised:
+            with pytest.raises(RequestError, match="JSON array of objects") as raised:
                 await planner.split(largest)
             assert (raised.value.status, raised.value.reason) == (400, "invalid_json")
             ticking.cancel()
