@@ -87,7 +87,7 @@ class TableDatabase(ABC):
 
     def differ(self, one: str, other: str) -> str:
         """Return the condition that two values of a column's type are not the same, character by character."""
-        return f"NOT {self.same_or_null(one, other)}"
+        return f"({one} <> {other} OR ({one} IS NULL) <> ({other} IS NULL))"
 
     # -- locks ------------------------------------------------------------------------------------------------------
 
