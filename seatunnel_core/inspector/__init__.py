@@ -1,4 +1,4 @@
-"""Looks into checkpoint storages and looks after them: what ``seatunnel checkpoints`` does, for programs.
+"""Inspection and maintenance of checkpoint storages: the Python interface of ``seatunnel checkpoints``.
 
 ::
 
@@ -8,7 +8,7 @@
         for job in inspector.survey(storage):
             print(job.job_id, job.state.value, len(job.checkpoints), inspector.verify(storage, [job]).sound)
 
-Needs no Spark, no Arrow and no running job. Nothing but ``copy_job`` and ``remove`` writes anything.
+It needs no Spark, no Arrow and no running job. Only ``copy_job`` and ``remove`` write.
 """
 
 from seatunnel_core.errors import CopyError

@@ -1,7 +1,6 @@
-"""A storage in one file, to carry around: a ZIP whose entries are the objects of a namespace, each sealed as ever.
+"""A storage in one portable file: a ZIP whose entries are the objects of a namespace, in their stored form.
 
-Any program that reads ZIP can open it. It is written once: in a folder beside it that becomes the file when all is
-there, so nobody ever sees a part of one.
+Any ZIP program can open it. It is written once and atomically: a temporary folder becomes the file when it is complete.
 """
 
 import os
@@ -20,13 +19,13 @@ from seatunnel_storage_api.storage import CheckpointStorage
 ENDING = ".zip"
 
 KEEP_ALL = 999_999_999
-"""``max-retained`` of a storage that is copied to: what is copied stays until the engine itself stores there."""
+"""``max-retained`` of a copy's destination: retention removes nothing before the engine itself stores there."""
 
 _MOMENT = (1980, 1, 1, 0, 0, 0)
 
 
 class ArchiveStorage(BlobStorage):
-    """Either written, until ``publish``, or read."""
+    """An archive, which is either being written, until ``publish``, or read."""
 
     def __init__(self, path: Path, *, unpacked: Path | None = None, packed: zipfile.ZipFile | None = None) -> None:
         super().__init__(backend="archive", namespace=f"{path}/", max_retained=KEEP_ALL)
@@ -72,7 +71,7 @@ class ArchiveStorage(BlobStorage):
             ) from error
         if any(entry.compress_type != zipfile.ZIP_STORED for entry in packed.infolist()):
             packed.close()
-            raise UsageError(f"{path} is no archive of checkpoints: those are not compressed")
+            raise UsageError(f"{path} is not an archive of checkpoints: those are not compressed")
         return cls(path, packed=packed)
 
     def publish(self) -> None:
@@ -144,7 +143,7 @@ class ArchiveStorage(BlobStorage):
             (objects / key).unlink(missing_ok=True)
 
     def close(self) -> None:
-        """Close the archive; one that was not published leaves no file."""
+        """Close the archive; without ``publish``, no file remains."""
         if self._packed is not None:
             self._packed.close()
         if self._unpacked is not None:
@@ -158,7 +157,7 @@ class ArchiveStorage(BlobStorage):
 
 
 def publish(storage: CheckpointStorage) -> None:
-    """Complete a storage that was copied to: an archive becomes a file, others are complete already."""
+    """Complete a copy's destination: publish an archive; do nothing for other storages."""
     if isinstance(storage, ArchiveStorage):
         storage.publish()
 

@@ -1,4 +1,4 @@
-"""The content of a checkpoint, vertex by vertex, as text and as figures."""
+"""Content of a checkpoint by vertex, as text and as values."""
 
 import json
 import os
@@ -36,39 +36,39 @@ _LONGEST_TEXT = 120
 
 @frozen(kw_only=True)
 class Part:
-    """One thing that a vertex holds: a unit in flight, or a committable."""
+    """Part of a vertex's state: a unit in flight, or a committable."""
 
     words: str
     details: tuple[str, ...] = ()
-    """Further lines: of a committable its staged files, and where each is to go."""
+    """Further lines: the staged files of a committable, with their targets."""
 
 
 @frozen(kw_only=True)
 class VertexContent:
-    """What one vertex remembers."""
+    """State of one vertex."""
 
     kind: str
     """``source``, ``task`` or ``sink``."""
 
     name: str
     words: tuple[str, ...]
-    """For display, one sentence per line."""
+    """Text for display, one sentence per line."""
 
     facts: Mapping[str, Scalar]
-    """The same for programs: numbers and names, by what they are."""
+    """Values for programs, by name."""
 
     parts: Mapping[str, Part] = field(factory=dict)
-    """By name: ``unit 7``, ``committable 0-100000-7``."""
+    """Parts by name, such as ``unit 7`` or ``committable 0-100000-7``."""
 
     @property
     def title(self) -> str:
-        """The kind and the name."""
+        """Kind and name."""
         return f"{self.kind} {self.name}"
 
 
 @frozen(kw_only=True)
 class CheckpointContent:
-    """One checkpoint, opened."""
+    """Content of one checkpoint."""
 
     info: CheckpointInfo
     live: bool
@@ -79,7 +79,7 @@ class CheckpointContent:
 def content_of(
     storage: CheckpointStorage, job: JobSurvey, pipeline: PipelineSurvey, info: CheckpointInfo
 ) -> CheckpointContent:
-    """Read one checkpoint and the enumerations that it names, and return its content as a restore would see it.
+    """Read a checkpoint and its enumerations; return its content as a restore would see it.
 
     Raises:
         CheckpointCorruptedError: It is damaged.
@@ -115,7 +115,7 @@ def loaded(storage: CheckpointStorage, info: CheckpointInfo) -> PipelineState:
 
 
 def attachments_of(states: VertexStates) -> frozenset[str]:
-    """Return the digests of the enumerations, and of the parts of sources' memories, that a state names."""
+    """Return the digests of enumerations and source cursors that a state references."""
     enumerations = (source.attachment for source in states.sources.values() if source.attachment is not None)
     parts = (digest for source in states.sources.values() for digest in named_parts(source.memory))
     return frozenset((*enumerations, *parts))
@@ -158,7 +158,7 @@ def _next_split(storage: CheckpointStorage, job_id: str, attachment: str, cursor
 
 
 def split_text(split: Split) -> str:
-    """Return a split as text, such as ``/data/a.csv, bytes 0 to 1,048,576``; an unknown body as it is, shortened."""
+    """Return a split as text, such as ``/data/a.csv, bytes 0 to 1,048,576``; an unknown body is only truncated."""
     body = split.body
     match body:
         case {"path": str(path), "start": int(start), "end": int(end)}:
@@ -245,7 +245,7 @@ def _staged(committable: Committable) -> str:
 
 
 def _files(committable: Committable, info: CheckpointInfo, folder: str | None) -> tuple[str, ...]:
-    """Return each staged file with its target if the body is a file sink's, otherwise the body."""
+    """Return the staged files with their targets for a file sink's body, otherwise the body."""
     files = committable.body.get("files")
     if not _names_files(files):
         return (_short(json.dumps(dict(committable.body), ensure_ascii=False)),)
@@ -272,7 +272,7 @@ def _names_files(files: object) -> bool:
 
 
 def _span(numbers: Sequence[int]) -> str:
-    """Return numbers as text: ``4``, ``4 to 9``, or ``4, 7, 9`` if there are gaps, shortened if there are many."""
+    """Return numbers as text: ``4``, ``4 to 9``, or ``4, 7, 9`` if there are gaps, truncated if there are many."""
     if len(numbers) > 1 and all(after == before + 1 for before, after in pairwise(numbers)):
         return f"{numbers[0]:,} to {numbers[-1]:,}"
     shown = ", ".join(f"{number:,}" for number in numbers[:5])

@@ -1,8 +1,8 @@
-"""Copies whole jobs from one storage to another: epochs, ids and the bytes of every state are kept.
+"""Copies jobs between storages, preserving epochs, ids and the bytes of all states.
 
-A copy contains what can be restored: the live checkpoints, every savepoint, the enumerations that they name, and the
-newest manifest, which comes last. So a job exists at the destination only once all of it does, and an interrupted copy
-is simply repeated: existing objects are compared, not stored a second time.
+A copy contains everything that can be restored: live checkpoints, savepoints, their enumerations, and the newest
+manifest, which is written last. So a job exists at the destination only when it is complete. Repeat an interrupted
+copy: existing objects are compared, not stored again.
 """
 
 import time
@@ -27,29 +27,29 @@ from seatunnel_storage_api.state import CheckpointInfo, CheckpointRef, PipelineS
 from seatunnel_storage_api.storage import CheckpointStorage
 
 RECENT_S = 600
-"""A job whose newest checkpoint or marker is younger than this may be running: an engine's default interval, twice."""
+"""Age of the newest object below which a job may be running, in seconds: twice the default checkpoint interval."""
 
 Progress = Callable[[str], object]
-"""Called with a few words for each object that was copied."""
+"""Function that is called with a short text for each copied object."""
 
 
 @frozen(kw_only=True)
 class Copied:
-    """What became of one job."""
+    """Result of copying one job."""
 
     job_id: str
     checkpoints: int
-    """That are at the destination now, those of an earlier, interrupted copy included."""
+    """Number of checkpoints at the destination, including those of an earlier, interrupted copy."""
 
     attachments: int
     size_bytes: int
-    """Of the states."""
+    """Size of the states, in bytes."""
 
     was_there: bool = False
-    """Whether the whole job was there before, equal in every byte."""
+    """True if the complete job already existed with identical bytes."""
 
     left_behind: tuple[str, ...] = ()
-    """Damaged checkpoints that are not the latest of their pipeline, each with its problem."""
+    """Damaged checkpoints other than the latest of their pipeline, each with its problem."""
 
     warnings: tuple[str, ...] = ()
 
@@ -57,16 +57,16 @@ class Copied:
 def copy_job(
     source: CheckpointStorage, destination: CheckpointStorage, job_id: str, progress: Progress = lambda _: None
 ) -> Copied:
-    """Copy one job, and read back everything that was written.
+    """Copy one job, and verify everything that was written.
 
     Args:
         source: The storage to copy from.
         destination: The storage to copy to, opened with ``to_write``, so that its retention removes nothing.
-        job_id: The job.
-        progress: Called with a few words for each object that was copied.
+        job_id: Id of the job.
+        progress: Called with a short text for each copied object.
 
     Raises:
-        UsageError: The source has no such job; or the destination has another job of this id, or one that went on.
+        UsageError: The source has no such job, or the destination has another or a newer job with this id.
         CopyError: The manifest, the latest checkpoint of a pipeline or an enumeration is damaged or missing. The job
             does not exist at the destination then.
     """
@@ -80,7 +80,7 @@ def copy_job(
 
 
 def seems_to_run(job: JobSurvey, now: float | None = None) -> str:
-    """Return a warning that the job seems to run, or ``""`` if nothing suggests it."""
+    """Return a warning if the job seems to be running, else ``""``."""
     if job.state is not JobState.OPEN or job.active_at is None:
         return ""
     age_s = (time.time() if now is None else now) - job.active_at
@@ -103,7 +103,7 @@ class _Copy:
     attachments: set[str] = field(factory=set)
     left_behind: list[str] = field(factory=list)
     claimed: dict[int, int] = field(factory=dict)
-    """The newest epoch at the destination, by pipeline."""
+    """Newest epoch at the destination, by pipeline."""
 
     def run(self) -> Copied:
         was_there = self._is_there()
@@ -125,7 +125,7 @@ class _Copy:
     # -- what is there already
 
     def _is_there(self) -> bool:
-        """Return whether the destination has the job already; refuse objects that a copy would mix with."""
+        """Return True if the destination already has the job; reject objects with which a copy would mix."""
         job_id = self.job.job_id
         there = self.destination.get_manifest(job_id)
         here = self.source.get_manifest(job_id)
@@ -194,7 +194,7 @@ class _Copy:
             ) from error
 
     def _store(self, info: CheckpointInfo, state: PipelineState) -> None:
-        """Store a checkpoint, in the order of epochs as the engines did; the claimed epochs let it pass the fence."""
+        """Store a checkpoint, in the order of epochs; the claimed epochs let it pass the fence."""
         known = self.destination.load(info)
         if known is None:
             self._claim(state.pipeline_id, state.epoch)
@@ -202,7 +202,7 @@ class _Copy:
                 self.destination.store_checkpoint(state)
             except (CheckpointConflictError, StaleEpochError) as error:
                 raise UsageError(
-                    f"somebody else writes job {state.job_id} in {title(self.destination)}: {error}"
+                    f"another process writes job {state.job_id} in {title(self.destination)}: {error}"
                 ) from error
             known = self.destination.load(info)
         if known != state:

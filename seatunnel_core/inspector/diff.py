@@ -1,4 +1,4 @@
-"""What changed between two checkpoints of a pipeline."""
+"""Differences between two checkpoints of a pipeline."""
 
 from attrs import frozen
 
@@ -13,13 +13,13 @@ class Change:
     """``sink flights_out``"""
 
     what: str
-    """The name of a fact, ``unit 7``, ``committable 0-100000-7``, or empty for the vertex itself."""
+    """Name of a value, ``unit 7``, ``committable 0-100000-7``, or empty for the vertex itself."""
 
     before: Scalar
-    """``None`` for what is new."""
+    """Earlier value; ``None`` if there was none."""
 
     after: Scalar
-    """``None`` for what is gone."""
+    """Later value; ``None`` if there is none."""
 
     @property
     def words(self) -> str:

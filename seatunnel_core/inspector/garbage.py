@@ -1,11 +1,11 @@
-"""Finds what nothing needs any more, and removes it on request.
+"""Garbage collection of checkpoint storages.
 
-Nothing is garbage because it is old: it is garbage because nothing that may still be restored needs it. What may be
-restored is every live checkpoint and every savepoint; all of them are read, and where one cannot be, nothing of its job
-is removed (protocol rule R9). What is younger than ``older_than_s`` is left alone too: somebody may be at work on it.
+Objects are garbage if no restorable checkpoint needs them, independently of their age. Restorable are all live
+checkpoints and savepoints. All of them are read; if one is unreadable, nothing of its job is removed (protocol rule
+R9). Objects younger than ``older_than_s`` are kept, because a process may be using them.
 
 Never removed: the newest epoch of a job that is not recorded as ended, savepoints, manifests, the newest marker of a
-pipeline, and what is not ours.
+pipeline, and foreign objects.
 """
 
 import errno
@@ -34,12 +34,12 @@ DAY_S = 86_400
 
 PROBE_PREFIX = "probe-"
 PROBE_ID = re.compile(PROBE_PREFIX + r"[0-9a-f]{32}")
-"""Names that begin like this are those under which nodes of a cluster compare their storages, and no jobs."""
+"""Pattern of the ids under which cluster nodes compare their storages, which are not job ids."""
 
 
 @frozen(kw_only=True)
 class Garbage:
-    """One thing that nothing needs."""
+    """An object, file or folder that is not needed."""
 
     what: str
     """``void checkpoint``, ``old marker``, ``attachment``, ``staged file``, ``staging folder``, ``unfinished write``,
@@ -50,41 +50,41 @@ class Garbage:
     path: str
     size_bytes: int
     age_s: float | None
-    """Since it was last written; ``None`` where the storage does not report it."""
+    """Seconds since it was last written; ``None`` if unknown."""
 
     holding: Holding | None = field(default=None, repr=False)
     staged: StagedFile | None = field(default=None, repr=False)
-    """Either this or ``holding`` is what to remove; for a whole job, neither."""
+    """Staged file to remove, instead of ``holding``; a whole job has neither."""
 
 
 @frozen(kw_only=True)
 class Findings:
-    """The garbage, and what is left alone for a reason."""
+    """Garbage, and reasons why other objects were kept."""
 
     garbage: tuple[Garbage, ...]
     spared: tuple[str, ...]
-    """Sentences: what was not looked at or is left alone because something could not be read."""
+    """Messages about objects that were not checked, or kept because something was unreadable."""
 
     damaged: bool
-    """Whether one of ``spared`` speaks of damage."""
+    """True if one of ``spared`` is about damage."""
 
     @property
     def size_bytes(self) -> int:
-        """The size of all garbage."""
+        """Total size of the garbage, in bytes."""
         return sum(each.size_bytes for each in self.garbage)
 
 
 @frozen(kw_only=True)
 class Needs:
-    """What the checkpoints of one pipeline that may be restored name."""
+    """Objects needed by the restorable checkpoints of one pipeline."""
 
     committables: frozenset[str]
     epochs: frozenset[int]
-    """Whose staging folders must stay: a missing staged file is a published one only while its folder is there."""
+    """Epochs whose staging folders are kept: a missing staged file counts as published only if its folder exists."""
 
     attachments: frozenset[str]
     frozen: bool
-    """Whether the latest state names the enumeration of every source: no later one will name another."""
+    """True if the latest state references the enumerations of all sources, so that no other one will be referenced."""
 
 
 def find_garbage(
@@ -97,16 +97,16 @@ def find_garbage(
     ended_jobs: bool = False,
     now: float | None = None,
 ) -> Findings:
-    """Search jobs and the staging folders of their sinks for garbage, and remove nothing.
+    """Search jobs and the staging folders of their sinks for garbage, without removing it.
 
     Args:
         storage: The storage of the jobs.
-        jobs: Surveys of all jobs, or of some.
-        whole: Whether ``jobs`` is all of them, so that objects of no job are searched too.
-        targets: Further folders below which sinks have staged, besides those that the manifests name.
-        older_than_s: What was written later is left alone; so is what has no known age, unless this is 0.
-        ended_jobs: Whether jobs that are recorded as ended are garbage as a whole.
-        now: Seconds since 1970, instead of the clock.
+        jobs: Surveys of all or some jobs.
+        whole: True if ``jobs`` contains all jobs, so that objects without a job are searched, too.
+        targets: Target folders of sinks, in addition to those in the manifests.
+        older_than_s: Minimum age of garbage, in seconds; objects of unknown age are kept unless this is 0.
+        ended_jobs: True if jobs that are recorded as ended are garbage.
+        now: Current time in seconds since 1970; by default from the clock.
     """
     moment = time.time() if now is None else now
     search = _Search(storage, {job.job_id: job for job in jobs}, whole, older_than_s, moment, ended_jobs)
@@ -130,7 +130,7 @@ class _Search:
     spared: list[str] = field(factory=list)
     damaged: bool = False
     _needs: dict[str, Mapping[int, Needs] | None] = field(factory=dict)
-    """By job; ``None`` where it cannot be known."""
+    """Needs by job; ``None`` if unknown."""
 
     _deleted: dict[str, bool] = field(factory=dict)
 
@@ -173,7 +173,7 @@ class _Search:
         except (CheckpointCorruptedError, UnsupportedFormatError, StateFormatError) as error:
             self._spare(f"nothing of job {job.job_id} is removed, because what it needs cannot be read: {error}")
             return None
-        except UsageError as error:  # the job runs: what it has stored since may need what these no longer show
+        except UsageError as error:  # the job is running: newer checkpoints may need objects that these do not
             self.spared.append(f"nothing of job {job.job_id} is removed: {error}")
             return None
 
@@ -246,15 +246,15 @@ class _Search:
         return file.committable not in need.committables
 
     def _was_deleted(self, job_id: str) -> bool:
-        """Return whether the job was this storage's, since its markers outlive it.
+        """Return True if the job belonged to this storage, which its remaining markers show.
 
-        Looked up after its files were listed, so a job that has started since has a manifest.
+        Checked after listing its files, so a job that has started meanwhile has a manifest.
         """
         if job_id not in self._deleted:
             self._deleted[job_id] = _was_deleted(self.storage, job_id)
         return self._deleted[job_id]
 
-    # -- what both share
+    # -- common parts
 
     def _old(self, modified_at: float | None) -> bool:
         if modified_at is None:
@@ -289,7 +289,7 @@ class _Search:
 
 
 def _is_probe(job: JobSurvey) -> bool:
-    """Return True if this is no job, but what two nodes of a cluster stored to compare their storages."""
+    """Return True if this is not a job, but objects with which cluster nodes compared their storages."""
     kinds = {holding.kind for holding in job.holdings}
     return PROBE_ID.fullmatch(job.job_id) is not None and kinds <= {HoldingKind.ATTACHMENT, HoldingKind.UNFINISHED}
 
@@ -300,7 +300,7 @@ def _prepared_in(states: Mapping[CheckpointRef, VertexStates]) -> frozenset[int]
 
 
 def _no_longer_needed(job: JobSurvey, holding: Holding, needs: Mapping[int, Needs]) -> str:
-    """Return what a holding is if nothing that may be restored needs it, otherwise ``""``."""
+    """Return the kind of garbage if no restorable checkpoint needs a holding, otherwise ``""``."""
     pipeline = job.pipelines[holding.pipeline_id] if holding.pipeline_id is not None else None
     if holding.checkpoint is not None and pipeline is not None:
         return "void checkpoint" if not pipeline.needs(holding.checkpoint) else ""
@@ -308,7 +308,7 @@ def _no_longer_needed(job: JobSurvey, holding: Holding, needs: Mapping[int, Need
         return "old marker" if holding.number < (pipeline.listing.newest_epoch or 0) else ""
     if holding.kind is HoldingKind.ATTACHMENT:
         named = any(holding.digest in need.attachments for need in needs.values())
-        # One that is not named yet may be named by the next checkpoint: the same enumeration is stored once.
+        # The next checkpoint may reference an unreferenced one: each enumeration is stored once.
         settled = job.state is JobState.ENDED or all(need.frozen for need in needs.values())
         return "attachment" if settled and not named else ""
     return ""
@@ -328,10 +328,10 @@ def _all_holdings(jobs: Iterable[JobSurvey]) -> Iterator[Holding]:
 
 
 def remove(storage: CheckpointStorage, garbage: Sequence[Garbage]) -> tuple[str, ...]:
-    """Remove garbage, and return a sentence for each staged file that could not be removed.
+    """Remove garbage; return a message for each staged file that could not be removed.
 
     Raises:
-        CheckpointStorageError: The storage refused; earlier removals stay.
+        CheckpointStorageError: The storage failed; earlier removals are not undone.
     """
     inventory_of(storage).discard([each.holding for each in garbage if each.holding is not None])
     for each in garbage:
@@ -342,7 +342,7 @@ def remove(storage: CheckpointStorage, garbage: Sequence[Garbage]) -> tuple[str,
 
 
 def _remove_staged(file: StagedFile) -> str:
-    """Remove a staged file, or an empty folder and those above it; return why it failed, or ``""``."""
+    """Remove a staged file, or an empty folder and its empty parents; return why it failed, or ``""``."""
     try:
         if not file.is_folder:
             os.unlink(file.path)

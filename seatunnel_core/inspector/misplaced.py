@@ -1,6 +1,6 @@
-"""Recognise a folder that holds no checkpoints of this project, and suggest another one.
+"""Detect a folder without checkpoints of this project, and suggest another one.
 
-A search in the wrong folder finds no damage there, and must not be taken for one in the right folder.
+Otherwise, verifying the wrong folder would report no damage.
 """
 
 import re
@@ -21,7 +21,7 @@ _MAPS_FOLDER = "map-store/"
 
 
 def misplaced(storage: CheckpointStorage) -> str | None:
-    """Return a sentence about what the folder holds instead of checkpoints, or ``None`` if it holds some."""
+    """Return a message about the folder's contents if it has no checkpoints, else ``None``."""
     holdings = inventory_of(storage).holdings()
     keys = [holding.key for holding in holdings if holding.kind is HoldingKind.FOREIGN]
     maps = next((found for found in map(_MAP.fullmatch, keys) if found), None)

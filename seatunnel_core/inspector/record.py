@@ -1,7 +1,7 @@
-"""The inspector's results for programs, as JSON values.
+"""Results of the inspector as JSON values, for programs.
 
-The keys are documented in ``docs/guides/inspector.md`` and stay; new ones may be added. Times are seconds since 1970,
-sizes bytes, checkpoints ``EPOCH-ID``.
+The keys are stable and documented in ``docs/guides/inspector.md``; new ones may be added. Times are seconds since 1970,
+sizes are bytes, checkpoints are ``EPOCH-ID``.
 """
 
 from typing import Any
@@ -49,7 +49,7 @@ def pipeline(survey: PipelineSurvey, *, with_checkpoints: bool) -> Record:
 
 
 def checkpoint(info: CheckpointInfo, survey: PipelineSurvey) -> Record:
-    """Return the record of a checkpoint as a listing shows it."""
+    """Return the record of a checkpoint in a listing."""
     return {
         "checkpoint": str(info.ref),
         "epoch": info.epoch,

@@ -1,4 +1,4 @@
-"""How a user names a storage: by an engine file, a folder, an archive, or a plugin."""
+"""Reference to a storage: an engine file, a folder, an archive, or a plugin."""
 
 import stat
 from collections.abc import Mapping
@@ -18,32 +18,32 @@ from seatunnel_storage_api.storage import CheckpointStorage
 
 @frozen(kw_only=True)
 class StorageReference:
-    """A checkpoint storage as a user names it, which may not exist."""
+    """Reference to a checkpoint storage, which need not exist."""
 
     storage: str | None = None
-    """One of four: ``FILE.yaml``, the engine's file that names it; ``FILE.zip``, an archive; a path with a ``/``, the
-    namespace of local files; any other word, the ``type`` of a plugin. ``None`` means what a job would use: the engine
-    file that is found, or the built-in default."""
+    """``FILE.yaml`` for an engine file, ``FILE.zip`` for an archive, a path with a ``/`` for a namespace of local
+    files, or the ``type`` of a plugin. ``None`` for the storage that a job would use: that of the default engine file,
+    or the built-in default."""
 
     engine_file: Path | None = None
-    """An engine's file of whatever name, instead of ``storage``."""
+    """Engine file with any name, instead of ``storage``."""
 
     properties: Mapping[str, str] = field(factory=dict, repr=False)
-    """Keys of ``plugin-config``, besides and instead of those that are found. May hold secrets."""
+    """Keys of ``plugin-config``, which extend and override the configured ones. May contain secrets."""
 
     namespace: str | None = None
-    """Instead of the configured one."""
+    """Namespace that overrides the configured one."""
 
     def open(self, *, to_write: bool = False, to_remove: bool = False) -> CheckpointStorage:
         """Open the storage, which the caller closes; by default for reading only, without a test write.
 
         Args:
-            to_write: Whether it is copied to. A folder or an archive may be new then, and its retention removes
+            to_write: True for the destination of a copy: a folder or archive may be new, and retention removes
                 nothing.
-            to_remove: Whether garbage is removed from it.
+            to_remove: True if garbage will be removed.
 
         Raises:
-            UsageError: It does not exist, or cannot be named like this.
+            UsageError: It does not exist, or the reference is invalid.
             CheckpointStorageError: It cannot be opened.
         """
         if self.storage is not None and self.storage.endswith(ENDING):
@@ -88,7 +88,7 @@ def _require_folder(folder: Path) -> None:
             f"there is no folder {folder}: name one with checkpoints, or an engine file (*.yaml)"
         ) from error
     except OSError as error:
-        raise UsageError(f"{folder} cannot be looked at: {error.strerror}. Make it readable for this user") from error
+        raise UsageError(f"{folder} cannot be read: {error.strerror}. Make it readable for this user") from error
     if not stat.S_ISDIR(mode):
         raise UsageError(f"{folder} is a file: name a folder with checkpoints, FILE.zip or an engine file (*.yaml)")
 

@@ -1,4 +1,4 @@
-"""What file sinks left in their staging folders, and which of it a checkpoint still names (protocol rule R9)."""
+"""Files in the staging folders of file sinks, and the checkpoints that reference them (protocol rule R9)."""
 
 import os
 from collections.abc import Iterable, Iterator
@@ -23,10 +23,10 @@ from seatunnel_core.inspector.survey import JobSurvey
 
 @frozen(kw_only=True)
 class StagedFile:
-    """One file that a sink has staged, or a folder that is empty but for its mark.
+    """A staged file of a sink, or a folder that contains only its marker file.
 
-    It lies below ``<target>/.seatunnel/<job>/<pipeline>/<epoch>/``, or below the fence of a save mode of that epoch,
-    which holds what the save mode removes, or below ``<target>/.seatunnel/<job>/replacing/``.
+    Its path is below ``<target>/.seatunnel/<job>/<pipeline>/<epoch>/``, below the fence of a save mode of that epoch,
+    which contains the files that the save mode removes, or below ``<target>/.seatunnel/<job>/replacing/``.
     """
 
     path: str
@@ -36,18 +36,18 @@ class StagedFile:
     size_bytes: int
     modified_at: float
     committable: str | None
-    """The id of the committable that would name it; ``None`` for a probe, a foreign file or a folder."""
+    """Id of the committable that would reference it; ``None`` for a probe, a foreign file or a folder."""
 
     is_folder: bool = False
     is_foreign: bool = False
-    """Whether its name is none that a sink gives."""
+    """True if a sink would not give it this name."""
 
     is_committed: bool = False
-    """Whether its rows are committed, and wait to replace others: the job needs them whatever its checkpoints name."""
+    """True if its rows are committed and will replace others: the job needs it independently of checkpoints."""
 
 
 def targets_of(jobs: Iterable[JobSurvey]) -> tuple[str, ...]:
-    """Return the folders below which the sinks of these jobs have staged, by their manifests, sorted."""
+    """Return the sorted target folders of the jobs' sinks, from the manifests."""
     folders = {
         folder
         for job in jobs
@@ -59,10 +59,10 @@ def targets_of(jobs: Iterable[JobSurvey]) -> tuple[str, ...]:
 
 
 def staged(target: str) -> Iterator[StagedFile]:
-    """Yield everything that any job has staged below one target.
+    """Yield all staged files of all jobs below one target.
 
     Raises:
-        OSError: The folder cannot be read. A target that does not exist has nothing staged.
+        OSError: The folder cannot be read. A missing target has no staged files.
     """
     root = Path(target, STAGING)
     for job_folder in _folders(root):
@@ -77,14 +77,14 @@ def staged(target: str) -> Iterator[StagedFile]:
 
 
 def _replacing(folder: Path, job_id: str) -> Iterator[StagedFile]:
-    """Yield everything that waits to replace something, or was replaced by it and is not removed yet."""
+    """Yield the files that will replace others, and replaced files that are not removed yet."""
     for each in _all_below(folder, job_id, 0, 0):
         found = REPLACED.match(os.path.relpath(each.path, folder))
         yield evolve(each, pipeline=int(found["pipeline"]) if found else 0, is_committed=True)
 
 
 def _all_below(folder: Path, job_id: str, pipeline: int, epoch: int) -> Iterator[StagedFile]:
-    """Yield everything in a folder, and it, folders after their content."""
+    """Yield a folder and its contents, folders after their contents."""
     for where, folders, names in os.walk(folder, topdown=False):
         links = [name for name in folders if os.path.islink(os.path.join(where, name))]
         for path in (*(os.path.join(where, name) for name in (*names, *links)), where):

@@ -1,6 +1,6 @@
-"""The jobs of a storage, from one listing of its objects and the newest manifest of each job.
+"""Survey of the jobs of a storage, from one listing of its objects and the newest manifest of each job.
 
-A survey never fails because of damage: it reports the damage, and shows the rest.
+Damage never makes a survey fail: it is reported together with all other jobs.
 """
 
 import enum
@@ -34,34 +34,34 @@ _OF_A_JOB = frozenset(
 """Kinds of objects that a deleted job does not have."""
 
 _CLUSTER = "cluster"
-"""Folder in which a cluster keeps its state, beside those of jobs."""
+"""Folder of a cluster's state, next to the folders of jobs."""
 
 NOT_OURS = frozenset((HoldingKind.FOREIGN, HoldingKind.UNFINISHED))
-"""Objects that are not read. A folder that holds only these may be anybody's, and need not have the name of a job."""
+"""Kinds of objects that are not read. A folder with only these may be foreign, so its name need not be a job id."""
 
 
 class JobState(enum.Enum):
-    """Whether a job may still be resumed."""
+    """State of a job in a storage."""
 
     OPEN = "open"
-    """Not recorded as ended: it runs, or can be resumed."""
+    """Not recorded as ended: the job is running or can be resumed."""
 
     ENDED = "ended"
-    """Its manifest records the closing table: nothing of it will be restored any more."""
+    """The manifest contains the closing table: the job will not be restored again."""
 
     NO_MANIFEST = "no manifest"
-    """It cannot be resumed: its deletion, or a copy to here, did not come to its end."""
+    """The job cannot be resumed: its deletion, or a copy to this storage, was interrupted."""
 
     DELETED = "deleted"
-    """Markers are all that is left: they fence off an engine that still runs it."""
+    """Only markers are left, which fence an engine that may still run the job."""
 
     UNREADABLE = "unreadable"
-    """Its manifest is damaged, or a newer version wrote it; or this user may not look into its folder."""
+    """The manifest is damaged or of a newer version, or this user cannot read the job's folder."""
 
 
 @frozen(kw_only=True)
 class PipelineSurvey:
-    """One pipeline."""
+    """Survey of one pipeline."""
 
     job_id: str
     number: int
@@ -69,7 +69,7 @@ class PipelineSurvey:
     sources: tuple[str, ...] = ()
     sinks: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
-    """Why its listing cannot be trusted; empty when it can."""
+    """Reasons why its listing is not reliable."""
 
     _alive: frozenset[CheckpointRef] = field(init=False, repr=False, eq=False)
 
@@ -79,30 +79,30 @@ class PipelineSurvey:
 
     @property
     def title(self) -> str:
-        """The name for display, such as ``flights -> flights_out``."""
+        """Name for display, such as ``flights -> flights_out``."""
         return f"{', '.join(self.sources) or '?'} -> {', '.join(self.sinks) or '?'}"
 
     @property
     def live(self) -> tuple[CheckpointInfo, ...]:
-        """The live checkpoints, oldest first; the last one is the latest."""
+        """Live checkpoints, oldest first; the last one is the latest."""
         return tuple(info for info in self.listing.checkpoints if self.is_live(info))
 
     @property
     def latest(self) -> CheckpointInfo | None:
-        """The checkpoint with the largest (epoch, id); ``None`` without one."""
+        """Checkpoint with the largest (epoch, id); ``None`` without checkpoints."""
         return lineage.latest(self.listing.checkpoints)
 
     def is_live(self, info: CheckpointInfo) -> bool:
-        """Return whether a checkpoint of this pipeline is live."""
+        """Return True if a checkpoint of this pipeline is live."""
         return info.ref in self._alive
 
     def needs(self, info: CheckpointInfo) -> bool:
-        """Return whether a checkpoint may be restored, by default or on request: it is live, or a savepoint."""
+        """Return True if a checkpoint may be restored, because it is live or a savepoint."""
         return self.is_live(info) or info.checkpoint_type is CheckpointType.SAVEPOINT
 
     @property
     def needed(self) -> tuple[CheckpointInfo, ...]:
-        """All checkpoints that may be restored, oldest first."""
+        """Checkpoints that may be restored, oldest first."""
         return tuple(info for info in self.listing.checkpoints if self.needs(info))
 
     def find(self, ref: CheckpointRef) -> CheckpointInfo:
@@ -123,37 +123,37 @@ class PipelineSurvey:
 
 @frozen(kw_only=True)
 class JobSurvey:
-    """One job."""
+    """Survey of one job."""
 
     job_id: str
     state: JobState
     pipelines: Mapping[int, PipelineSurvey]
-    """Those with a checkpoint or a marker, and those that the manifest names."""
+    """Pipelines with a checkpoint or a marker, and those in the manifest."""
 
     holdings: tuple[Holding, ...] = field(repr=False)
     manifest: Manifest | None = None
     manifest_version: int | None = None
     problems: tuple[str, ...] = ()
-    """Of the job as a whole; those of the pipelines are theirs."""
+    """Problems of the job itself, without those of its pipelines."""
 
     @property
     def name(self) -> str:
-        """The job's name in its manifest; empty without one."""
+        """Name of the job in its manifest; empty without one."""
         return self.manifest.job_name if self.manifest is not None else ""
 
     @property
     def size_bytes(self) -> int:
-        """The size of all its objects."""
+        """Total size of its objects, in bytes."""
         return sum(holding.size_bytes for holding in self.holdings)
 
     @property
     def checkpoints(self) -> tuple[CheckpointInfo, ...]:
-        """All checkpoints of all pipelines, sorted by pipeline, epoch and id."""
+        """Checkpoints of all pipelines, sorted by pipeline, epoch and id."""
         return tuple(info for pipeline in self.pipelines.values() for info in pipeline.listing.checkpoints)
 
     @property
     def active_at(self) -> float | None:
-        """When its newest checkpoint or marker was stored: seconds since 1970 by the storage's clock."""
+        """Time of its newest checkpoint or marker, in seconds since 1970, by the storage's clock."""
         kinds = (HoldingKind.CHECKPOINT, HoldingKind.EPOCH)
         return max(
             (h.modified_at for h in self.holdings if h.kind in kinds and h.modified_at is not None), default=None
@@ -161,21 +161,21 @@ class JobSurvey:
 
     @property
     def ended(self) -> Mapping[str, Any] | None:
-        """The closing table in the manifest; ``None`` if the job is not recorded as ended."""
+        """Closing table in the manifest; ``None`` if the job is not recorded as ended."""
         return self.manifest.ended if self.manifest is not None else None
 
     def is_settled(self, info: CheckpointInfo) -> bool:
-        """Return whether all that a checkpoint names is committed, since the job was recorded as ended after it."""
+        """Return True if the contents of a checkpoint are committed, because the job was recorded as ended after it."""
         manifest = self.manifest
         return manifest is not None and (manifest.ended is not None or info.epoch < manifest.settled_below)
 
     @property
     def all_problems(self) -> tuple[str, ...]:
-        """The problems of the job and of its pipelines."""
+        """Problems of the job and of its pipelines."""
         return (*self.problems, *(problem for each in self.pipelines.values() for problem in each.problems))
 
     def pipeline(self, number: int) -> PipelineSurvey:
-        """Return the pipeline of this number.
+        """Return the pipeline with this number.
 
         Raises:
             UsageError: It does not exist.
@@ -196,7 +196,7 @@ def survey(storage: CheckpointStorage, *, deleted: bool = False) -> tuple[JobSur
 
     Args:
         storage: The storage to list.
-        deleted: Whether to include what is left of deleted jobs.
+        deleted: True to include remains of deleted jobs.
     """
     by_job: dict[str, list[Holding]] = {}
     for holding in inventory_of(storage).holdings():
@@ -212,7 +212,7 @@ def survey_job(storage: CheckpointStorage, job_id: str) -> JobSurvey:
     """Return the survey of one job.
 
     Raises:
-        UsageError: The storage holds nothing of it; the message lists the existing jobs.
+        UsageError: The storage has no such job; the message lists the existing jobs.
     """
     held = list(inventory_of(storage).holdings(job_id))
     if _is_foreign(held):
@@ -226,7 +226,7 @@ def inventory_of(storage: CheckpointStorage) -> Inventory:
     """Return the storage as one that lists its objects.
 
     Raises:
-        UsageError: Its kind does not support that.
+        UsageError: The storage does not support this.
     """
     if not isinstance(storage, Inventory):
         raise UsageError(
@@ -237,7 +237,7 @@ def inventory_of(storage: CheckpointStorage) -> Inventory:
 
 
 def _is_foreign(held: list[Holding]) -> bool:
-    """Return True if nothing was stored for a job: a folder of others, such as ``cluster`` with a cluster's state."""
+    """Return True for a folder without objects of a job, such as ``cluster`` with a cluster's state."""
     return all(each.kind is HoldingKind.FOREIGN for each in held)
 
 
@@ -252,7 +252,7 @@ def _survey(storage: CheckpointStorage, job_id: str, held: list[Holding]) -> Job
     state = JobState.NO_MANIFEST if _is_job(held) else JobState.DELETED
     try:
         if any(each.kind is HoldingKind.UNREADABLE for each in held):
-            inventory_of(storage).holdings(job_id)  # refuses, and says why
+            inventory_of(storage).holdings(job_id)  # rejects the name with a message
         stored = storage.get_manifest(job_id) if any(each.kind not in NOT_OURS for each in held) else None
         if stored is not None:
             version, manifest = stored.version, Manifest.from_bytes(stored.body)
@@ -304,7 +304,7 @@ def _seated(seats: Mapping[str, Seat], kind: Kind, number: int) -> tuple[str, ..
 
 
 def _misnamed(storage: CheckpointStorage, holding: Holding) -> str:
-    """Return the storage's own message about an object with such a name."""
+    """Return the storage's message about an object with an invalid name."""
     try:
         inventory_of(storage).verify(holding)
     except (CheckpointCorruptedError, UnsupportedFormatError, StorageAccessError) as error:

@@ -1,4 +1,4 @@
-"""Verification of every byte of a storage: what is damaged, and what can still be restored."""
+"""Verification of all bytes of a storage: damage, and checkpoints that can still be restored."""
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -23,14 +23,14 @@ from seatunnel_storage_api.state import CheckpointInfo, CheckpointRef
 from seatunnel_storage_api.storage import CheckpointStorage
 
 Progress = Callable[[Holding], object]
-"""Called for each object when it was read."""
+"""Function that is called for each object after reading it."""
 
 _UNREADABLE = (CheckpointCorruptedError, UnsupportedFormatError, StateFormatError, StorageAccessError, InvalidIdError)
 
 
 @frozen(kw_only=True)
 class Damage:
-    """One object that is not what it should be."""
+    """A damaged object."""
 
     job_id: str
     pipeline: int | None
@@ -42,50 +42,50 @@ class Damage:
 
 @frozen(kw_only=True)
 class Verdict:
-    """What a pipeline can be restored from."""
+    """Result for a pipeline: the checkpoint from which it can be restored."""
 
     job_id: str
     pipeline: int
     title: str
     latest: CheckpointRef | None
     restorable: CheckpointRef | None
-    """The newest live checkpoint that is intact, its enumerations too; the latest one when all is well."""
+    """Newest intact live checkpoint with intact enumerations; the latest one if nothing is damaged."""
 
     words: str
 
     @property
     def sound(self) -> bool:
-        """Whether the pipeline resumes by itself."""
+        """True if the pipeline can resume without intervention."""
         return self.restorable == self.latest
 
 
 @frozen(kw_only=True)
 class Verification:
-    """What was read, and what was found."""
+    """Result of a verification."""
 
     objects: int
     size_bytes: int
     damaged: tuple[Damage, ...]
     problems: tuple[str, ...]
-    """What is wrong beyond single objects: a manifest, a listing, an enumeration that is missing."""
+    """Problems beyond single objects: a manifest, a listing, a missing enumeration."""
 
     verdicts: tuple[Verdict, ...]
     foreign: int
-    """Objects that are not ours, and were not read."""
+    """Number of foreign objects, which were not read."""
 
     unfinished: int
 
     passed_over: tuple[str, ...] = ()
-    """Where those lie that were not read."""
+    """Locations of objects that were not read."""
 
     @property
     def sound(self) -> bool:
-        """Whether nothing is damaged and nothing else is wrong."""
+        """True if there is no damage and no other problem."""
         return not self.damaged and not self.problems
 
 
 def verify(storage: CheckpointStorage, jobs: Sequence[JobSurvey], progress: Progress = lambda _: None) -> Verification:
-    """Read and check every object of the surveys; one that is removed meanwhile counts as no damage."""
+    """Read and check all objects of the surveys; objects removed meanwhile do not count as damage."""
     reading = _Reading(storage, progress)
     verdicts = []
     for job in jobs:
@@ -116,7 +116,7 @@ class _Reading:
     _broken: set[tuple[str, int, CheckpointRef]] = field(factory=set)
     _named: dict[tuple[str, int, CheckpointRef], frozenset[str]] = field(factory=dict)
     _intact: set[tuple[str, str]] = field(factory=set)
-    """Enumerations, by job and digest."""
+    """Intact enumerations, by job and digest."""
 
     def read(self, job: JobSurvey) -> None:
         for holding in job.holdings:
@@ -157,7 +157,7 @@ class _Reading:
             if state is not None:
                 self._named[_key(holding.checkpoint)] = attachments_of(codec.decode(state.states))
         elif holding.digest is not None:
-            with suppress(AttachmentNotFoundError):  # removed meanwhile, with its job
+            with suppress(AttachmentNotFoundError):  # removed meanwhile together with its job
                 body = self.storage.get_attachment(job_id, holding.digest)
                 if not is_part(body):
                     splits_of(document_of(body))

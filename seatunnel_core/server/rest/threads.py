@@ -25,7 +25,7 @@ async def _running_threads(agent: Agent, request: Request, _body: bytes) -> Any:
     return sorted(found, key=lambda each: (each["threadName"], each["classLoader"]))
 
 
-_NODE = Parameter("node", "Address of another node, whose threads are listed.")
+_NODE = Parameter("node", "Address of another node.")
 
 ROUTES = (
     Route(

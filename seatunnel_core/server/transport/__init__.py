@@ -1,1 +1,1 @@
-"""How HTTP reaches a node: its sockets, TLS, and the limits of a connection."""
+"""HTTP transport of a node: sockets, TLS, connection limits, and the client for other nodes."""

@@ -1,4 +1,4 @@
-"""HTTP/1.1 of ``uvicorn`` with limits: the number of connections, and how long slow clients may hold one."""
+"""HTTP/1.1 of ``uvicorn`` with limits for the number of connections and for slow clients."""
 
 import asyncio
 import contextlib

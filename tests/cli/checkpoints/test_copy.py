@@ -45,7 +45,7 @@ def test_a_place_that_is_no_folder_is_reported_as_what_it_is(
     monkeypatch.chdir(tmp_path)
     for place, says in {
         str(file): f"{file} is a file: name a folder",
-        f"{loop}/ns/": f"{loop}/ns cannot be looked at: Too many levels of symbolic links",
+        f"{loop}/ns/": f"{loop}/ns cannot be read: Too many levels of symbolic links",
         "ns": "For the folder ns that is here, write ./ns/",
     }.items():
         terminal.run("list", state=place, code=2)
