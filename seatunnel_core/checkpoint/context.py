@@ -32,7 +32,7 @@ class PipelineContext:
         self.publishing = 0
         """The last checkpoint that the sinks were asked to publish."""
 
-        self.unsettled: set[str] = set()
+        self.unpublished: set[str] = set()
         """The sinks that have not published all of it yet."""
 
         self.topology = topology
@@ -100,9 +100,9 @@ class PipelineContext:
         self.last_completed_ms = self.wiring.now_ms
 
     def publish(self, checkpoint_id: int) -> None:
-        """Ask the sinks to publish what the checkpoint contains; each sends ``Settled`` when it has."""
+        """Ask the sinks to publish what the checkpoint contains; each sends ``Published`` when it has."""
         self.publishing = checkpoint_id
-        self.unsettled = set(self.sinks)
+        self.unpublished = set(self.sinks)
         self.tell_sinks(Completed(checkpoint_id))
 
     def complete(self) -> None:

@@ -38,7 +38,7 @@ from seatunnel_core.checkpoint.vertices.messages import (
     Drained,
     Halt,
     Pressure,
-    Settled,
+    Published,
     SourceReady,
     ToCoordinator,
 )
@@ -107,8 +107,8 @@ class Coordinator:
             case Pressure():
                 self.health.pressed(message)
                 self._consider()
-            case Settled(sink=sink, checkpoint_id=checkpoint_id):
-                self._settled(sink, checkpoint_id)
+            case Published(sink=sink, checkpoint_id=checkpoint_id):
+                self._sink_published(sink, checkpoint_id)
             case Drained(task=task):
                 self._undrained.discard(task)
                 self._consider()
@@ -314,22 +314,22 @@ class Coordinator:
 
     # ---- The end. ----
 
-    def _settled(self, sink: str, checkpoint_id: int) -> None:
+    def _sink_published(self, sink: str, checkpoint_id: int) -> None:
         """Record that a sink has published all that a checkpoint contains.
 
         Only the last checkpoint that the sinks were asked to publish decides when the pipeline may continue or end.
         """
-        self._savepoints.settled(sink, checkpoint_id)
-        self._publish_times.settled(sink, checkpoint_id)
+        self._savepoints.published(sink, checkpoint_id)
+        self._publish_times.published(sink, checkpoint_id)
         if checkpoint_id == self._context.publishing:
-            self._context.unsettled.discard(sink)
-        if self._context.phase is Phase.COMMITTING_BASE and not self._context.unsettled:
+            self._context.unpublished.discard(sink)
+        if self._context.phase is Phase.COMMITTING_BASE and not self._context.unpublished:
             self.start.base_committed()
         else:
             self._end_when_all_is_published()
 
     def _end_when_all_is_published(self) -> None:
-        if self._context.unsettled or self._savepoints.open:
+        if self._context.unpublished or self._savepoints.open:
             return
         if self._context.phase is Phase.FINISHING:
             self._context.complete()

@@ -16,16 +16,16 @@ class PublishTimes:
         """Record when a checkpoint completed."""
         self._open[checkpoint_id] = (self._context.wiring.now_ms, set(self._context.sinks))
 
-    def settled(self, sink: str, checkpoint_id: int) -> None:
+    def published(self, sink: str, checkpoint_id: int) -> None:
         """Record that a sink has published what a checkpoint contains; the last sink gives the notice.
 
         A restore point is ignored: its time is not measured.
         """
         if checkpoint_id not in self._open:
             return
-        completed_ms, unsettled = self._open[checkpoint_id]
-        unsettled.discard(sink)
-        if not unsettled:
+        completed_ms, unpublished = self._open[checkpoint_id]
+        unpublished.discard(sink)
+        if not unpublished:
             del self._open[checkpoint_id]
             commit_ms = self._context.wiring.now_ms - completed_ms
             self._context.wiring.do(CheckpointPublished(checkpoint_id=checkpoint_id, commit_ms=commit_ms))

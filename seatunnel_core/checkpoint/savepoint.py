@@ -22,7 +22,7 @@ class _Taking:
 
     names: tuple[str, ...]
     states: VertexStates
-    unsettled: set[str]
+    unpublished: set[str]
     """The sinks that have not published all that *n* contains."""
 
 
@@ -80,13 +80,13 @@ class Savepoints:
             ),
         )
 
-    def settled(self, sink: str, checkpoint_id: int) -> None:
+    def published(self, sink: str, checkpoint_id: int) -> None:
         """Record that a sink has published what checkpoint *n* contains; after the last one, store the savepoint."""
         taking = self._taking.get(checkpoint_id)
         if taking is None:
             return
-        taking.unsettled.discard(sink)
-        if not taking.unsettled:
+        taking.unpublished.discard(sink)
+        if not taking.unpublished:
             self._context.store(checkpoint_id + 1, CheckpointType.SAVEPOINT, taking.states.without_staged())
 
     def stored(self, ref: CheckpointRef) -> None:
@@ -124,5 +124,5 @@ class Savepoints:
         return self._taking.pop(checkpoint_id, None)
 
     def _doing(self, checkpoint_id: int) -> str:
-        unsettled = sorted(self._taking[checkpoint_id].unsettled)
-        return f"{', '.join(map(repr, unsettled))} still publishes" if unsettled else "the storage is storing it"
+        unpublished = sorted(self._taking[checkpoint_id].unpublished)
+        return f"{', '.join(map(repr, unpublished))} still publishes" if unpublished else "the storage is storing it"

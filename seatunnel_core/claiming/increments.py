@@ -79,10 +79,10 @@ def unfinished_job(storage: CheckpointStorage, state: IncrementState) -> str | N
     Raises:
         UsageError: That job was removed, so it is unknown.
     """
-    return None if settled(storage, state) is not None else state.job_id
+    return None if acknowledged(storage, state) is not None else state.job_id
 
 
-def settled(storage: CheckpointStorage, state: IncrementState) -> IncrementState | None:
+def acknowledged(storage: CheckpointStorage, state: IncrementState) -> IncrementState | None:
     """Return the state with what the last job has read; ``None`` while that job has not ended.
 
     Raises:
@@ -109,7 +109,7 @@ def note_end(storage: CheckpointStorage, job_id: str) -> None:
         if manifest is None or not manifest.windows:
             return
         state = load(storage, manifest.state_name)
-        now = settled(storage, state)
+        now = acknowledged(storage, state)
         if state.job_id == job_id and not state.is_done and now is not None:
             put(storage, now)
     except (SeaTunnelError, CheckpointStorageError) as error:
@@ -190,7 +190,7 @@ class IncrementalRun:
             return job
         name = state_name(self._raw, self._name)
         state = load(self._storage, name)
-        now = settled(self._storage, state)
+        now = acknowledged(self._storage, state)
         if now is None:
             raise UsageError(_unfinished(state))
         self._state = now

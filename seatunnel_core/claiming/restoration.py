@@ -93,7 +93,7 @@ class _Restoring:
         self._listings: Mapping[int, PipelineListing] = storage.scan_job(job_id)
         self._dropped_before = {seat.pipeline for seat in stored.seats.values() if seat.dropped}
         self._bound = Bound(stored=stored)
-        self._settled: set[int] = set()
+        self._drops_staged: set[int] = set()
         """The pipelines with a base that names nothing left to publish."""
 
         self._saved: dict[int, frozenset[str]] = {}
@@ -125,7 +125,7 @@ class _Restoring:
     def _request(self, number: int, asked: Asked | None) -> RestoreRequest:
         request = RestoreRequest(
             allow_non_restored=self._may_drop(number),
-            settled=number in self._settled,
+            drops_staged=number in self._drops_staged,
             saved=self._saved.get(number, frozenset()),
             changed_bindings=self._bound.changed_bindings(self._pipelines[number]),
         )
@@ -235,7 +235,7 @@ class _Restoring:
             lost = self._bound.lost_tracks(pipeline, states, back_to.epoch)
             self._problems += [f"{which}: {each}" for each in lost]
         if self._is_published(base):
-            self._settled.update({pipeline.id} if any(self._bound.strays(pipeline, states)) else ())
+            self._drops_staged.update({pipeline.id} if any(self._bound.strays(pipeline, states)) else ())
         else:
             self._problems += [f"{which}: {each}" for each in self._bound.strays(pipeline, states)]
 

@@ -89,7 +89,7 @@ def content_of(
     """
     state = loaded(storage, info)
     states = codec.decode(state.states)
-    if job.is_settled(info):
+    if job.is_published(info):
         states = states.without_staged()
     folders = {name: seat.targets[-1] for name, seat in job.seats(Kind.SINK, pipeline.number).items() if seat.targets}
     vertices = [

@@ -164,7 +164,7 @@ class JobSurvey:
         """Closing table in the manifest; ``None`` if the job is not recorded as ended."""
         return self.manifest.ended if self.manifest is not None else None
 
-    def is_settled(self, info: CheckpointInfo) -> bool:
+    def is_published(self, info: CheckpointInfo) -> bool:
         """Return True if the contents of a checkpoint are committed, because the job was recorded as ended after it."""
         manifest = self.manifest
         return manifest is not None and (manifest.ended is not None or info.epoch < manifest.settled_below)

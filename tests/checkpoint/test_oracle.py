@@ -30,7 +30,7 @@ from seatunnel_core.checkpoint.coordinator import Coordinator
 from seatunnel_core.checkpoint.decisions.base import RestoreRequest
 from seatunnel_core.checkpoint.decisions.trigger import CheckpointPolicy
 from seatunnel_core.checkpoint.state.vertex_id import VertexId
-from seatunnel_core.checkpoint.vertices.messages import Acknowledge, Plan, Settled, SourceReady
+from seatunnel_core.checkpoint.vertices.messages import Acknowledge, Plan, Published, SourceReady
 from seatunnel_core.checkpoint.vertices.wiring import Channel, Wiring
 from seatunnel_core.work.failure import Failure, FailureKind
 from seatunnel_storage_api.state import CheckpointRef, CheckpointType
@@ -81,7 +81,7 @@ class CoordinatorAgainstOracle(RuleBasedStateMachine):
 
     def sink_hears(self, message: Any) -> None:
         if hasattr(message, "checkpoint_id"):
-            self.coordinator.receive(Settled("out", message.checkpoint_id))
+            self.coordinator.receive(Published("out", message.checkpoint_id))
 
     def stored(self, checkpoint_id: int) -> None:
         self.coordinator.checkpoint_stored(events.CheckpointStored(now_ms=0, ref=CheckpointRef(1, checkpoint_id)))

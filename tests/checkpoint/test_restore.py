@@ -330,7 +330,7 @@ class TestVertices:
         """All of it is published then; a unit that was held back for order is read again."""
         savepoint = evolve(stored(), checkpoint_id=8, checkpoint_type=CheckpointType.SAVEPOINT)
         for known, given_up in (((stored(), savepoint), True), ((stored(),), False)):
-            played = listed(RestoreRequest(settled=True), ONE_TO_ONE, *known)
+            played = listed(RestoreRequest(drops_staged=True), ONE_TO_ONE, *known)
             played.deliver(events.CheckpointLoaded(now_ms=0, state=stored()))
             found = codec.decode(played.only(commands.StoreCheckpoint).state.states)
             assert (found == HELD.without_staged()) is given_up

@@ -198,8 +198,8 @@ def test_after_a_savepoint_everything_may_change(told: Told) -> None:
     told.began(file("/data/x"))
     told.stored(1, ["out"], units=[1], held=[4])
     told.stored(2, ["out"], kind=CheckpointType.SAVEPOINT)
-    assert told.again(Restore(), file("/data/y")).restores[1].settled
-    assert not told.again(Restore(), file("/data/x")).restores[1].settled
+    assert told.again(Restore(), file("/data/y")).restores[1].drops_staged
+    assert not told.again(Restore(), file("/data/x")).restores[1].drops_staged
 
 
 def test_what_an_older_version_wrote_down_is_compared_too(told: Told) -> None:

@@ -12,7 +12,7 @@ import pytest
 from attrs import evolve
 
 from seatunnel_core.claiming import increments
-from seatunnel_core.claiming.increments import KEPT, job_to_go_on_with, load, put, settled
+from seatunnel_core.claiming.increments import KEPT, acknowledged, job_to_go_on_with, load, put
 from seatunnel_core.config.engine import load_engine
 from seatunnel_core.config.job_file import load_job
 from seatunnel_core.config.variables import Variables
@@ -121,7 +121,7 @@ def test_a_death_between_the_last_commit_and_the_record_repeats_nothing(
     state = load(storage, "nightly")
     assert not state.is_done
     assert not state.sources
-    read = settled(storage, state)
+    read = acknowledged(storage, state)
     assert read is not None
     assert [str(each.cursor and each.cursor.value) for each in read.sources.values()] == ["3"]
     add(ground, 4)

@@ -24,7 +24,7 @@ from typing import Any
 
 from attrs import define, field
 
-from seatunnel_core.claiming.increments import load, settled
+from seatunnel_core.claiming.increments import acknowledged, load
 from seatunnel_core.connector_api.increments import digest
 from seatunnel_storage_api.discovery import open_storage
 from tests.runtime.command import Command, published
@@ -249,7 +249,7 @@ class Nights:
         engine.end()
         self.kills += 1
         with open_storage("hdfs", {"namespace": f"{self.folder}/state/"}) as storage:
-            self.kills_with_rows += settled(storage, load(storage, _NAME)) is None
+            self.kills_with_rows += acknowledged(storage, load(storage, _NAME)) is None
         self._delivered()
 
     def _delivered(self) -> Counter[tuple[int, str]]:

@@ -43,7 +43,7 @@ class RestoreRequest:
     allow_non_restored: bool = False
     """True if the state of a source or sink that the job no longer has may be dropped."""
 
-    settled: bool = False
+    drops_staged: bool = False
     """True to drop what a savepoint's cut names as staged: it is published, or is read again."""
 
     saved: frozenset[str] = frozenset()

@@ -76,7 +76,7 @@ def restored(states: VertexStates | None, base: Base, request: RestoreRequest, t
     """
     if states is None:
         return RestoredState(states=_updated_sinks(VertexStates.at_start(topology), request), is_extended=False)
-    if base.is_published and request.settled:
+    if base.is_published and request.drops_staged:
         states = states.without_staged()
     if not base.is_published:
         _require_same_targets(states, request)

@@ -74,7 +74,7 @@ class Prepared:
 
 @frozen
 class Completed:
-    """To a sink: the checkpoint is durable and fenced; publish what it contains. It answers ``Settled``."""
+    """To a sink: the checkpoint is durable and fenced; publish what it contains. It answers ``Published``."""
 
     checkpoint_id: int
 
@@ -167,7 +167,7 @@ class Pressure:
 
 
 @frozen
-class Settled:
+class Published:
     """To the coordinator: all that a checkpoint contained for this sink is published.
 
     It is sent once for each checkpoint that completed.
@@ -188,5 +188,5 @@ ToSource = RestoreSource | Plan | Begin | Barrier | Credit | Correction | Halt
 ToTask = RestoreTask | Begin | Barrier | SplitSent | SourceEnded | SinkPressure
 ToSink = RestoreSink | Prepared | Completed
 TaskToSink = CommittableSent | Barrier
-ToCoordinator = SourceReady | Acknowledge | Drained | Pressure | Settled | Broken
+ToCoordinator = SourceReady | Acknowledge | Drained | Pressure | Published | Broken
 Message = ToSource | ToTask | ToSink | TaskToSink | ToCoordinator

@@ -25,8 +25,8 @@ from seatunnel_core.checkpoint.vertices.messages import (
     Completed,
     Prepared,
     Pressure,
+    Published,
     RestoreSink,
-    Settled,
     SinkPressure,
     TaskToSink,
     ToSink,
@@ -82,7 +82,7 @@ class SinkVertex:
         self._published = 0
         """Number of committables published in this process."""
 
-        self._unsettled: deque[tuple[int, int]] = deque()
+        self._unpublished: deque[tuple[int, int]] = deque()
         """Completed checkpoints that contain something unpublished, each with the count of ``_published`` that it
         waits for."""
 
@@ -183,7 +183,7 @@ class SinkVertex:
         for entry in contained:
             del self._waiting[entry.committable.id]
         self._publishable.extend(contained)
-        self._unsettled.append((checkpoint_id, self._published + len(self._publishable)))
+        self._unpublished.append((checkpoint_id, self._published + len(self._publishable)))
         if not self._in_flight and not self._pausing:
             self._publish()
         self._report_pressure()
@@ -263,9 +263,9 @@ class SinkVertex:
             )
 
     def _settle(self) -> None:
-        while self._unsettled and self._unsettled[0][1] <= self._published:
-            checkpoint_id, _ = self._unsettled.popleft()
-            self._coordinator.send(Settled(self.spec.name, checkpoint_id))
+        while self._unpublished and self._unpublished[0][1] <= self._published:
+            checkpoint_id, _ = self._unpublished.popleft()
+            self._coordinator.send(Published(self.spec.name, checkpoint_id))
 
     # The bound (R1).
 

@@ -7,7 +7,7 @@ from typing import Any
 from attrs import evolve
 
 from seatunnel_core.claiming.alone import working_process
-from seatunnel_core.claiming.increments import all_states, load, put, settled
+from seatunnel_core.claiming.increments import acknowledged, all_states, load, put
 from seatunnel_core.cli.checkpoints.tables import table
 from seatunnel_core.cli.command import DONE
 from seatunnel_core.cli.state.arguments import StateArguments
@@ -39,7 +39,7 @@ def state(arguments: StateArguments) -> int:
 
 def _show(arguments: StateArguments, storage: CheckpointStorage) -> None:
     found = list(all_states(storage)) if arguments.name is None else [_known(storage, arguments.name)]
-    states = [(each, settled(storage, each)) for each in found]
+    states = [(each, acknowledged(storage, each)) for each in found]
     if arguments.json:
         records = [_record(each, now) for each, now in states]
         print(json.dumps({"storage": title(storage), "states": records}, indent=2))
@@ -83,7 +83,7 @@ def _record(found: IncrementState, now: IncrementState | None) -> dict[str, Any]
 def _set(arguments: StateArguments, storage: CheckpointStorage) -> None:
     assert arguments.name is not None
     found = load(storage, arguments.name)
-    now = settled(storage, found)
+    now = acknowledged(storage, found)
     if now is None:
         raise UsageError(
             f"The job {found.job_id} has not ended, and its rows are above the old value: resume it first, with "

@@ -85,7 +85,7 @@ def test_the_base(ref: CheckpointRef | None, rewind: Rewind, rolls_back: bool, o
         assert choose((CUT, NEWER), request, topology).ref == outcome
 
 
-SETTLED = RestoreRequest(settled=True)
+DROPPING = RestoreRequest(drops_staged=True)
 CHANGED = RestoreRequest(changed_bindings=MOVED, since=2)
 
 
@@ -94,8 +94,8 @@ CHANGED = RestoreRequest(changed_bindings=MOVED, since=2)
     [
         (HELD, LATEST, RestoreRequest(), HELD),
         (HELD, PUBLISHED, RestoreRequest(), HELD),
-        (HELD, PUBLISHED, SETTLED, HELD.without_staged()),
-        (HELD, LATEST, SETTLED, HELD),
+        (HELD, PUBLISHED, DROPPING, HELD.without_staged()),
+        (HELD, LATEST, DROPPING, HELD),
         (HELD, LATEST, CHANGED, "'out' has units staged .* path was '/a' and is '/b'"),
         (HELD, LATEST, evolve(CHANGED, since=1), HELD),
         (HELD, PUBLISHED, CHANGED, HELD),

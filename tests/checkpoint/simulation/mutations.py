@@ -224,7 +224,7 @@ def _store_the_savepoint_at_once(original: Any) -> Any:
     def completed(self: Any, checkpoint_id: int, names: tuple[str, ...], states: VertexStates) -> None:
         original(self, checkpoint_id, names, states)
         for sink in self._context.sinks:
-            self.settled(sink, checkpoint_id)
+            self.published(sink, checkpoint_id)
 
     return completed
 
