@@ -22,49 +22,46 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING
 
 from attrs import evolve, frozen
 
 from seatunnel_core.connector_api.errors import SinkError, UsageError
 from seatunnel_core.connector_api.sink import SinkContext
 from seatunnel_core.connectors.file import sink_options as opt
+from seatunnel_core.connectors.file.file_layout import FileLayout
 from seatunnel_core.connectors.file.save_mode import Fence
 from seatunnel_core.connectors.filesystems.filesystem import Entry, FileSystem
 from seatunnel_core.connectors.filesystems.staged_name import REPLACING, STAGING
 from seatunnel_core.connectors.staging.target import StagedFile, Target
 
-if TYPE_CHECKING:
-    from seatunnel_core.connectors.file.sink import FileSink
-
 _NOTE = ".replaced"
 
 
-def refuse_unfit(sink: "FileSink") -> None:
+def refuse_unfit(layout: FileLayout) -> None:
     """Refuse options with which a sink could not replace what is there, or would replace more than is meant.
 
     Raises:
         UsageError: the message says what to write instead.
     """
-    if not sink.mode.replaces:
+    if not layout.mode.replaces:
         return
-    if sink.style.writer.keeps_names:
+    if layout.style.writer.keeps_names:
         raise UsageError(
             "option 'write_mode': replace tells new files from old ones by their names, and binary files keep the "
             "names that they have; write data_save_mode = DROP_DATA"
         )
-    if not sink.root or sink.root.rstrip("/") == sink.files.top.rstrip("/"):
+    if not layout.root or layout.root.rstrip("/") == layout.files.top.rstrip("/"):
         raise UsageError(
-            f"option 'path': write_mode = replace puts a new folder in the place of {sink.place}, which lies in the "
+            f"option 'path': write_mode = replace puts a new folder in the place of {layout.place}, which lies in the "
             "root of the file system; write a folder in another one, such as /data/out"
         )
-    chosen = sink.mode.partitions
-    if chosen and chosen != sink.partition_by:
+    chosen = layout.mode.partitions
+    if chosen and chosen != layout.partition_by:
         raise UsageError(
             f"option 'replace_partitions': it has {', '.join(chosen)}, and partition_by has "
-            f"{', '.join(sink.partition_by) or 'nothing'}: folders are replaced, so write the same columns"
+            f"{', '.join(layout.partition_by) or 'nothing'}: folders are replaced, so write the same columns"
         )
-    if chosen and sink.options.is_set(opt.PARTITION_DIR):
+    if chosen and layout.options.is_set(opt.PARTITION_DIR):
         raise UsageError(
             "option 'partition_dir_expression': with replace_partitions each partition needs a folder of its own, as "
             "without this option; leave it out"

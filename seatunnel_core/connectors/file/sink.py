@@ -17,12 +17,12 @@ from seatunnel_core.connector_api.sink import Guarantee, SaveMode, SinkContext, 
 from seatunnel_core.connector_api.values import Committable, Retraction
 from seatunnel_core.connector_api.written_options import written_options
 from seatunnel_core.connectors.additions import AddingSink
-from seatunnel_core.connectors.column_options import require_columns
 from seatunnel_core.connectors.file import sink_options as opt
+from seatunnel_core.connectors.file.file_layout import Destination, FileLayout
 from seatunnel_core.connectors.file.formats.style import style_of
 from seatunnel_core.connectors.file.replacing import Replacing, refuse_unfit, require_replaceable
 from seatunnel_core.connectors.file.save_mode import Fence
-from seatunnel_core.connectors.file.writing import Destination, FileSinkWriter
+from seatunnel_core.connectors.file.writing import FileSinkWriter
 from seatunnel_core.connectors.filesystems.filesystem import FileSystem
 from seatunnel_core.connectors.filesystems.local import LocalFileSystem
 from seatunnel_core.connectors.staging.committed import staged_copies, staged_files
@@ -32,13 +32,9 @@ from seatunnel_core.connectors.staging.table_names import (
     any_folders,
     checked_name,
     refuse_mixtures,
-    table_folder,
-    table_name_in,
 )
 from seatunnel_core.connectors.staging.target import StagedFile, Target
 from seatunnel_core.connectors.write_mode import write_mode_of
-from seatunnel_core.findings import Findings
-from seatunnel_core.rows.types import type_name
 
 
 class FileSink(AddingSink, SupportsDryRun):
@@ -85,7 +81,23 @@ class FileSink(AddingSink, SupportsDryRun):
             raise UsageError("option 'have_partition': say by which columns, with partition_by = [column]")
         if self.partition_by:
             folder_parts(options[opt.PARTITION_DIR], self.partition_by)
-        refuse_unfit(self)
+        self.layout = self._layout()
+        refuse_unfit(self.layout)
+
+    def _layout(self) -> FileLayout:
+        return FileLayout(
+            identifier=self.identifier,
+            options=self.options,
+            files=self.files,
+            place=self.place,
+            root=self.root,
+            template=self.template,
+            expression=self.expression,
+            mode=self.mode,
+            style=self.style,
+            partition_by=self.partition_by,
+            sink_columns=self.sink_columns,
+        )
 
     @classmethod
     @abstractmethod
@@ -98,7 +110,7 @@ class FileSink(AddingSink, SupportsDryRun):
 
     def target(self, context: SinkContext | WriterContext) -> Target:
         """Return the target folder for a sink or a writer."""
-        return Target.of(self.root, context, self.identifier, self.files)
+        return self.layout.target(context)
 
     @property
     def target_folder(self) -> str | None:
@@ -141,19 +153,7 @@ class FileSink(AddingSink, SupportsDryRun):
         return self.options[opt.DATA_SAVE_MODE], self.options[opt.SCHEMA_SAVE_MODE]
 
     def check_schema(self, schema: TableSchema) -> None:
-        findings = Findings(SinkError)
-        with findings.part():
-            require_columns(opt.PARTITION_BY.key, self.partition_by, schema)
-        with findings.part():
-            require_columns(opt.SINK_COLUMNS.key, self.sink_columns, schema)
-        findings.raise_all()
-        for name in self.partition_by:
-            if pa.types.is_nested(schema.columns.field(name).type):
-                raise SinkError(
-                    f"option 'partition_by': column {name!r} is a {type_name(schema.columns.field(name).type)}, after "
-                    "which no folder can be named; choose a column with single values"
-                )
-        self.style.writer.refuse(self.written(schema))
+        self.layout.check_schema(schema)
 
     def check_schemas(self, schemas: Sequence[TableSchema]) -> None:
         super().check_schemas(schemas)
@@ -171,14 +171,11 @@ class FileSink(AddingSink, SupportsDryRun):
 
     def destination_of(self, schema: TableSchema) -> Destination:
         """Return the folder of a table below the target, and the pattern of its file names."""
-        return table_folder(self.template, schema), table_name_in(self.expression, schema)
+        return self.layout.destination_of(schema)
 
     def written(self, schema: TableSchema) -> pa.Schema:
         """Return the columns of a table that its files contain."""
-        wanted = self.sink_columns or schema.columns.names
-        if not self.options[opt.PARTITION_IN_FILE]:
-            wanted = [name for name in wanted if name not in self.partition_by]
-        return pa.schema([schema.columns.field(name) for name in wanted])
+        return self.layout.written(schema)
 
     # -- in the driver --------------------------------------------------------------------------------------------
 
@@ -327,8 +324,8 @@ class FileSink(AddingSink, SupportsDryRun):
         if self.style.writer.keeps_names:
             from seatunnel_core.connectors.file.formats.binary import BinarySinkWriter
 
-            return BinarySinkWriter(self, schemas, context)
-        return FileSinkWriter(self, schemas, context)
+            return BinarySinkWriter(self.layout, schemas, context)
+        return FileSinkWriter(self.layout, schemas, context)
 
 
 def _expression(options: Options) -> str:

@@ -341,7 +341,7 @@ class LocalFileSource(FileSource):
 def _format_of(options: Options, files: FileSystem) -> SourceFormat:
     name = options[opt.FORMAT]
     _check_inference(name, options)
-    found = source_format(name)(name, options)
+    found: SourceFormat = source_format(name)(name, options)
     if options[opt.ARCHIVE] != "none":
         found = Archived(found, options[opt.ARCHIVE])
     found.files = files

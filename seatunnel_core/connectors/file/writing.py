@@ -3,7 +3,7 @@
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -12,17 +12,12 @@ from seatunnel_core.connector_api.batch import Batch, TableSchema
 from seatunnel_core.connector_api.errors import RowError, SinkError
 from seatunnel_core.connector_api.sink import SinkWriter, Staged, WriterContext
 from seatunnel_core.connectors.file import sink_options as opt
+from seatunnel_core.connectors.file.file_layout import Destination, FileLayout
 from seatunnel_core.connectors.file.formats.writer import FileWriter
 from seatunnel_core.connectors.file.formats.written_text import require_encodable
 from seatunnel_core.connectors.filesystems.filesystem import StagedOutput
 from seatunnel_core.connectors.staging.naming import file_name, folders
 from seatunnel_core.connectors.staging.target import unique_name
-
-if TYPE_CHECKING:
-    from seatunnel_core.connectors.file.sink import FileSink
-
-Destination = tuple[str, str]
-"""The folder of a file below the target, and the pattern of its name."""
 
 OPEN_FILES = 64
 """How many files one work unit writes at the same time; more partitions make more, smaller files."""
@@ -31,17 +26,17 @@ OPEN_FILES = 64
 class FileSinkWriter(SinkWriter):
     """Writes the rows of one attempt of one work unit into files of the staging folder."""
 
-    def __init__(self, sink: "FileSink", schemas: Sequence[TableSchema], context: WriterContext) -> None:
-        self._sink = sink
-        self._target = sink.target(context)
+    def __init__(self, layout: FileLayout, schemas: Sequence[TableSchema], context: WriterContext) -> None:
+        self._layout = layout
+        self._target = layout.target(context)
         self._epoch = context.epoch
         self._folder = self._target.staging(context.epoch)
         self._unique = unique_name(context)
         self._columns = {schema.table: self._written(schema) for schema in schemas}
-        self._destinations = {schema.table: sink.destination_of(schema) for schema in schemas}
-        single = sink.options[opt.SINGLE_FILE]
-        most = sink.style.most_rows
-        self._rows_per_file = most if single else min(sink.options[opt.BATCH_SIZE], most)
+        self._destinations = {schema.table: layout.destination_of(schema) for schema in schemas}
+        single = layout.options[opt.SINGLE_FILE]
+        most = layout.style.most_rows
+        self._rows_per_file = most if single else min(layout.options[opt.BATCH_SIZE], most)
         self._open: OrderedDict[Destination, _OpenFile] = OrderedDict()
         """By the folder and the pattern of the name."""
 
@@ -66,7 +61,7 @@ class FileSinkWriter(SinkWriter):
 
     def finish(self) -> Staged:
         try:
-            if self._sink.options[opt.EMPTY_FILE] and not self._files and not self._sink.partition_by:
+            if self._layout.options[opt.EMPTY_FILE] and not self._files and not self._layout.partition_by:
                 for table, columns in self._columns.items():
                     self._file(self._destinations[table], columns)
             while self._open:
@@ -85,20 +80,20 @@ class FileSinkWriter(SinkWriter):
 
     def _written(self, schema: TableSchema) -> pa.Schema:
         try:
-            self._sink.check_schema(schema)
+            self._layout.check_schema(schema)
         except SinkError as error:
             raise SinkError(f"{self._target.who}: {error}") from error
-        return self._sink.written(schema)
+        return self._layout.written(schema)
 
     def _parts(self, batch: Batch) -> Iterator[tuple[Destination, pa.Schema, pa.RecordBatch]]:
         """Yield, for each file, its folder and name pattern, its columns and its rows, prepared for the format."""
         chosen = self._columns[batch.table]
         folder, expression = self._destinations[batch.table]
-        if not self._sink.partition_by:
+        if not self._layout.partition_by:
             yield (folder, expression), *self._prepared(batch.rows.select(chosen.names))
             return
         rows, columns = batch.rows, chosen
-        named = folders(rows, self._sink.partition_by, self._sink.options[opt.PARTITION_DIR]).dictionary_encode()
+        named = folders(rows, self._layout.partition_by, self._layout.options[opt.PARTITION_DIR]).dictionary_encode()
         order = pc.sort_indices(named.indices)
         sorted_rows, sorted_names = rows.select(columns.names).take(order), named.indices.take(order)
         start = 0
@@ -109,7 +104,7 @@ class FileSinkWriter(SinkWriter):
             start = run
 
     def _prepared(self, rows: pa.RecordBatch) -> tuple[pa.Schema, pa.RecordBatch]:
-        style = self._sink.style
+        style = self._layout.style
         rows = style.forms.apply(rows) if style.writer.is_text else rows
         prepared = style.writer.prepared(style, rows)
         if style.writer.is_text and style.encoding != "utf-8":
@@ -126,8 +121,8 @@ class FileSinkWriter(SinkWriter):
                 characters = error.object[error.start : error.end]
                 names = ", ".join(name for name in columns.names if characters in name)
                 raise SinkError(
-                    f"the column name {names} has {characters!r}, which {self._sink.style.encoding} cannot represent; "
-                    "rename the column with FieldMapper, or write encoding = UTF-8"
+                    f"the column name {names} has {characters!r}, which {self._layout.style.encoding} cannot "
+                    "represent; rename the column with FieldMapper, or write encoding = UTF-8"
                 ) from error
             file.rows += some.num_rows
             rows = rows.slice(some.num_rows)
@@ -142,11 +137,11 @@ class FileSinkWriter(SinkWriter):
         if len(self._open) >= OPEN_FILES:
             self._close_oldest()
         folder, expression = destination
-        time_format, suffix = self._sink.options[opt.TIME_FORMAT], self._sink.style.suffix
+        time_format, suffix = self._layout.options[opt.TIME_FORMAT], self._layout.style.suffix
         name = file_name(expression, time_format, self._unique, len(self._files), suffix)
         self._files[name] = [name, folder]
         output = self._target.stage(self._epoch, name, folder)
-        found = self._open[destination] = _OpenFile(name, output, self._sink.style.open(output.stream, columns))
+        found = self._open[destination] = _OpenFile(name, output, self._layout.style.open(output.stream, columns))
         return found
 
     def _close_oldest(self) -> None:
@@ -156,7 +151,7 @@ class FileSinkWriter(SinkWriter):
         file.writer.close()
         receipt = file.output.finish()
         self._bytes += receipt.size
-        if self._sink.files.gives_receipts:
+        if self._layout.files.gives_receipts:
             self._files[file.name].append(dict(receipt.body))
 
     def _failed(self, error: Exception) -> SinkError:

@@ -8,7 +8,7 @@ import os
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import pyarrow as pa
 from attrs import define, field
@@ -19,6 +19,7 @@ from seatunnel_core.connector_api.option import Options
 from seatunnel_core.connector_api.sink import SinkWriter, Staged, WriterContext
 from seatunnel_core.connector_api.source import PlanningContext, ReadContext
 from seatunnel_core.connectors.file import source_options as opt
+from seatunnel_core.connectors.file.file_layout import FileLayout
 from seatunnel_core.connectors.file.formats.source_format import Piece, SourceFormat
 from seatunnel_core.connectors.file.formats.writer import FileWriter
 from seatunnel_core.connectors.filesystems.filesystem import FileVersion, OpenFile, StagedOutput
@@ -26,9 +27,6 @@ from seatunnel_core.connectors.filesystems.staged_name import STAGING
 from seatunnel_core.connectors.staging.table_names import table_folder
 from seatunnel_core.connectors.staging.target import unique_name
 from seatunnel_core.rows.types import type_name
-
-if TYPE_CHECKING:
-    from seatunnel_core.connectors.file.sink import FileSink
 
 COLUMNS = pa.schema([("data", pa.binary()), ("relativePath", pa.string()), ("partIndex", pa.int64())])
 
@@ -113,9 +111,9 @@ class BinaryFileWriter(FileWriter):
 class BinarySinkWriter(SinkWriter):
     """Joins the pieces of one attempt of one work unit in the staging folder."""
 
-    def __init__(self, sink: "FileSink", schemas: Sequence[TableSchema], context: WriterContext) -> None:
-        self._target = sink.target(context)
-        self._folders = {schema.table: table_folder(sink.template, schema) for schema in schemas}
+    def __init__(self, layout: FileLayout, schemas: Sequence[TableSchema], context: WriterContext) -> None:
+        self._target = layout.target(context)
+        self._folders = {schema.table: table_folder(layout.template, schema) for schema in schemas}
         self._epoch = context.epoch
         self._staging = self._target.staging(context.epoch)
         self._unique = unique_name(context)

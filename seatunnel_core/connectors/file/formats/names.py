@@ -6,13 +6,9 @@ The modules are imported when a job names the format, so that no job loads the p
 from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from attrs import frozen
-
-if TYPE_CHECKING:
-    from seatunnel_core.connectors.file.formats.source_format import SourceFormat
-    from seatunnel_core.connectors.file.formats.writer import FileWriter
 
 _HERE = "seatunnel_core.connectors.file.formats"
 
@@ -40,20 +36,19 @@ READ = tuple(name for name, format in FORMATS.items() if format.source)
 WRITTEN = tuple(name for name, format in FORMATS.items() if format.sink)
 
 
-def source_format(name: str) -> "type[SourceFormat]":
+def source_format(name: str) -> type[Any]:
     """Return the ``SourceFormat`` class of a format in ``READ``."""
-    found: type[SourceFormat] = _class(FORMATS[name].source)
-    return found
+    return _class(FORMATS[name].source)
 
 
-def file_writer(name: str) -> "type[FileWriter]":
+def file_writer(name: str) -> type[Any]:
     """Return the ``FileWriter`` class of a format in ``WRITTEN``."""
-    found: type[FileWriter] = _class(FORMATS[name].sink)
-    return found
+    return _class(FORMATS[name].sink)
 
 
 @cache
-def _class(where: str | None) -> Any:
+def _class(where: str | None) -> type[Any]:
     assert where is not None
     module, _, name = where.partition(":")
-    return getattr(import_module(module), name)
+    found: type[Any] = getattr(import_module(module), name)
+    return found

@@ -1,0 +1,78 @@
+"""Folders, names and columns of the files of a sink: what its writers need to know of it."""
+
+import pyarrow as pa
+from attrs import field, frozen
+
+from seatunnel_core.connector_api.batch import TableSchema
+from seatunnel_core.connector_api.errors import SinkError
+from seatunnel_core.connector_api.option import Options
+from seatunnel_core.connector_api.sink import SinkContext, WriterContext
+from seatunnel_core.connectors.column_options import require_columns
+from seatunnel_core.connectors.file import sink_options as opt
+from seatunnel_core.connectors.file.formats.writer import FileStyle
+from seatunnel_core.connectors.filesystems.filesystem import FileSystem
+from seatunnel_core.connectors.staging.table_names import table_folder, table_name_in
+from seatunnel_core.connectors.staging.target import Target
+from seatunnel_core.connectors.write_mode import WriteMode
+from seatunnel_core.findings import Findings
+from seatunnel_core.rows.types import type_name
+
+Destination = tuple[str, str]
+"""The folder of a file below the target, and the pattern of its name."""
+
+
+@frozen(kw_only=True)
+class FileLayout:
+    """Folders, names and columns of the files of a sink."""
+
+    identifier: str
+    """Name of the sink's plugin."""
+
+    options: Options = field(repr=False)
+    files: FileSystem
+    place: str
+    """Fixed part of the path."""
+
+    root: str
+    """Folder in which files are staged, and the start of ``template``."""
+
+    template: str
+    expression: str
+    """Pattern of the names of files."""
+
+    mode: WriteMode
+    style: FileStyle
+    partition_by: tuple[str, ...]
+    sink_columns: tuple[str, ...]
+    """Columns that the files contain; empty for all."""
+
+    def target(self, context: SinkContext | WriterContext) -> Target:
+        """Return the target folder for a sink or a writer."""
+        return Target.of(self.root, context, self.identifier, self.files)
+
+    def destination_of(self, schema: TableSchema) -> Destination:
+        """Return the folder of a table below the target, and the pattern of its file names."""
+        return table_folder(self.template, schema), table_name_in(self.expression, schema)
+
+    def written(self, schema: TableSchema) -> pa.Schema:
+        """Return the columns of a table that its files contain."""
+        wanted = self.sink_columns or schema.columns.names
+        if not self.options[opt.PARTITION_IN_FILE]:
+            wanted = [name for name in wanted if name not in self.partition_by]
+        return pa.schema([schema.columns.field(name) for name in wanted])
+
+    def check_schema(self, schema: TableSchema) -> None:
+        """Raise ``SinkError`` if files cannot hold the columns of a table."""
+        findings = Findings(SinkError)
+        with findings.part():
+            require_columns(opt.PARTITION_BY.key, self.partition_by, schema)
+        with findings.part():
+            require_columns(opt.SINK_COLUMNS.key, self.sink_columns, schema)
+        findings.raise_all()
+        for name in self.partition_by:
+            if pa.types.is_nested(schema.columns.field(name).type):
+                raise SinkError(
+                    f"option 'partition_by': column {name!r} is a {type_name(schema.columns.field(name).type)}, after "
+                    "which no folder can be named; choose a column with single values"
+                )
+        self.style.writer.refuse(self.written(schema))
