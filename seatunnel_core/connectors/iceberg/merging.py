@@ -19,6 +19,7 @@ from seatunnel_core.connector_api.errors import CommitError, SinkError
 from seatunnel_core.connectors.iceberg.columns import column_of
 from seatunnel_core.connectors.iceberg.partitions import Partition, record
 from seatunnel_core.connectors.iceberg.staged_tables import StagedFiles
+from seatunnel_core.connectors.tables.messages import repeated_by_query
 from seatunnel_core.rows.extent import shown
 from seatunnel_core.rows.types import type_name
 
@@ -173,11 +174,8 @@ def refuse_clashing(table: "Table", unit: Sequence[StagedFiles], folder: str, na
     counts = keys.append_column("\0one", pa.repeat(1, keys.num_rows)).group_by(by).aggregate([("\0one", "sum")])
     twice = counts.filter(pc.greater(counts["\0one_sum"], 1))
     if twice.num_rows:
-        key = ", ".join(f"{name} = {shown(twice[name][0])[:60]}" for name in by)
-        raise CommitError(
-            f"the key {key} comes twice from a query, whose rows have no order, so that it is not known which one "
-            f"{named} should keep; let the query give each key once, and begin the job anew"
-        )
+        values = [shown(twice[name][0])[:60] for name in by]
+        raise CommitError(repeated_by_query(by, values, named))
 
 
 def _read(table: "Table", path: str) -> pa.Table:

@@ -18,6 +18,7 @@ from seatunnel_core.connector_api.sink import SinkContext
 from seatunnel_core.connectors.iceberg import history
 from seatunnel_core.connectors.iceberg.partitions import comparable, positions_of
 from seatunnel_core.connectors.iceberg.table import MAIN, TRIES, TargetTable, add_nothing
+from seatunnel_core.connectors.tables.messages import shared_target
 
 if TYPE_CHECKING:
     from pyiceberg.manifest import DataFile
@@ -63,10 +64,7 @@ class Replacing:
         if self.target.branch in branches:
             return
         if branches:
-            raise SinkError(
-                f"{self.target.who}: another sink of this job replaces the table {self.target.named} too, and the last "
-                "one would win; give the rows to one sink"
-            )
+            raise SinkError(f"{self.target.who}: {shared_target(self.target.named, also=' too')}")
         if history.committed_ids(table, context):
             self.target.require()  # it says that the branch is gone
         summary = history.identity(context)

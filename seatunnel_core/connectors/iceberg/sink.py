@@ -11,10 +11,9 @@ from seatunnel_core.connector_api.batch import TableSchema
 from seatunnel_core.connector_api.capabilities import SupportsDryRun
 from seatunnel_core.connector_api.errors import CommitError, SinkError, StoredValueError, UsageError
 from seatunnel_core.connector_api.option import Options
-from seatunnel_core.connector_api.sink import Guarantee, SaveMode, SinkContext, WriterContext
+from seatunnel_core.connector_api.sink import SinkContext, WriterContext
 from seatunnel_core.connector_api.values import Committable, Retraction
 from seatunnel_core.connector_api.written_options import written_options
-from seatunnel_core.connectors.additions import AddingSink
 from seatunnel_core.connectors.iceberg import history
 from seatunnel_core.connectors.iceberg import options as opt
 from seatunnel_core.connectors.iceberg.catalog import catalog_properties, located, may_pass
@@ -34,6 +33,8 @@ from seatunnel_core.connectors.iceberg.table import MAIN, TargetTable
 from seatunnel_core.connectors.iceberg.table_ids import TableId, TableIds
 from seatunnel_core.connectors.iceberg.writer import IcebergWriter, StagingTable
 from seatunnel_core.connectors.staging.lost_table import lost
+from seatunnel_core.connectors.tables.messages import not_own, not_prepared
+from seatunnel_core.connectors.tables.sink import TableSink
 from seatunnel_core.connectors.write_mode import MERGE_KEY, REPLACE_PARTITIONS, WRITE_MODE, WriteMode, write_mode_of
 from seatunnel_core.quantity import pick
 from seatunnel_core.rows.unknown import resolved
@@ -46,7 +47,7 @@ _making = threading.Lock()
 """Held by a sink of this process that creates what others share: a new catalog's own tables, or a namespace."""
 
 
-class IcebergSink(AddingSink, SupportsDryRun):
+class IcebergSink(TableSink, SupportsDryRun):
     """Rows are appended to one table, or to one for each table of the rows; or they replace what is there.
 
     The catalog checks that nobody else has committed in between. So a commit happens once, even when an engine that was
@@ -61,27 +62,24 @@ class IcebergSink(AddingSink, SupportsDryRun):
         namespace = shop
         table = orders
     """
-    guarantee = Guarantee.EXACTLY_ONCE
     expires_commit_records = False
     retracts = True
-    defers_save_mode = True
     task_modules: ClassVar[tuple[str, ...]] = ("pyiceberg",)
 
     def __init__(self, options: Options) -> None:
-        super().__init__(options)
         self.mode = _mode(options)
-        self.needs_order = self.mode.merges
-        self.needs_end = self.mode.replaces
+        super().__init__(options, self.mode)
         self.retracts = self.mode.appends  # type: ignore[misc]  # other modes remove rows that nobody could bring back
         self._properties = catalog_properties(options)
         self._ids = TableIds(options[opt.NAMESPACE], options[opt.TABLE])
         self._keys = partition_keys(options[opt.PARTITION_KEYS] or "")
         self._staging: Mapping[TableId, StagingTable] = {}
-        self._driver = _Driver()
+        self._loaded: Catalog | None = None
+        """The catalog, in the driver."""
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state for a task, without the catalog and its properties."""
-        return {**self.__dict__, "_driver": None, "_properties": {}, "options": None}
+        return {**super().__getstate__(), "_loaded": None, "_properties": {}}
 
     def check_schema(self, schema: TableSchema) -> None:
         self.mode.check(schema)
@@ -96,11 +94,8 @@ class IcebergSink(AddingSink, SupportsDryRun):
         return bound if self._ids.one is None else {**bound, opt.TABLE.key: str(self._ids)}
 
     @property
-    def save_mode(self) -> SaveMode | None:
-        data, schema = self.options[opt.DATA_SAVE_MODE], self.options[opt.SCHEMA_SAVE_MODE]
-        does = [data] if data != "APPEND_DATA" else []
-        target = " ".join((*located(self._properties).values(), str(self._ids)))
-        return SaveMode(target=target, does=", ".join(does + [schema] * (schema == "RECREATE_SCHEMA")))
+    def where(self) -> str:
+        return " ".join((*located(self._properties).values(), str(self._ids)))
 
     # -- at the start ---------------------------------------------------------------------------------------------
 
@@ -126,31 +121,26 @@ class IcebergSink(AddingSink, SupportsDryRun):
         return f"the table {named} is there and takes all {len(schema.columns)} columns"
 
     def prepare(self, context: SinkContext) -> None:
-        self._driver.save_mode_left = False
+        super().prepare(context)
         for table in self._existing(context, "cannot be reached"):
             with self._errors_wrapped(context, "cannot be reached", table):
                 table.found()
             return
 
-    def apply_save_mode(self, context: SinkContext) -> None:
-        """Note that the save mode is due; ``create_tables`` applies it, as the tables are known only then."""
-        self._driver.save_mode_left, self._driver.emptied = True, set()
-
     def create_tables(self, schemas: Sequence[TableSchema], context: SinkContext) -> None:
         modes = self.options[opt.DATA_SAVE_MODE], self.options[opt.SCHEMA_SAVE_MODE]
         for schema in schemas:
             self.check_schema(schema)
-        with self._driver.lock:  # the sources of a pipeline come here at the same time
+        with self.driver.lock:  # the sources of a pipeline come here at the same time
             for schema in schemas:
                 table = self._at(self._ids.of(schema), context)
-                if self._driver.save_mode_left and table.id not in self._driver.emptied:
+                if self.driver.save_mode_due and table.id not in self.driver.treated:
                     with self._errors_wrapped(context, "cannot be emptied", table):
                         table.apply_save_modes(*modes)
-                    self._driver.emptied.add(table.id)
+                    self.driver.treated.add(table.id)
                 with self._errors_wrapped(context, "cannot be made ready", table):
-                    if self._driver.save_mode_left and self.mode.appends and (rows := table.rows()):
-                        found = {schema.table: f"the table {table.named}, which had {pick(rows, 'row')}"}
-                        self.adds_to = {**found, **self.adds_to}
+                    if self.driver.save_mode_due and self.mode.appends and (rows := table.rows()):
+                        self.note_rows(schema, f"the table {table.named}, which had {pick(rows, 'row')}")
                     self._staging = {**self._staging, table.id: self._ready(table, schema)}
 
     def _ready(self, target: TargetTable, schema: TableSchema) -> StagingTable:
@@ -198,12 +188,7 @@ class IcebergSink(AddingSink, SupportsDryRun):
     def _created(self, target: TargetTable, schema: TableSchema) -> "Table":
         from pyiceberg.exceptions import TableAlreadyExistsError
 
-        mode = self.options[opt.SCHEMA_SAVE_MODE]
-        if mode in ("ERROR_WHEN_SCHEMA_NOT_EXIST", "IGNORE"):
-            raise SinkError(
-                f"{target.who}: there is no table {target.named} and schema_save_mode is {mode}; create it, or write "
-                "CREATE_SCHEMA_WHEN_NOT_EXIST"
-            )
+        self.require_creatable(target.named, f"{target.who}: ")
         catalog, columns = self._catalog(), iceberg_schema(schema)
         spec = new_spec(self._keys, columns, target.named)
         positions_of(self.mode.partitions, spec, columns, target.named)
@@ -223,8 +208,8 @@ class IcebergSink(AddingSink, SupportsDryRun):
     def open_writer(self, schemas: Sequence[TableSchema], context: WriterContext) -> IcebergWriter:
         tables = {schema.table: self._staging.get(self._ids.of(schema)) for schema in schemas}
         known = {table: staging for table, staging in tables.items() if staging is not None}
-        if len(known) < len(tables):
-            raise SinkError("a table was not made ready before its first row: create_tables has to be called first")
+        for table in tables.keys() - known.keys():
+            raise not_prepared(table)
         return MergingWriter(known, context) if self.mode.merges else IcebergWriter(known, context)
 
     # -- committing, sweeping and taking back ---------------------------------------------------------------------
@@ -241,10 +226,7 @@ class IcebergSink(AddingSink, SupportsDryRun):
         try:
             return list(staged_files(committable, context, self._ids.one))
         except StoredValueError as error:
-            raise CommitError(
-                f"{_who(context)}: the committable {ascii(committable.id)[:60]} is not one that this sink made: {error}"
-                ". Nothing of it was published; restore an older checkpoint"
-            ) from error
+            raise CommitError(not_own(_who(context), committable, error)) from error
 
     def complete(self, context: SinkContext) -> None:
         existing = self._existing(context, "cannot be given its new rows") if self.mode.replaces else []
@@ -289,7 +271,12 @@ class IcebergSink(AddingSink, SupportsDryRun):
     # -- the catalog ----------------------------------------------------------------------------------------------
 
     def _catalog(self) -> "Catalog":
-        return self._driver.catalog(self.options[opt.CATALOG_NAME], self._properties)
+        from pyiceberg.catalog import load_catalog
+
+        with _making:
+            if self._loaded is None:
+                self._loaded = load_catalog(self.options[opt.CATALOG_NAME], **self._properties)
+            return self._loaded
 
     def _at(self, table: TableId, context: SinkContext) -> TargetTable:
         branch = branch_of(context) if self.mode.replaces else MAIN
@@ -321,28 +308,6 @@ class IcebergSink(AddingSink, SupportsDryRun):
             found = kind(f"{_who(context)}: the table {named} {what}: {type(error).__name__}: {error}")
             found.retryable = may_pass(error)
             raise found from error
-
-
-class _Driver:
-    """State that only the driver's process has, shared by its threads."""
-
-    def __init__(self) -> None:
-        self.lock = threading.Lock()
-        """Held while tables are created and checked."""
-
-        self.save_mode_left = False
-        self.emptied: set[TableId] = set()
-        """The tables to which the save mode was applied since the job started."""
-
-        self._catalog: Catalog | None = None
-
-    def catalog(self, name: str, properties: dict[str, str]) -> "Catalog":
-        from pyiceberg.catalog import load_catalog
-
-        with _making:
-            if self._catalog is None:
-                self._catalog = load_catalog(name, **properties)
-            return self._catalog
 
 
 def _mode(options: Options) -> WriteMode:

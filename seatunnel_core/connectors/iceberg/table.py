@@ -31,6 +31,7 @@ from seatunnel_core.connectors.iceberg.staging import (
 )
 from seatunnel_core.connectors.iceberg.table_ids import TableId
 from seatunnel_core.connectors.staging.lost_table import gone, require_same_table
+from seatunnel_core.connectors.tables.messages import committed_before, not_empty
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
@@ -147,10 +148,7 @@ class TargetTable:
         every = history.live_files(table, MAIN)
         foreign = [file for file in every if not file.file_path.startswith(own)]
         if data == "ERROR_WHEN_DATA_EXISTS" and foreign:
-            raise SinkError(
-                f"{self.who}: the table {self.named} has rows, and data_save_mode is ERROR_WHEN_DATA_EXISTS; empty "
-                "it, choose another, or write APPEND_DATA"
-            )
+            raise SinkError(f"{self.who}: {not_empty(self.named)}")
         if schema == "RECREATE_SCHEMA" and len(foreign) == len(every):
             self.catalog().drop_table(self.id)
         elif data == "DROP_DATA":
@@ -176,10 +174,7 @@ class TargetTable:
             self.require_same(table, CommitError)
             done = self._published(table, staged, may_be_committed=may_be_committed)
             if done and not may_be_committed:
-                raise CommitError(
-                    f"{self.who}: a snapshot of the table {self.named} has {min(done)} already, which nobody has "
-                    "committed yet: does another job use the same id?"
-                )
+                raise CommitError(committed_before(self.who, f"a snapshot of the table {self.named}", min(done)))
             rest = [each for each in staged if each.committable not in done]
             if not rest:
                 return

@@ -81,11 +81,11 @@ class TableSink(AddingSink):
         """Record that the save mode is due; ``create_tables`` applies it because the tables are known only there."""
         self.driver.save_mode_due, self.driver.treated = True, set()
 
-    def require_creatable(self, named: str) -> None:
-        """Refuse to create a table if ``schema_save_mode`` requires that it exists."""
+    def require_creatable(self, named: str, who: str = "") -> None:
+        """Refuse to create a table if ``schema_save_mode`` requires that it exists; ``who`` starts the message."""
         mode = self.options[SCHEMA_SAVE_MODE.key]
         if mode in ("ERROR_WHEN_SCHEMA_NOT_EXIST", "IGNORE"):
-            raise SinkError(missing_table(named, mode))
+            raise SinkError(f"{who}{missing_table(named, mode)}")
 
     def note_rows(self, schema: TableSchema, rows: str) -> None:
         """Record that a table has rows, to which the job adds: ``the table orders, which had rows``."""

@@ -117,7 +117,7 @@ def test_a_commit_that_main_was_set_back_from_is_not_repeated(sink_of: Any, cata
     table.refresh().manage_snapshots().rollback_to_snapshot(table.snapshots()[0].snapshot_id).commit()
     commit(sink_of(), [committable], place(epoch=2), may_be_committed=True)
     assert ids(catalog) == [101, 102, 103], "who set the table back wants it so"
-    with pytest.raises(CommitError, match="already, which nobody has committed yet"):
+    with pytest.raises(CommitError, match="as committed before its first commit"):
         commit(sink_of(), [committable], there)
 
 
