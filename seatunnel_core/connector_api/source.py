@@ -143,8 +143,16 @@ class Source(ABC):
 
     @classmethod
     def tables(cls, options: Options) -> Sequence[Options]:
-        """Return the options of each table if the job asks for several (``several_tables``), else none."""
-        return options.get("tables_configs") or ()
+        """Return the options of each table if the job asks for several (``several_tables``), else none.
+
+        Those in ``beside_tables`` are copied into each entry that does not set them.
+        """
+        entries = options.get("tables_configs") or ()
+        shared = {key: options[key] for key in cls.beside_tables if options.is_set(key)}
+        if not shared:
+            return entries
+        own = ({key: entry[key] for key in entry if entry.is_set(key)} for entry in entries)
+        return [Options({**shared, **values}, cls.declared) for values in own]
 
     @classmethod
     def meet(cls, sources: Sequence["Source"]) -> None:

@@ -161,7 +161,6 @@ _ALL: tuple[NotYet, ...] = (
     *_connectors("Neo4j", _DATABASE, spark="org.neo4j.spark.DataSource"),
     *_connectors("Hbase", _DATABASE, spark="org.apache.hadoop.hbase.spark"),
     *_connectors("Kudu", _DATABASE, spark="kudu"),
-    *_connectors("Redis", _DATABASE, spark="org.apache.spark.sql.redis"),
     *_connectors("Snowflake", _DATABASE, spark="snowflake"),
     *_connectors("BigQuery", _DATABASE, spark="bigquery"),
     *_connectors("Phoenix Databend Druid Easysearch InfluxDB IoTDB IoTDBv2 Maxcompute Milvus OceanBase", _DATABASE),

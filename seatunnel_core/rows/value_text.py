@@ -38,6 +38,18 @@ def json_text(value: Any, kind: pa.DataType) -> str:
     return f"[{','.join(json_text(element, kind.value_type) for element in value)}]"
 
 
+def plain_bytes(value: Any, kind: pa.DataType) -> bytes | None:
+    """Return a value for a store of byte strings: texts and bytes as they are, others as in JSON without quotes.
+
+    Raises:
+        ValueError: as ``json_text``.
+    """
+    if value is None or isinstance(value, bytes | str):
+        return value.encode() if isinstance(value, str) else value
+    text = json_text(value, kind)
+    return (text if pa.types.is_nested(kind) else text.strip('"')).encode()
+
+
 @lru_cache(maxsize=256)
 def _holds_decimals(kind: pa.DataType) -> bool:
     """Return True if values have numbers that ``json`` cannot write."""

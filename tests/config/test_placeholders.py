@@ -31,3 +31,12 @@ def test_a_value_that_somebody_gives_is_taken() -> None:
 
 def test_what_is_written_without_quotes_is_a_variable() -> None:
     assert "${page} is not set" in read("env { job.name = ${page} }")[1][0]
+
+
+def test_columns_in_the_names_of_topics_and_keys_stay() -> None:
+    """The documented job of a sink whose rows name their topic was an error: ``${topic}`` is not set."""
+    found, errors = read('sink { Kafka { topic = "${topic}" }, Redis { key = "user:${id}", auth = "${word}" } }')
+    assert (found["sink"]["Kafka"]["topic"], found["sink"]["Redis"]["key"]) == ("${topic}", "user:${id}")
+    (error,) = errors
+    assert "${word} is not set" in error
+    assert read('sink { Redis { key = "user:${id}" } }', id="7")[0]["sink"]["Redis"]["key"] == "user:7"

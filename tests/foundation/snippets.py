@@ -122,7 +122,7 @@ def given(words: list[str]) -> list[str]:
 # -- jobs that name servers ----------------------------------------------------------------------------------------
 
 _SERVER = re.compile(
-    r"\b(FtpFile|HdfsFile|Kafka|OssFile|S3File|SftpFile|Slack|LLM|Embedding) *\{|jdbc:(postgresql|mysql)://"
+    r"\b(FtpFile|HdfsFile|Kafka|OssFile|Redis|S3File|SftpFile|Slack|LLM|Embedding) *\{|jdbc:(postgresql|mysql)://"
     r'|\bur[il] *= *"https?://'
 )
 

@@ -124,8 +124,9 @@ SERVICES = {
 }
 """They are Http with headers and messages of their own, which ``test_http_services.py`` looks at."""
 
-BEHIND_SERVERS = (*PLACES, "Kafka")
-"""Sources and sinks whose jobs need a server: ``test_remote_jobs.py`` and ``test_kafka_job.py`` kill, restore and
+BEHIND_SERVERS = (*PLACES, "Kafka", "Redis")
+"""Sources and sinks whose jobs need a server: ``test_remote_jobs.py``, ``test_kafka_job.py`` and
+``test_redis_job.py`` kill, restore and
 divide those."""
 
 OF_OTHERS = ("Dlt",)

@@ -292,7 +292,7 @@ _CHOSEN: dict[str, dict[str, object]] = {
 
 def _right(option: Option[Any]) -> object:
     """Some value that the option takes."""
-    candidates = ("csv", 1, "1", {"fields": {"a": "int"}}, ["a"], "os.path:join")
+    candidates = ("csv", "key", 1, "1", {"fields": {"a": "int"}}, ["a"], "os.path:join")
     return next(value for value in candidates if _fits(option, value))
 
 

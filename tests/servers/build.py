@@ -18,6 +18,7 @@ KINDS = (
     "mariadb",
     "mysql",
     "kafka",
+    "redis_server",
 )
 TWINS = ("objects.azurite", "objects.fake_gcs", "kerberos", "sshd", "mysql")
 """Those that tests with the mark ``twin`` alone ask for."""

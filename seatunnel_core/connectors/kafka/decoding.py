@@ -10,7 +10,9 @@ import pyarrow as pa
 from attrs import field, frozen
 
 from seatunnel_core.connector_api.batch import Batch, RowKind, TableSchema
-from seatunnel_core.connector_api.errors import RowError
+from seatunnel_core.connector_api.errors import RowError, UsageError
+from seatunnel_core.connector_api.option import Options
+from seatunnel_core.connector_api.schema import named_block, table_schema
 from seatunnel_core.connector_api.source import ReadContext
 from seatunnel_core.connectors.file.formats.delimited.delimiter import text_or_pattern
 from seatunnel_core.connectors.file.formats.row_batches import Texts
@@ -19,18 +21,38 @@ from seatunnel_core.connectors.kafka.avro import avro_schema
 from seatunnel_core.connectors.kafka.changes import CHANGES, Changed, with_bytes
 from seatunnel_core.connectors.kafka.debezium import schemas_of, typed
 from seatunnel_core.rows.native_json import NativeJson, parsed
+from seatunnel_core.rows.schema_block import described_table
 from seatunnel_core.rows.values import Converter, converter, row_converter
 
 CONTENT = pa.schema([pa.field("content", pa.string())])
 """The column of messages when the job declares none."""
 
+
+def declared_or_content(options: Options) -> tuple[TableSchema, bool]:
+    """Return the columns that the option ``schema`` declares, else ``CONTENT``; and whether it declares any.
+
+    Raises:
+        UsageError: The block is wrong.
+    """
+    block = named_block(options)
+    try:
+        declared = table_schema(block)
+        return declared or described_table(block, CONTENT), declared is not None
+    except ValueError as error:
+        raise UsageError(f"option 'schema': {error}") from None
+
+
 Rows = Sequence[tuple[RowKind, Mapping[str, Any]]]
 """The rows of one message, with their kinds."""
 
 
+def _place(message: Any) -> str:
+    return f"topic {message.topic()}, partition {message.partition()}, offset {message.offset()}"
+
+
 @frozen(kw_only=True)
 class Decoder:
-    """The decoder of the messages of one table."""
+    """The decoder of the messages of one table: objects whose ``value()`` returns bytes."""
 
     schema: TableSchema
     format: str
@@ -47,6 +69,9 @@ class Decoder:
     """Whether a text may have more or fewer fields than there are columns."""
 
     table_filter: Mapping[str, str] = field(factory=dict)
+
+    place: Callable[[Any], str] = _place
+    """Returns the place of a message, for errors and notes."""
 
     def batches(self, messages: Sequence[Any], context: ReadContext) -> Iterator[Batch]:
         """Yield the rows of messages, in order; messages that cannot be decoded go to ``context.skip``."""
@@ -70,7 +95,7 @@ class Decoder:
             return None
         rows = NativeJson(self.schema.columns, self._converter).rows(text)
         if rows is not None:
-            UnreadKeys(self.schema.columns, context).see_parsed(rows, text, lambda row: _place(messages[row]))
+            UnreadKeys(self.schema.columns, context).see_parsed(rows, text, lambda row: self.place(messages[row]))
         return rows
 
     def _careful(self, messages: Sequence[Any], context: ReadContext) -> Iterator[Batch]:
@@ -104,7 +129,7 @@ class Decoder:
         unread: UnreadKeys | None,
     ) -> list[tuple[int, dict[str, Any]]]:
         value = message.value()
-        where = _place(message)
+        where = self.place(message)
         if value is None:
             if self.format in CHANGES:  # a tombstone behind each delete, for topics that are compacted
                 return []
@@ -160,7 +185,7 @@ class Decoder:
             context.note(
                 f"have more or fewer fields than the {columns} columns: what is missing is null, and what is too much "
                 "is left out",
-                _place(message),
+                self.place(message),
             )
 
     def _avro(self) -> Callable[[bytes], Rows]:
@@ -179,10 +204,6 @@ class Decoder:
             return ((RowKind.INSERT, found),)
 
         return decode
-
-
-def _place(message: Any) -> str:
-    return f"topic {message.topic()}, partition {message.partition()}, offset {message.offset()}"
 
 
 def _object(value: bytes) -> Rows:

@@ -101,7 +101,7 @@ class Encoder:
         values = self._values(batch)
         keys: Sequence[bytes | None] = [None] * rows.num_rows
         if self.key_columns:
-            keys = _lines(_JSON, rows.select(list(self.key_columns)))
+            keys = lines(_JSON, rows.select(list(self.key_columns)))
         topics = self._topics(batch)
         found = [
             (topic, self._partition(topic, value), key, value)
@@ -157,11 +157,11 @@ class Encoder:
         if self.format == "avro":
             return self._avro(batch.rows)
         if self.format == "text":
-            return _lines(FileStyle(format="text", delimiter=self.delimiter, null=self.null), batch.rows)
-        return _lines(_JSON, batch.rows)
+            return lines(FileStyle(format="text", delimiter=self.delimiter, null=self.null), batch.rows)
+        return lines(_JSON, batch.rows)
 
     def _changes(self, batch: Batch) -> Sequence[bytes]:
-        rows = _lines(_JSON, batch.rows)
+        rows = lines(_JSON, batch.rows)
         before, behind = _ADDED[self.format]
         if batch.kinds is None:
             return [before + row + behind for row in rows]
@@ -207,7 +207,7 @@ def _avro_value(value: Any, kind: pa.DataType) -> Any:
     return found
 
 
-def _lines(style: FileStyle, rows: pa.RecordBatch) -> list[bytes]:
+def lines(style: FileStyle, rows: pa.RecordBatch) -> list[bytes]:
     """Return the encoded rows; JSON and text have no line end inside of a row, so each is a line."""
     stream = pa.BufferOutputStream()
     writer = style.open(stream, rows.schema)

@@ -99,17 +99,16 @@ class KafkaSource(Source):
     @classmethod
     def tables(cls, options: Options) -> Sequence[Options]:
         """Return the options of each entry, with shared servers and ``kafka.config``, and its topic as its table."""
-        shared = {key: options[key] for key in cls.beside_tables if options.is_set(key)}
         entries = []
         for entry in super().tables(options):
             own = {key: entry[key] for key in entry if entry.is_set(key)}
-            if opt.SERVERS.key not in {**shared, **own}:
+            if opt.SERVERS.key not in own:
                 raise UsageError("option 'bootstrap.servers': it is missing; write it beside tables_configs")
             if opt.TOPIC.key not in own:
                 raise UsageError("option 'tables_configs': an entry has no topic")
             schema = own.get(opt.SCHEMA_BLOCK.key) or {}
             own[opt.SCHEMA_BLOCK.key] = {"table": own[opt.TOPIC.key], **schema}
-            entries.append(Options({**shared, **own}, opt.SOURCE_OPTIONS))
+            entries.append(Options(own, opt.SOURCE_OPTIONS))
         return entries
 
     def run_in(self, *, streaming: bool) -> None:

@@ -1,0 +1,57 @@
+"""Texts with the values of columns in them, such as ``user:${id}``, for the keys and names of a store."""
+
+import re
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from seatunnel_core.connector_api.batch import TableSchema
+from seatunnel_core.connector_api.errors import RowError
+from seatunnel_core.connectors.column_options import require_columns
+from seatunnel_core.rows.value_text import plain_bytes
+
+_PLACEHOLDER = re.compile(r"\$\{(?P<name>[^{}]+)\}|(?<!\$)\{(?P<old>[^{}$]+)\}")
+
+
+class ColumnTemplate:
+    """The text of an option in which columns of a table stand, as ``${column}`` or, as SeaTunnel allows, ``{column}``.
+
+    Without placeholders the text is the name of a column or, if there is no such column, fixed.
+    """
+
+    def __init__(self, option: str, written: str, schema: TableSchema, *, placeholders: bool) -> None:
+        """Raise ``SinkError``, which names the option, if the table lacks a column."""
+        parts: Sequence[str] = (written,)
+        if placeholders:
+            parts = _PLACEHOLDER.split(written)
+        elif written in schema.columns.names:
+            parts = ("", written, "", "")
+        self._texts = parts[::3]
+        self._columns = [name or old for name, old in zip(parts[1::3], parts[2::3], strict=True)]
+        require_columns(option, self._columns, schema)
+
+    def values(self, rows: pa.RecordBatch) -> list[bytes]:
+        """Return the text of each row; raise ``RowError`` if a value in it is null or cannot be written."""
+        found = [self._texts[0].encode()] * rows.num_rows
+        for column, text in zip(self._columns, self._texts[1:], strict=True):
+            values = present_bytes(rows, column)
+            found = [before + value + text.encode() for before, value in zip(found, values, strict=True)]
+        return found
+
+
+def present_bytes(rows: pa.RecordBatch, column: str) -> list[bytes]:
+    """Return the values of a column that is a part of a key; raise ``RowError`` if one is null."""
+    found = column_bytes(rows, column)
+    if None in found:
+        where = f"column {column!r}, row {found.index(None) + 1} of a batch"
+        raise RowError(f"{where}: it is null, and is part of a key", column=column)
+    return [value for value in found if value is not None]
+
+
+def column_bytes(rows: pa.RecordBatch, column: str) -> list[bytes | None]:
+    """Return the values of a column as ``plain_bytes``; raise ``RowError`` if one cannot be written."""
+    values = rows.column(column)
+    try:
+        return [plain_bytes(value, values.type) for value in values.to_pylist()]
+    except ValueError as error:
+        raise RowError(f"column {column!r}: {error}", column=column) from None

@@ -1,0 +1,51 @@
+"""Options of the source and the sink ``Redis``, with SeaTunnel's names."""
+
+from typing import Any
+
+from attrs import evolve
+
+from seatunnel_core.connector_api.option import BOOLEAN, ENUM, LIST, LONG, SCHEMA, STRING, Option, within
+from seatunnel_core.connector_api.several_tables import tables_option
+
+HOST = Option("host", STRING, required=True, unless=("nodes",), doc="Host of the server.")
+PORT = Option("port", within(1, 65_535), default=6379, doc="Port of the server.")
+USER = Option("user", STRING, doc="User; without it the default user of the server.")
+AUTH = Option("auth", STRING, secret=True, doc="Password.")
+DB_NUM = Option("db_num", within(0, 2**31 - 1), default=0, doc="Number of the database. A cluster has database 0 only.")
+MODE = Option("mode", ENUM("single", "cluster"), default="single", doc="One server, or a Redis Cluster.")
+NODES: Option[tuple[str, ...]] = Option("nodes", LIST(), doc='Nodes of a cluster: ["redis-0:6379", "redis-1:6379"].')
+SSL = Option("ssl", BOOLEAN, default=False, doc="Connect with TLS.")
+SSL_CA = Option("ssl_ca_certs", STRING, doc="PEM file with the certificates that TLS trusts; without it the system's.")
+SERVER: tuple[Option[Any], ...] = (HOST, PORT, USER, AUTH, DB_NUM, MODE, NODES, SSL, SSL_CA)
+
+TYPES = ENUM("key", "string", "hash", "list", "set", "zset")
+DATA_TYPE = Option("data_type", TYPES, required=True, doc="Type of the keys. key and string both mean a single value.")
+FORMAT = Option("format", ENUM("json", "text"), default="json", doc="Format of a value that contains a row.")
+DELIMITER = Option("field_delimiter", STRING, default=",", doc="Delimiter of the fields in text.")
+BATCH = Option("batch_size", within(1, 100_000), default=1_000, doc="Number of keys or rows per request.")
+
+KEYS = Option("keys", STRING, required=True, doc="Pattern of the keys to read, with *, ? and [ ]; all of a type.")
+COLUMNS = Option("schema", SCHEMA, doc="The columns. Without it there is one, content, with the whole value.")
+HASH_MODE = Option(
+    "hash_key_parse_mode",
+    ENUM("all", "kv"),
+    default="all",
+    doc="all makes a row of each hash, with its fields as columns; kv makes a row of each field.",
+)
+READ_KEY = Option("read_key_enabled", BOOLEAN, default=False, doc="Add the key to each row.")
+KEY_FIELD = Option("key_field_name", STRING, doc="Column of the key, by default key; with kv the column of the field.")
+SINGLE = Option("single_field_name", STRING, doc="Column of a value that is no JSON object, beside a key or field.")
+WAY = Option("row_error_handle_way", ENUM("FAIL", "SKIP"), default="FAIL", doc="Fail at a bad value, or skip it.")
+_MORE: tuple[Option[Any], ...] = (FORMAT, DELIMITER, BATCH, COLUMNS, HASH_MODE, READ_KEY, KEY_FIELD, SINGLE)
+_FIRST = tuple(evolve(option, unless=("tables_configs",)) for option in (KEYS, DATA_TYPE))
+_TABLES = tables_option((KEYS, DATA_TYPE, *_MORE))
+SOURCE_OPTIONS: tuple[Option[Any], ...] = (*SERVER, *_FIRST, *_MORE, _TABLES, WAY)
+
+KEY = Option("key", STRING, required=True, doc="Column with the key, or the key; ${table_name} stands for the table.")
+CUSTOM = Option("support_custom_key", BOOLEAN, default=False, doc="Replace ${column} and {column} in key with values.")
+VALUE = Option("value_field", STRING, doc="Column to write as the value; without it the row, in format.")
+HASH_KEY = Option("hash_key_field", STRING, doc="Column with the field of a hash; without it each column is a field.")
+HASH_VALUE = Option("hash_value_field", STRING, doc="Column with its value; without it the row, in format.")
+EXPIRE = Option("expire", LONG, default=-1, unit="s", doc="Time to live of written keys; none if it is below 1.")
+_WRITTEN: tuple[Option[Any], ...] = (KEY, DATA_TYPE, FORMAT, DELIMITER, BATCH, CUSTOM, VALUE, HASH_KEY, HASH_VALUE)
+SINK_OPTIONS: tuple[Option[Any], ...] = (*SERVER, *_WRITTEN, EXPIRE)

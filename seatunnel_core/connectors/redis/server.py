@@ -1,0 +1,93 @@
+"""Connections to a Redis server or cluster, and what its errors mean."""
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from typing import Any
+
+from attrs import field, frozen
+
+from seatunnel_core.connector_api.errors import ConnectorError, UsageError
+from seatunnel_core.connector_api.option import Options
+from seatunnel_core.connectors.redis import options as opt
+
+OWN = b"seatunnel:{"
+"""The prefix of the keys of the sink's state, which the source does not read."""
+
+_MEANINGS = (
+    ("Authentication|NOAUTH|WRONGPASS", False, "check user and auth"),
+    ("NoPermission|NOPERM", False, "allow the user these commands and keys"),
+    ("ReadOnly|READONLY", True, "it is a read-only replica: write the address of the primary"),
+    ("OutOfMemory|OOM", True, "raise maxmemory of the server, or remove keys"),
+    ("WRONGTYPE", False, "the key has another type than data_type: choose other keys, or another data_type"),
+    ("Connection|Timeout|Loading|Cluster|TryAgain|MISCONF|NOREPLICAS", True, "check that the server is running"),
+    ("", False, "check the options"),
+)
+"""Signs in the names and texts of errors, whether a retry may help, and advice."""
+
+
+@frozen(kw_only=True)
+class Server:
+    """The address of a server or cluster, with the credentials; picklable."""
+
+    nodes: tuple[tuple[str, int], ...]
+    cluster: bool
+    settings: tuple[tuple[str, Any], ...] = field(repr=False)
+
+    @classmethod
+    def of(cls, options: Options) -> "Server":
+        """Return the server that the options describe."""
+        cluster = options[opt.MODE] == "cluster"
+        needed = opt.NODES if cluster else opt.HOST
+        if not options[needed]:
+            raise UsageError(f"option {needed.key!r}: it is missing, and mode is {options[opt.MODE]}")
+        if cluster and options[opt.DB_NUM]:
+            raise UsageError("option 'db_num': a cluster has database 0 only")
+        settings = {"username": options[opt.USER], "password": options[opt.AUTH], "ssl": options[opt.SSL]}
+        settings |= {"ssl_ca_certs": options[opt.SSL_CA]} if options[opt.SSL] else {}
+        nodes = tuple(map(_node, options[opt.NODES])) if cluster else ((options[opt.HOST], options[opt.PORT]),)
+        settings |= {} if cluster else {"db": options[opt.DB_NUM]}
+        return cls(nodes=nodes, cluster=cluster, settings=tuple(settings.items()))
+
+    def __str__(self) -> str:
+        return "Redis at " + ", ".join(f"{host}:{port}" for host, port in self.nodes)
+
+    @contextmanager
+    def client(self, kind: Callable[[str], ConnectorError]) -> Iterator[Any]:
+        """Give the client of this process, and turn its errors into ``kind``."""
+        import redis
+
+        try:
+            yield _client(self)
+        except (redis.RedisError, redis.exceptions.RedisClusterException) as error:
+            raise self.failed(kind, f"{type(error).__name__}: {error}") from None
+
+    def failed(self, kind: Callable[[str], ConnectorError], text: str) -> Any:
+        """Return an error for one of the server, with advice."""
+        _, retryable, advice = next(meaning for meaning in _MEANINGS if re.search(meaning[0], text))
+        found = kind(f"{self}: {text}; {advice}")
+        found.retryable = retryable
+        return found
+
+
+@lru_cache(maxsize=8)
+def _client(server: Server) -> Any:
+    """Return a client that repeats no request by itself: one that arrived must not be carried out twice."""
+    import redis
+    from redis.backoff import NoBackoff
+    from redis.retry import Retry
+
+    settings = {**dict(server.settings), "socket_connect_timeout": 10, "socket_timeout": 60}
+    settings["retry"] = Retry(NoBackoff(), 0)
+    if server.cluster:
+        node: Any = redis.cluster.ClusterNode
+        return redis.RedisCluster(startup_nodes=[node(*each) for each in server.nodes], **settings)
+    return redis.Redis(*server.nodes[0], **settings)
+
+
+def _node(written: str) -> tuple[str, int]:
+    host, _, port = written.strip().rpartition(":")
+    if not host or not port.isdigit():
+        raise UsageError(f"option 'nodes': expected host:port, found {written!r}")
+    return host.strip("[]"), int(port)
