@@ -18,20 +18,20 @@ ENGINE, AGAIN, NEXT, MESSAGE = "What the engine did", "Tried again", "What to do
 _LABELS = {ENGINE: ENGINE, AGAIN: AGAIN, NEXT: NEXT, "Message": MESSAGE}
 """Headings of paragraphs, by the beginning of the paragraph in a docstring."""
 
-_FENCED = "No. Another engine has the job, and all pipelines of it have ended in this process."
-_ENDS_JOB = "No. The pipeline that met it has failed, and the others have taken a last checkpoint and stopped."
+_FENCED = "No. Another engine has taken over the job, and all its pipelines have ended in this process."
+_ENDS_JOB = "No. The pipeline with this error has failed, and the others have taken a last checkpoint and stopped."
 _MAY_PASS = (
-    "Yes, because it may pass by itself: a bounded number of times, and a pipeline that still meets it starts again "
-    "from its latest checkpoint. `seatunnel help failures` says how often."
+    "Yes, because the cause may be transient: a limited number of times, and a pipeline that still fails restarts from "
+    "its latest checkpoint. `seatunnel help failures` describes the limits."
 )
 _LASTS = (
-    "{no}. A pipeline with this error fails at once, and the others run to their end; a command ends with exit code "
-    "{code}."
+    "{no}. A pipeline with this error fails immediately, and the others run to their end; a command ends with exit "
+    "code {code}."
 )
-_NO = "No, because the same would come of it"
+_NO = "No, because the result would be the same"
 _NO_UNLESS = (
-    "Only if the connector says that it may pass, or if a network or disk that may come back lies behind it. Else not, "
-    "because the same would come of it"
+    "Only if the connector reports it as transient, or if its cause is a network or disk that may recover. Otherwise "
+    "the result would be the same"
 )
 
 Coded = type[SeaTunnelError] | type[CheckpointStorageError]

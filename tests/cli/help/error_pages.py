@@ -21,9 +21,9 @@ When a job or a command fails, a line behind the message names a code, as in `Mo
 command prints the page of the code. The log has it as `code` with `--log-format json`, and so have the pipelines of a
 report in Python. A code stays as it is for as long as the major version does; messages may change.
 
-An error of a plugin without a code of its own has that of the class it derives from. An error that is not ours, such as
-one of the operating system, has none: [failures](../guides/failures.md) says how those are judged. The pages are made
-from the classes in the code by `python -m tests.cli.help.error_pages`, and a test compares.
+A plugin's error without a code has that of its base class. Errors of other libraries and the operating system have no
+code; see [failures](../guides/failures.md) for their handling. The pages are generated from the classes in the code by
+`python -m tests.cli.help.error_pages`, and a test compares them.
 
 | code | what | tried again |
 |---|---|---|
