@@ -6,15 +6,13 @@ events are not stored, so a new leader sends recent events again. Such events ma
 
 import asyncio
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from attrs import frozen
 
 from seatunnel_core.clock import wall_clock
 from seatunnel_core.server.events.reports import EventReports
-
-if TYPE_CHECKING:
-    from seatunnel_core.server.agent.agent import Agent
+from seatunnel_core.server.observed_node import ObservedNode
 
 LOOK_S = 0.5
 
@@ -82,7 +80,7 @@ class EventWatch:
         reports: Queue of events.
     """
 
-    def __init__(self, agent: "Agent", reports: EventReports) -> None:
+    def __init__(self, agent: ObservedNode, reports: EventReports) -> None:
         self._agent = agent
         self._reports = reports
 

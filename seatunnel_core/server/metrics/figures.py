@@ -5,7 +5,7 @@ import os
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from seatunnel_core import stored
 from seatunnel_core.clock import wall_clock
@@ -14,10 +14,8 @@ from seatunnel_core.reporting.open_metrics import FAMILIES, Family, Sample
 from seatunnel_core.server.host.protocol import HostedJob
 from seatunnel_core.server.metrics.java import OF_JAVA
 from seatunnel_core.server.metrics.processes import OF_PROCESSES, Process, samples_of
+from seatunnel_core.server.observed_node import ObservedNode
 from seatunnel_core.server.state.records import JobState
-
-if TYPE_CHECKING:
-    from seatunnel_core.server.agent.agent import Agent
 
 FRESH_S = 1.0
 """Maximum age of metrics, in seconds: worker processes are queried at most once in this time."""
@@ -73,7 +71,7 @@ class Figures:
         agent: Agent of the node.
     """
 
-    def __init__(self, agent: "Agent") -> None:
+    def __init__(self, agent: ObservedNode) -> None:
         self._agent = agent
         self._asking = asyncio.Lock()
         self._found: tuple[Sample, ...] = ()
