@@ -18,7 +18,7 @@ from seatunnel_core.server.agent.peers import Peers
 from seatunnel_core.server.description import Description, describe
 from seatunnel_core.server.errors import ClusterError
 from seatunnel_core.server.host.protocol import HostedJob
-from seatunnel_core.server.requirements import Requirements, requirements_of
+from seatunnel_core.server.requirements import requirements_of
 from seatunnel_core.server.scheduling.decisions import (
     Change,
     Close,
@@ -37,6 +37,7 @@ from seatunnel_core.server.scheduling.schedule import decide
 from seatunnel_core.server.scheduling.view import View
 from seatunnel_core.server.state.cluster_state import ClusterState
 from seatunnel_core.server.state.records import DesiredState, JobRecord
+from seatunnel_core.server.state.requirements import Requirements
 from seatunnel_core.server.submitted_job import SubmittedJob
 
 logger = logging.getLogger("seatunnel.cluster")
@@ -155,7 +156,7 @@ class Dispatcher:
                 found[job_id] = record, *before[1:]
             else:
                 job = SubmittedJob.of(record)
-                found[job_id] = record, requirements_of(job), describe(job)
+                found[job_id] = record, record.requirements or requirements_of(job), describe(job)
         self._read = found
 
     def _view_of(self, state: ClusterState, members: Members) -> View:

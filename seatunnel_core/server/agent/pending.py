@@ -8,10 +8,10 @@ from seatunnel_core.clock import wall_clock
 from seatunnel_core.config.job_file import Kind
 from seatunnel_core.server.agent.answers import moment
 from seatunnel_core.server.description import Description
-from seatunnel_core.server.requirements import Requirements
 from seatunnel_core.server.scheduling.placing import Slots, slots_of
 from seatunnel_core.server.scheduling.view import View
 from seatunnel_core.server.state.records import SHARED, JobRecord
+from seatunnel_core.server.state.requirements import Requirements
 
 MOST_DIAGNOSED = 100
 """Maximum number of slots of a pipeline to list; counts include all."""

@@ -9,6 +9,7 @@ from seatunnel_core.errors import ConfigError, SeaTunnelError
 from seatunnel_core.planning.planner import plan_job
 from seatunnel_core.registry import lookup
 from seatunnel_core.server.aside.memory import BoundedMemory
+from seatunnel_core.server.requirements import requirements_in
 from seatunnel_core.server.submitted_job import SubmittedJob
 
 
@@ -37,4 +38,8 @@ def plan(request: Any) -> dict[str, Any]:
         planned = plan_job(raw, lookup, load_engine(Path(engine_file) if engine_file else None), reads_input=False)
     except SeaTunnelError as error:
         raise ConfigError("\n".join([*(f"warning: {each}" for each in raw.problems.warnings), str(error)])) from error
-    return {"name": planned.name, "warnings": [str(each) for each in raw.problems.warnings]}
+    return {
+        "name": planned.name,
+        "warnings": [str(each) for each in raw.problems.warnings],
+        "requirements": requirements_in(raw).record(),
+    }

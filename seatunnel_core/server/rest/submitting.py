@@ -16,6 +16,7 @@ from seatunnel_core.server.errors import RequestError
 from seatunnel_core.server.rest.route import Body, Parameter, Request, Route, json_block, json_value, needing, truth
 from seatunnel_core.server.rest.shapes import FLAG, TEXT, block, by_name, either, items
 from seatunnel_core.server.state.records import DesiredState, JobRecord
+from seatunnel_core.server.state.requirements import Requirements
 from seatunnel_core.server.submitted_job import FORMATS
 from seatunnel_storage_api.layout import require_job_id
 
@@ -169,6 +170,7 @@ async def accept(
         origin=origin,
         variables=variables,
         restore=restore,
+        requirements=Requirements.from_record(planned["requirements"]) if "requirements" in planned else None,
         submitted_at=now,
         since=now,
     )

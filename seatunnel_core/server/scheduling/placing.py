@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 
 from attrs import evolve, frozen
 
-from seatunnel_core.server.requirements import Requirements
 from seatunnel_core.server.scheduling.decisions import Change, End, Record
 from seatunnel_core.server.scheduling.view import CANCELLED, View
 from seatunnel_core.server.state.records import SHARED, DesiredState, JobRecord, JobState
+from seatunnel_core.server.state.requirements import Requirements
 
 SUSPECT_DEATHS = 2
 """Number of consecutive worker processes ended with a job after which it is suspect and gets a dedicated one."""

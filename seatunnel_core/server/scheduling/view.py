@@ -7,9 +7,9 @@ from attrs import evolve, field, frozen
 from seatunnel_core.server.description import Description, shown_at_end
 from seatunnel_core.server.host.protocol import HostedJob
 from seatunnel_core.server.member_report import MemberReport
-from seatunnel_core.server.requirements import Requirements
 from seatunnel_core.server.state.attempts import PastAttempt, shortened, with_attempt
 from seatunnel_core.server.state.records import DesiredState, EndedJob, JobRecord, JobState
+from seatunnel_core.server.state.requirements import Requirements
 
 CANCELLED = (DesiredState.CANCEL, DesiredState.CANCEL_AT_ONCE)
 

@@ -9,6 +9,7 @@ from attrs import field, frozen
 
 from seatunnel_core import stored
 from seatunnel_core.server.state.attempts import PastAttempt
+from seatunnel_core.server.state.requirements import Requirements
 from seatunnel_core.stored_fields import Stored, added
 
 JOB_PREFIX = "job/"
@@ -108,6 +109,9 @@ class JobRecord(Stored):
 
     placed_at: float = added(0.0, eq=False)
     """Time of this attempt's assignment, in seconds since 1970, or 0 without one; for display only."""
+
+    requirements: Requirements | None = added(None, omitted=True, eq=False)
+    """Requirements, as parsed when the job was accepted; ``None`` in records of earlier versions."""
 
     past: tuple[PastAttempt, ...] = added((), eq=False)
     """Past attempts, oldest first; for display only."""

@@ -8,13 +8,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from attrs import evolve
 
 from seatunnel_core.errors import ConfigError
+from seatunnel_core.server.agent import dispatcher
+from seatunnel_core.server.agent.dispatcher import Dispatcher
 from seatunnel_core.server.agent.node_config import NodeConfig
 from seatunnel_core.server.aside.planner import Planner
 from seatunnel_core.server.aside.planning import plan
 from seatunnel_core.server.aside.submissions import split
 from seatunnel_core.server.errors import RequestError
+from seatunnel_core.server.requirements import requirements_of
+from seatunnel_core.server.state.requirements import Requirements
+from seatunnel_core.server.submitted_job import SubmittedJob
+from tests.server.scheduling.views import JOB
 
 TYPO = (
     "env { job.mode = BATCH, job.name = night }\nsource { FakeSource { rownum = 3, schema { fields { id = int } } } }\n"
@@ -29,6 +36,24 @@ def test_warnings_name_the_file_of_the_user() -> None:
     found = plan(request(TYPO + "sink { Console { } }"))
     assert found["name"] == "night"
     assert found["warnings"] == ["bad.conf:2:23: the source FakeSource has no option 'rownum'. Did you mean 'row.num'?"]
+
+
+def test_the_requirements_of_a_job_are_parsed_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The leader takes them from the record, and parses only records of earlier versions."""
+    env = "env { parallelism = 3, isolation = process, tag_filter = { zone = a } }\n"
+    text = env + "source { FakeSource { schema { fields { id = int } } } }\nsink { Console { } }"
+    planned = Requirements.from_record(plan(request(text))["requirements"])
+    assert planned == Requirements(slots=4, readers=(3,), tags={"zone": "a"}, own_host=True)
+    record = evolve(JOB, text=text, format="hocon")
+    assert requirements_of(SubmittedJob.of(record)) == planned
+    leader = Dispatcher.__new__(Dispatcher)
+    leader._read = {}
+    leader._read_jobs({JOB.job_id: record})
+    assert leader._read[JOB.job_id][1] == planned
+    monkeypatch.setattr(dispatcher, "requirements_of", None)
+    leader._read = {}
+    leader._read_jobs({JOB.job_id: evolve(record, requirements=planned)})
+    assert leader._read[JOB.job_id][1] == planned
 
 
 def test_all_problems_are_reported_together_and_the_warnings_first() -> None:

@@ -5,7 +5,6 @@ from attrs import evolve
 
 from seatunnel_core.server.host.protocol import HostedJob
 from seatunnel_core.server.member_report import HostReport
-from seatunnel_core.server.requirements import Requirements
 from seatunnel_core.server.scheduling.decisions import (
     Change,
     Close,
@@ -22,6 +21,7 @@ from seatunnel_core.server.scheduling.following import orphaned_jobs
 from seatunnel_core.server.scheduling.schedule import decide
 from seatunnel_core.server.scheduling.view import Member
 from seatunnel_core.server.state.records import SHARED, DesiredState, JobRecord, JobState
+from seatunnel_core.server.state.requirements import Requirements
 from tests.server.scheduling.views import BOOT, GIVEN, HERE, JOB, RUNNING, THERE, host, hosted, member, view
 
 WAITING = evolve(JOB, attempt=1, since=9.0)

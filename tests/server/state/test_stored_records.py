@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from attrs import evolve
 
 from seatunnel_core.errors import StoredValueError
 from seatunnel_core.job.binding import Binding
@@ -16,6 +17,7 @@ from seatunnel_core.server.host.protocol import HostedJob, HostStatus
 from seatunnel_core.server.member_report import HostReport, MemberReport
 from seatunnel_core.server.state.attempts import PastAttempt
 from seatunnel_core.server.state.records import DesiredState, EndedJob, JobRecord, JobState
+from seatunnel_core.server.state.requirements import Requirements
 from seatunnel_core.stored_fields import Stored
 
 PAST = (PastAttempt(attempt=1, host="a:1", started_at=0.0, ended_at=2.5, cause="lost"),)
@@ -106,6 +108,13 @@ def test_a_report_is_as_the_version_before_wrote_it() -> None:
     assert report_from("1", GOLDEN["rep"]).pipelines == REPORT.pipelines
     first: dict[str, Any] = {"id": 1, "name": "a", "phase": "running"}
     assert report_from("1", {**GOLDEN["rep"], "pipelines": [first]}).pipelines == (PipelineView(**first),)
+
+
+def test_a_record_keeps_the_requirements_of_its_job() -> None:
+    asked = Requirements(slots=5, readers=(2, 1), tags={"zone": "a"}, own_host=True)
+    read = JobRecord.from_bytes(evolve(RECORD, requirements=asked).to_bytes())
+    assert read.requirements == asked
+    assert JobRecord.from_bytes(RECORD.to_bytes()).requirements is None
 
 
 ADDED = {
