@@ -16,7 +16,8 @@ from seatunnel_core.connector_api.batch import TableSchema
 from seatunnel_core.connector_api.errors import SinkError
 from seatunnel_core.connectors.jdbc.column import DatabaseTable
 from seatunnel_core.connectors.jdbc.databases.dialect import Dialect
-from seatunnel_core.connectors.jdbc.target import KIND, Target, target_table
+from seatunnel_core.connectors.jdbc.target import Target, target_table
+from seatunnel_core.connectors.tables.history import Versions
 from seatunnel_core.connectors.tables.table_path import TablePath
 
 
@@ -94,33 +95,17 @@ class History:
             target: The table and its key.
             staging: The quoted name of the staging table.
         """
-        table, names = dialect.quoted(*target.path), [dialect.quoted(name) for name in target.names]
-        since, until, current = map(dialect.quoted, self.names)
-        kind, ranked, same = dialect.quoted(KIND), target.ranked(dialect, staging), target.same(dialect)
-        at = dialect.moment(self.at)
-        others = (dialect.quoted(name) for name in target.names if name not in target.keys)
-        changed = [dialect.differ(f"{table}.{name}", f"seatunnel_ranked.{name}") for name in others]
-        goes = " OR ".join([f"seatunnel_ranked.{kind} IN (1, 3)", *changed])
-        keys = [dialect.quoted(name) for name in target.keys]
-        # Where a clock was ahead of this one, a version has ended later than now: the next one begins there.
-        ended = (
-            f"(SELECT {', '.join(keys)}, max({until}) AS seatunnel_until FROM {table} WHERE {until} > {at} "
-            f"GROUP BY {', '.join(keys)}) AS seatunnel_ended"
-        )
-        both = " AND ".join(f"seatunnel_ended.{key} = seatunnel_ranked.{key}" for key in keys)
-        yield (
-            f"UPDATE {table} SET {until} = CASE WHEN {since} > {at} THEN {since} ELSE {at} END, {current} = false "
-            f"WHERE {current} AND EXISTS (SELECT 1 FROM {ranked} WHERE seatunnel_last = 1 AND {same} AND ({goes}))"
-        )
-        every = ", ".join([*names, since, until, current])
-        shown = ", ".join(f"seatunnel_ranked.{name}" for name in names)
-        yield (
-            f"{dialect.insert(table, every)} SELECT {shown}, coalesce(seatunnel_until, {at}), NULL, true "
-            f"FROM {ranked} LEFT JOIN {ended} ON {both} WHERE seatunnel_last = 1 AND {kind} IN (0, 2) "
-            f"AND NOT EXISTS (SELECT 1 FROM {table} WHERE {table}.{current} AND {same})"
-        )
-        # Of the units of one commit, a version that a later one ends was never valid.
-        yield f"DELETE FROM {table} WHERE {until} = {at} AND {since} = {at}"
+        yield from Versions(
+            database=dialect,
+            table=dialect.quoted(*target.path),
+            rows=target.ranked(dialect, staging),
+            alias="seatunnel_ranked",
+            last="seatunnel_last = 1 AND ",
+            columns=target.names,
+            key=target.keys,
+            history=self.names,
+            at=dialect.moment(self.at),
+        ).statements()
 
 
 def history_of(names: Sequence[str]) -> History | None:

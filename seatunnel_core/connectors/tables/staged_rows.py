@@ -1,11 +1,11 @@
 """The statements that move staged rows into tables."""
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 from typing import Any
 
 from seatunnel_core.connectors.nested.child_tables import Family, in_order, is_child
-from seatunnel_core.connectors.tables.sql_database import FILE, KIND, NUMBER, SqlDatabase, StagedPart
+from seatunnel_core.connectors.tables.history import Versions
+from seatunnel_core.connectors.tables.sql_database import FILE, NUMBER, SqlDatabase, StagedPart
 from seatunnel_core.connectors.tables.table_path import TablePath
 from seatunnel_core.rows.nesting import ROW_ID
 
@@ -29,29 +29,19 @@ def versioned(
         history: The columns since when and until when a version was valid, and whether it is.
         at: The literal of the current time.
     """
-    quoted, listed = database.quoted, partial(_listed, database)
-    columns, key, new = parts[0].columns, parts[0].key, "seatunnel_versions"
-    since, until, current = map(quoted, history)
-    same = " AND ".join(f"old.{quoted(name)} = {new}.{quoted(name)}" for name in key)
-    both = " AND ".join(f"ended.{quoted(name)} = {new}.{quoted(name)}" for name in key)
-    others = [name for name in columns if name not in key]
-    changed = [database.differ(f"old.{quoted(name)}", f"{new}.{quoted(name)}") for name in others]
-    ends = " OR ".join([f"{new}.{KIND} IN (1, 3)", *changed])
+    new = "seatunnel_versions"
     yield f"CREATE TEMPORARY TABLE {new} AS {rows}"
-    yield (
-        f"UPDATE {table} AS old SET {until} = CASE WHEN old.{since} > {at} THEN old.{since} ELSE {at} END, "
-        f"{current} = false FROM {new} WHERE old.{current} AND {same} AND ({ends})"
-    )
-    # If a clock was ahead of this one, a version has ended later than now: the next one begins there.
-    ended = f"SELECT {listed(key)}, max({until}) AS at FROM {table} WHERE {until} > {at} GROUP BY {listed(key)}"
-    shown = ", ".join(f"{new}.{quoted(name)}" for name in columns)
-    yield (
-        f"{database.insert(table, listed([*columns, *history]))} SELECT {shown}, coalesce(ended.at, {at}), NULL, true "
-        f"FROM {new} LEFT JOIN ({ended}) AS ended ON {both} "
-        f"WHERE {KIND} IN (0, 2) AND NOT EXISTS (SELECT 1 FROM {table} AS old WHERE old.{current} AND {same})"
-    )
-    # Of the files of one commit, a version that a later one ends was never valid.
-    yield f"DELETE FROM {table} WHERE {until} = {at} AND {since} = {at}"
+    yield from Versions(
+        database=database,
+        table=table,
+        rows=new,
+        alias=new,
+        updates_from=True,
+        columns=parts[0].columns,
+        key=parts[0].key,
+        history=history,
+        at=at,
+    ).statements()
     yield f"DROP TABLE {new}"
 
 
