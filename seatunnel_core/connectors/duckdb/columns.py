@@ -15,9 +15,9 @@ any timestamp, with any zone           ``TIMESTAMP``, ``TIMESTAMP WITH TIME ZONE
 ``map``, ``struct``                    ``MAP(K, V)``, ``STRUCT(…)``
 ====================================== =============================================
 
-Timestamps and times are staged in microseconds; a value that is finer is an error of its row.
+Timestamps and times are staged in microseconds; a finer value is an error of its row.
 
-A column of a table that is there may be another one, if a value either goes into it unchanged or is refused.
+A column of an existing table may have another type, if it keeps or rejects each value.
 """
 
 import re

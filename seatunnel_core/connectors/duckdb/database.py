@@ -21,7 +21,7 @@ _LONGEST_OPEN_S = 1.0
 
 @define
 class _Shared:
-    """What the threads of this process share of one file."""
+    """State that the threads of this process share for one file."""
 
     lock: threading.Lock = field(factory=threading.Lock)
     """Held during a transaction."""
@@ -39,7 +39,7 @@ class _Shared:
     """Device and inode of the file that is open."""
 
     since: float = 0.0
-    """When it was opened, by the monotonic clock."""
+    """Time at which it was opened, by the monotonic clock."""
 
     def close(self) -> None:
         """Close the file if it is open."""
@@ -65,11 +65,11 @@ class Database:
     path: str
     properties: Mapping[str, str] = field(repr=False)
     wait_s: int
-    """How long to wait for another process that has the file open."""
+    """Maximum wait for another process that has the file open, in seconds."""
 
     @property
     def exists(self) -> bool:
-        """Whether the file is there."""
+        """True if the file exists."""
         return os.path.exists(self.path)
 
     @contextmanager
@@ -152,7 +152,7 @@ class Database:
 
 
 def is_held(error: BaseException) -> bool:
-    """Return whether DuckDB refuses a file because somebody else has it open."""
+    """Return True if DuckDB rejects a file because another process has it open."""
     import duckdb
 
     locked = isinstance(error, duckdb.IOException) and "lock" in str(error)
@@ -160,7 +160,7 @@ def is_held(error: BaseException) -> bool:
 
 
 _REFUSED = ("Permission denied", "Operation not permitted", "Read-only file system", "Not a directory")
-"""What the operating system says of a place that stays as it is until a user changes something."""
+"""Errors of the operating system that last until a user changes something."""
 
 
 def failed(kind: type[SinkError], what: str, error: Exception) -> SinkError:

@@ -275,7 +275,7 @@ class _Commit:
     """The literal of the time of the commit."""
 
     sources: dict[tuple[str, ...], str] = field(factory=dict, init=False)
-    """What stands behind FROM, by the files."""
+    """Texts that follow FROM, by files."""
 
     def move(self, parts: Sequence[StagedPart]) -> None:
         """Move files. The children of merged rows are deleted before, and added after them."""
@@ -366,7 +366,7 @@ class FileReplacement(Replacement):
 def _alike(parts: Sequence[StagedPart]) -> list[list[StagedPart]]:
     """Return runs of files for one table with the same columns and key, in order: each goes in with one statement.
 
-    Files for other tables may stand in between; the order of those for one table stays.
+    Files for other tables may be between them; those for one table keep their order.
     """
     runs: list[list[StagedPart]] = []
     last: Mapping[TablePath, list[StagedPart]] = {}

@@ -14,22 +14,22 @@ from seatunnel_core.rows.inference.contract import EVOLVE, FREEZE, contract_of
 
 @frozen(kw_only=True)
 class TargetContract:
-    """What becomes of a table that is there when rows come that it cannot take: ``evolve`` or ``freeze``."""
+    """How an existing table changes for rows that it cannot take: ``evolve`` or ``freeze``."""
 
     columns: str = FREEZE
-    """Of a column that the table lacks: it is added, or an error."""
+    """Columns that the table lacks: they are added, or an error."""
 
     data_type: str = FREEZE
-    """Of a type that the column of the table does not hold: it is widened, or an error."""
+    """Types that a column does not hold: the column is widened, or an error."""
 
     @property
     def adds(self) -> bool:
-        """Whether columns are added."""
+        """True if columns are added."""
         return self.columns == EVOLVE
 
     @property
     def widens(self) -> bool:
-        """Whether types are widened."""
+        """True if types are widened."""
         return self.data_type == EVOLVE
 
     @classmethod
@@ -59,7 +59,7 @@ TARGET_CONTRACT = Option(
 
 ADD_IT = "; add it, or write schema_contract = evolve"
 WIDEN_IT = ", or write schema_contract = evolve to widen that"
-"""What an error of a frozen table offers."""
+"""Suggestions in the errors of a frozen table."""
 
 EXACT = 2**53
 """A double holds every whole number up to this one, and down to its negative."""
@@ -81,11 +81,11 @@ _EXACT_IN_FLOAT = (pa.int8(), pa.int16(), pa.uint8(), pa.uint16())
 def wider(held: pa.DataType, come: pa.DataType) -> pa.DataType | None:
     """Return the type that holds the values of two, ``held`` itself where it does, and ``None`` where none does.
 
-    A whole number of 64 bits and a fraction give ``double``, and a double column takes such numbers: whoever asks has
-    to refuse those that are none.
+    A whole number of 64 bits and a fraction give ``double``, and a double column takes such numbers: the
+    caller has to reject values that would change.
 
     Args:
-        held: the type of a column that is there.
+        held: the type of an existing column.
         come: the type of rows.
     """
     if held == come or of.is_null(come):
@@ -156,7 +156,7 @@ def _floating(held: pa.DataType, come: pa.DataType) -> pa.DataType | None:
 
 
 def _has_a_text(kind: pa.DataType) -> bool:
-    """Return whether there is one text for each value."""
+    """Return True if each value has exactly one text."""
     return bool(
         of.is_boolean(kind) or kind in _RANGES or of.is_decimal(kind) or of.is_floating(kind) or of.is_date32(kind)
     )

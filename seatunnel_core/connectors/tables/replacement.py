@@ -1,6 +1,6 @@
 """Replace the rows of tables, or delete those with absent keys, once the last row of a run has arrived.
 
-Until then rows, or keys, are collected in tables of their own. A table of records has which one is for which target;
+Until then rows, or keys, are collected in separate tables. A table of records has which one is for which target;
 the transaction that changes the targets removes the records, so a repetition does nothing.
 """
 

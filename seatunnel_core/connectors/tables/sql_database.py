@@ -67,7 +67,7 @@ class StagedPart:
 
 
 class SqlDatabase(TableDatabase):
-    """What a table sink requires of a database with window functions, ``UPDATE … FROM`` and temporary tables.
+    """Interface of a database with window functions, ``UPDATE … FROM`` and temporary tables.
 
     Names of tables and columns are compared without regard to case. Temporary tables end with the transaction or its
     connection.

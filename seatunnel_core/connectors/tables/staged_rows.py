@@ -63,7 +63,7 @@ def family(database: SqlDatabase, connection: Any, path: TablePath, key: Sequenc
 
 
 def clashing(database: SqlDatabase, source: str, parts: Sequence[StagedPart]) -> str:
-    """Return a SELECT of one key that stands in several of the files."""
+    """Return a SELECT of one key that several of the files have."""
     key = _listed(database, parts[0].key)
     return f"SELECT {key} FROM {source} GROUP BY {key} HAVING count(DISTINCT {FILE}) > 1 LIMIT 1"
 

@@ -167,13 +167,13 @@ def _require_history(
             have = "has none" if column is None else f"has {column.declared}"
             raise SinkError(
                 f"keep_history needs a column {name!r} of the type {kind}, and the table {named} {have}; add it and "
-                "fill it for the rows that are there (is_current with true), or choose a table that is not there yet"
+                "fill it for the existing rows (is_current with true), or choose a new table"
             )
     for unique in database.unique_keys(connection, path):
         if history[0].lower() not in map(str.lower, unique):
             raise SinkError(
                 f"the table {named} has a unique key of {', '.join(unique)}, and keep_history adds rows with the same "
-                "values; create it anew without that, or choose a table that is not there yet"
+                "values; create it again without that, or choose a new table"
             )
     kept = {name.lower() for name in history}
     for column in table:

@@ -104,9 +104,9 @@ def test_a_commit_that_is_killed_between_lines_counts_once(mode: str, tmp_path: 
         places.add(killing.place)
         shutil.rmtree(folder)
     assert {place.partition(",")[0] for place in places} >= {
-        "sink.py",
-        "publishing.py",
-        "statements.py",
+        "file_sink.py",
+        "file_publishing.py",
+        "staged_rows.py",
         "database.py",
         "ledger.py",
     }
