@@ -158,7 +158,7 @@ class SourceChangedError(SourceError):
     What to do: restore the data and resume with `seatunnel -r JOB_ID`, or start a new job that reads the current data.
     Write new data under new names while a job runs.
 
-    Message: … changed after it was listed: it had 6 bytes and now has 12, or was written again; start a new job to read
+    Message: … changed after it was listed: it had 6 bytes and now has 12, or was rewritten; start a new job to read
     it as it is now
     """
 
@@ -205,8 +205,8 @@ class SinkError(ConnectorError):
     What to do: correct the cause in the message, such as the folder, its permissions or the disk space, then resume
     with `seatunnel -r JOB_ID`.
 
-    Message: pipeline 1, sink LocalFile: … holds 'old.csv' and data_save_mode is ERROR_WHEN_DATA_EXISTS; empty the
-    folder, choose another, or write APPEND_DATA
+    Message: pipeline 1, sink LocalFile: … contains 'old.csv' and data_save_mode is ERROR_WHEN_DATA_EXISTS; empty the
+    folder, choose another, or set APPEND_DATA
     """
 
 
@@ -220,7 +220,7 @@ class CommitError(SinkError):
     What to do: check the object in the message. If files of the target or of its staging folder were moved, copied or
     deleted, undo that; then resume with `seatunnel -r JOB_ID`.
 
-    Message: pipeline 1, sink LocalFile: … was staged and is gone…
+    Message: pipeline 1, sink LocalFile: the staged file … is missing…
     """
 
     def __init__(self, message: str, *, retryable: bool = False) -> None:

@@ -37,7 +37,7 @@ def add_restore(parser: argparse.ArgumentParser) -> None:
     )
     where.add_argument("--restore-with-savepoint", metavar="NAME", help="with -r: go back to this savepoint of the job")
     where.add_argument(
-        "--from-savepoint", metavar="JOB_ID/NAME", help="begin a new job with a savepoint of another one"
+        "--from-savepoint", metavar="JOB_ID/NAME", help="start a new job with a savepoint of another one"
     )
     add(
         "--from-storage",

@@ -57,7 +57,7 @@ class Increment:
     """What a service calls the value from which on it answers; ``None`` where everything is asked for."""
 
     skips_nulls: bool = False
-    """Whether rows without a value in the column are left out; otherwise they end the job before it begins."""
+    """True if rows without a value in the column are left out; otherwise they end the job before it begins."""
 
     @property
     def lag_ms(self) -> int:
@@ -98,9 +98,9 @@ def incremental_option(doc: str, *more: str) -> Option[Increment]:
 
 
 INCREMENTAL = incremental_option(
-    "Read only what came since the last job of this name: `column` grows with each row and each change of one; "
-    "`start` is where the first job begins, `lag` how much later than others a row may arrive, `key` the columns that "
-    "tell rows apart (the primary key), `nulls = SKIP` leaves rows out that have no value."
+    "Read only rows added or changed since the last job of this name. `column` increases with each new or changed row. "
+    "`start` is where the first job begins, `lag` the maximum delay of a late row, `key` the columns that identify a "
+    "row (by default the primary key). `nulls = SKIP` skips rows without a value."
 )
 
 
@@ -179,7 +179,7 @@ class OptionIncrements(Incremental, Generic[IncrementsT]):
 
 
 def reads_in_increments(source: object) -> TypeGuard[Incremental]:
-    """Return whether a source can read in increments, and its job says so."""
+    """Return True if a source can read in increments, and its job says so."""
     return isinstance(source, Incremental) and source.increment is not None
 
 

@@ -260,7 +260,7 @@ class SeveralTables(Source):
         if table not in self._sources:
             raise SourceError(
                 f"the table {table!r} was planned when the job began, and is no entry of {TABLES} any more; "
-                "put it back, or begin a new job"
+                "put it back, or start a new job"
             )
         return self._sources[table]
 

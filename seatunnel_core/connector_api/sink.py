@@ -103,35 +103,35 @@ class Sink(ABC):
     """Why it is not exactly-once, as words that follow its name; empty: what the guarantee alone implies."""
 
     isolates_bad_rows: bool = False
-    """Whether a writer that raises ``RowError`` has taken no row of that batch, so that bad rows can be found, and left
+    """True if a writer that raises ``RowError`` has taken no row of that batch, so that bad rows can be found, and left
     out or written with null, as ``row_error_handle_way`` asks. Without it that option is refused."""
 
     takes_any_moment: bool = False
-    """Whether a writer takes dates before the year 1 and after 9999, as Arrow has them. If not, rows with such a date
+    """True if a writer takes dates before the year 1 and after 9999, as Arrow has them. If not, rows with such a date
     are refused before they reach it (``within_extent``)."""
 
     retracts: ClassVar[bool] = False
-    """Whether ``retract`` is implemented: the pipeline can go back to an older checkpoint without publishing rows
+    """True if ``retract`` is implemented: the pipeline can go back to an older checkpoint without publishing rows
     twice."""
 
     defers_save_mode: ClassVar[bool] = False
-    """Whether ``apply_save_mode`` only records the request and ``create_tables`` carries it out, because the tables are
+    """True if ``apply_save_mode`` only records the request and ``create_tables`` carries it out, because the tables are
     not known earlier. Such a sink has to make sure by itself that this happens once per job and table, before any of
     the job's sinks publishes there, and that a replaced engine changes nothing any more."""
 
     expires_commit_records: ClassVar[bool] = True
-    """Whether ``sweep`` also forgets what it committed, so that ``keep`` has to hold all that live checkpoints name.
+    """True if ``sweep`` also forgets what it committed, so that ``keep`` has to hold all that live checkpoints name.
     ``False`` for a sink whose target records that for ever: then only what its start has restored is read."""
 
     needs_order: bool = False
-    """Whether the order of rows decides what the target holds, as where the last row of a key counts: then units are
+    """True if the order of rows decides what the target holds, as where the last row of a key counts: then units are
     handed on in the order of their splits, whatever their source promises, and two sources are refused."""
 
     needs_end: bool = False
-    """Whether rows are published by ``complete`` only, when all have come: then a job that never ends is refused."""
+    """True if rows are published by ``complete`` only, when all have come: then a job that never ends is refused."""
 
     prunes: bool = False
-    """Whether it adds no row, and removes in the end those of its target whose key did not come: then no row may be
+    """True if it adds no row, and removes in the end those of its target whose key did not come: then no row may be
     left out on the way to it, and another sink may have the same target."""
 
     task_modules: ClassVar[tuple[str, ...]] = ()

@@ -68,7 +68,7 @@ class PollResult:
     poll finds the rest. Until they are emitted, their splits are part of every checkpoint."""
 
     inspect: bool = False
-    """Whether tasks have to inspect the items first: ``enumerate`` then gets what ``inspect`` returns."""
+    """True if tasks have to inspect the items first: ``enumerate`` then gets what ``inspect`` returns."""
 
     cursor: PollCursor = field(repr=False)
     """What the next poll has to know, as JSON values. Part of every checkpoint, so its size must have a bound.
@@ -116,7 +116,7 @@ class Source(ABC):
     """False for a source that never ends by itself: it is polled while the job runs."""
 
     replayable: ClassVar[bool] = True
-    """Whether reading a split again gives the same rows: a job whose source cannot do so is not exactly-once."""
+    """True if reading a split again gives the same rows: a job whose source cannot do so is not exactly-once."""
 
     remarks: tuple[str, ...] = ()
     """Warnings about options that work but may surprise the user; issued when the job is planned."""
@@ -128,13 +128,13 @@ class Source(ABC):
     """Options that are allowed beside ``tables_configs``, because ``tables`` copies them into each entry."""
 
     acknowledges: bool = False
-    """Whether the engine calls ``acknowledge``."""
+    """True if the engine calls ``acknowledge``."""
 
     ordered: ClassVar[bool] = False
-    """Whether rows must reach the sinks in the order of the splits (protocol rule R13)."""
+    """True if rows must reach the sinks in the order of the splits (protocol rule R13)."""
 
     waits: bool | None = None
-    """Whether ``read`` mostly waits, for a network or a clock. True: splits are read side by side in threads, as many
+    """True if ``read`` mostly waits, for a network or a clock. True: splits are read side by side in threads, as many
     as the source's parallelism, each by an unpickled copy of the source. False: splits take as long as their size
     suggests, and as many tasks read them as there are processors. ``None``: the engine finds out while the job runs."""
 

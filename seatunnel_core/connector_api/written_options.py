@@ -1,4 +1,4 @@
-"""Options as texts that may be stored and shown."""
+"""Options as texts that may be stored and displayed."""
 
 import hashlib
 import json
@@ -11,13 +11,13 @@ from seatunnel_storage_api.secret import holds_secret, shown
 __all__ = ["written_options"]
 
 _LONGEST = 200
-"""How many characters of a value are kept; a longer one is cut and gets a hash."""
+"""Maximum length of a value, in characters; a longer one is truncated and gets a hash."""
 
 
 def written_options(options: Options, *chosen: Option[Any]) -> dict[str, str]:
-    """Return those of the chosen options that are not at their defaults, as texts.
+    """Return the chosen options that differ from their defaults, as texts.
 
-    Secrets are left out, and so are values that only code can express.
+    Secrets are omitted, and so are values that only code can express.
     """
     texts = {
         option.key: _text(option.key, options[option])

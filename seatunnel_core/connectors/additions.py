@@ -1,4 +1,4 @@
-"""What a job's rows are added to: things that were in a target before the job, and stay there beside its rows."""
+"""Existing content of a target to which the rows of a job are added."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -11,30 +11,31 @@ MOST_TABLES = 5
 
 
 class AddingSink(Sink):
-    """A sink that looks, in the driver and before rows move, at what is in its targets and stays there.
+    """A sink that inspects existing content of its targets, in the driver and before rows move.
 
-    A process that goes on with a job looks only where it can tell what the job itself has written.
+    A process that resumes a job inspects only where it can recognise what the job itself has written.
     """
 
     adds_to: Mapping[str, str] = MappingProxyType({})
-    """In words, by the name of the table whose rows come beside it; the name ``""`` stands for all rows. Set
-    when the target is made ready."""
+    """Description of the existing content, by the name of the table; the name ``""`` stands for all rows. Set when the
+    target is prepared.
+    """
 
 
 def files_in_words(found: int) -> str:
     """Return how many files were in a target, as ``adds_to`` has it; empty for none."""
     if not found:
         return ""
-    return "1 file that was there" if found == 1 else f"{count(found)} files that were there"
+    return "1 existing file" if found == 1 else f"{count(found)} existing files"
 
 
 def additions(sink: Sink, rows: int, table_rows: Mapping[str, int]) -> tuple[str, ...]:
-    """Return a sentence for each thing to which rows were added, such as ``6 rows added to 1 file that was there``.
+    """Return a sentence for each target with existing content, such as ``6 rows added to 1 existing file``.
 
     Args:
-        sink: a sink of a pipeline.
-        rows: its committed rows.
-        table_rows: those of each table; empty when they are not counted, as with a single table.
+        sink: A sink of a pipeline.
+        rows: Its committed rows.
+        table_rows: Those of each table; empty if they are not counted, as with a single table.
     """
     if not isinstance(sink, AddingSink) or not sink.adds_to:
         return ()

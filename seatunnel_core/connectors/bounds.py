@@ -1,4 +1,4 @@
-"""What lies in a window, for sources that compare the values of their cursor themselves, and not in a database."""
+"""Window boundaries, for sources that compare the values of their cursor themselves, and not in a database."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -13,13 +13,13 @@ class Bounds:
     """The order of the values of one source."""
 
     read: Callable[[str], Any]
-    """Returns the value of a text of a cursor; raises ``SourceError`` for a text that is none."""
+    """Returns the value of a cursor's text; raises ``SourceError`` for an invalid one."""
 
     start: str | None
-    """Where the first window begins, this value included; ``None``: everything."""
+    """Inclusive start of the first window; ``None`` for everything."""
 
     def is_new(self, value: Any, digest: str, after: Cursor | None) -> bool:
-        """Return whether a value lies behind a cursor and was not delivered."""
+        """Return True if a value is after a cursor and was not delivered."""
         if after is None:
             return self.start is None or bool(value >= self.read(self.start))
         if after.since is None:
@@ -27,7 +27,11 @@ class Bounds:
         return value >= self.read(after.since) and digest not in after.delivered
 
     def has(self, value: Any, digest: str, window: Window) -> bool:
-        """Return whether a window has a value. What came after its planning is the next one's."""
+        """Return True if a window contains a value. Values that arrive after its planning belong to the next one.
+
+        It never ends below the cursor: if only late values arrived, all between them and the cursor would be read
+        again.
+        """
         upto = window.upto
         if upto is None or upto.since is None or not self.is_new(value, digest, window.after):
             return False

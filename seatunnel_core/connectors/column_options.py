@@ -1,4 +1,4 @@
-"""Options of sinks whose values are names of columns."""
+"""Options of sinks whose values are column names."""
 
 from collections.abc import Iterable
 
@@ -11,7 +11,7 @@ def require_columns(key: str, names: Iterable[str], schema: TableSchema) -> None
     """Check that a table has the columns that an option names.
 
     Raises:
-        SinkError: the message names the option, the missing column and the existing ones.
+        SinkError: A column is missing; the message gives the option, the column and the existing ones.
     """
     known = schema.columns.names
     for name in names:

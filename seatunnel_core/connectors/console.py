@@ -1,8 +1,8 @@
 """The sink ``Console``: prints the rows of a work unit when the unit ends.
 
-A writer packs the lines of its rows, which travel to the driver with the unit's result and are in no checkpoint. A
-unit that is repeated after a failure prints again. A row looks as in SeaTunnel, where ``subtaskIndex`` is the number of
-the unit here, and ``rowIndex`` counts the rows of the unit.
+A writer packs the lines of its rows, which are sent to the driver with the unit's result and are in no checkpoint. A
+unit that is repeated after a failure prints again. A row looks as in SeaTunnel; ``subtaskIndex`` is the number of the
+unit, and ``rowIndex`` counts the rows of the unit.
 """
 
 import base64
@@ -22,10 +22,13 @@ from seatunnel_core.connector_api.values import Committable
 from seatunnel_core.rows.types import type_name
 from seatunnel_core.rows.value_text import json_text
 
-PRINT = Option("log.print.data", BOOLEAN, default=True, doc="Whether rows are printed; they are counted in any case.")
-DELAY = Option("log.print.delay.ms", DURATION_MS, default=0, unit="ms", doc="How long a task waits behind each row.")
+PRINT = Option("log.print.data", BOOLEAN, default=True, doc="True to print rows; they are always counted.")
+DELAY = Option("log.print.delay.ms", DURATION_MS, default=0, unit="ms", doc="Delay of a task after each row.")
 ROWS = Option(
-    "rows_per_unit", within(0, 2**31 - 1), unit="rows", doc="How many rows of a unit of work are printed; else all."
+    "rows_per_unit",
+    within(0, 2**31 - 1),
+    unit="rows",
+    doc="Maximum number of rows to print per work unit; by default all.",
 )
 
 

@@ -1,4 +1,4 @@
-"""Which resources of dlt are right here: what has to be refused is refused before any of its rows is read."""
+"""Check that a dlt resource is supported, before any of its rows is read."""
 
 import inspect
 from collections.abc import Iterator
@@ -6,7 +6,7 @@ from typing import Any
 
 STATE = (
     "keeps state in dlt, as dlt.sources.incremental and dlt.current.resource_state do, and only pipelines of dlt store "
-    "it: here it would begin anew in each job. Leave it out, and write the last value as an argument, or read by Http, "
+    "it: here it would be empty in each job. Remove it, and pass the last value as an argument, or use Http,  "
     "Jdbc or files with incremental"
 )
 
@@ -50,7 +50,7 @@ def _wrong(resource: Any, made_once: bool) -> str:
 
 
 def _is_incremental(resource: Any) -> bool:
-    """Return whether it says ``dlt.sources.incremental``; what it does only once it runs is seen by its state."""
+    """Return True if it says ``dlt.sources.incremental``; what it does only once it runs is seen by its state."""
     step = resource.incremental
     if step is None:
         return False

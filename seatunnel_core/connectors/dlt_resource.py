@@ -54,7 +54,7 @@ class DltSource(PythonFunctionSource):
         return DltRows(place=options[PLACE], arguments=options[ARGUMENTS] or {}, resource=options[RESOURCE])
 
     def planned_schemas(self) -> tuple[TableSchema, ...] | None:
-        """Return declared columns; look at the resource, too, so that ``--check`` tells what is wrong."""
+        """Return declared columns; also inspect the resource, so that ``--check`` reports its errors."""
         self.require_input()
         return super().planned_schemas()
 
@@ -66,7 +66,7 @@ class DltSource(PythonFunctionSource):
 
     @property
     def _resource(self) -> "Said":
-        """What the resource says of itself: looked at once, in the driver or in a task."""
+        """Properties of the resource: read once, in the driver or in a task."""
         if self._said is None:
             self._said = self._function.said()
         return self._said
@@ -87,14 +87,14 @@ class DltSource(PythonFunctionSource):
 
 @frozen(kw_only=True)
 class Said:
-    """What a resource says of its rows before it runs."""
+    """Properties of a resource's rows, known before it runs."""
 
     table: str
     key: tuple[str, ...]
     """The columns of ``primary_key``."""
 
     remarks: tuple[str, ...]
-    """What it says besides, which has no effect here."""
+    """Further properties, which have no effect here."""
 
 
 @frozen(kw_only=True, slots=False)
@@ -106,7 +106,7 @@ class DltRows:
     resource: str | None
 
     schema: None = None
-    """As a function with ``@st.source`` has one."""
+    """Columns, as for a function with ``@st.source``."""
 
     replayable: None = None
 
@@ -115,10 +115,10 @@ class DltRows:
         return [None]
 
     def said(self) -> Said:
-        """Return what the resource says of its rows.
+        """Return the properties of the resource's rows.
 
         Raises:
-            SourceError: It cannot be imported or made, or is one whose rows would not be right here.
+            SourceError: It cannot be imported or created, or is not supported.
         """
         resource = _only(self._opened({}))
         with self._named_errors():
@@ -147,7 +147,7 @@ class DltRows:
         """Return a source of dlt with the resource alone, of which nothing is extracted yet; a copy that may change.
 
         Raises:
-            SourceError: It cannot be imported or made, or is one whose rows would not be right here.
+            SourceError: It cannot be imported or created, or is not supported.
         """
         found = self._imported()
         with self._named_errors(), _state_of_dlt(state):
@@ -169,7 +169,7 @@ class DltRows:
         return found
 
     def _is_called(self, found: Any) -> bool:
-        """Return whether it has to be called; only what dlt has decorated is, whatever else a job names."""
+        """Return True if it has to be called; only what dlt has decorated is, whatever else a job names."""
         if isinstance(found, extract().DltSource):
             if self.arguments:
                 raise SourceError(f"{self.place}: it is a source already, so it takes no arguments; leave them out")
@@ -207,8 +207,8 @@ class DltRows:
         """Return an item; refuse one that its resource sends to another table, or with other hints."""
         if meta is not None:
             raise SourceError(
-                f"{self.place}: it marks an item with {type(meta).__name__}, for a table or columns of its own; here a "
-                "resource has one table, so yield such items from a resource of their own"
+                f"{self.place}: it marks an item with {type(meta).__name__}, for a separate table or columns; here a "
+                "resource has one table, so yield such items from a separate resource"
             )
         return item
 
@@ -236,7 +236,7 @@ def _only(source: Any) -> Any:
 
 @contextmanager
 def _state_of_dlt(state: dict[str, Any]) -> Iterator[None]:
-    """Have dlt keep the state of its resources in a mapping, rather than in one that nobody sees."""
+    """Have dlt keep the state of its resources in an accessible mapping."""
     from dlt.common.configuration.container import Container
     from dlt.common.pipeline import StateInjectableContext
 
@@ -245,7 +245,7 @@ def _state_of_dlt(state: dict[str, Any]) -> Iterator[None]:
 
 
 def _has_values(state: Any) -> bool:
-    """Return whether anything was put into a state; places that were only looked at are empty mappings."""
+    """Return True if anything was stored in a state; places that were only read are empty mappings."""
     return any(map(_has_values, state.values())) if isinstance(state, Mapping) else True
 
 

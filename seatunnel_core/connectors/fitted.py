@@ -15,10 +15,10 @@ from seatunnel_core.rows.inference.fitting import Fitting
 from seatunnel_core.rows.native_json import glanced
 
 _NAMED = 10
-"""How many fields a note names."""
+"""Maximum number of fields in a note."""
 
 _SAMPLE = 1_000
-"""How many rows with a null are looked at among those that Arrow's parser read at once."""
+"""Number of rows with a null to inspect among those that Arrow's parser read at once."""
 
 
 def fitted(
@@ -74,7 +74,7 @@ class UnreadKeys:
     def see_parsed(self, rows: pa.RecordBatch, lines: bytes, where: Callable[[int], str]) -> None:
         """Take the keys that differ in case from the lines of rows that were read at once, an object on each line.
 
-        Only rows with a null can have such keys. Of many rows some are looked at, and all if one of these has such a
+        Only rows with a null can have such keys. Of many rows some are inspected, and all if one of these has such a
         key.
         """
         lacking = np.flatnonzero(_lacking(rows))

@@ -29,34 +29,34 @@ FUNCTION_OPTION = Option(
     doc='The function: a callable in code, "package.module:name" in a file. It yields rows, mappings from column to '
     "value; with @st.source it says its splits, its columns and whether it is replayable.",
 )
-SCHEMA_BLOCK = Option("schema", SCHEMA, doc="The columns; else those of @st.source, else those of the first rows.")
+SCHEMA_BLOCK = Option("schema", SCHEMA, doc="Columns; by default those of @st.source, else those of the first rows.")
 SAMPLE = Option(
     "schema_sample",
     within(1, 10**6),
     default=1000,
     unit="rows",
-    doc="Without a schema: how many rows are looked at for columns and types. They are read twice.",
+    doc="Without a schema: number of rows to infer columns and types from. They are read twice.",
 )
 REPLAYABLE = Option(
     "replayable",
     BOOLEAN,
-    doc="Whether reading a split again gives the same rows; else what @st.source says. Only you can know; without it "
-    "a failure may double or lose rows.",
+    doc="True if reading a split again gives the same rows; by default as @st.source says. Only you can know. If "
+    "false, a failure may duplicate or lose rows.",
 )
 
 NOT_SAID = (
-    "nobody has said whether reading a split again gives the same rows, so the job promises at least once: write "
-    "replayable = true or false (in Python @st.source(replayable=True)), or read rows that come only once before the "
-    "job, with from_rows"
+    "replayable is not set, so the job guarantees only at least once: set replayable = true if reading a "
+    "split again gives the same rows, else false (in Python @st.source(replayable=True)), or read rows that "
+    "are available only once before the job, with from_rows"
 )
 
 
 _ROWS, _ROW_BYTES = 10_000, 100
-"""Of a split, as nobody knows: they decide how splits are packed into work units."""
+"""Assumed rows and bytes of a split, which are unknown: they decide how splits are packed into work units."""
 
 
 class PythonFunctionSource(Source):
-    """Calls a function in tasks, once for each of its splits. A task that fails reads its split from the beginning."""
+    """Calls a function in tasks, once for each of its splits. After a failure a split is read from its beginning."""
 
     identifier: ClassVar[str] = "PythonFunction"
     declared: ClassVar[tuple[Option[Any], ...]] = (
@@ -107,7 +107,7 @@ class PythonFunctionSource(Source):
         return self._table
 
     def _key(self, columns: pa.Schema) -> tuple[str, ...]:
-        """Return the key of rows whose schema names none."""
+        """Return the key of rows whose schema has none."""
         return ()
 
     def _tables(self, schema: TableSchema) -> tuple[TableSchema, ...]:
@@ -125,7 +125,7 @@ class PythonFunctionSource(Source):
         return ({"splits": self._function.planned_splits(), "rows": self.options[SAMPLE]},)
 
     def inspect(self, item: DiscoveredObject, planning: PlanningContext) -> DiscoveredObject:
-        """Read the first rows, of as many splits as they need, and return their columns beside the splits."""
+        """Read the first rows, of as many splits as needed, and return their columns with the splits."""
         seen = PythonRows(None)
         seen.see(list(islice(chain.from_iterable(map(self._function.rows, item["splits"])), item["rows"])))
         return {"splits": item["splits"], "columns": schema_to_text(seen.columns), "rows": seen.count}

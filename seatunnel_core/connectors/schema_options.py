@@ -1,8 +1,9 @@
-"""The options of sources that infer their columns: what is looked at, and what becomes of rows that do not fit."""
+"""Options of sources that infer their columns: the size of the sample, and the handling of rows that do not fit."""
 
 from typing import Any
 
 from seatunnel_core.config import json_shape
+from seatunnel_core.connector_api.errors import UsageError
 from seatunnel_core.connector_api.option import ENUM, Option, Options, OptionType, within
 from seatunnel_core.rows.inference.contract import SchemaContract
 from seatunnel_core.rows.inference.shape import DEEPEST
@@ -20,42 +21,67 @@ SCHEMA_SAMPLE = Option(
     "schema_sample",
     within(1, 10**9),
     unit="rows",
-    doc="Of json without schema: how many rows are looked at for columns and types. Of files the first ones of each, "
-    "and all rows without it; of other sources the first ones, and without it there is one column, content.",
+    doc="For json without schema: number of rows to infer columns and types from. For files, the first rows of "
+    "each; if unset, all rows. For other sources, the first rows; if unset, there is one column, content.",
 )
 SCHEMA_CONTRACT = Option(
     "schema_contract",
     CONTRACT,
     default=SchemaContract(),
-    doc="Of json without schema: what becomes of rows behind schema_sample with a field that is no column (columns), a "
-    "list that is no child table (tables), or a value that is of another type (data_type). evolve and freeze: an "
-    "error; discard_row: the row is left out; discard_value: the field is. What is left out is counted and reported. "
-    "One word says it for everything.",
+    doc="For json without schema: handling of later rows with a field that is not a column (columns), a list "
+    "that is not a child table (tables), or a value of another type (data_type). evolve and freeze: fail; "
+    "discard_row: skip the row; discard_value: drop the field. What is dropped is counted and reported. A "
+    "single word applies to all three.",
 )
 NESTING = Option(
     "nesting",
     ENUM(KEEP, COLUMNS, TABLES),
     default=KEEP,
-    doc="What becomes of objects and lists in rows of json: keep leaves them as rows and arrays; columns makes a "
-    "column a__b of each field of an object; tables does so too, and makes a child table of each list.",
+    doc="Handling of objects and lists in json rows: keep reads them as rows and arrays; columns makes a column "
+    "a__b of each field of an object; tables does too, and makes a child table of each list.",
 )
 MAX_NESTING = Option(
     "max_nesting",
     within(0, DEEPEST),
     default=DEEPEST,
-    doc="How many levels of objects and lists in a row are looked into to infer columns; what is deeper is a text, of "
-    "JSON.",
+    doc="Maximum depth of objects and lists to infer columns from; deeper values become strings with JSON.",
 )
 COLUMN_NAMES = Option(
     "column_names",
     ENUM("written", "safe"),
     default="written",
-    doc="How columns of json are named: as they are written, or in small letters, digits and _ alone.",
+    doc="Naming of json columns: unchanged, or in small letters, digits and _ alone.",
 )
 INFERENCE: tuple[Option[Any], ...] = (SCHEMA_SAMPLE, SCHEMA_CONTRACT, NESTING, MAX_NESTING, COLUMN_NAMES)
-"""All of them, in the order of pages."""
+"""All of them, in the order of the pages."""
 
 
 def nesting_of(options: Options) -> Nesting:
-    """Return what a source makes of objects, lists and names."""
+    """Return the handling of objects, lists and names by a source."""
     return Nesting(kind=options[NESTING], safe_names=options[COLUMN_NAMES] == "safe")
+
+
+def check_sampling(
+    options: Options, *, declared: bool, format: str | None, alone: tuple[Option[Any], ...] = ()
+) -> None:
+    """Check the options of a source that infers columns only with ``schema_sample``.
+
+    Args:
+        options: The options of the source.
+        declared: True if ``schema`` declares the columns.
+        format: The format of the data; ``None`` if it is not set.
+        alone: The options that also apply to declared columns.
+
+    Raises:
+        UsageError: Options contradict each other.
+    """
+    if options[SCHEMA_SAMPLE] is None:
+        for option in INFERENCE:
+            if options.is_set(option) and option not in alone:
+                raise UsageError(f"option {option.key!r}: only for inferred columns; also set schema_sample")
+    elif declared:
+        raise UsageError(
+            "option 'schema_sample': schema declares the columns, so none are inferred; remove one of the two"
+        )
+    elif format not in (None, "json"):
+        raise UsageError(f"option 'schema_sample': columns are inferred only for format = json, found {format}")

@@ -30,7 +30,7 @@ class SourceFunction(RowGiver, Generic[P]):
     function: Callable[..., Iterable[Row]]
     splits: Splits | None = None
     replayable: bool | None = None
-    """``None`` if nobody has said it."""
+    """True or False if set by the user, else ``None``."""
 
     arguments: tuple[Any, ...] = ()
     named_arguments: Mapping[str, Any] = {}
@@ -91,8 +91,8 @@ def _as_json(split: Any, number: int, place: str) -> Any:
         kept = None
     if kept is None or kept != (list(split) if isinstance(split, tuple) else split):
         raise UsageError(
-            f"{place}: split {number} is {split!r}; splits are stored in checkpoints as JSON, so they are texts, "
-            "numbers, truth values, lists or mappings with texts as keys"
+            f"{place}: split {number} is {split!r}; splits are stored in checkpoints as JSON: write strings, "
+            "numbers, booleans, lists or mappings with string keys"
         )
     return kept
 
@@ -121,7 +121,7 @@ def source(
     schema: "Mapping[str, Any] | pa.Schema | None" = None,
     replayable: bool | None = None,
 ) -> Any:
-    """Make a source of a generator function, or of one that returns rows: mappings from column to value.
+    """Create a source from a generator function, or from one that returns rows: mappings from column to value.
 
     ::
 
@@ -132,25 +132,25 @@ def source(
         job.source(sales)  # or sales(url="…"), with arguments
         list(sales)        # its rows, without a job
 
-    It runs in Spark tasks: what it opens, it opens itself. **After a failure the whole split is read again**, from its
-    beginning, and what the failed attempt had given is discarded. So the rows are right if the second reading gives
-    the same ones: say ``replayable=True`` for a function that does so, and the job is exactly-once as far as its sinks
-    are. Otherwise rows that come and go between two readings may be doubled or lost: the job promises at least once,
-    and warns if ``replayable`` is not given at all. For rows that can be had only once, such as those of a queue,
-    ``job.from_rows(sales())`` reads them before the job begins.
+    It runs in Spark tasks, and must open its resources itself. **After a failure the whole split is read again**, and
+    the rows of the failed attempt are discarded. So the result is correct if the second read gives the same rows: set
+    ``replayable=True`` for such a function, and the job is exactly-once if its sinks are. Otherwise rows that change
+    between two reads may be duplicated or lost: the job guarantees at least once, and warns if ``replayable`` is not
+    set. Rows that are available only once, such as those of a queue, can be read before the job starts with
+    ``job.from_rows(sales())``.
 
     Args:
         function: The function, if the decorator has no arguments.
-        splits: What is read side by side, and again by itself: a list, or a function that returns one and gets the
-            arguments of the source. The function gets one split as its first argument. Splits are JSON values, and
-            are fixed when the job begins: a job that is resumed has the same ones. They must not hold secrets,
-            because checkpoints and messages have them.
-        schema: The columns, as in ``Job.from_rows``. Without it the first 1,000 rows decide, which are read twice
-            then, and a later row that does not fit is an error.
-        replayable: Whether reading a split again gives the same rows.
+        splits: The parts to read in parallel, and separately after a failure: a list, or a function that returns one
+            and gets the arguments of the source. The function gets one split as its first argument. Splits are JSON
+            values, and are fixed when the job starts: a resumed job has the same ones. They must not contain secrets,
+            because checkpoints and messages contain them.
+        schema: The columns, as in ``Job.from_rows``. Without it they are inferred from the first 1,000 rows, which are
+            then read twice, and a later row that does not fit is an error.
+        replayable: True if reading a split again gives the same rows.
 
     Raises:
-        UsageError: It decorates something that cannot be called.
+        UsageError: The decorated object cannot be called.
     """
     if function is None:
         return functools.partial(_made, splits=splits, schema=schema, replayable=replayable)

@@ -1,4 +1,4 @@
-"""The source ``Spark``: whatever PySpark reads, by the name of its format, data sources in Python included."""
+"""The source ``Spark``: any format that PySpark reads, including Python Data Sources."""
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -11,25 +11,26 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 FORMAT = Option(
-    "format", STRING, doc="What spark.read.format takes: jdbc, avro, xml, or a registered Python Data Source."
+    "format", STRING, doc="Argument of spark.read.format: jdbc, avro, xml, or a registered Python Data Source."
 )
 DATA_SOURCE = Option(
     "data_source",
     FUNCTION,
-    doc='A Python Data Source that is to be registered: its class in code, "package.module:Name" in a file. Without '
-    "format, the one of its name is read.",
+    doc='Python Data Source to register: its class in code, "package.module:Name" in a file. Without format, it '
+    "is also the format to read.",
 )
-OPTIONS = Option("options", MAP, secret=True, doc="What the format takes as options.")
-PATH = Option("path", STRING, doc="What load takes, for formats that read files or tables by a path.")
+OPTIONS = Option("options", MAP, secret=True, doc="Options of the format.")
+PATH = Option("path", STRING, doc="Argument of load, for formats that read files or tables by path.")
 SCHEMA = Option(
-    "schema", STRING, doc="The columns as Spark writes them, id BIGINT, name STRING; else the format's own."
+    "schema", STRING, doc="Columns in Spark's notation, id BIGINT, name STRING; by default the format's own."
 )
-TABLE = Option("table", STRING, doc="How the table is called; plugin_output, or default, when it is not set.")
+TABLE = Option("table", STRING, doc="Name of the table; by default plugin_output, else default.")
 REPLAYABLE = Option(
     "replayable",
     BOOLEAN,
     default=False,
-    doc="Whether reading again gives the same rows. Only you can know; without it a failure may double or lose rows.",
+    doc="True if reading again gives the same rows, which only you can know. If false, a failure may duplicate "
+    "or lose rows.",
 )
 
 
@@ -45,7 +46,7 @@ class SparkSource(FrameSource):
         self.replayable = options[REPLAYABLE]  # type: ignore[misc]  # what the user says of this one table
         self._data_source: Any = options[DATA_SOURCE]
         if options[FORMAT] is None and self._data_source is None:
-            raise UsageError("say what to read: format, such as json or jdbc, or data_source, a class in Python")
+            raise UsageError("missing: format, such as json or jdbc, or data_source, a Python class")
         check_data_source(self._data_source)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -71,6 +72,6 @@ def check_data_source(found: Any) -> None:
     """Raise ``UsageError`` for anything but a Python Data Source or ``None``."""
     if found is not None and not callable(getattr(found, "name", None)):
         raise UsageError(
-            f"option 'data_source': {found!r} is no Python Data Source: it has to be a subclass of "
+            f"option 'data_source': {found!r} is not a Python Data Source: expected a subclass of "
             "pyspark.sql.datasource.DataSource"
         )

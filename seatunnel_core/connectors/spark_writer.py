@@ -1,8 +1,8 @@
-"""The sink ``Spark``: whatever PySpark writes, by the name of its format, data sources in Python included.
+"""The sink ``Spark``: any format that PySpark writes, including Python Data Sources.
 
-Tasks stage rows in Parquet files of a folder of the sink's own. When a checkpoint is complete, Spark reads what is
-staged of it, writes it through its DataFrame writer, and only then the staged files go. So a repeated commit writes
-again what an earlier one had written and not removed yet, and nothing else.
+Tasks stage rows in Parquet files of a separate folder. When a checkpoint is complete, Spark reads its staged rows and
+writes them through its DataFrame writer; only then the staged files are removed. So a repeated commit writes again what
+an earlier one had written and not yet removed, and nothing else.
 """
 
 import hashlib
@@ -42,35 +42,35 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 FORMAT = evolve(
-    of_source.FORMAT, doc="What DataFrame.write.format takes: jdbc, parquet, or a registered Python Data Source."
+    of_source.FORMAT, doc="Argument of DataFrame.write.format: jdbc, parquet, or a registered Python Data Source."
 )
 DATA_SOURCE = evolve(
     of_source.DATA_SOURCE,
-    doc='A Python Data Source that is to be registered: its class in code, "package.module:Name" in a file. Without '
-    "format, the one of its name is written.",
+    doc='Python Data Source to register: its class in code, "package.module:Name" in a file. Without format, it '
+    "is also the format to write.",
 )
-PATH = Option("path", STRING, doc="What save takes, for formats that write files or tables by a path.")
-TABLE = Option("table", STRING, doc="What saveAsTable takes: a table of Spark's catalog, in place of path.")
+PATH = Option("path", STRING, doc="Argument of save, for formats that write files or tables by path.")
+TABLE = Option("table", STRING, doc="Argument of saveAsTable: a table of Spark's catalog, instead of path.")
 MODE = Option(
     "mode",
     ENUM("append", "overwrite", "errorifexists"),
     default="append",
-    doc="What happens with what is there when the job first starts; rows are appended from then on.",
+    doc="Handling of existing content when the job first starts; rows are then appended.",
 )
-PARTITION_BY = Option("partition_by", LIST(STRING), doc="The columns that partitionBy takes.")
+PARTITION_BY = Option("partition_by", LIST(STRING), doc="Columns for partitionBy.")
 STAGING_PATH = Option(
     "staging_path",
     STRING,
     required=True,
-    doc="A folder that all workers share with the driver, in which rows wait for their checkpoint. It has to outlive a "
-    "crash of the machine, and must not lie within path.",
+    doc="Folder, shared by all workers and the driver, for rows that wait for their checkpoint. It must survive "
+    "a crash of the machine, and must not be inside path.",
 )
 IDEMPOTENT = Option(
     "idempotent",
     BOOLEAN,
     default=False,
-    doc="Whether writing rows again changes nothing, as an upsert by key. Only you can know; without it rows may come "
-    "twice after a failure.",
+    doc="True if writing rows again changes nothing, as in an upsert by key, which only you can know. If false, "
+    "rows may be duplicated after a failure.",
 )
 
 _making = threading.Lock()
@@ -106,20 +106,18 @@ class SparkSink(AddingSink, FrameSink):
         self._data_source: Any = options[DATA_SOURCE]
         of_source.check_data_source(self._data_source)
         if options[FORMAT] is None and self._data_source is None and options[TABLE] is None:
-            raise UsageError(
-                "say what to write: format, such as parquet or jdbc, data_source, a class in Python, or table"
-            )
+            raise UsageError("missing: format, such as parquet or jdbc, data_source, a Python class, or table")
         if options[PATH] is not None and options[TABLE] is not None:
-            raise UsageError("option 'table': it stands beside path; write one of them")
+            raise UsageError("option 'table': cannot be combined with path; remove one of the two")
         self.root = self._checked_root()
         self._makes_target = self._made_target = False
-        """Whether the target is to be made, as ``mode`` says, or was made by this process."""
+        """True if the target is to be made, as ``mode`` says, or was made by this process."""
 
         self._columns: pa.Schema | None = None
-        self.weakness = "writes a checkpoint's rows again when it was stopped before it could note that it had"
+        self.weakness = "may write a checkpoint's rows again if it is stopped before it records the write"
         if options[IDEMPOTENT]:
             self.guarantee = Guarantee.IDEMPOTENT  # type: ignore[misc]  # what the user says of this one target
-            self.weakness += "; that this changes nothing is what its option idempotent says"
+            self.weakness += "; the option idempotent states that this changes nothing"
 
         self._table: str | None = options[TABLE]
 
@@ -156,13 +154,13 @@ class SparkSink(AddingSink, FrameSink):
         root = absolute(named_path(self.options[STAGING_PATH]))
         if signs := _PATTERN_SIGNS.intersection(root):
             raise UsageError(
-                f"option 'staging_path': {root!r} has {' '.join(sorted(signs))}, which Spark takes for a pattern"
+                f"option 'staging_path': {root!r} has {' '.join(sorted(signs))}, which Spark treats as a pattern"
             )
         target = self._local_target
         if target and os.path.commonpath(list(map(os.path.realpath, (target, root)))) == os.path.realpath(target):
             raise UsageError(
-                f"option 'staging_path': {root} lies within path, {target}, which Spark may replace as a whole; write "
-                "a folder beside it"
+                f"option 'staging_path': {root} is inside path, {target}, which Spark may replace as a whole; "
+                "use a folder outside it"
             )
         return root
 
@@ -211,9 +209,9 @@ class SparkSink(AddingSink, FrameSink):
             _made.add(target)
 
     def _require_target(self, spark: "SparkSession", context: SinkContext, kind: type[SinkError]) -> None:
-        """Raise ``kind`` if rows were published to the table, and it is gone: Spark would create it again.
+        """Raise ``kind`` if rows were published to the table and it no longer exists: Spark would create it again.
 
-        Spark's catalog in memory, which is the default, knows no table of a former process.
+        Spark's default in-memory catalog does not know tables of an earlier process.
         """
         table = self.options[TABLE]
         lasts = spark.conf.get("spark.sql.catalogImplementation") == "hive" or (table or "").count(".") > 1
@@ -338,8 +336,8 @@ class ParquetStager(SinkWriter):
 def _refuse_other(columns: pa.Schema, schema: TableSchema) -> None:
     if not columns.equals(schema.columns):
         raise SinkError(
-            f"the table {schema.table} has other columns than a table before it, and all rows of this sink go into one "
-            "target; make them equal, or write a sink for each table"
+            f"the table {schema.table} has other columns than an earlier table, but all rows of this sink go "
+            "into one target; make them equal, or use a sink for each table"
         )
 
 

@@ -19,46 +19,46 @@ from seatunnel_core.rows.types import type_name
 WRITE_MODE: Option[str] = Option(
     "write_mode",
     ENUM("append", "replace", "merge"),
-    doc="append adds rows. replace puts the rows of the whole run in the place of what the target has, in one step "
-    "when all have come. merge replaces the row with the same key, and removes it where a row was deleted.",
+    doc="append adds rows. replace swaps the existing rows for those of the whole run in one step, once the last "
+    "one has arrived. merge replaces the row with the same key, and deletes it if a row was deleted.",
 )
 PRUNING_MODE: Option[str] = evolve(
     WRITE_MODE,
     type=ENUM("append", "replace", "merge", "prune"),
-    doc=WRITE_MODE.doc + " prune takes rows that are keys alone, adds none, and when all have come removes the rows of "
-    "the target whose key did not come.",
+    doc=WRITE_MODE.doc
+    + " prune takes keys only, adds nothing, and after the last row deletes rows of the target whose key was "
+    "not among them.",
 )
 MERGE_KEY: Option[tuple[str, ...]] = Option(
     "merge_key",
     LIST(),
-    doc="With write_mode = merge: the columns by which a row finds the one that it replaces. Without it, the key that "
-    "the rows bring.",
+    doc="With write_mode = merge: the key columns by which a row is matched. By default the primary key of the rows.",
 )
 REPLACE_PARTITIONS: Option[tuple[str, ...]] = Option(
     "replace_partitions",
     LIST(),
-    doc="With write_mode = replace: columns, such as day. Only those rows of the target are replaced whose values in "
-    "these columns come in this run.",
+    doc="With write_mode = replace: columns, such as day. Only rows of the target whose values in these columns "
+    "occur in this run are replaced.",
 )
 PARTITIONS_COMPLETE = Option(
     "partitions_arrive_complete",
     BOOLEAN,
     default=False,
-    doc="With replace_partitions behind a source with incremental: states that each partition of which a row arrives "
-    "arrives with all of its rows. Otherwise its other rows would be lost, and the job is rejected.",
+    doc="With replace_partitions and a source with incremental: states that each partition that receives rows "
+    "receives all of them. Otherwise its other rows would be lost, and the job is rejected.",
 )
 KEEP_HISTORY = Option(
     "keep_history",
     BOOLEAN,
     default=False,
-    doc="With write_mode = merge: a row that changes or is deleted stays as a version that has ended, and the new one "
-    "is added beside it (SCD 2). Rows that come unchanged write nothing.",
+    doc="With write_mode = merge: a changed or deleted row stays as an ended version, and the new version is "
+    "added (SCD 2). Unchanged rows write nothing.",
 )
 HISTORY_COLUMNS: Option[tuple[str, ...]] = Option(
     "history_columns",
     LIST(),
-    doc="With keep_history: the names of the three columns that say from when and until when a version was valid, and "
-    "whether it still is; valid_from, valid_to and is_current without it.",
+    doc="With keep_history: names of the three columns for the start and end of validity, and for the current "
+    "version; by default valid_from, valid_to and is_current.",
 )
 DECIDING: tuple[Option[Any], ...] = (WRITE_MODE, MERGE_KEY, KEEP_HISTORY, HISTORY_COLUMNS, REPLACE_PARTITIONS)
 """The options that decide what becomes of rows, and so what committables mean."""
@@ -68,7 +68,7 @@ _HISTORY = ("valid_from", "valid_to", "is_current")
 
 @frozen(kw_only=True)
 class WriteMode:
-    """What happens to the rows of a target when new ones come."""
+    """Handling of existing rows in the target."""
 
     name: str
     """``append``, ``replace``, ``merge`` or ``prune``."""
@@ -84,27 +84,27 @@ class WriteMode:
 
     @property
     def appends(self) -> bool:
-        """Whether rows are only added."""
+        """True if rows are only added."""
         return self.name == "append"
 
     @property
     def merges(self) -> bool:
-        """Whether a row replaces the one with its key."""
+        """True if a row replaces the one with its key."""
         return self.name == "merge"
 
     @property
     def replaces(self) -> bool:
-        """Whether the rows of the run replace those of the target when all have come."""
+        """True if the rows of the run replace those of the target when all have come."""
         return self.name == "replace"
 
     @property
     def prunes(self) -> bool:
-        """Whether rows are keys, and those of the target with other keys are removed when all have come."""
+        """True if rows are keys, and those of the target with other keys are removed when all have come."""
         return self.name == "prune"
 
     @property
     def collects(self) -> bool:
-        """Whether rows are collected until all have come, and only then change the target."""
+        """True if rows are collected until all have come, and only then change the target."""
         return self.replaces or self.prunes
 
     def key_of(self, schema: TableSchema) -> tuple[str, ...]:
@@ -134,16 +134,16 @@ class WriteMode:
         key = self.key_of(schema)
         if not key:
             raise SinkError(
-                f"option 'write_mode': the rows of {schema.table} bring no key by which they could be merged; write "
-                f"merge_key = [{schema.columns.names[0] if schema.columns.names else 'id'}], or the columns that are it"
+                f"option 'write_mode': the rows of {schema.table} have no key to merge them by; set "
+                f"merge_key = [{schema.columns.names[0] if schema.columns.names else 'id'}], or the key columns"
             )
         require_columns(MERGE_KEY.key, key, schema)
         _require_single(MERGE_KEY.key, key, schema)
         taken = {name.lower() for name in self.history}.intersection(map(str.lower, schema.columns.names))
         if taken:
             raise SinkError(
-                f"option 'keep_history': the rows of {schema.table} have a column {min(taken)!r} already; name others "
-                "in history_columns, or rename it before this sink"
+                f"option 'keep_history': the rows of {schema.table} already have a column {min(taken)!r}; set other "
+                "names in history_columns, or rename it before this sink"
             )
 
     def _check_children(self, schema: TableSchema, replaces: bool) -> None:
@@ -161,13 +161,13 @@ class WriteMode:
 
 
 def _require_single(option: str, names: Sequence[str], schema: TableSchema) -> None:
-    """Refuse a column by which no row is found."""
+    """Reject a column that cannot identify a row."""
     for name in names:
         kind = schema.columns.field(name).type
         if of.is_nested(kind) or of.is_null(kind):
             raise SinkError(
-                f"option {option!r}: column {name!r} of {schema.table} is a {type_name(kind)}, by which no row is "
-                "found; choose columns with single values"
+                f"option {option!r}: column {name!r} of {schema.table} is a {type_name(kind)}, which "
+                "cannot identify a row; choose columns of simple types"
             )
 
 
@@ -179,12 +179,12 @@ def write_mode_of(options: Options, *, default: str = "append") -> WriteMode:
     """
     name = options[WRITE_MODE] or default
     if options.get(PARTITIONS_COMPLETE.key) and not options.get(REPLACE_PARTITIONS.key):
-        raise UsageError("option 'partitions_arrive_complete': it belongs to replace_partitions; write that, too")
+        raise UsageError("option 'partitions_arrive_complete': requires replace_partitions")
     for option, wanted in ((MERGE_KEY, "merge"), (KEEP_HISTORY, "merge"), (REPLACE_PARTITIONS, "replace")):
         if options.get(option.key) and name != wanted:
             raise UsageError(
-                f"option {option.key!r}: it belongs to write_mode = {wanted}, and write_mode is {name}; write "
-                f"write_mode = {wanted}, or leave {option.key} out"
+                f"option {option.key!r}: requires write_mode = {wanted}, found {name}; set "
+                f"write_mode = {wanted}, or remove {option.key}"
             )
     if name in ("replace", "prune"):
         _refuse_early(options, name)
@@ -197,11 +197,11 @@ def write_mode_of(options: Options, *, default: str = "append") -> WriteMode:
 
 
 def _history(options: Options) -> tuple[str, ...]:
-    """Return the names of the columns of history; none where no history is kept."""
+    """Return the names of the history columns; none if no history is kept."""
     named = tuple(options.get(HISTORY_COLUMNS.key) or ())
     if not options.get(KEEP_HISTORY.key):
         if named:
-            raise UsageError("option 'history_columns': it belongs to keep_history = true; write that, or leave it out")
+            raise UsageError("option 'history_columns': requires keep_history = true")
         return ()
     if named and len({name.lower() for name in named}) != len(_HISTORY):
         raise UsageError(
@@ -211,7 +211,7 @@ def _history(options: Options) -> tuple[str, ...]:
 
 
 def _refuse_early(options: Options, mode: str) -> None:
-    """Refuse save modes that act on the target before the first row, where it stays as it is until the last one."""
+    """Reject save modes that change the target before the first row, if the write mode keeps it until the last one."""
     early: dict[str, tuple[Any, ...]] = {
         "data_save_mode": ("DROP_DATA", "CUSTOM_PROCESSING", "ERROR_WHEN_DATA_EXISTS"),
         "schema_save_mode": ("RECREATE_SCHEMA",),
@@ -219,6 +219,6 @@ def _refuse_early(options: Options, mode: str) -> None:
     for key, acting in early.items():
         if options.get(key) in acting:
             raise UsageError(
-                f"option {key!r}: {options[key]} acts before the first row, and write_mode = {mode} keeps what is "
-                f"there until the last one has come; leave {key} or write_mode out"
+                f"option {key!r}: {options[key]} acts before the first row, but write_mode = {mode} keeps existing "
+                f"rows until the last one has arrived; remove {key} or write_mode"
             )

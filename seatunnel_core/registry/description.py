@@ -44,7 +44,7 @@ def guarantees(plugin: type) -> tuple[str, ...]:
         again += f". {plugin.caveat}" if plugin.caveat else ""
         return (again, *(("ordered: rows are published in the order of the splits",) if plugin.ordered else ()))
     if issubclass(plugin, Sink):
-        back = ("can take published rows back (--retract)",) if plugin.retracts else ()
+        back = ("can roll back published output (--retract)",) if plugin.retracts else ()
         declared = any(option.key == "idempotent" for option in plugin.declared)
         said = ("idempotent if the option idempotent is set: writing a row again must have no effect",)
         return (_SINKS[plugin.guarantee], *(said if declared else ()), *back)

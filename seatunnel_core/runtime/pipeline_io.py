@@ -343,7 +343,7 @@ def _refuse_new(query: OperatorChain, restored: frozenset[str]) -> None:
     if new and len(new) < len(names):
         raise UsageError(
             f"the query over {', '.join(names)} began without {', '.join(new)}, and "
-            "may have ended without: remove the new source, or begin a new job"
+            "may have ended without: remove the new source, or start a new job"
         )
 
 
@@ -357,5 +357,5 @@ def require_same_splits(source: str, frozen: int | None, splits: Sequence[Split]
     raise UsageError(
         f"source {source!r} began with {frozen} splits and would continue with {len(splits)}: a transform that "
         "looks across rows, and so reads all splits in one query, was added, changed or removed. Restore the "
-        "transforms, or begin a new job"
+        "transforms, or start a new job"
     )

@@ -49,10 +49,8 @@ def test_an_iterator_is_read_before_the_job_and_the_job_says_what_that_means(eng
     assert next(rows, None) is None
     assert held(job).rows == 2
     (said,) = warnings(job, engine)
-    assert "each arrives once" in said
-    assert (
-        "a job that goes on in another one (restore=…) needs an iterator of the same rows, and refuses others" in said
-    )
+    assert "each is delivered once" in said
+    assert "to resume the job in another one (restore=…), pass an iterator of the same rows; other rows" in said
 
 
 def test_the_same_rows_are_the_same_whether_from_a_list_or_not() -> None:
@@ -95,6 +93,6 @@ def test_a_generator_without_end_is_refused_when_the_memory_is_used_up(monkeypat
         while True:
             yield {"n": 1}
 
-    with pytest.raises(RowError, match=r"20,000 rows have 160,\d+ bytes, and 100,000 is the most: .*@st.source"):
+    with pytest.raises(RowError, match=r"20,000 rows have 160,\d+ bytes, at most 100,000 are allowed: .*@st.source"):
         hold_rows(endless(), None)
     assert LARGEST == 2**30

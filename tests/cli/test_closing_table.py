@@ -53,11 +53,11 @@ def test_a_narrow_terminal_cuts_the_names_only() -> None:
 
 
 def test_rows_that_were_added_and_rows_of_tables_are_told() -> None:
-    added = evolve(FLIGHTS, added=("6 rows added to 1 file that was there",), table_rows={"a": 1, "b": 5})
+    added = evolve(FLIGHTS, added=("6 rows added to 1 existing file",), table_rows={"a": 1, "b": 5})
     lines = table(evolve(REPORT, pipelines=(added,))).splitlines()
-    assert lines[-3:] == ["  b: 5 rows committed", "  a: 1 row committed", "  6 rows added to 1 file that was there"]
+    assert lines[-3:] == ["  b: 5 rows committed", "  a: 1 row committed", "  6 rows added to 1 existing file"]
     several = table(evolve(REPORT, pipelines=(added, evolve(FLIGHTS, id=2))))
-    assert "  pipeline 1: 6 rows added to 1 file that was there" in several
+    assert "  pipeline 1: 6 rows added to 1 existing file" in several
     many = evolve(FLIGHTS, table_rows={f"t{number:02}": 1 for number in range(25)})
     assert "  … and 5 more tables" in table(evolve(REPORT, pipelines=(many,)))
 

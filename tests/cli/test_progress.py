@@ -175,7 +175,7 @@ class TestTerminalDisplay:
 
 
 def test_failures_and_additions_have_colours() -> None:
-    text = in_colour("Job 1 (a) FAILED\n  1 x  failed  0\n  6 rows added to 1 file that was there\nJob 2 (b) finished")
+    text = in_colour("Job 1 (a) FAILED\n  1 x  failed  0\n  6 rows added to 1 existing file\nJob 2 (b) finished")
     assert {str(span.style) for span in text.spans} == {"red", "yellow", "green"}
     assert not in_colour("a job that finished or failed").spans
 

@@ -198,7 +198,7 @@ def test_splits_are_described_with_their_tables() -> None:
     [
         ([counted("a", 1), counted("a", 2)], {}, "entry 2 has the table 'a', and so has another"),
         ([{"schema": {"fields": {"id": "bigint"}}}] * 2, {}, "entry 2 has the table 'default'"),
-        ([counted("a", 1), {"schema": {"table": "b"}}], {}, "entry 2: option 'schema': no column is declared"),
+        ([counted("a", 1), {"schema": {"table": "b"}}], {}, "entry 2: option 'schema': expected at least one column"),
         ([counted("a", 1)], {"row.num": 3}, "option 'row.num': it stands beside tables_configs"),
         ([counted("a", 1)], {"table-names": ["b"]}, "option 'table-names': it stands beside"),
     ],

@@ -56,9 +56,7 @@ def test_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def sink(path: Path) -> LocalFileSink:
         return LocalFileSink(options_of(LocalFileSink, {"path": str(path), "file_format_type": "parquet"}))
 
-    assert sink(tmp_path / "a/b").dry_run((COMES,)) == [
-        f"the folder {tmp_path}/a/b will be made, and we may write there"
-    ]
+    assert sink(tmp_path / "a/b").dry_run((COMES,)) == [f"the folder {tmp_path}/a/b will be created (writable)"]
     assert list(tmp_path.iterdir()) == []
     (tmp_path / "file").write_text("x")
     with pytest.raises(SinkError, match="file: Not a directory"):

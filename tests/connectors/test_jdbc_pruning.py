@@ -183,8 +183,8 @@ def test_two_sinks_that_prune_one_table_are_refused(database: Database) -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"data_save_mode": "DROP_DATA"}, "'data_save_mode'.*write_mode = prune keeps what is there"),
-        ({"merge_key": "id"}, "'merge_key'.*belongs to write_mode = merge, and write_mode is prune"),
+        ({"data_save_mode": "DROP_DATA"}, "'data_save_mode'.*write_mode = prune keeps existing rows"),
+        ({"merge_key": "id"}, "'merge_key'.*requires write_mode = merge, found prune"),
         ({"primary_keys": "id"}, "'primary_keys'.*rows are keys themselves"),
         ({"is_exactly_once": False}, "'is_exactly_once'"),
     ],

@@ -99,7 +99,7 @@ def test_a_folder_that_cannot_be_read_is_no_empty_one(tmp_path: Path, monkeypatc
         return listed(path)
 
     monkeypatch.setattr(os, "scandir", failing)
-    with pytest.raises(SinkError, match="city=Rome cannot be taken back: Permission denied"):
+    with pytest.raises(SinkError, match="city=Rome cannot be rolled back: Permission denied"):
         sink.retract(sink_place(place(epoch=9)), BACK)
 
 

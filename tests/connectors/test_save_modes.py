@@ -70,7 +70,7 @@ def test_nor_does_one_whose_job_has_ended_since(tmp_path: Path) -> None:
     begun(awake, place(epoch=2))
     awake.clear(sink_place(place(epoch=2)))
     (tmp_path / "of another job").write_bytes(b"")
-    with pytest.raises(SinkError, match="or it has ended"):
+    with pytest.raises(SinkError, match="or the job has ended"):
         asleep.apply_save_mode(sink_place(place()))
     assert there(tmp_path) == ["of another job"]
 
@@ -283,5 +283,5 @@ def test_a_removal_that_fails_is_repeated_before_anything_counts_as_published() 
         there.publish(staged, target, {"size": 4})
     store.put(there.key(staged), b"rows", mark(staged))
     store.failing = 99
-    with pytest.raises(OSError, match="what was staged cannot be removed: 503 slow down"):
+    with pytest.raises(OSError, match="the staged object cannot be removed: 503 slow down"):
         there.publish(staged, target, {"size": 4})

@@ -69,7 +69,7 @@ def test_a_staged_file_that_is_gone_before_its_first_commit_was_not_published(gr
         until(lambda: len(staged(ground.work)) > 5, first)
         oldest = min(staged(ground.work), key=lambda path: path.stat().st_mtime_ns)
         oldest.unlink()
-        assert "was staged and is gone" in failure(first.wait(WAIT_S))
+        assert "is missing; it should have become" in failure(first.wait(WAIT_S))
     assert not published(ground.work / "out")
 
 

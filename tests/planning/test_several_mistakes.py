@@ -34,7 +34,7 @@ FILES = {
           archive_compress_codec = rar, schema { fields { id = bigint, x = "decimal(99,2)" } } } }
         sink { Console {} }
         """,
-        ("'klingon' is not known", "'skip_header_row_number'", "'archive_compress_codec'", "decimal(99, 2)"),
+        ("'klingon' is unknown", "'skip_header_row_number'", "'archive_compress_codec'", "decimal(99, 2)"),
     ),
     "functions, a pattern and a truth value": (
         f"""

@@ -272,7 +272,7 @@ def test_the_mode_counts_once_and_partitions_are_made(backend: SparkBackend, tmp
     assert {path.name for path in (tmp_path / "out").glob("name=*")} == {f"name=name {n}" for n in (10, 11, 20, 21)}
     assert additions(made, 4, {}) == ()
     later = begun(sink(tmp_path, partition_by="name"), "job3")
-    assert additions(later, 4, {}) == ("4 rows added to 4 files that were there",)
+    assert additions(later, 4, {}) == ("4 rows added to 4 existing files",)
 
 
 def test_files_of_other_columns_are_written_apart(backend: SparkBackend, tmp_path: Path) -> None:
@@ -316,7 +316,7 @@ def test_a_target_that_this_job_made_is_no_mistake(backend: SparkBackend, tmp_pa
 
 def test_tables_with_other_columns_are_refused(backend: SparkBackend, tmp_path: Path) -> None:
     other = TableSchema(table="other", columns=pa.schema([("id", pa.int32())]))
-    with pytest.raises(SinkError, match="the table other has other columns than a table before it"):
+    with pytest.raises(SinkError, match="the table other has other columns than an earlier table"):
         sink(tmp_path).check_schemas((SCHEMA, other))
     made = started(sink(tmp_path))
     made.create_tables((SCHEMA,), sink_place(place()))
@@ -338,11 +338,11 @@ def test_changes_are_refused_and_tasks_get_no_secrets(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"format": None}, "say what to write"),
-        ({"data_source": "builtins:len"}, "is no Python Data Source"),
-        ({"table": "t"}, "option 'table': it stands beside path"),
-        ({"staging_path": "/data/out/x", "path": "file:///data/out"}, "'staging_path': /data/out/x lies within path"),
-        ({"staging_path": "/data/[a]"}, r"'staging_path': '/data/\[a\]' has \[ \], which Spark takes for a pattern"),
+        ({"format": None}, "missing: format"),
+        ({"data_source": "builtins:len"}, "is not a Python Data Source"),
+        ({"table": "t"}, "option 'table': cannot be combined with path"),
+        ({"staging_path": "/data/out/x", "path": "file:///data/out"}, "'staging_path': /data/out/x is inside path"),
+        ({"staging_path": "/data/[a]"}, r"'staging_path': '/data/\[a\]' has \[ \], which Spark treats as a pattern"),
     ],
 )
 def test_what_is_missing_is_said_when_the_job_is_planned(tmp_path: Path, values: dict[str, Any], message: str) -> None:

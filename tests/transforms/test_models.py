@@ -283,7 +283,7 @@ def test_failures_name_the_part_and_no_key(service: HttpService, plugin: Any, mo
         with pytest.raises(TransformError) as found:
             passed(plugin, api_path=f"{service.url}{path}", **more)
         told[path] = found.value
-    assert "answered 401 Unauthorized: look at api_key. It said: Incorrect API key provided: ***" in str(told["/401"])
+    assert "answered 401 Unauthorized: check api_key. Response: Incorrect API key provided: ***" in str(told["/401"])
     assert "429 Too Many Requests: the quota is used up" in str(told["/429"])
     assert (told["/429"].retryable, told["/401"].retryable) == (True, False)
     assert len(service.of("/429")) == 2, "two attempts"

@@ -75,7 +75,7 @@ class Killing:
 
 
 def _leaves_with(frame: FrameType) -> bool:
-    """Return whether Python has come back to the line of a ``with`` to leave it.
+    """Return True if Python has come back to the line of a ``with`` to leave it.
 
     A kill there would keep what the ``with`` holds, such as a lock of the module, which a dead process would not hold.
     """

@@ -38,7 +38,7 @@ class ColumnRule:
     """The expected ``comment``, ``length`` and ``default``, as texts; ``""`` stands for none."""
 
     def held(self, column: pa.Field) -> bool:
-        """Return whether a column satisfies the rule."""
+        """Return True if a column satisfies the rule."""
         return (
             column.name == self.name
             and (self.type is None or fits(column.type, self.type))
@@ -58,7 +58,7 @@ class ColumnRule:
 
 @frozen(kw_only=True)
 class KeyRule:
-    """The rule for one key beside the primary key."""
+    """Rule for one key other than the primary key."""
 
     name: str
     kind: str
@@ -72,7 +72,7 @@ class KeyRule:
         return cls(name=key.name, kind=key.kind, columns=key.columns, sort_types=_sorts(key))
 
     def held(self, key: ConstraintKey) -> bool:
-        """Return whether a key satisfies the rule."""
+        """Return True if a key satisfies the rule."""
         sorts = zip(self.sort_types, _sorts(key), strict=False)
         same = (key.name, key.kind, key.columns) == (self.name, self.kind, self.columns)
         return same and all(wanted in (None, found) for wanted, found in sorts)

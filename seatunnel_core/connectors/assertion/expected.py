@@ -20,7 +20,7 @@ def expected_type(declaration: Any) -> pa.DataType:
 
 
 def fits(found: pa.DataType, expected: pa.DataType) -> bool:
-    """Return whether a column has the expected type; an expected ``null`` is checked with the values."""
+    """Return True if a column has the expected type; an expected ``null`` is checked with the values."""
     if found == expected or expected == pa.null():
         return True
     if pa.types.is_decimal(expected):

@@ -41,12 +41,12 @@ class ValueRule:
 
     limit: Decimal | None = None
     compares: bool = False
-    """Whether there is an ``equals_to``; it may be null."""
+    """True if there is an ``equals_to``; it may be null."""
 
     expected: Any = None
 
     def check_type(self, kind: pa.DataType) -> None:
-        """Raise ``ValueError`` for a type to whose values the rule cannot apply."""
+        """Raise ``ValueError`` for a type that the rule does not support."""
         if self.kind in _OF_NUMBERS and not _is_number(kind):
             raise ValueError(f"{self.kind} compares numbers, and it is of type {type_name(kind)}")
         if self.kind in _OF_LENGTHS and _lengths(pa.array([], kind)) is None:
@@ -136,15 +136,15 @@ class TableRules:
 
     @property
     def wants_table(self) -> bool:
-        """Whether the table must exist; for rules about the number of rows, a missing table has 0 rows."""
+        """True if the table must exist; for rules about the number of rows, a missing table has 0 rows."""
         return self.table is not None and bool(self.fields or self.catalog != CatalogRule())
 
     def concerns(self, table: str) -> bool:
-        """Return whether the rules are about a table."""
+        """Return True if the rules are about a table."""
         return self.table is None or self.table == table
 
     def check_schema(self, schema: TableSchema) -> None:
-        """Raise ``RuleError`` for a table whose columns or keys break a rule."""
+        """Raise ``RuleError`` for a table that breaks a rule about columns or keys."""
         findings = Findings(RuleError)
         for rule in self.fields:
             with findings.part():

@@ -13,12 +13,12 @@ PATH = Option(
     "path",
     STRING,
     required=True,
-    doc="The file of the database, such as /data/shop.duckdb; created when it is missing. Tasks stage rows in the "
-    "folder .seatunnel beside it, so they must reach that under the same path.",
+    doc="Database file, such as /data/shop.duckdb; created if missing. Tasks stage rows in the folder .seatunnel "
+    "next to it, which they must reach under the same path.",
 )
 TABLE = evolve(
     ANY_TABLE,
-    doc="The table, with its schema before it or that of main; created when it is missing. May have variables of the "
+    doc="Table, optionally with its schema, by default main; created if missing. May contain variables of the "
     "rows' table.",
 )
 WAIT = Option(
@@ -26,10 +26,13 @@ WAIT = Option(
     within(0, 86_400),
     default=60,
     unit="s",
-    doc="How long a commit waits for another process that has the file open.",
+    doc="Time that a commit waits while another process has the file open.",
 )
 PROPERTIES = Option(
-    "properties", MAP, secret=True, doc="Settings of DuckDB while it is open here, such as memory_limit or threads."
+    "properties",
+    MAP,
+    secret=True,
+    doc="DuckDB settings, such as memory_limit or threads, while this job has the file open.",
 )
 SINK_OPTIONS: tuple[Option[Any], ...] = (
     PATH,

@@ -1,1 +1,1 @@
-"""A source that makes its rows up."""
+"""A source that generates rows."""

@@ -1,6 +1,6 @@
 """Generate columns of values as a function of seed, column and row number only.
 
-So a row is the same however the rows are divided into splits and batches, and a split that is read again gives the same
+So a row does not depend on how the rows are divided into splits and batches, and reading a split again gives the same
 rows. A value is drawn from the bits of SplitMix64 (Steele, Lea, Flood: "Fast Splittable Pseudorandom Number
 Generators", 2014) of its position, computed for whole columns by Arrow.
 """
@@ -50,18 +50,18 @@ class Generator:
     """The smallest and the largest value of each type of numbers."""
 
     templates: dict[str, Sequence[Any]]
-    """The values to choose from, by the name of the type."""
+    """Values to choose from, by type name."""
 
     string_length: int = 5
     bytes_length: int = 5
     array_size: int = 5
     map_size: int = 5
     float_digits: int | None = None
-    """The number of digits after the point of floats and doubles; ``None`` for all."""
+    """Number of digits after the point of floats and doubles; ``None`` for all."""
 
     vector_limits: tuple[float, float] = (0.0, 1.0)
     sparse_size: int = 4
-    """The number of values of a sparse vector that are not 0."""
+    """Number of non-zero values in a sparse vector."""
 
     parts: Parts = Parts()  # noqa: RUF009 - it is frozen
 
@@ -75,7 +75,7 @@ class Generator:
         for matches, make in _MAKERS:
             if matches(kind):
                 return make(self, name, kind, start, count, salt)
-        raise ValueError(f"values of type {type_name(kind)} cannot be made up")
+        raise ValueError(f"values of type {type_name(kind)} cannot be generated")
 
     def integers(self, name: str, kind: pa.DataType, start: int, count: int, salt: int) -> pa.Array:
         """Return whole numbers between the limits of the type."""
@@ -172,7 +172,7 @@ class Generator:
         return pa.FixedSizeListArray.from_arrays(elements.cast(kind.value_type), type=kind)
 
     def sparse(self, name: str, kind: pa.DataType, start: int, count: int, salt: int) -> pa.Array:
-        """Return sparse vectors; each of their values has a range of indexes for itself, so none is repeated."""
+        """Return sparse vectors; each value has its own range of indexes, so no index occurs twice."""
         size = self.sparse_size
         width = _INDEXES // max(size, 1)
         part = _remainder(counting(0, count * size, _U64), max(size, 1))
@@ -275,7 +275,7 @@ def _draws(salt: int, start: int, count: int) -> Callable[[int, int], pa.Array]:
 
 def _different(keys: pa.Array, count: int, size: int) -> tuple[pa.Array, pa.Array | None]:
     """Return the offset of each map without repeated keys, and a mask of the keys that stay, or ``None`` for all."""
-    nested = pa.types.is_nested(keys.type)  # which Arrow cannot compare
+    nested = pa.types.is_nested(keys.type)  # Arrow cannot compare these.
     codes = (pa.array(map(repr, keys.to_pylist()), pa.string()) if nested else keys).dictionary_encode()
     row = pc.divide(counting(0, len(keys), pa.int64()), max(size, 1))
     pairs = pc.add(pc.multiply(row, len(codes.dictionary)), codes.indices.cast(pa.int64()))

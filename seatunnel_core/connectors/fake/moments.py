@@ -9,7 +9,9 @@ import pyarrow.compute as pc
 from attrs import frozen
 
 Draw = Callable[[int, int], pa.Array]
-"""Returns a number below the second argument for each row; the first argument distinguishes draws for one value."""
+"""Function that returns a number below its second argument for each row; the first one distinguishes draws for one
+value.
+"""
 
 YEARS = range(2000, 2025)
 _EPOCH = dt.date(1970, 1, 1)
@@ -17,7 +19,7 @@ _EPOCH = dt.date(1970, 1, 1)
 
 @frozen(kw_only=True)
 class Parts:
-    """The values from which each part of a date or time is chosen; an empty list stands for all possible values."""
+    """Values from which each part of a date or time is chosen; an empty list means all possible values."""
 
     years: Sequence[int] = ()
     months: Sequence[int] = ()
@@ -28,22 +30,22 @@ class Parts:
 
     @property
     def of_dates(self) -> bool:
-        """Whether any part of a date has a list."""
+        """True if any part of a date has a list."""
         return bool(self.years or self.months or self.days)
 
     @property
     def of_times(self) -> bool:
-        """Whether any part of a time of day has a list."""
+        """True if any part of a time of day has a list."""
         return bool(self.hours or self.minutes or self.seconds)
 
     def check(self) -> None:
-        """Raise ``ValueError`` when a listed month does not have a listed day."""
+        """Raise ``ValueError`` if a listed month does not have a listed day."""
         wanted = max(self.days, default=1)
         for year in set(self.years or YEARS):
             for month in set(self.months or range(1, 13)):
                 if wanted > calendar.monthrange(year, month)[1]:
                     raise ValueError(
-                        f"{year}-{month:02} has no day {wanted}; say in date.month.template which months may come"
+                        f"{year}-{month:02} has no day {wanted}; restrict the months with date.month.template"
                     )
 
     def dates(self, draw: Draw) -> pa.Array:

@@ -1,4 +1,4 @@
-"""The options of ``FakeSource``, with SeaTunnel's names; ``seed`` is ours."""
+"""The options of ``FakeSource``, with SeaTunnel's names; ``seed`` is an addition."""
 
 from typing import Any
 
@@ -20,64 +20,65 @@ from seatunnel_core.connector_api.several_tables import TABLES, tables_option
 from seatunnel_core.rows.types import LARGEST_DIMENSION
 
 LONGEST = 10_000
-"""The largest length or size that an option may have."""
+"""Maximum of options that are a length or a size."""
 
-SCHEMA_BLOCK = Option("schema", SCHEMA, required=True, unless=(TABLES,), doc="The columns and their types.")
+SCHEMA_BLOCK = Option("schema", SCHEMA, required=True, unless=(TABLES,), doc="Columns and their types.")
 TABLE_NAMES = Option(
-    "table-names", LIST(STRING), doc="Several tables of the same columns: their names, in place of schema.table."
+    "table-names", LIST(STRING), doc="Names of several tables with the same columns, in place of schema.table."
 )
 ROWS = Option(
     "rows",
     ANY,
-    doc="The rows, [{ kind = INSERT, fields = [1, a] }, ...], once per parallel reader, in place of row.num. "
-    "Fields may be a block by name; CURRENT_DATE, CURRENT_TIME and CURRENT_TIMESTAMP are the moment of the start.",
+    doc="Rows to emit once per parallel reader, instead of row.num generated ones: [{ kind = INSERT, fields = "
+    "[1, a] }, ...]. Fields may be a block by name. CURRENT_DATE, CURRENT_TIME and CURRENT_TIMESTAMP are the "
+    "start time.",
 )
-ROW_NUM = Option("row.num", within(0, 2**62), default=5, unit="rows", doc="How many rows each parallel reader makes.")
-SPLIT_NUM = Option("split.num", within(1, 2**31 - 1), default=1, doc="How many splits each parallel reader has.")
+ROW_NUM = Option("row.num", within(0, 2**62), default=5, unit="rows", doc="Number of rows per parallel reader.")
+SPLIT_NUM = Option("split.num", within(1, 2**31 - 1), default=1, doc="Number of splits per parallel reader.")
 READ_INTERVAL = Option(
     "split.read-interval",
     DURATION_MS,
     default=1,
     unit="ms",
-    doc="How long each split waits before its rows come; in a streaming job, the time from split to split of a reader.",
+    doc="Delay before the rows of each split; in a streaming job, the interval between splits of a reader.",
 )
-SEED = Option("seed", LONG, default=0, doc="Another seed gives other values; the same one always gives the same.")
+SEED = Option("seed", LONG, default=0, doc="Seed of the generated values: the same seed gives the same values.")
 AUTO_INCREMENT = Option(
     "auto.increment.enabled",
     BOOLEAN,
     default=False,
-    doc="Whether a column of type int or bigint counts the rows, rather than having values at random: the one of the "
-    "primary key, else the first.",
+    doc="True if an int or bigint column contains consecutive numbers instead of random values: the primary key, "
+    "else the first such column.",
 )
-AUTO_INCREMENT_START = Option("auto.increment.start", LONG, default=1, doc="The first number of that column.")
-MAP_SIZE = Option("map.size", within(0, LONGEST), default=5, doc="How many entries a map has.")
-ARRAY_SIZE = Option("array.size", within(0, LONGEST), default=5, doc="How many elements an array has.")
-BYTES_LENGTH = Option("bytes.length", within(0, LONGEST), default=5, unit="bytes", doc="How long bytes are.")
-STRING_LENGTH = Option("string.length", within(0, LONGEST), default=5, unit="characters", doc="How long texts are.")
+AUTO_INCREMENT_START = Option("auto.increment.start", LONG, default=1, doc="First number of that column.")
+MAP_SIZE = Option("map.size", within(0, LONGEST), default=5, doc="Number of entries of a map.")
+ARRAY_SIZE = Option("array.size", within(0, LONGEST), default=5, doc="Number of elements of an array.")
+BYTES_LENGTH = Option("bytes.length", within(0, LONGEST), default=5, unit="bytes", doc="Length of bytes values.")
+STRING_LENGTH = Option("string.length", within(0, LONGEST), default=5, unit="characters", doc="Length of strings.")
 
 VECTOR_DIMENSION = Option(
     "vector.dimension",
     within(1, LARGEST_DIMENSION),
     default=4,
-    doc="The dimension of vectors that have no columnScale; of a sparse one, how many of its values are not 0.",
+    doc="Dimension of vectors without columnScale; for a sparse vector, its number of non-zero values.",
 )
 BINARY_VECTOR_DIMENSION = Option(
     "binary.vector.dimension",
     within(8, LARGEST_DIMENSION),
     default=8,
     unit="bits",
-    doc="The dimension of binary vectors that have no columnScale, a multiple of 8.",
+    doc="Dimension of binary vectors without columnScale, a multiple of 8.",
 )
-VECTOR_MIN = Option("vector.float.min", NUMBER, default=0.0, doc="The smallest number in a vector.")
+VECTOR_MIN = Option("vector.float.min", NUMBER, default=0.0, doc="Smallest number in a vector.")
 VECTOR_MAX = Option(
-    "vector.float.max", NUMBER, default=3.4e38, doc="The largest number in a vector; 65504 in one of 16-bit floats."
+    "vector.float.max", NUMBER, default=3.4e38, doc="Largest number in a vector; 65504 for 16-bit floats."
 )
 
 WHOLE: dict[str, int] = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
-"""The types of whole numbers, with their bits."""
+"""Integer types, with their bits."""
 
 FRACTIONS: dict[str, float] = {"float": 3.4e38, "double": 1.7e308}
-"""The types of other numbers, with the largest value that is generated by default."""
+"""Other numeric types, with the largest value that is generated by default."""
 
 PARTS: dict[str, tuple[int, int]] = {
     "date.year": (1, 9999),
@@ -87,23 +88,24 @@ PARTS: dict[str, tuple[int, int]] = {
     "time.minute": (0, 59),
     "time.second": (0, 59),
 }
-"""The parts of dates, times and timestamps, with the smallest and the largest value of each."""
+"""Parts of dates, times and timestamps, with the smallest and the largest value of each."""
 
 
 def _range(name: str, of: OptionType[Any], low: float, high: float) -> tuple[Option[Any], ...]:
     return (
-        Option(f"{name}.min", of, default=low, doc=f"The smallest value of type {name}."),
-        Option(f"{name}.max", of, default=high, doc=f"The largest value of type {name}."),
+        Option(f"{name}.min", of, default=low, doc=f"Smallest value of type {name}."),
+        Option(f"{name}.max", of, default=high, doc=f"Largest value of type {name}."),
     )
 
 
 def _choice(name: str, of: OptionType[Any]) -> tuple[Option[Any], ...]:
     return (
-        Option(f"{name}.template", LIST(of), doc=f"The values from which those of type {name} are chosen."),
+        Option(f"{name}.template", LIST(of), doc=f"Values to choose from for type {name}."),
         Option(
             f"{name}.fake.mode",
             ENUM("range", "template"),
-            doc=f"Whether values of type {name} come from the range or the template; the template when there is one.",
+            doc=f"Mode for values of type {name}: from the range or from the template. The default is the "
+            "template, if set.",
         ),
     )
 
@@ -111,9 +113,7 @@ def _choice(name: str, of: OptionType[Any]) -> tuple[Option[Any], ...]:
 def _part(name: str, low: int, high: int) -> Option[Any]:
     of, part = name.split(".")
     what = f"{'dates' if of == 'date' else 'times'} and timestamps"
-    return Option(
-        f"{name}.template", LIST(within(low, high)), doc=f"The values from which the {part} of {what} is chosen."
-    )
+    return Option(f"{name}.template", LIST(within(low, high)), doc=f"Values to choose from for the {part} of {what}.")
 
 
 _OF_TYPE: dict[str, OptionType[Any]] = {

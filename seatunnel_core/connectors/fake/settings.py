@@ -23,7 +23,7 @@ def generator(options: Options) -> Generator:
     for name in (*_NUMBERS, "vector.float"):
         low, high = options[f"{name}.min"], options[f"{name}.max"]
         if low > high and options.is_set(f"{name}.min"):
-            raise UsageError(f"option '{name}.min': {low} is more than {name}.max, which is {high}")
+            raise UsageError(f"option '{name}.min': {low} is greater than {name}.max, which is {high}")
         if low > high:
             raise UsageError(f"option '{name}.max': {high} is less than {name}.min, which is {low}")
     templates: dict[str, Sequence[Any]] = {name: _template(options, name) for name in ("string", *_NUMBERS)}
@@ -46,7 +46,7 @@ def generator(options: Options) -> Generator:
 
 
 def dimensions(options: Options) -> Mapping[str, int]:
-    """Return the dimensions for vectors that are declared without one, by type.
+    """Return the dimensions of vectors that are declared without one, by type.
 
     Raises:
         UsageError: The dimension of binary vectors is not a multiple of 8.

@@ -1,4 +1,4 @@
-"""The source ``FakeSource``. The body of a split has the number of its first row and the count of its rows."""
+"""The source ``FakeSource``. The body of a split contains its first row number and its number of rows."""
 
 import datetime as dt
 import time
@@ -36,22 +36,23 @@ _BATCH_BYTES = 64 << 20
 
 
 _GROUP_MS = 1_000
-"""The least interval between polls; splits that are due more often in a streaming job are given together."""
+"""Minimum interval between polls, in ms; a streaming job emits splits that are due more often in groups."""
 
 
 _MOST_SPLITS = 10_000
-"""The most splits that one poll gives; until they are emitted, they are part of every checkpoint."""
+"""Maximum number of splits of one poll; until they are emitted, every checkpoint contains them."""
 
 
 _WORTH_MS = 20
-"""The least wait before each split for which threads are worth their cost."""
+"""Minimum delay before each split for which reader threads are worth their cost."""
 
 
 class FakeSource(Source):
-    """Makes rows up, or repeats the rows that the job writes down. Reading a split again gives the same rows.
+    """Generates rows, or repeats the rows listed in the job. Reading a split again gives the same rows.
 
-    In a streaming job it gives the same rows, one split of each parallel reader per ``split.read-interval``, and then
-    waits. It remembers how many splits it has given, and how they were cut, so that other options change nothing.
+    In a streaming job it emits the same rows, one split of each parallel reader per ``split.read-interval``, and then
+    waits. Its cursor contains the number of emitted splits and their division, so changed options have no effect on
+    them.
     """
 
     identifier: ClassVar[str] = "FakeSource"
@@ -70,7 +71,7 @@ class FakeSource(Source):
         except ValueError as error:
             raise UsageError(f"option 'schema': {error}") from None
         if table is None:
-            raise UsageError("option 'schema': no column is declared; write schema { fields { id = bigint } }")
+            raise UsageError("option 'schema': expected at least one column; write schema { fields { id = bigint } }")
         self._schema: TableSchema = table.schema
         self._rows = (
             written_rows(options[opt.ROWS], table.columns, self._defaults) if options[opt.ROWS] is not None else None
@@ -143,7 +144,8 @@ class FakeSource(Source):
         if not (-limit <= first and first + rows <= limit):
             raise SourceError(
                 f"FakeSource: {rows} rows counted from auto.increment.start = {first} do not fit into column "
-                f"{column.name!r}, which goes from {-limit} to {limit - 1}; begin lower, or make it a bigint"
+                f"{column.name!r}, whose range is {-limit} to {limit - 1}; start lower, or declare it as "
+                "bigint"
             )
 
     def _stamped(self, bodies: Sequence[DiscoveredObject]) -> Sequence[DiscoveredObject]:
@@ -193,18 +195,18 @@ class FakeSource(Source):
 
 @frozen(kw_only=True)
 class _Cut:
-    """The division of the rows into splits: each reader has its own rows, in pieces of about the same size."""
+    """Division of the rows into splits: each reader has its own rows, in pieces of about the same size."""
 
     readers: int
     rows: int
-    """The number of rows of each reader."""
+    """Number of rows per reader."""
 
     pieces: int
-    """The number of pieces of each reader."""
+    """Number of pieces per reader."""
 
     @classmethod
     def of(cls, memory: PollCursor) -> "_Cut":
-        """Return the division that the memory of ``poll`` contains."""
+        """Return the division stored in the cursor of ``poll``."""
         named = {name: stored.number(memory, name, least=least) for name, least in _LEAST.items()}
         return cls(**named)
 
@@ -219,14 +221,14 @@ _LEAST = {"readers": 1, "rows": 0, "pieces": 1}
 def _moment(split: Split) -> dt.datetime:
     if "now" not in split.body:
         raise SourceError(
-            "FakeSource: the splits were planned before CURRENT_DATE, _TIME or _TIMESTAMP stood in the job; "
-            "leave them out, or begin a new job"
+            "FakeSource: the splits were planned before CURRENT_DATE, _TIME or _TIMESTAMP was added to the "
+            "job; remove them, or start a new job"
         )
     return dt.datetime.fromisoformat(stored.text(split.body, "now"))
 
 
 def _of_column(general: Generator, column: Column) -> Generator:
-    """Return the generator for a column, whose ``columnLength`` and ``columnScale`` override the options."""
+    """Return the generator for a column; ``columnLength`` and ``columnScale`` override the options."""
     return evolve(
         general,
         string_length=min(column.length or general.string_length, opt.LONGEST),

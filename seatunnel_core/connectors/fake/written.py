@@ -1,7 +1,7 @@
-"""The rows that a job lists in the option ``rows`` of ``FakeSource``.
+"""Rows listed in the option ``rows`` of ``FakeSource``.
 
-``CURRENT_DATE``, ``CURRENT_TIME`` and ``CURRENT_TIMESTAMP`` stand for the moment at which the splits were planned, so
-that a split that is read again gives the same.
+``CURRENT_DATE``, ``CURRENT_TIME`` and ``CURRENT_TIMESTAMP`` are the time at which the splits were planned, so that
+reading a split again gives the same rows.
 """
 
 import datetime as dt
@@ -23,10 +23,10 @@ _REPORTED = 10
 
 @frozen(kw_only=True)
 class WrittenRows:
-    """The rows that a job lists, and their kinds."""
+    """The rows listed in a job, and their kinds."""
 
     rows: tuple[tuple[Any, ...], ...]
-    """The values of each row, in the order of the columns."""
+    """Values of each row, in the order of the columns."""
 
     kinds: tuple[int, ...]
 
@@ -46,10 +46,10 @@ def written_rows(written: Any, columns: Sequence[Column], defaults: Mapping[str,
     Args:
         written: A list of ``{ kind = INSERT, fields = [1, a] }``; fields may also be a block by name.
         columns: The columns of the schema.
-        defaults: The values of columns where a row has null or lacks them.
+        defaults: Default values by column, for a row that has null or no value.
 
     Raises:
-        UsageError: A row or a value is wrong; the message names row and column.
+        UsageError: A row or a value is wrong; the message gives row and column.
     """
     if not isinstance(written, list | tuple):
         raise UsageError("option 'rows': expected a list [{ kind = INSERT, fields = [1, a] }, …]")
@@ -90,10 +90,10 @@ def _row(fields: Any, columns: Sequence[Column], defaults: Mapping[str, Any]) ->
     if isinstance(fields, Mapping):
         unknown = [name for name in fields if name not in names]
         if unknown:
-            raise ValueError(f"it has fields {unknown}, which the schema does not have: {names}")
+            raise ValueError(f"fields {unknown} are not in the schema, which has {names}")
         fields = [fields.get(name) for name in names]
     if len(fields) != len(columns):
-        raise ValueError(f"it has {len(fields)} fields and the schema has {len(columns)}")
+        raise ValueError(f"found {len(fields)} fields, expected {len(columns)} as in the schema")
     findings = Findings(UsageError)
     values = []
     for value, column in zip(fields, columns, strict=True):

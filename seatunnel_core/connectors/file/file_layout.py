@@ -1,4 +1,4 @@
-"""Folders, names and columns of the files of a sink: what its writers need to know of it."""
+"""Folders, names and columns of the files of a sink, for its writers."""
 
 import pyarrow as pa
 from attrs import field, frozen
@@ -18,7 +18,7 @@ from seatunnel_core.findings import Findings
 from seatunnel_core.rows.types import type_name
 
 Destination = tuple[str, str]
-"""The folder of a file below the target, and the pattern of its name."""
+"""Folder of a file below the target, and pattern of its name."""
 
 
 @frozen(kw_only=True)
@@ -72,7 +72,7 @@ class FileLayout:
         for name in self.partition_by:
             if pa.types.is_nested(schema.columns.field(name).type):
                 raise SinkError(
-                    f"option 'partition_by': column {name!r} is a {type_name(schema.columns.field(name).type)}, after "
-                    "which no folder can be named; choose a column with single values"
+                    f"option 'partition_by': column {name!r} has type {type_name(schema.columns.field(name).type)}, "
+                    "which cannot be a folder name; choose a column of a simple type"
                 )
         self.style.writer.refuse(self.written(schema))

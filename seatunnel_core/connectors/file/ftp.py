@@ -11,25 +11,25 @@ from seatunnel_core.connectors.file.source import FileSource
 from seatunnel_core.connectors.filesystems.filesystem import FileSystem
 from seatunnel_core.connectors.filesystems.fsspec.files import FsspecFileSystem
 
-HOST = Option("host", STRING, required=True, unless=(TABLES,), doc="The server's name or address.")
-USER = Option("user", STRING, required=True, unless=(TABLES,), aliases=("username",), doc="The user who logs in.")
-FTP_PORT = Option("port", within(1, 65535), default=21, doc="The server's port.")
-FTP_PASSWORD = Option("password", STRING, secret=True, doc="The password of that user. It is sent unencrypted.")
+HOST = Option("host", STRING, required=True, unless=(TABLES,), doc="Host name or address of the server.")
+USER = Option("user", STRING, required=True, unless=(TABLES,), aliases=("username",), doc="User name.")
+FTP_PORT = Option("port", within(1, 65535), default=21, doc="Port of the server.")
+FTP_PASSWORD = Option("password", STRING, secret=True, doc="Password of the user. It is sent unencrypted.")
 MODE = Option(
     "connection_mode",
     ENUM("passive_local", "active_local"),
     default="passive_local",
-    no_effect="connections are always opened to the server (passive)",
+    no_effect="the client opens all data connections (passive mode)",
     doc="Active or passive mode.",
 )
-CONTROL_ENCODING = Option("control_encoding", STRING, default="UTF-8", doc="The encoding of names on the server.")
-SFTP_PORT = Option("port", within(1, 65535), default=22, doc="The server's port.")
-SFTP_PASSWORD = Option("password", STRING, secret=True, doc="The password of that user, or of the private key.")
+CONTROL_ENCODING = Option("control_encoding", STRING, default="UTF-8", doc="Encoding of file names on the server.")
+SFTP_PORT = Option("port", within(1, 65535), default=22, doc="Port of the server.")
+SFTP_PASSWORD = Option("password", STRING, secret=True, doc="Password of the user, or passphrase of the private key.")
 KEY_FILE = Option(
     "private_key_path",
     STRING,
     aliases=("keyfile",),
-    doc="The file of a private key, on every machine, to log in with instead of a password.",
+    doc="Path of a private key, on every machine, to use instead of a password.",
 )
 FTP_OPTIONS: tuple[Option[Any], ...] = (HOST, FTP_PORT, USER, FTP_PASSWORD, MODE, CONTROL_ENCODING)
 SFTP_OPTIONS: tuple[Option[Any], ...] = (HOST, SFTP_PORT, USER, SFTP_PASSWORD, KEY_FILE)

@@ -18,36 +18,36 @@ DEFAULT_FS = Option(
     STRING,
     required=True,
     unless=(TABLES,),
-    doc="The cluster: hdfs://host:port, or hdfs://nameservice together with hdfs_site_path.",
+    doc="URI of the cluster: hdfs://host:port, or hdfs://nameservice together with hdfs_site_path.",
 )
 SITE = Option(
     "hdfs_site_path",
     STRING,
-    doc="The file hdfs-site.xml of the cluster, or its folder, on every machine. It names the NameNodes.",
+    doc="Path of the cluster's hdfs-site.xml, or of its folder, on every machine. It lists the NameNodes.",
 )
 HTTP_ADDRESS = Option(
     "dfs.namenode.http-address",
     STRING,
-    doc="Where the NameNode answers WebHDFS, as host:port, several with ; between; by default what hdfs_site_path "
-    "says, or else the host of fs.defaultFS with port 9870.",
+    doc="WebHDFS address of the NameNode as host:port, several separated by ;. Defaults to hdfs_site_path, else "
+    "to the host of fs.defaultFS with port 9870.",
 )
 USER = Option(
     "remote_user",
     STRING,
-    doc="Who works in a cluster without Kerberos; by default HADOOP_USER_NAME, or the user of the process.",
+    doc="User name on a cluster without Kerberos; by default HADOOP_USER_NAME, else the user of the process.",
 )
-PRINCIPAL = Option("kerberos_principal", STRING, doc="Who logs in with Kerberos, as user@REALM.")
-KEYTAB = Option("kerberos_keytab_path", STRING, doc="The keytab of that principal, on every machine.")
+PRINCIPAL = Option("kerberos_principal", STRING, doc="Kerberos principal, as user@REALM.")
+KEYTAB = Option("kerberos_keytab_path", STRING, doc="Path of that principal's keytab, on every machine.")
 KRB5 = Option(
     "krb5_path",
     STRING,
-    doc="The configuration of Kerberos. The whole process reads one: where it is not /etc/krb5.conf, start it with "
-    "KRB5_CONFIG in its environment.",
+    doc="Kerberos configuration. A process has only one: if it is not /etc/krb5.conf, set KRB5_CONFIG in the "
+    "environment before start.",
 )
 PROPERTIES = Option(
     "hadoop_properties",
     MAP,
-    doc="More of Hadoop's properties, such as dfs.replication, dfs.blocksize, or those that describe a nameservice.",
+    doc="Further Hadoop properties, such as dfs.replication, dfs.blocksize, or those that describe a nameservice.",
 )
 OPTIONS: tuple[Option[Any], ...] = (DEFAULT_FS, SITE, HTTP_ADDRESS, USER, PRINCIPAL, KEYTAB, KRB5, PROPERTIES)
 
@@ -60,7 +60,7 @@ _STORAGE = {
     KEYTAB: "kerberosKeytabFilePath",
     KRB5: "krb5_path",
 }
-"""The keys of the checkpoint storage, which asks in the same way."""
+"""The keys of the checkpoint storage with the same meaning."""
 
 
 def file_system(options: Options) -> FileSystem:
@@ -73,7 +73,7 @@ def file_system(options: Options) -> FileSystem:
     given |= {f"seatunnel.hadoop.{key}": str(value) for key, value in (options[PROPERTIES] or {}).items()}
     if bool(options[PRINCIPAL]) != bool(options[KEYTAB]):
         missing = KEYTAB if options[PRINCIPAL] else PRINCIPAL
-        raise UsageError(f"option {missing.key!r}: Kerberos needs it too, and it is not set")
+        raise UsageError(f"option {missing.key!r}: required with Kerberos")
     try:
         name = webhdfs.address_of(given).name
     except StorageConfigurationError as error:

@@ -1,8 +1,8 @@
-"""The increments of a folder: which files a job reads that begins now, by the time of their last change or by name.
+"""Incremental reads of a folder: select files by modification time or by name.
 
-By time, files of the last ``lag`` are told apart by digests of path and time. One that arrives late with an older time
-is read, and one that is changed is read again, as a whole. By name each file is read once, and one whose path sorts
-before the last one of the job before is never read.
+By time, files of the last ``lag`` are distinguished by digests of path and time. A file that arrives late with an older
+time is read, and a changed file is read again as a whole. By name, each file is read once, and a file whose path sorts
+before the last one of the previous job is never read.
 """
 
 import time
@@ -23,28 +23,28 @@ from seatunnel_core.connectors.filesystems.filesystem import FileVersion
 MODIFIED, NAME = "modified", "name"
 
 _FUTURE_NS = 86_400 * 10**9
-"""How far in the future a file may have been changed: clocks differ."""
+"""Tolerated clock difference: how far in the future a modification time may be."""
 
 _NS = 10**9
 
 
 @frozen(kw_only=True)
 class FileIncrements:
-    """A folder that is read in increments."""
+    """Folder that is read incrementally."""
 
     increment: Increment
     path: str
 
     @property
     def reads(self) -> dict[str, str]:
-        """What a cursor of it belongs to: ``Window.reads``."""
+        """``Window.reads`` of this folder's cursors."""
         return {"source": "files", "path": self.path, "column": self.increment.column}
 
     def window(self, files: Sequence[FileVersion], after: Cursor | None) -> Window:
-        """Return the window of a job that begins now, from all files that are there.
+        """Return the window of a job that starts now, from all existing files.
 
         Raises:
-            SourceError: A file was changed in the future, or too many files lie at the border.
+            SourceError: A file has a modification time in the future, or too many files are at the boundary.
         """
         new = (self._value(each) for each in files if self._bounds.is_new(*self._known(each), after))
         last = self._bounds.last(new, after)
@@ -58,7 +58,7 @@ class FileIncrements:
         return Window(reads=self.reads, after=after, upto=upto)
 
     def has(self, file: FileVersion, window: Window) -> bool:
-        """Return whether the job of a window reads a file. One that came after the planning is the next job's."""
+        """Return True if the job of a window reads a file. Files that arrive after planning belong to the next job."""
         return self._bounds.has(*self._known(file), window)
 
     @property
@@ -84,17 +84,17 @@ class FileIncrements:
         return value if self._by_name else value - self.increment.lag_ms * 1_000_000
 
     def _written(self, value: Any) -> str:
-        """Return a value as the state has it: a time in UTC, with all its digits."""
+        """Return a value as it is stored: a time in UTC, with all digits."""
         if self._by_name:
             return str(value)
         moment = datetime.fromtimestamp(value // _NS, UTC).replace(tzinfo=None)
         return f"{moment.isoformat(sep=' ')}.{value % _NS:09d}Z"
 
     def _read(self, text: str) -> Any:
-        """Return the value of a text as ``_written`` gives it, or a user writes it; without a zone it is UTC.
+        """Parse a value from ``_written`` or from the user; without a zone it is UTC.
 
         Raises:
-            SourceError: It is none.
+            SourceError: It is not a valid time.
         """
         if self._by_name:
             return text
@@ -104,16 +104,16 @@ class FileIncrements:
             fraction = int(digits.ljust(9, "0")[:9]) if digits else 0
         except ValueError as error:
             raise SourceError(
-                f"option 'incremental': {text!r} is no time of files; write one as 2026-01-31 12:00:00, in UTC"
+                f"option 'incremental': {text!r} is not a valid time; write it as 2026-01-31 12:00:00, in UTC"
             ) from error
         moment = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
         return int(moment.timestamp()) * _NS + fraction
 
     def require_start(self) -> None:
-        """Require that ``start`` is a value.
+        """Require that ``start`` is a valid value.
 
         Raises:
-            SourceError: It is none.
+            SourceError: It is not.
         """
         if self.increment.start is not None:
             self._read(self.increment.start)
@@ -121,47 +121,47 @@ class FileIncrements:
     def _refuse_future(self, last: Any) -> None:
         if not self._by_name and last > time.time_ns() + _FUTURE_NS:
             raise SourceError(
-                f"a file of {self.path} was last changed at {self._written(last)}, in the future: with that as the "
-                "cursor, all files until then would be left out. Correct its time (touch), or leave it out with "
-                "file_filter_pattern"
+                f"a file of {self.path} was modified at {self._written(last)}, in the future: with that as "
+                "the cursor, all files until then would be skipped. Correct its time (touch), or exclude it "
+                "with file_filter_pattern"
             )
 
 
 def file_increments(increment: Increment, path: str) -> FileIncrements:
-    """Return how a folder is read in increments.
+    """Return the incremental view of a folder.
 
     Raises:
-        UsageError: The options do not go together.
+        UsageError: Options contradict each other.
     """
     if increment.column not in (MODIFIED, NAME):
         raise UsageError(
-            f"option 'incremental': files have no column {increment.column!r}; write column = {MODIFIED}, for the time "
-            f"of their last change, or column = {NAME}"
+            f"option 'incremental': files have no column {increment.column!r}; set column to {MODIFIED} "
+            f"(modification time) or {NAME}"
         )
     if increment.key or increment.skips_nulls:
-        raise UsageError("option 'incremental': key and nulls are for tables; files are told apart by path and time")
+        raise UsageError("option 'incremental': key and nulls are for tables; files are identified by path and time")
     if increment.column == NAME and increment.lag.strip("0"):
-        raise UsageError("option 'incremental': names have no lag; leave it out, or write column = modified")
+        raise UsageError("option 'incremental': names have no lag; remove it, or set column to modified")
     found = FileIncrements(increment=increment, path=path)
     found.require_start()
     return found
 
 
 class IncrementalFiles(OptionIncrements[FileIncrements]):
-    """The part of a source of files that reads in increments."""
+    """Part of a file source that reads incrementally."""
 
     _listing: Listing
 
     def _begin_increments(self, options: Options, listing: Listing) -> None:
-        """Take what the options say of increments.
+        """Store the options for incremental reads.
 
         Raises:
-            UsageError: They do not go together.
+            UsageError: They contradict each other.
         """
         increment: Increment | None = options.get(INCREMENTAL.key)
         if increment is not None and listing.watched:
             raise UsageError(
-                "option 'incremental': a watched folder remembers its files by itself; leave one of both out"
+                "option 'incremental': a watched folder already remembers its files; remove one of the two"
             )
         self._increments = None if increment is None else file_increments(increment, listing.path)
         self._window = None

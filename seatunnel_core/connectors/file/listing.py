@@ -1,4 +1,4 @@
-"""Selecting the files that a source reads, and the partition keys in their paths."""
+"""Selection of the files that a source reads, and the partition keys in their paths."""
 
 import os
 import re
@@ -18,30 +18,30 @@ from seatunnel_core.quantity import pick
 
 @frozen(kw_only=True)
 class Listing:
-    """How files are listed. No file is opened."""
+    """Filters of a listing. No file is opened."""
 
     path: str
     recursive: bool = True
     pattern: str | None = None
-    """A regular expression for the name, or for the whole path when it contains a ``/``."""
+    """Regular expression for the name, or for the whole path if it contains a ``/``."""
 
     extension: str | None = None
-    """``csv`` or ``.csv``: other files are left out."""
+    """``csv`` or ``.csv``: other files are skipped."""
 
     partitions: tuple[str, ...] = ()
     """Only files below one of these folders, such as ``year=2013/month=1``; empty for all."""
 
     modified_from_ns: int | None = None
-    """Only files that were last changed then or later: nanoseconds since 1970."""
+    """Only files modified at or after this time, in nanoseconds since 1970."""
 
     modified_before_ns: int | None = None
-    """Only files that were last changed before."""
+    """Only files modified before this time."""
 
     left_out: str | None = None
-    """Prefix of file names to leave out, such as those of lock files."""
+    """Prefix of file names to skip, such as those of lock files."""
 
     watched: bool = False
-    """Whether a pattern may match nothing yet."""
+    """True if the pattern need not match anything yet."""
 
     within: FileSystem = field(factory=LocalFileSystem)
 
@@ -54,7 +54,7 @@ class Listing:
         return sorted(self.found(), key=lambda version: version.path)
 
     def found(self) -> Iterator[FileVersion]:
-        """Yield the files in no order, for callers to which the first ones are enough.
+        """Yield the files in no particular order, for callers that need only the first ones.
 
         Raises:
             SourceError: as ``files``.
@@ -63,15 +63,15 @@ class Listing:
             expression = re.compile(self.pattern) if self.pattern else None
         except re.error as error:
             raise SourceError(
-                f"file_filter_pattern {self.pattern!r} is not a regular expression ({error}); for all .csv files write "
-                "'.*\\.csv'"
+                f"file_filter_pattern {self.pattern!r} is not a regular expression ({error}); all .csv files, "
+                "for example, are '.*\\.csv'"
             ) from error
         for version in self._walked():
             if not self._left_out_by(version, expression):
                 yield version
 
     def doubt(self) -> str:
-        """Return a warning if the path has files and the options leave none of them; empty otherwise.
+        """Return a warning if the path has files and the options skip all of them; empty otherwise.
 
         Raises:
             SourceError: as ``files``.
@@ -94,13 +94,13 @@ class Listing:
         return self.within.walk(self.path, recursive=self.recursive, may_be_empty=self.watched)
 
     def _left_out_by(self, version: FileVersion, expression: re.Pattern[str] | None) -> str:
-        """Return the option that leaves a file out, as the job file has it; empty if the file is read."""
+        """Return the option that skips a file, as in the job file; empty if the file is read."""
         name = version.path.rpartition("/")[2]
         subject = version.path if "/" in (self.pattern or "") else name
         if self.extension and not name.endswith(f".{self.extension.lstrip('.')}"):
             return f"filename_extension = {self.extension!r}"
         if self.left_out and name.startswith(self.left_out):
-            return f"the name, which begins with {self.left_out},"
+            return f"the name, which starts with {self.left_out},"
         if expression is not None and not expression.fullmatch(subject):
             return f"file_filter_pattern = {self.pattern!r}"
         if self.modified_from_ns is not None and version.mtime_ns < self.modified_from_ns:
@@ -115,13 +115,13 @@ class Listing:
 
 
 def listing_of(options: Options, files: FileSystem) -> Listing:
-    """Return how the options list files."""
+    """Return the filters in the options."""
     return Listing(
         path=files.named(options[opt.PATH]),
         recursive=options[opt.RECURSIVE],
         pattern=options[opt.FILTER],
         extension=options[opt.EXTENSION],
-        left_out="~$" if options[opt.FORMAT] == "excel" else None,  # the lock files of Excel
+        left_out="~$" if options[opt.FORMAT] == "excel" else None,  # Excel's lock files.
         partitions=tuple(options[opt.READ_PARTITIONS] or ()),
         modified_from_ns=options[opt.MODIFIED_START],
         modified_before_ns=options[opt.MODIFIED_END],

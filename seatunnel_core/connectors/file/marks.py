@@ -1,8 +1,8 @@
-"""What is remembered of each file of a watched folder, and its compact form in checkpoints.
+"""State of each file of a watched folder, and its compact form in checkpoints.
 
 A small set of marks is part of each checkpoint, as text. A large one is a sequence of *runs* and a rest. A run is an
 immutable difference to the runs before it, as bytes, which the engine stores once; the rest is the difference to all of
-them, and part of each checkpoint. When the rest has grown too large, it becomes a run, together with the last runs that
+them, and part of each checkpoint. When the rest has grown too large, it becomes a run, merged with the last runs that
 are not much larger. So there are few runs, a mark is written again only when as much has changed as its run is long,
 and a set is exact at any time: it is never changed in place, only compared.
 """
@@ -16,13 +16,13 @@ from seatunnel_core import stored
 from seatunnel_core.connector_api.errors import StoredValueError
 
 NAME_BYTES = 12
-"""96 bits: among a million files, two have the same name once in a hundred thousand million million tries."""
+"""96 bits: with a million files, the probability of a collision is about 10^-17."""
 
 STATE_BYTES = 4
 _RECORD = NAME_BYTES + STATE_BYTES
 
 MOST_IN_CHECKPOINT = 1_024
-"""How many marks of one set are part of each checkpoint at most: 22 characters each."""
+"""Maximum number of marks of one set in each checkpoint, with 22 characters each."""
 
 _MOST_BYTES = MOST_IN_CHECKPOINT * _RECORD
 _COUNT_BYTES = 8
@@ -37,10 +37,10 @@ def written(marks: Marks, runs: Runs) -> str | dict[str, Any]:
     """Return marks as values for a checkpoint: JSON, and runs as bytes.
 
     Args:
-        marks: What to write.
-        runs: Those of the set that was read last.
+        marks: The marks to write.
+        runs: The runs of the set that was read last.
     """
-    # Half of the bound where there are runs: a set about as large as the bound does not become a new run each time.
+    # Half of the limit if there are runs, so that a set of about the limit does not become a new run each time.
     if len(marks) <= (MOST_IN_CHECKPOINT // 2 if runs else MOST_IN_CHECKPOINT):
         return _packed(marks)
     rest = _difference(marks, _applied(runs))
@@ -50,22 +50,22 @@ def written(marks: Marks, runs: Runs) -> str | dict[str, Any]:
 
 
 def read(body: Any, key: str) -> tuple[Marks, Runs]:
-    """Return the marks that a checkpoint holds, and their runs.
+    """Return the marks in a checkpoint, and their runs.
 
     Raises:
-        StoredValueError: It holds something else.
+        StoredValueError: They are invalid.
     """
     if isinstance(stored.member(body, key), str):
         return _unpacked(stored.text(body, key)), ()
     block = stored.below(body, key)
     runs = stored.items(block, "runs")
     if not all(isinstance(run, bytes) for run in runs):
-        raise StoredValueError("what is remembered of files has a run that is not bytes")
+        raise StoredValueError("the state of the watched folder has a run that is not bytes")
     return _applied((*runs, _bytes_of(stored.text(block, "rest")))), tuple(runs)
 
 
 def _with_new_run(marks: Marks, runs: Runs, size: int) -> Runs:
-    """Replace the last runs by one, each that is at most twice as long as what comes after it."""
+    """Merge the new run with the last runs, each at most twice as long as what follows it."""
     kept = len(runs)
     while kept and len(runs[kept - 1]) <= 2 * size:
         kept -= 1
@@ -74,7 +74,7 @@ def _with_new_run(marks: Marks, runs: Runs, size: int) -> Runs:
 
 
 def _difference(marks: Marks, base: Marks) -> bytes:
-    """Return what turns ``base`` into ``marks``: a count, so many marks, and the names of those that are gone."""
+    """Return the difference from ``base`` to ``marks``: a count, that many marks, and the names of removed ones."""
     more = sorted(name for name, state in marks.items() if base.get(name) != state)
     less = sorted(name for name in base if name not in marks)
     return b"".join((len(more).to_bytes(_COUNT_BYTES), *(name + marks[name] for name in more), *less))
@@ -85,7 +85,9 @@ def _applied(differences: Iterable[bytes]) -> dict[bytes, bytes]:
     for each in differences:
         end = _COUNT_BYTES + int.from_bytes(each[:_COUNT_BYTES]) * _RECORD
         if len(each) < max(end, _COUNT_BYTES) or (len(each) - end) % NAME_BYTES:
-            raise StoredValueError(f"what is remembered of files has a run of {len(each)} bytes, which does not add up")
+            raise StoredValueError(
+                f"the state of the watched folder has a run of {len(each)} bytes, which is inconsistent"
+            )
         marks.update(_records(each, _COUNT_BYTES, end))
         for start in range(end, len(each), NAME_BYTES):
             marks.pop(each[start : start + NAME_BYTES], None)
@@ -105,7 +107,7 @@ def _unpacked(text: str) -> Marks:
     packed = _bytes_of(text)
     if len(packed) % _RECORD:
         raise StoredValueError(
-            f"what is remembered of files has {len(packed)} bytes, which is no multiple of {_RECORD}"
+            f"the state of the watched folder has {len(packed)} bytes, which is not a multiple of {_RECORD}"
         )
     return dict(_records(packed, 0, len(packed)))
 
@@ -114,4 +116,4 @@ def _bytes_of(text: str) -> bytes:
     try:
         return binascii.a2b_base64(text.encode("ascii"), strict_mode=True)
     except (ValueError, UnicodeEncodeError) as error:
-        raise StoredValueError(f"what is remembered of files is not base64: {error}") from error
+        raise StoredValueError(f"the state of the watched folder is not base64: {error}") from error

@@ -20,24 +20,25 @@ from seatunnel_storage_api.errors import StorageConfigurationError
 if TYPE_CHECKING:
     from seatunnel_storage_hdfs.backends import Backend
 
-BUCKET = Option("bucket", STRING, required=True, unless=(TABLES,), doc="The bucket, as name or as oss://name.")
+BUCKET = Option("bucket", STRING, required=True, unless=(TABLES,), doc="Bucket, as name or as oss://name.")
 ENDPOINT = Option(
     "endpoint",
     STRING,
     required=True,
     unless=(TABLES,),
-    doc="The endpoint of the bucket's region, as oss-cn-hangzhou.aliyuncs.com; with https unless http:// stands there.",
+    doc="Endpoint of the bucket's region, such as oss-cn-hangzhou.aliyuncs.com. Uses https unless it starts with "
+    "http://.",
 )
-ACCESS_KEY = Option("access_key", STRING, secret=True, doc="The name of the key that signs requests.")
-ACCESS_SECRET = Option("access_secret", STRING, secret=True, doc="The key that signs requests.")
-TOKEN = Option("security_token", STRING, secret=True, doc="The token that came with keys that end.")
+ACCESS_KEY = Option("access_key", STRING, secret=True, doc="Access key ID.")
+ACCESS_SECRET = Option("access_secret", STRING, secret=True, doc="Access key secret.")
+TOKEN = Option("security_token", STRING, secret=True, doc="Security token of temporary credentials.")
 PROPERTIES = Option(
     "hadoop_oss_properties",
     MAP,
     secret=True,
-    doc="More of Hadoop's keys: fs.oss.region, which signs by version 4 where the endpoint does not name it, "
-    "fs.oss.credentials.provider, such as EnvironmentVariableCredentialsProvider, fs.oss.ecs.metadata, "
-    "fs.oss.connection.secure.enabled, time limits and a proxy.",
+    doc="Further Hadoop properties: fs.oss.region (uses signature version 4 if the endpoint does not name the "
+    "region), fs.oss.credentials.provider, such as EnvironmentVariableCredentialsProvider, "
+    "fs.oss.ecs.metadata, fs.oss.connection.secure.enabled, timeouts and a proxy.",
 )
 OPTIONS: tuple[Option[Any], ...] = (BUCKET, ENDPOINT, ACCESS_KEY, ACCESS_SECRET, TOKEN, PROPERTIES)
 
@@ -48,7 +49,7 @@ _STORAGE = {
     ACCESS_SECRET: "fs.oss.accessKeySecret",
     TOKEN: "fs.oss.securityToken",
 }
-"""The keys of the checkpoint storage, which asks in the same way."""
+"""The keys of the checkpoint storage with the same meaning."""
 
 _TUNING = (
     "fs.AbstractFileSystem.oss.impl",
@@ -66,7 +67,7 @@ _TUNING = (
     "fs.oss.upload.active.blocks",
     "fs.oss.user.agent.prefix",
 )
-"""How Hadoop's keys begin that choose or tune its client: without them the same objects are read and written."""
+"""Prefixes of Hadoop's keys that choose or tune its client; they do not change which objects are read and written."""
 
 logger = logging.getLogger("seatunnel.connectors")
 
@@ -81,7 +82,7 @@ def file_system(options: Options) -> FileSystem:
     given = _properties(options[PROPERTIES] or {}, backends.OSS)
     given |= {key: str(options[option]) for option, key in _STORAGE.items() if options[option]}
     try:
-        bucket = connect(given).bucket_name  # nothing is sent yet
+        bucket = connect(given).bucket_name  # Sends no request yet.
     except StorageConfigurationError as error:
         raise UsageError(message_of(error)) from error
     store = OssStore(bucket=bucket, configuration=given)
@@ -89,7 +90,7 @@ def file_system(options: Options) -> FileSystem:
 
 
 def _properties(written: Mapping[str, Any], backend: "Backend") -> dict[str, str]:
-    """Return those of Hadoop's properties that the client understands, and refuse unknown ones."""
+    """Return the Hadoop properties that the client supports. Reject unknown ones."""
     given = {}
     for key, value in written.items():
         if key.startswith(_TUNING):

@@ -1,4 +1,4 @@
-"""Reads one split of one file in its format, and infers columns if the job declares none."""
+"""Read one split of one file in its format, and infer columns if the job declares none."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -18,26 +18,26 @@ from seatunnel_core.rows.values import plain
 
 @frozen(kw_only=True)
 class FileReading:
-    """How the files of a source are read."""
+    """Reads the files of a source."""
 
     format: SourceFormat
     declared: pa.Schema | None
-    """The columns that the job declares, in the order of the file; ``None`` if they are inferred from the files."""
+    """Declared columns, in the order of the file; ``None`` if they are inferred."""
 
     chosen: tuple[str, ...] = ()
     """``read_columns``; empty for all."""
 
     defaults: Mapping[str, Any] = field(factory=dict)
-    """The value of a column where the file has nothing or null, by name."""
+    """Default values by column name, for a missing value or null."""
 
     lacks_any: bool = False
-    """Whether a file may lack any column that may be null."""
+    """True if a file may lack any nullable column."""
 
     def infer(self, file: OpenFile) -> pa.Schema:
-        """Return the columns that a file has by itself.
+        """Return the columns of a file.
 
         Raises:
-            SourceError: they cannot be inferred; the message names the file.
+            SourceError: They cannot be inferred; the message contains the file.
         """
         try:
             return self.format.infer(file)
@@ -45,9 +45,9 @@ class FileReading:
             raise SourceError(f"{file.version.path}: {error}") from error
 
     def found(self, file: OpenFile, start: int, end: int) -> Any:
-        """Return what a chunk of a file says about the columns, in JSON, for ``SourceFormat.columns_found``.
+        """Return what a chunk of a file shows about the columns, as JSON, for ``SourceFormat.columns_found``.
 
-        Of most formats the first chunk of each file says it; ``None`` for nothing.
+        In most formats this is the first chunk of each file; ``None`` if there is nothing.
 
         Raises:
             SourceError: as ``infer``.
@@ -62,11 +62,11 @@ class FileReading:
         """Yield the rows of a split, with the columns of ``wanted``.
 
         Args:
-            file: the file of the split.
-            body: of the split.
-            context: receives bad rows.
-            folders: the values of the file's partitions. If the schema declares such a column, the value is used where
-                the file has nothing or null.
+            file: File of the split.
+            body: Body of the split.
+            context: Receives bad rows.
+            folders: Partition values of the file. If the schema declares such a column, the value replaces a missing
+                one or null.
         """
         columns = self._columns(file, body)
         wanted = self.wanted(columns)
@@ -89,19 +89,22 @@ class FileReading:
                 elif column.name in folders and column.nullable:
                     found.setdefault(column.name, None)
             except ValueError as error:
-                raise RowError(f"{path}, column {column.name!r}: its folder says {error}") from None
+                raise RowError(f"{path}, column {column.name!r}: partition folder: {error}") from None
         return found
 
     def wanted(self, columns: pa.Schema) -> pa.Schema:
         """Return the columns that the job reads.
 
         Raises:
-            SourceError: ``read_columns`` names an unknown one.
+            SourceError: ``read_columns`` contains an unknown column.
         """
         known = set(columns.names)
         unknown = [name for name in self.chosen if name not in known]
         if unknown:
-            raise SourceError(f"read_columns names {', '.join(unknown)}; there are {', '.join(columns.names)}")
+            raise SourceError(
+                f"read_columns contains unknown columns {', '.join(unknown)}; expected some of "
+                f"{', '.join(columns.names)}"
+            )
         return pa.schema([columns.field(name) for name in self.chosen]) if self.chosen else columns
 
     def _columns(self, file: OpenFile, body: Mapping[str, Any]) -> pa.Schema:

@@ -1,20 +1,19 @@
-"""How a file sink replaces what its folders hold, when the last row of a run has come.
+"""Replace the content of folders after the last row of a run.
 
 ::
 
     <target>/.seatunnel/<job>/replacing/
-        <pipeline>-<sink>/<folder>/<name>      committed files, which wait
-        <pipeline>-<sink>-folders/<folder>/    a note: this folder is to be replaced
-        <pipeline>-<sink>-<epoch>/             the files, while an engine puts them into their places
-        <pipeline>-<sink>-done                 a note: all folders are replaced
+        <pipeline>-<sink>/<folder>/<name>      committed files that wait
+        <pipeline>-<sink>-folders/<folder>/    marker: replace this folder
+        <pipeline>-<sink>-<epoch>/             the files while an engine moves them to their places
+        <pipeline>-<sink>-done                 marker: all folders are replaced
 
-A new folder takes the place of an old one, on a local disk in one step, and the old one is removed afterwards. Which of
-the two lies where is seen from the names of files, which contain the job. An engine first renames the folder that waits
-to one with its epoch; a later engine takes that over by another rename, so that a suspended one which wakes up finds
-nothing to move.
+A new folder replaces an old one, in one step on a local disk; the old one is then removed. File names, which contain
+the job, show which of the two is where. An engine first renames the waiting folder to one with its epoch. A later
+engine takes that over by another rename, so that a suspended one that resumes finds nothing to move.
 
-A bucket has no folders to rename: there the new files come beside the old ones, and then the old ones are removed,
-behind the fence of ``save_mode``.
+A bucket has no folders to rename: there the new files are added next to the old ones, and then the old ones are
+removed, protected by the fence of ``save_mode``.
 """
 
 import os
@@ -38,41 +37,41 @@ _NOTE = ".replaced"
 
 
 def refuse_unfit(layout: FileLayout) -> None:
-    """Refuse options with which a sink could not replace what is there, or would replace more than is meant.
+    """Reject options with which a sink could not replace existing files, or would replace more than intended.
 
     Raises:
-        UsageError: the message says what to write instead.
+        UsageError: Options do not allow it; the message gives an alternative.
     """
     if not layout.mode.replaces:
         return
     if layout.style.writer.keeps_names:
         raise UsageError(
-            "option 'write_mode': replace tells new files from old ones by their names, and binary files keep the "
-            "names that they have; write data_save_mode = DROP_DATA"
+            "option 'write_mode': replace distinguishes new files from old ones by name, and binary files "
+            "keep their names; write data_save_mode = DROP_DATA"
         )
     if not layout.root or layout.root.rstrip("/") == layout.files.top.rstrip("/"):
         raise UsageError(
-            f"option 'path': write_mode = replace puts a new folder in the place of {layout.place}, which lies in the "
-            "root of the file system; write a folder in another one, such as /data/out"
+            f"option 'path': write_mode = replace replaces the folder {layout.place}, which is in the root of "
+            "the file system; use a folder below another one, such as /data/out"
         )
     chosen = layout.mode.partitions
     if chosen and chosen != layout.partition_by:
         raise UsageError(
-            f"option 'replace_partitions': it has {', '.join(chosen)}, and partition_by has "
-            f"{', '.join(layout.partition_by) or 'nothing'}: folders are replaced, so write the same columns"
+            f"option 'replace_partitions': found {', '.join(chosen)}, but partition_by is "
+            f"{', '.join(layout.partition_by) or 'unset'}: both must have the same columns"
         )
     if chosen and layout.options.is_set(opt.PARTITION_DIR):
         raise UsageError(
-            "option 'partition_dir_expression': with replace_partitions each partition needs a folder of its own, as "
-            "without this option; leave it out"
+            "option 'partition_dir_expression': replace_partitions needs a separate folder for each "
+            "partition, as without this option; remove it"
         )
 
 
 def require_replaceable(target: Target, folder: str) -> None:
-    """Refuse a folder whose place no other can take, and one in which another job stages.
+    """Reject a folder that cannot be replaced, and one in which another job stages.
 
     Raises:
-        SinkError: the message names the folder.
+        SinkError: It cannot be replaced; the message contains the folder.
     """
     staging = os.path.join(folder, STAGING)
     try:
@@ -82,19 +81,19 @@ def require_replaceable(target: Target, folder: str) -> None:
     except OSError as error:
         raise target.failed("cannot be replaced", error, folder) from error
     raise SinkError(
-        f"{target.who}: {staging} is there, in which another job stages its rows or has left some; they would be lost "
-        "with the old folder. End or resume that job, or remove what it left"
+        f"{target.who}: {staging} exists: another job stages rows there or has left some, which would be lost "
+        "with the old folder. End or resume that job, or remove the folder"
     )
 
 
 @frozen(kw_only=True)
 class Replacing:
-    """The folders that one sink of one pipeline replaces."""
+    """Folders that one sink of one pipeline replaces."""
 
     target: Target
     context: SinkContext
     own: re.Pattern[str]
-    """Matches the beginning of the names of files that the sink writes for this pipeline."""
+    """Pattern for the beginning of the names of files that the sink writes for this pipeline."""
 
     @property
     def _files(self) -> FileSystem:
@@ -106,7 +105,7 @@ class Replacing:
 
     @property
     def waiting(self) -> str:
-        """The folder in which committed files wait."""
+        """Folder of committed files that wait."""
         return os.path.join(self._folder, f"{self.target.pipeline_id}-{self.target.sink_ordinal}")
 
     @property
@@ -117,10 +116,10 @@ class Replacing:
     def _done(self) -> str:
         return f"{self.waiting}-done"
 
-    # -- while rows come ------------------------------------------------------------------------------------------
+    # -- during the run -------------------------------------------------------------------------------------------
 
     def expect(self, folders: Iterable[str]) -> None:
-        """Note folders below the target that are to be replaced, also if no file comes for them."""
+        """Mark folders below the target for replacement, even if they receive no file."""
         with self._sink_errors("cannot be written"):
             for folder in folders:
                 noted = os.path.join(self._noted, folder)
@@ -130,9 +129,9 @@ class Replacing:
                 self._files.sync_folder(noted)
 
     def collected(self, files: Sequence[StagedFile], *, may_be_committed: bool) -> list[StagedFile]:
-        """Return the staged files as they are to be published: where they wait.
+        """Return the staged files with the folder where they wait as their target.
 
-        Those of a bucket that have come to the target already, before a kill, are left out.
+        In a bucket, those already moved to the target before a kill are omitted.
         """
         beside = self.waiting[len(self.target.root) :].strip("/")
         looked = may_be_committed and not self._files.has_folders
@@ -142,10 +141,10 @@ class Replacing:
             if not (looked and self._files.exists(self.target.path(file.folder, file.name)))
         ]
 
-    # -- when all have come ---------------------------------------------------------------------------------------
+    # -- after the last row -------------------------------------------------------------------------------------------
 
     def complete(self) -> None:
-        """Replace the folders that were noted, and remove what they held; do nothing when that was done before.
+        """Replace the marked folders and remove their old content; do nothing if this is already done.
 
         Raises:
             SinkError: it cannot be done, or another engine has taken over the job.
@@ -176,18 +175,18 @@ class Replacing:
         return sorted(found)
 
     def _taken(self) -> str:
-        """Return the folder with the files that waited, which no other engine reaches under that name any more."""
+        """Return the folder with the waiting files, renamed so that no other engine finds it."""
         mine = f"{self.waiting}-{self.context.epoch}"
         for epoch, entry in self._at_work():
             if epoch > self.context.epoch:
-                raise SinkError(f"{self.target.who}: another engine has taken over this job: {entry.path} is there")
+                raise SinkError(f"{self.target.who}: another engine has taken over this job: {entry.path} exists")
             if epoch < self.context.epoch:
                 self._files.move(entry.path, mine)
                 break
         if not self._files.is_folder(mine):
             if self._files.is_folder(self.waiting):
                 self._files.move(self.waiting, mine)
-            else:  # no file came
+            else:  # There was no file.
                 self._files.make_staging(mine, self.target.root)
         self._files.sync_folder(self._folder)
         return mine
@@ -205,7 +204,7 @@ class Replacing:
             return ()
 
     def _put(self, work: str, folder: str) -> None:
-        """Put a folder of ``work`` in the place of that of the target; do nothing when it is there."""
+        """Move a folder of ``work`` into the place of the target folder; do nothing if it is already there."""
         new, there = os.path.join(work, folder), os.path.join(self.target.root, folder)
         if not self._is_left(new, there):
             return
@@ -219,7 +218,7 @@ class Replacing:
             self._files.move(new, there)
         elif not self._files.trade(new, there):
             aside = _aside(new)
-            while self._files.is_folder(aside):  # something has come there between the renames of an earlier engine
+            while self._files.is_folder(aside):  # It was created between the renames of an earlier engine.
                 aside = _aside(aside)
             self._files.move(there, aside)
             self._files.move(new, there)
@@ -227,7 +226,7 @@ class Replacing:
             self._files.sync_folder(each)
 
     def _is_left(self, new: str, there: str) -> bool:
-        """Return whether the new folder has not come to its place: it has files of this job, or neither has any."""
+        """Return True if the new folder is not in place yet: it has files of this job, or neither folder has."""
         waiting = [self._is_own(entry) for entry in self._below(new)]
         if any(waiting):
             return True
@@ -244,7 +243,7 @@ class Replacing:
     # -- in a bucket ----------------------------------------------------------------------------------------------
 
     def _put_objects(self, folders: Sequence[str]) -> None:
-        """Move the objects that wait beside the old ones; then remove the old ones."""
+        """Move the waiting objects next to the old ones; then remove the old ones."""
         waiting = [entry.path for entry in self._below(self.waiting)]
         moves = [(path, self.target.root + path[len(self.waiting) :]) for path in waiting]
         with ThreadPoolExecutor(self._files.publishes_at_once, thread_name_prefix="replace") as pool:
@@ -256,10 +255,10 @@ class Replacing:
             every = (entry for _, found in self._files.folders(below, without=STAGING) for entry in found)
             fence.drop([entry for entry in every if not self._is_own(entry) and not entry.name.startswith(".")])
 
-    # -- afterwards -----------------------------------------------------------------------------------------------
+    # -- cleanup ------------------------------------------------------------------------------------------------------
 
     def clear(self) -> None:
-        """Remove what is left of the sink once its job has ended."""
+        """Remove the remains of the sink after its job has ended."""
         with self._sink_errors("cannot be swept"):
             self._remove_waiting()
             if self._files.exists(self._done):
@@ -281,5 +280,5 @@ class Replacing:
 
 
 def _aside(folder: str) -> str:
-    """Return where an old folder goes that cannot change places with a new one in one step."""
+    """Return the path to which an old folder is moved, if it cannot be exchanged with the new one in one step."""
     return f"{folder}.old"

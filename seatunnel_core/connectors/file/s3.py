@@ -14,33 +14,33 @@ from seatunnel_core.connectors.filesystems.objects.files import ObjectFileSystem
 from seatunnel_core.connectors.filesystems.s3.client import Connection, endpoint_of, provider_of
 from seatunnel_core.connectors.filesystems.s3.store import S3Store
 
-BUCKET = Option("bucket", STRING, required=True, unless=(TABLES,), doc="The bucket, as name or as s3a://name.")
+BUCKET = Option("bucket", STRING, required=True, unless=(TABLES,), doc="Bucket, as name or as s3a://name.")
 ENDPOINT = Option(
     "fs.s3a.endpoint",
     STRING,
-    doc="The server: host:port or a URL; Amazon's own, of the region that is configured, when it is not set.",
+    doc="Server, as host:port or URL; by default Amazon S3 in the configured region.",
 )
 PROVIDER = Option(
     "fs.s3a.aws.credentials.provider",
     STRING,
-    doc="Where the credentials come from, as a class of Hadoop, such as SimpleAWSCredentialsProvider or "
-    "InstanceProfileCredentialsProvider; when it is not set, access_key and secret_key, or else whatever boto3 finds.",
+    doc="Source of the credentials, as a Hadoop class such as SimpleAWSCredentialsProvider or "
+    "InstanceProfileCredentialsProvider. By default access_key and secret_key, else boto3's default chain.",
 )
-ACCESS_KEY = Option("access_key", STRING, secret=True, doc="The name of the key that signs requests.")
-SECRET_KEY = Option("secret_key", STRING, secret=True, aliases=("access_secret",), doc="The key that signs requests.")
+ACCESS_KEY = Option("access_key", STRING, secret=True, doc="Access key ID.")
+SECRET_KEY = Option("secret_key", STRING, secret=True, aliases=("access_secret",), doc="Secret access key.")
 PROPERTIES = Option(
     "hadoop_s3_properties",
     MAP,
     secret=True,
-    doc="More of Hadoop's keys: fs.s3a.endpoint.region, fs.s3a.path.style.access, fs.s3a.session.token, "
-    "fs.s3a.connection.ssl.enabled and fs.s3a.ssl.ca-file have an effect.",
+    doc="Further Hadoop properties: fs.s3a.endpoint.region, fs.s3a.path.style.access, fs.s3a.session.token, "
+    "fs.s3a.connection.ssl.enabled and fs.s3a.ssl.ca-file are supported.",
 )
 MISSING_STAGED = Option(
     "missing_staged",
     ENUM("fail", "published"),
     default="fail",
-    doc="What it means when a restart finds neither a staged object nor its copy: that is an error, or the copy "
-    "was published and somebody took it away since.",
+    doc="Handling of a staged object that a restart does not find, and whose copy is missing too: an error, or "
+    "assume that it was published and later removed.",
 )
 OPTIONS: tuple[Option[Any], ...] = (BUCKET, ENDPOINT, PROVIDER, ACCESS_KEY, SECRET_KEY, PROPERTIES)
 
@@ -52,7 +52,8 @@ def file_system(options: Options) -> ObjectFileSystem:
     match = _BUCKET.fullmatch(options[BUCKET] or "")
     if match is None:
         raise UsageError(
-            f"option 'bucket': {options[BUCKET]!r} names no bucket; write name, or s3a://name, and folders into path"
+            f"option 'bucket': {options[BUCKET]!r} is not a bucket name; write name, or s3a://name, and put "
+            "folders into path"
         )
     properties = options[PROPERTIES] or {}
     has_keys = bool(options[ACCESS_KEY] or options[SECRET_KEY])
@@ -69,7 +70,7 @@ def file_system(options: Options) -> ObjectFileSystem:
 
 
 class S3FileSource(FileSource):
-    """Reads objects of S3, and of servers that speak as it does."""
+    """Reads objects from S3 and compatible servers."""
 
     identifier: ClassVar[str] = "S3File"
     declared = source_options.source_options(*OPTIONS)
@@ -86,7 +87,7 @@ class S3FileSource(FileSource):
 
 
 class S3FileSink(FileSink):
-    """Writes objects of S3: staged by tasks, and copied within the bucket when a checkpoint completes."""
+    """Writes objects to S3: tasks stage them, and a completed checkpoint copies them within the bucket."""
 
     identifier: ClassVar[str] = "S3File"
     server: ClassVar[tuple[Option[Any], ...]] = (ENDPOINT,)

@@ -1,13 +1,13 @@
-"""How a file sink empties its target: once, and never after another engine has taken over the job (protocol rule R6).
+"""Save mode of a file sink: empty the target once, and never after another engine has taken over the job (rule R6).
 
 ::
 
-    <target>/.seatunnel/<job>/save-mode/<process>-<epoch>-<pipeline>-<sink>     the fence: a folder; a note in a bucket
+    <target>/.seatunnel/<job>/save-mode/<process>-<epoch>-<pipeline>-<sink>  the fence: a folder; an object in a bucket
 
-Each start makes a fence of its own and removes those of earlier processes, before it publishes anything. What is to be
-removed is first moved into the folder of the fence, which fails if that is gone: a suspended process that resumes moves
-nothing any more. A bucket has no folders to move into: the note is checked before each removal, so a process that is
-suspended in between may finish one removal.
+Each start creates its own fence and removes those of earlier processes, before it publishes anything. Entries to remove
+are first moved into the folder of the fence, which fails if that is gone: a suspended process that resumes can no
+longer move anything. A bucket has no folders to move into: the fence is checked before each removal, so a process that
+is suspended in between may finish one removal.
 """
 
 import errno
@@ -26,10 +26,10 @@ from seatunnel_core.connectors.staging.naming import own_beginning
 from seatunnel_core.connectors.staging.target import Target
 
 _TRIES = 20
-"""How many times a folder is removed into which another process has moved something meanwhile."""
+"""Maximum number of attempts to remove a folder into which another process keeps moving files."""
 
 _MOST_FOLDERS = 1_000
-"""How many folders are looked into when files are counted: what lies in a bucket may be very much."""
+"""Maximum number of folders to list when counting files: a bucket may contain very many."""
 
 _OTHER_DISK = (errno.EXDEV, errno.EBUSY)
 
@@ -49,7 +49,7 @@ class Fence:
     # -- the fence ------------------------------------------------------------------------------------------------
 
     def shut_out_older(self) -> None:
-        """Keep earlier processes from moving anything out of the target.
+        """Prevent earlier processes from moving anything out of the target.
 
         Pipelines of this process wait for each other.
         """
@@ -61,12 +61,12 @@ class Fence:
                     self._take_down(entry)
 
     def _is_older(self, fence: Entry) -> bool:
-        """Return whether a fence is of an earlier process, or, without a number of the process, of an earlier epoch."""
+        """Return True if a fence is from an earlier process or, without a process number, from an earlier epoch."""
         process, epoch, *_ = map(int, fence.name.split("-"))
         return (process, 0 if process else epoch) < (self._context.process, 0 if process else self._context.epoch)
 
     def begin(self) -> None:
-        """Put up the fence. The caller has to check afterwards that the job is still its own."""
+        """Create the fence. The caller must then check that it still owns the job."""
         with self._sink_errors("cannot be written"):
             if self._files.has_folders:
                 self._files.make_staging(self._fence, self._target.root)
@@ -74,7 +74,7 @@ class Fence:
                 self._files.leave_note(self._fence)
 
     def clear(self, *, fences: bool) -> None:
-        """Remove the fences of an ended job. Without ``fences`` there are none, and nothing is listed."""
+        """Remove the fences of an ended job. Without ``fences`` it created none, and nothing is listed."""
         if not fences and self._context.process == 1:
             return
         with self._sink_errors("cannot be swept"):
@@ -112,11 +112,11 @@ class Fence:
     def _require(self) -> None:
         if not self._files.exists(self._fence):
             raise SinkError(
-                f"{self._target.who}: {self._fence} is gone: another engine has taken over this job, or it has ended; "
-                f"nothing is removed from {self._target.root}"
+                f"{self._target.who}: {self._fence} is gone: another engine has taken over this job, or the "
+                f"job has ended, so nothing is removed from {self._target.root}"
             )
 
-    # -- what is there --------------------------------------------------------------------------------------------
+    # -- existing entries ------------------------------------------------------------------------------------------
 
     def existing(
         self, below: "Sequence[re.Pattern[str]]" = (), expression: str = "", time_format: str = ""
@@ -124,9 +124,9 @@ class Fence:
         """Return the visible entries of the target that this job did not write.
 
         Args:
-            below: if the path has variables, the names of the folders below the target that belong to it.
-            expression: the pattern of the sink's file names.
-            time_format: the format of ``${now}`` in it.
+            below: The names of the folders below the target that belong to it, if the path has variables.
+            expression: The pattern of the sink's file names.
+            time_format: The format of ``${now}`` in it.
         """
         own = self._own(expression, time_format)
         folders = [self._target.root]
@@ -137,18 +137,18 @@ class Fence:
         return [entry for entry in every if not self._is_own(entry, own)]
 
     def _own(self, expression: str, time_format: str) -> re.Pattern[str]:
-        """Return what the names of files that this job has published begin with."""
+        """Return the prefix of the names of files that this job has published."""
         return re.compile(own_beginning(expression, time_format) + re.escape(self._target.job_id) + OWNER.pattern)
 
     def files_in_words(self, expression: str = "", time_format: str = "") -> str:
-        """Return how many files of others the target has, in words; empty when it has none, or cannot be listed.
+        """Return the number of foreign files in the target, in words; empty if there are none or they cannot be listed.
 
         Args:
             expression: as for ``existing``.
             time_format: as for ``existing``.
         """
         found, own = 0, self._own(expression, time_format)
-        with suppress(OSError):  # whoever may write there may not be allowed to list it
+        with suppress(OSError):  # Write permission does not imply permission to list.
             for _, entries in islice(self._files.folders(self._target.root, without=STAGING), _MOST_FOLDERS):
                 found += sum(not entry.name.startswith((".", "_")) and not own.match(entry.name) for entry in entries)
         return files_in_words(found)
@@ -157,9 +157,9 @@ class Fence:
         return [entry for entry in self._files.entries(folder) if not entry.name.startswith(".")]
 
     def _is_own(self, entry: Entry, own: re.Pattern[str]) -> bool:
-        """Return whether the entry is, or holds, a file that a pipeline of this job published.
+        """Return True if the entry is, or contains, a file that a pipeline of this job published.
 
-        A folder in which the job stages is the target of another of its sinks, so it is its own, too.
+        A folder in which the job stages is the target of another of its sinks, so it belongs to the job, too.
         """
         if not entry.is_folder or entry.is_link:
             return own.match(entry.name) is not None
@@ -169,10 +169,10 @@ class Fence:
             for folder, found in self._files.folders(entry.path)
         )
 
-    # -- taking it away -------------------------------------------------------------------------------------------
+    # -- removal ------------------------------------------------------------------------------------------------------
 
     def drop(self, entries: Iterable[Entry]) -> None:
-        """Remove the entries, folders with everything in them, durably.
+        """Remove the entries durably, folders with all their content.
 
         Raises:
             SinkError: another engine has taken over the job.
@@ -196,7 +196,7 @@ class Fence:
         try:
             self._files.move(entry.path, os.path.join(self._fence, str(number)))
         except FileNotFoundError:
-            self._require()  # if the fence is there, another program has removed the entry
+            self._require()  # The fence exists, so another program has removed the entry.
         except OSError as error:
             if error.errno not in _OTHER_DISK:
                 raise

@@ -1,4 +1,4 @@
-"""The sinks of files, which appear once each when the checkpoint that holds them is complete; and ``LocalFile``."""
+"""File sinks, which publish a file when the checkpoint that contains it completes; and ``LocalFile``."""
 
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -38,13 +38,13 @@ from seatunnel_core.connectors.write_mode import write_mode_of
 
 
 class FileSink(AddingSink, SupportsDryRun):
-    """The part that the sinks of all file systems share: everything but the file system."""
+    """Base class of file sinks: everything except the file system."""
 
     guarantee = Guarantee.EXACTLY_ONCE
     retracts = True
     expires_commit_records = False
     server: ClassVar[tuple[Option[Any], ...]] = ()
-    """The options that name the server of the files, if their path does not."""
+    """Options for the server of the files, if it is not in their path."""
 
     def __init__(self, options: Options) -> None:
         super().__init__(options)
@@ -52,25 +52,25 @@ class FileSink(AddingSink, SupportsDryRun):
         self.place, self.template = split_path(self.files.absolute(options[opt.PATH]))
         if self.place.rstrip("/") == self.files.top.rstrip("/"):
             raise UsageError(
-                f"option 'path': {options[opt.PATH]!r} would write into the root of the file system, which a save mode "
-                "could empty; write a folder of its own, such as /data/out"
+                f"option 'path': {options[opt.PATH]!r} is the root of the file system, which a save mode "
+                "could empty; use a folder, such as /data/out"
             )
         self.mode = write_mode_of(options)
         self.needs_end = self.mode.replaces
         self.root = self.place
-        """The folder in which files are staged, and the start of ``template``."""
+        """Folder in which files are staged, and the beginning of ``template``."""
         if self.mode.replaces and not self.mode.partitions and self.files.has_folders and not self.template:
-            self.root, _, self.template = self.place.rpartition("/")  # a folder is replaced from outside
+            self.root, _, self.template = self.place.rpartition("/")  # The parent folder is renamed into.
         self.style = style_of(options)
         self.isolates_bad_rows = not self.style.writer.keeps_names
         self.takes_any_moment = self.style.format == "parquet" and not self.style.int96
-        # Files are known by our names alone.
+        # Files of this sink are recognised by name alone.
         self.retracts = not (self.style.writer.keeps_names or self.mode.replaces)  # type: ignore[misc]
-        # Those of the one format and codec.
+        # For the configured format and codec only.
         self.task_modules = self.style.task_modules + self.files.task_modules  # type: ignore[misc]
         self.expression = _expression(options)
         self._was_there = True
-        """Whether the target was there before this process prepared it; a new one needs no look into it."""
+        """True if the target existed before this process prepared it; a new one need not be checked."""
 
         self._written_to: dict[str, tuple[TableSchema, pa.Schema]] = {}
         self.partition_by: tuple[str, ...] = tuple(options[opt.PARTITION_BY] or ())
@@ -78,7 +78,7 @@ class FileSink(AddingSink, SupportsDryRun):
         if options.is_set(opt.HAVE_PARTITION) and not options[opt.HAVE_PARTITION]:
             self.partition_by = ()
         elif options[opt.HAVE_PARTITION] and not self.partition_by:
-            raise UsageError("option 'have_partition': say by which columns, with partition_by = [column]")
+            raise UsageError("option 'have_partition': requires partition_by = [column]")
         if self.partition_by:
             folder_parts(options[opt.PARTITION_DIR], self.partition_by)
         self.layout = self._layout()
@@ -105,7 +105,7 @@ class FileSink(AddingSink, SupportsDryRun):
         """Return the file system of the options, without a connection to it.
 
         Raises:
-            UsageError: options do not go together, or a package is missing.
+            UsageError: Options contradict each other, or a package is missing.
         """
 
     def target(self, context: SinkContext | WriterContext) -> Target:
@@ -118,7 +118,7 @@ class FileSink(AddingSink, SupportsDryRun):
 
     @property
     def bound_to(self) -> Mapping[str, str]:
-        """The fixed part of the path, and the server: a committable names folders and files below it by itself."""
+        """Fixed part of the path, and the server; a committable contains only names below it."""
         kept = {"file_format_type": "binary"} if self.style.writer.keeps_names else {}
         served = written_options(self.options, *self.server) if self.server else {}
         how = written_options(self.options, opt.WRITE_MODE, opt.REPLACE_PARTITIONS) if self.mode.replaces else {}
@@ -145,7 +145,7 @@ class FileSink(AddingSink, SupportsDryRun):
 
     @property
     def _fenced(self) -> bool:
-        """Whether anything is removed behind a fence."""
+        """True if files are removed under a fence."""
         return self._empties or (self.mode.replaces and not self.files.has_folders)
 
     @property
@@ -163,7 +163,7 @@ class FileSink(AddingSink, SupportsDryRun):
         return (("/".join(self.destination_of(schema)), schema, self.written(schema)) for schema in schemas)
 
     def create_tables(self, schemas: Sequence[TableSchema], context: SinkContext) -> None:
-        """Refuse tables of different sources with different columns in one folder; there is nothing to create."""
+        """Reject tables of different sources with different columns in one folder; there is nothing to create."""
         self.check_schemas(schemas)
         refuse_mixtures(self._written(schemas), self._written_to)
         if self.mode.replaces and not self.mode.partitions:
@@ -188,10 +188,10 @@ class FileSink(AddingSink, SupportsDryRun):
         except OSError as error:
             raise SinkError(f"{error.filename or self.root}: {error.strerror or error}") from error
         if not there and self.options[opt.SCHEMA_SAVE_MODE] == "ERROR_WHEN_SCHEMA_NOT_EXIST":
-            raise SinkError(f"{self.place} is not there, and schema_save_mode is ERROR_WHEN_SCHEMA_NOT_EXIST")
-        found = f"the folder {self.place} {'is there' if there else 'will be made'}"
-        writable = ", and we may write there" if known else "; whether we may write there was not looked at"
-        return [found + writable]
+            raise SinkError(f"{self.place} does not exist, and schema_save_mode is ERROR_WHEN_SCHEMA_NOT_EXIST")
+        found = f"the folder {self.place} {'exists' if there else 'will be created'}"
+        writable = "(writable)" if known else "(write permission not checked)"
+        return [f"{found} {writable}"]
 
     def prepare(self, context: SinkContext) -> None:
         target = self.target(context)
@@ -200,24 +200,24 @@ class FileSink(AddingSink, SupportsDryRun):
             self._was_there = self.files.is_folder(self.place)
         except OSError:
             if must_be_there:
-                raise  # else what is written next tells it
+                raise  # Otherwise the next write reports it.
         if must_be_there and not self._was_there:
             raise SinkError(
-                f"{target.who}: {self.place} is not there, and schema_save_mode is ERROR_WHEN_SCHEMA_NOT_EXIST; create "
-                "it, or leave schema_save_mode out"
+                f"{target.who}: {self.place} does not exist, and schema_save_mode is "
+                "ERROR_WHEN_SCHEMA_NOT_EXIST; create it, or remove schema_save_mode"
             )
         if self.root != self.place:
             require_replaceable(target, self.place)
         target.create(context)
         fence = Fence(target, context)
         fence.shut_out_older()
-        if context.process > 1:  # whose job began in another one
+        if context.process > 1:  # The job may have started in another process.
             self._note_files(fence)
         if self._fenced:
             fence.begin()
 
     def _note_files(self, fence: Fence) -> None:
-        """Keep in mind how many files of others the target has, to which the job adds."""
+        """Remember the number of foreign files in the target, to which the job adds."""
         if self._was_there and not self.mode.replaces and not self._empties:
             there = fence.files_in_words(self.expression, self.options[opt.TIME_FORMAT])
             self.adds_to = {"": there} if there else {}
@@ -237,8 +237,8 @@ class FileSink(AddingSink, SupportsDryRun):
                 fence.drop(found)
             elif found:
                 raise SinkError(
-                    f"{target.who}: {self.root} holds {found[0].name!r} and data_save_mode is ERROR_WHEN_DATA_EXISTS; "
-                    "empty the folder, choose another, or write APPEND_DATA"
+                    f"{target.who}: {self.root} contains {found[0].name!r} and data_save_mode is "
+                    "ERROR_WHEN_DATA_EXISTS; empty the folder, choose another, or set APPEND_DATA"
                 )
         except OSError as error:
             raise target.failed("cannot be emptied", error, self.root) from error
@@ -259,13 +259,13 @@ class FileSink(AddingSink, SupportsDryRun):
                 touched.add(folder)
         finally:
             for folder in touched:
-                with suppress(FileNotFoundError):  # published before, and taken away since
+                with suppress(FileNotFoundError):  # It was published earlier and has been removed since.
                     self.files.sync_folder(folder)
 
     def _published(self, target: Target, files: Sequence[StagedFile], *, may_be_committed: bool) -> Iterator[str]:
         """Publish all files, and yield the folder of each.
 
-        No new file is begun after the first error, and none is still being published when that error is raised.
+        After the first error no further file is started, and all that were started have ended when the error is raised.
         """
         workers = min(self.files.publishes_at_once, len(files))
         if workers <= 1:
@@ -329,10 +329,10 @@ class FileSink(AddingSink, SupportsDryRun):
 
 
 def _expression(options: Options) -> str:
-    """Return the pattern of file names; raise ``UsageError`` where options would make folders of them."""
+    """Return the pattern of file names; raise ``UsageError`` if options would add folders to it."""
     for key in (opt.EXTENSION.key, opt.TIME_FORMAT.key):
         if "/" in (options[key] or ""):
-            raise UsageError(f"option {key!r}: {options[key]!r} has a slash; use partition_by for folders")
+            raise UsageError(f"option {key!r}: {options[key]!r} contains a slash; use partition_by for folders")
     if options[opt.CUSTOM_FILENAME] if options.is_set(opt.CUSTOM_FILENAME) else options.is_set(opt.FILE_NAME):
         return checked_name(options[opt.FILE_NAME])
     return "${transactionId}"

@@ -12,184 +12,184 @@ PATH = Option(
     "path",
     STRING,
     required=True,
-    doc="The folder to write to. ${database_name}, ${schema_name}, ${table_name}, ${schema_full_name}, "
-    "${table_full_name}, ${primary_key}, ${unique_key}, ${field_names} and ${comment} stand for what each table has; "
-    "${schema_name:public} gives a value to tables that lack it.",
+    doc="Folder to write to. May have variables, which each table replaces: ${database_name}, ${schema_name}, "
+    "${table_name}, ${schema_full_name}, ${table_full_name}, ${primary_key}, ${unique_key}, ${field_names} "
+    "and ${comment}. ${schema_name:public} sets a default for tables without one.",
 )
 FORMAT = Option(
     "file_format_type",
     ENUM(*WRITTEN),
     default="csv",
     aliases=("file_format", "format"),
-    doc="What the files hold; json means one object per line.",
+    doc="Format of the files. json means one object per line.",
 )
 CUSTOM_FILENAME = Option(
     "custom_filename",
     BOOLEAN,
     default=False,
-    doc="Whether file_name_expression is used; when this is not set, it is used if it is there.",
+    doc="True to use file_name_expression. If unset, it is used if present.",
 )
 FILE_NAME = Option(
     "file_name_expression",
     STRING,
     default="${transactionId}",
-    doc="File names, with ${transactionId}, ${now}, ${uuid} and, behind ${transactionId}, what path takes of tables; "
-    "${transactionId}_ is put in front when it is absent.",
+    doc="File name, with ${transactionId}, ${now}, ${uuid} and, after ${transactionId}, the variables of path. "
+    "${transactionId}_ is put in front if missing.",
 )
-TIME_FORMAT = Option(
-    "filename_time_format", STRING, default="yyyy.MM.dd", doc="How ${now} is written, in Java's letters."
-)
-EXTENSION = Option("filename_extension", STRING, doc="The end of file names, instead of the format's own.")
+TIME_FORMAT = Option("filename_time_format", STRING, default="yyyy.MM.dd", doc="Format of ${now}, as a Java pattern.")
+EXTENSION = Option("filename_extension", STRING, doc="File name extension, instead of the format's.")
 FIELD_DELIMITER = Option(
     "field_delimiter",
     STRING,
     aliases=("delimiter",),
-    doc="What stands between values: a comma for csv and U+0001 for text when it is not set. Text may have several "
-    "characters.",
+    doc="Field delimiter: by default a comma for csv and U+0001 for text. For text it may have several characters.",
 )
 ROW_DELIMITER = Option(
-    "row_delimiter", ENUM("\\n", "\n", "\\r\\n", "\r\n"), default="\n", doc="The line end of text and json files."
+    "row_delimiter", ENUM("\\n", "\n", "\\r\\n", "\r\n"), default="\n", doc="Line separator of text and json files."
 )
 NULL_FORMAT = Option(
     "null_format",
     STRING,
-    doc="The text that null is written as in text and csv files, such as \\N; nothing when it is not set, and in text "
-    "the empty text is nothing, too. A source reads both back with the same null_format and empty_value = TEXT.",
+    doc="Text for null in text and csv files, such as \\N. If unset, null is written as nothing, and in text "
+    "files so is the empty text. A source with the same null_format and empty_value = TEXT reads both back.",
 )
 HAVE_PARTITION = Option(
     "have_partition",
     BOOLEAN,
     default=False,
-    doc="Whether partition_by is used; when this is not set, it is used if it is there.",
+    doc="True to use partition_by. If unset, it is used if present.",
 )
-PARTITION_BY = Option("partition_by", LIST(STRING), doc="The columns whose values decide about the folder of a row.")
+PARTITION_BY = Option("partition_by", LIST(STRING), doc="Columns that determine the folder of a row.")
 PARTITION_DIR = Option(
     "partition_dir_expression",
     STRING,
     default="${k0}=${v0}/${k1}=${v1}/.../${kn}=${vn}/",
-    doc="The folders of a row: ${k0} is the name of the first partition column and ${v0} its value.",
+    doc="Folders of a row: ${k0} is the name of the first partition column and ${v0} its value.",
 )
 PARTITION_IN_FILE = Option(
     "is_partition_field_write_in_file",
     BOOLEAN,
     default=False,
-    doc="Whether partition columns are written into the files too.",
+    doc="True to also write the partition columns into the files.",
 )
-SINK_COLUMNS = Option("sink_columns", LIST(STRING), doc="The columns to write, in this order; all when it is not set.")
+SINK_COLUMNS = Option("sink_columns", LIST(STRING), doc="Columns to write, in this order; all by default.")
 BATCH_SIZE = Option(
-    "batch_size", within(1, 2**31 - 1), default=1_000_000, unit="rows", doc="How many rows one file has at most."
+    "batch_size", within(1, 2**31 - 1), default=1_000_000, unit="rows", doc="Maximum number of rows per file."
 )
 SINGLE_FILE = Option(
-    "single_file_mode", BOOLEAN, default=False, doc="Whether a unit of work writes one file, whatever batch_size says."
+    "single_file_mode", BOOLEAN, default=False, doc="True if a work unit writes one file; batch_size is then ignored."
 )
 EMPTY_FILE = Option(
     "create_empty_file_when_no_data",
     BOOLEAN,
     default=False,
-    doc="Whether a unit of work without a row leaves a file without a row. Not with partition_by.",
+    doc="True if a work unit without rows writes a file without rows. Not allowed with partition_by.",
 )
 COMPRESS = Option(
     "compress_codec",
     ENUM("none", "snappy", "gzip", "zlib", "zstd", "lz4", "bz2", "brotli", "lzo"),
-    doc="How files are packed; snappy for parquet and orc and none for the others when it is not set.",
+    doc="Compression; by default snappy for parquet and orc, and none for others.",
 )
 HEADER = Option(
     "enable_header_write",
     BOOLEAN,
     default=False,
-    doc="Whether csv and text files begin with the names, as excel files always do.",
+    doc="True if csv and text files begin with the column names; excel files always do.",
 )
 QUOTE_MODE = Option(
     "csv_string_quote_mode",
     ENUM("MINIMAL", "ALL"),
     default="MINIMAL",
-    doc="MINIMAL quotes what has to be, and the empty text, so that null is another; ALL quotes everything that is not "
-    "null. The header has no quotes.",
+    doc="MINIMAL quotes only values that need it, and the empty text, to distinguish it from null. ALL quotes "
+    "every value except null. The header is not quoted.",
 )
-SHEET_NAME = Option("sheet_name", STRING, default="Sheet1", doc="The name of the sheet of excel files.")
+SHEET_NAME = Option("sheet_name", STRING, default="Sheet1", doc="Name of the sheet in excel files.")
 SHEET_ROWS = Option(
     "sheet_max_rows",
     within(1, 1_048_575),
     unit="rows",
-    doc="How many rows a sheet of excel files has at most; what is more goes into another file.",
+    doc="Maximum number of rows in a sheet of an excel file; further rows go into another file.",
 )
 MAX_ROWS = Option(
     "max_rows_in_memory",
     within(1, 2**31 - 1),
     no_effect="no more than a batch of rows is held in memory",
-    doc="How many rows SeaTunnel holds in memory while it writes excel files.",
+    doc="SeaTunnel's number of rows held in memory while writing excel files.",
 )
-XML_ROOT_TAG = Option("xml_root_tag", STRING, default="RECORDS", doc="The name of the outermost element of xml files.")
-XML_ROW_TAG = Option("xml_row_tag", STRING, default="RECORD", doc="The name of the element of xml files that is a row.")
+XML_ROOT_TAG = Option("xml_root_tag", STRING, default="RECORDS", doc="Name of the root element of xml files.")
+XML_ROW_TAG = Option("xml_row_tag", STRING, default="RECORD", doc="Name of the xml element that is a row.")
 XML_ATTRIBUTES = Option(
     "xml_use_attr_format",
     BOOLEAN,
     default=False,
-    doc="Whether the values of a row of xml become its attributes; otherwise they become elements in it.",
+    doc="True to write the values of an xml row as attributes; false for child elements.",
 )
 INT96 = Option(
     "parquet_avro_write_timestamp_as_int96",
     BOOLEAN,
     default=False,
-    doc="Whether timestamps in parquet files are written as INT96, for old readers; it is deprecated.",
+    doc="True to write timestamps in parquet files as INT96, which is deprecated, for old readers.",
 )
 ENCODING = Option(
     "encoding",
     STRING,
     default="UTF-8",
-    doc="The character encoding of csv, text, json and xml files: any that Python has.",
+    doc="Character encoding of csv, text, json and xml files; any that Python supports.",
 )
 DATE_FORMAT = Option(
-    "date_format", STRING, doc="How dates are written in csv, text, json and xml files; yyyy-MM-dd when it is not set."
+    "date_format", STRING, doc="Format of dates in csv, text, json and xml files; yyyy-MM-dd by default."
 )
 DATETIME_FORMAT = Option(
     "datetime_format",
     STRING,
-    doc="How timestamps are written in such files, as yyyy-MM-dd HH:mm:ss.SSS; as ISO 8601 when it is not set.",
+    doc="Format of timestamps in such files, such as yyyy-MM-dd HH:mm:ss.SSS; ISO 8601 by default.",
 )
 TIME_FORMAT_OF_DAY = Option(
     "time_format",
     ENUM("HH:mm:ss", "HH:mm:ss.SSS", "HH:mm"),
-    doc="How times are written in such files; with microseconds when it is not set.",
+    doc="Format of times in such files; with microseconds by default.",
 )
 WRITE_MODE = evolve(
     write_mode.WRITE_MODE,
     type=ENUM("append", "replace"),
-    doc="append adds files. replace puts a new folder with the files of the whole run in the place of the old one when "
-    "the last row has come; it needs the right to write to the folder above.",
+    doc="append adds files. replace writes the files of the whole run to a new folder and swaps it with the "
+    "existing one after the last row; it needs write permission on the parent folder.",
 )
 REPLACE_PARTITIONS = evolve(
     write_mode.REPLACE_PARTITIONS,
-    doc="With write_mode = replace: the columns of partition_by. Only folders of partitions are replaced for which "
-    "rows come in this run.",
+    doc="With write_mode = replace: the columns of partition_by. Only partitions that receive rows in this run "
+    "are replaced.",
 )
 DATA_SAVE_MODE = Option(
     "data_save_mode",
     ENUM("APPEND_DATA", "DROP_DATA", "ERROR_WHEN_DATA_EXISTS"),
     default="APPEND_DATA",
-    doc="What happens with files that are in the folder when the job first starts.",
+    doc="Handling of files that exist in the folder when the job first starts.",
 )
 SCHEMA_SAVE_MODE = Option(
     "schema_save_mode",
     ENUM("CREATE_SCHEMA_WHEN_NOT_EXIST", "RECREATE_SCHEMA", "ERROR_WHEN_SCHEMA_NOT_EXIST", "IGNORE"),
     default="CREATE_SCHEMA_WHEN_NOT_EXIST",
-    doc="What happens with the folder when the job first starts: it is created, emptied, or has to be there. IGNORE "
-    "creates it, too.",
+    doc="Handling of the folder when the job first starts: create it, empty it, or require that it exists. "
+    "IGNORE also creates it.",
 )
 EVOLUTION = Option(
     "schema_evolution_enabled",
     ENUM("false"),
     default="false",
-    doc="Always false: the columns of a table stay as they are for the whole job.",
+    doc="Always false: the columns of a table do not change during a job.",
 )
 TRANSACTION = Option(
-    "is_enable_transaction", ENUM("true"), default="true", doc="Always true: files appear when a checkpoint completes."
+    "is_enable_transaction",
+    ENUM("true"),
+    default="true",
+    doc="Always true: files become visible when a checkpoint completes.",
 )
 TMP_PATH = Option(
     "tmp_path",
     STRING,
     no_effect="files are staged in the folder .seatunnel of the target, from which they can be renamed",
-    doc="Where SeaTunnel stages files.",
+    doc="SeaTunnel's folder for staged files.",
 )
 
 SINK_OPTIONS: tuple[Option[Any], ...] = (

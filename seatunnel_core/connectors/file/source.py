@@ -1,9 +1,9 @@
-"""The sources of files, in byte ranges or row groups; and ``LocalFile``, whose files are local ones.
+"""File sources, which read byte ranges or row groups; and ``LocalFile``, for local files.
 
-The driver lists the files with size and time and opens none. What has to be inspected (the quotes of a large CSV file,
-a Parquet footer, the first lines if there is no schema) is inspected in tasks. The body of a split holds ``path``,
-``size``, ``mtime_ns`` and the format's description of the range; ``columns`` if the job declares none, and ``keys`` if
-folders give columns.
+The driver lists the files with size and time and opens none. Tasks inspect what needs it: the quotes of a large CSV
+file, a Parquet footer, the first lines if there is no schema. The body of a split contains ``path``, ``size``,
+``mtime_ns`` and the format's description of the range; ``columns`` if the job declares none, and ``keys`` if folders
+become columns.
 """
 
 import errno
@@ -53,9 +53,9 @@ from seatunnel_core.rows.schema_block import declared_table, described_table, ta
 from seatunnel_core.rows.schema_text import schema_to_text
 
 _FILES_TO_CHECK = 100
-"""How many files ``--check`` opens, to report those that no task could read."""
+"""Number of files that ``--check`` opens to find unreadable ones."""
 
-_OTHER_FORMAT = "Write the format of the files as file_format_type, or leave this one out with file_filter_pattern"
+_OTHER_FORMAT = "Set file_format_type to the format of the files, or exclude this one with file_filter_pattern"
 
 _log = logging.getLogger(__name__)
 
@@ -63,7 +63,7 @@ _DECLARE = "Declare them: schema { fields { id = bigint, name = string } }"
 
 
 class FileSource(IncrementalFiles, Source):
-    """The part that the sources of all file systems share: everything but the file system."""
+    """Base class of file sources: everything except the file system."""
 
     waits = False
 
@@ -74,7 +74,7 @@ class FileSource(IncrementalFiles, Source):
         declared, defaults = _declared(self._block)
         self._table = table_name(self._block)
         self._format = _format_of(options, self._files)
-        # Those of the one format that is read.
+        # For the configured format only.
         self.task_modules = self._format.task_modules + self._files.task_modules  # type: ignore[misc]
         self._nesting = nesting_of(options)
         self._listing = listing_of(options, self._files)
@@ -89,17 +89,15 @@ class FileSource(IncrementalFiles, Source):
             lacks_any=options[opt.MISSING_COLUMNS] == "NULL",
         )
         if self._reading.declared is None and not self.bounded:
-            raise UsageError(
-                f"option 'discovery_mode': the columns of files that are not there yet are not known. {_DECLARE}"
-            )
+            raise UsageError(f"option 'discovery_mode': the columns of future files are unknown. {_DECLARE}")
         self._checked: Sequence[FileVersion] = ()
-        """What ``planned_schemas`` listed: ``--check``, which discovers right after it, lists a large folder once."""
+        """Result of ``planned_schemas``, so that ``--check``, which then discovers, lists a large folder only once."""
 
         self._doubt = ""
-        """What ``planned_schemas`` saw that is probably not meant, for ``--check``."""
+        """Likely mistake found by ``planned_schemas``, for ``--check``."""
 
         self._listed: Sequence[FileVersion] = ()
-        """What ``discover`` listed and no task has to look into: ``enumerate`` comes right after it."""
+        """Result of ``discover``, if no task has to inspect it, for the ``enumerate`` that follows."""
 
     @classmethod
     @abstractmethod
@@ -107,7 +105,7 @@ class FileSource(IncrementalFiles, Source):
         """Return the file system of the options, without a connection to it.
 
         Raises:
-            UsageError: options do not go together, or a package is missing.
+            UsageError: Options contradict each other, or a package is missing.
         """
 
     def __getstate__(self) -> dict[str, Any]:
@@ -178,14 +176,14 @@ class FileSource(IncrementalFiles, Source):
             found = [item["columns"] for item in inspected if "columns" in item]
             if not found:
                 if not filtered:
-                    _log.warning("%s has no file with anything in it, so there are no rows", self._listing.path)
+                    _log.warning("%s has only empty files, so there are no rows", self._listing.path)
                 return Enumeration(schemas=(), splits=())
             columns = self._format.columns_found(found)
             for doubt in [item["doubt"] for item in inspected if "doubt" in item][:1]:
                 _log.warning("%s", doubt)
         keys = self._partition_keys(files)
         from_folders = {"keys": list(keys)} if keys else {}
-        bodies = (  # one by one: of a million files, each list of them is large
+        bodies = (  # One by one: with a million files, each list of them is large.
             ({**body, **from_folders}, weight, rows)
             for version, of_file in zip(files, by_file, strict=True)
             for body, weight, rows in self._bodies(version, of_file, columns, planning)
@@ -208,16 +206,16 @@ class FileSource(IncrementalFiles, Source):
             yield {**body, **place}, weight, rows
 
     def _schemas(self, columns: pa.Schema, keys: Sequence[str]) -> tuple[TableSchema, ...]:
-        """Return the table, and the child tables of its lists."""
+        """Return the table and the child tables of its lists."""
         try:
             return self._nesting.schemas(self._schema(columns, keys))
         except ValueError as error:
             raise SourceError(str(error)) from None
 
     def _schema(self, columns: pa.Schema, keys: Sequence[str]) -> TableSchema:
-        """Return the table as tasks read it.
+        """Return the table that tasks read.
 
-        A key is compared with all columns; the table has none if ``read_columns`` leaves out a part of it.
+        The key is compared with all columns; the table has no key if ``read_columns`` excludes a part of it.
         """
         chosen = self._reading.wanted(columns) if columns.names else columns
         known = self._with_partitions(columns, keys) if columns.names else None
@@ -241,12 +239,12 @@ class FileSource(IncrementalFiles, Source):
             next(iter(self._listing.found()), None)
 
     def planned_schemas(self) -> tuple[TableSchema, ...] | None:
-        """List the files, open the first ones, and return the schema; ``None`` if that cannot be inferred.
+        """List the files, open the first ones, and return the schema; ``None`` if it cannot be inferred.
 
-        It cannot if all files are empty and nothing is declared.
+        It cannot be inferred if all files are empty and no columns are declared.
 
         Raises:
-            SourceError: there is nothing to read, it cannot be read, or its columns cannot be inferred.
+            SourceError: There is nothing to read, it cannot be read, or its columns cannot be inferred.
         """
         with self._what_to_write():
             files = self._checked = self._listing.files()
@@ -255,7 +253,7 @@ class FileSource(IncrementalFiles, Source):
             for version in files[:_FILES_TO_CHECK]:
                 self._files.open(version).close()
         except SourceError as error:
-            raise SourceError(f"{error}. Make it readable, or leave it out with file_filter_pattern") from error
+            raise SourceError(f"{error}. Make it readable, or exclude it with file_filter_pattern") from error
         columns = self._reading.declared
         if columns is None:
             columns = self._inferred(files)
@@ -263,7 +261,9 @@ class FileSource(IncrementalFiles, Source):
 
     def planned_reading(self) -> Sequence[str]:
         sample = self._format.sample() if self._reading.declared is None else ""
-        looked_at = f"its columns are those of {sample}; here the beginning of one file was looked at" if sample else ""
+        looked_at = (
+            f"its columns are those of {sample}; --check inspected only the beginning of one file" if sample else ""
+        )
         return tuple(remark for remark in (looked_at, self._doubt) if remark)
 
     @contextmanager
@@ -272,11 +272,11 @@ class FileSource(IncrementalFiles, Source):
             yield
         except SourceError as error:
             cause = error.__cause__
-            if isinstance(cause, re.error):  # the other option, of which it says everything
+            if isinstance(cause, re.error):  # The other option, whose message covers it.
                 raise
             if isinstance(cause, OSError) and cause.errno not in (errno.ENOENT, errno.ENOTDIR):
                 raise
-            raise SourceError(f"{error}. Write the path of a file or a folder, or a pattern that names some") from error
+            raise SourceError(f"{error}. Set path to a file, a folder, or a pattern that matches some") from error
 
     def _inferred(self, files: Sequence[FileVersion]) -> pa.Schema | None:
         first = next((version for version in files if version.size), None)
@@ -289,7 +289,7 @@ class FileSource(IncrementalFiles, Source):
                 return columns
         except SourceError as error:
             raise SourceError(f"{error}. {_OTHER_FORMAT if self._format.typed else _DECLARE}") from error
-        except (OSError, ValueError) as error:  # Arrow's, of what it finds in the bytes
+        except (OSError, ValueError) as error:  # Arrow's errors about the content.
             raise SourceError(f"the columns of {first.path} cannot be determined: {error}. {_DECLARE}") from error
 
     # -- reading --------------------------------------------------------------------------------------------------
@@ -310,13 +310,13 @@ class FileSource(IncrementalFiles, Source):
 
 @contextmanager
 def _named(version: FileVersion) -> Iterator[None]:
-    """Name the file in what a library raises about its bytes."""
+    """Add the file name to errors that a library raises about its content."""
     try:
         yield
     except SeaTunnelError:
         raise
     except (OSError, pa.ArrowException, UnicodeError, zlib.error) as error:
-        # Libraries have no error number for what they find in the bytes: trying again gives the same.
+        # Libraries give errors about the content no error number: a retry would find the same.
         numbered = isinstance(error, OSError) and error.errno
         said = error.strerror if isinstance(error, OSError) and error.strerror else error
         raise SourceError(f"{version.path} cannot be read: {said}") from (error if numbered else None)
@@ -349,22 +349,24 @@ def _format_of(options: Options, files: FileSystem) -> SourceFormat:
 
 
 def _check_inference(format: str, options: Options) -> None:
-    """Refuse options that would do nothing."""
+    """Reject options that would have no effect."""
     declares = declared_table(options[opt.SCHEMA_BLOCK]) is not None
     for option in INFERENCE:
         if options.is_set(option) and format != "json":
-            raise UsageError(f"option {option.key!r}: it is for file_format_type = json; leave it out for {format}")
+            raise UsageError(f"option {option.key!r}: only for file_format_type = json; remove it for {format}")
         if options.is_set(option) and declares and option not in (NESTING, COLUMN_NAMES):
-            raise UsageError(f"option {option.key!r}: schema declares the columns, so none are inferred; leave one out")
+            raise UsageError(
+                f"option {option.key!r}: schema declares the columns, so none are inferred; remove one of the two"
+            )
     if options[NESTING] == TABLES and options[opt.READ_COLUMNS]:
-        raise UsageError("option 'read_columns': with nesting = tables all columns are read; choose some with Filter")
+        raise UsageError("option 'read_columns': nesting = tables reads all columns; select them with Filter")
 
 
 def _declared(block: Mapping[str, Any]) -> tuple[pa.Schema | None, Mapping[str, Any]]:
-    """Return the columns that a ``schema`` block declares, and the values of those that a file may lack.
+    """Return the columns in the ``schema`` block, and the default values of columns that may be missing in a file.
 
     Raises:
-        UsageError: the block is invalid, or a default would differ when a file is read again.
+        UsageError: The block is invalid, or a default would change when a file is read again.
     """
     with _wrong_schema(UsageError):
         declared = declared_table(block)
@@ -375,8 +377,8 @@ def _declared(block: Mapping[str, Any]) -> tuple[pa.Schema | None, Mapping[str, 
     moments = [name for name, value in defaults.items() if value is Moment.NOW]
     if moments:
         raise UsageError(
-            f"option 'schema': column {moments[0]!r}: a defaultValue of the moment would be another one when "
-            "a file is read again; add the column with Sql"
+            f"option 'schema': column {moments[0]!r}: a defaultValue of the current time would change when a "
+            "file is read again; add the column with Sql"
         )
     return declared.schema.columns, defaults
 

@@ -25,7 +25,7 @@ LEAST_INTERVAL_MS = 100
 
 
 def _scan_interval(value: Any) -> int:
-    """Parse a duration as ``DURATION_MS``; SeaTunnel writes ``10S``, and also ``PT10S``."""
+    """Parse an interval in SeaTunnel's notation, ``10S``, or as ``PT10S`` or a ``DURATION_MS``."""
     is_iso = isinstance(value, str) and value.strip().upper().startswith("PT")
     interval_ms = DURATION_MS.parse(value.strip()[2:] if is_iso else value)
     if interval_ms < LEAST_INTERVAL_MS:
@@ -37,14 +37,14 @@ SCAN_DURATION: OptionType[int] = OptionType(name="duration", parse=_scan_interva
 
 
 def _moment_ns(value: Any) -> int:
-    """Parse a moment of the machine's local time into nanoseconds since 1970."""
+    """Return a point in local time as nanoseconds since 1970."""
     text = STRING.parse(value).strip()
     for form in ("%Y-%m-%d %H:%M:%S", "%Y-%m-%d"):
         try:
             return int(dt.datetime.strptime(text, form).timestamp()) * 1_000_000_000
         except ValueError:
             continue
-    raise ValueError(f'expected a moment such as "2024-01-31 12:00:00", found {text!r}')
+    raise ValueError(f'expected a time such as "2024-01-31 12:00:00", found {text!r}')
 
 
 MOMENT: OptionType[int] = OptionType(name="moment", parse=_moment_ns, textual=True, shape=json_shape.TEXT)
@@ -54,7 +54,7 @@ PATH = Option(
     STRING,
     required=True,
     unless=(TABLES,),
-    doc="A file, a folder, or a pattern with *, ?, [...], {a,b} and, for any number of folders, **.",
+    doc="A file, a folder, or a pattern with *, ?, [...], {a,b} and ** (any number of folders).",
 )
 FORMAT = Option(
     "file_format_type",
@@ -62,189 +62,191 @@ FORMAT = Option(
     required=True,
     unless=(TABLES,),
     aliases=("file_format", "format"),
-    doc="What the files hold; json means one object per line.",
+    doc="Format of the files. json means one object per line.",
 )
 SCHEMA_BLOCK = Option(
     "schema",
     SCHEMA,
-    doc="The columns and their types; without it they are found out from all rows of json, and from the beginning of "
+    doc="Columns and their types. If unset, they are inferred: from all rows of json, and from the beginning of "
     "each file of other formats.",
 )
-READ_COLUMNS = Option("read_columns", LIST(STRING), doc="The columns to read; all of them when it is not set.")
+READ_COLUMNS = Option("read_columns", LIST(STRING), doc="Columns to read; all by default.")
 FIELD_DELIMITER = Option(
     "field_delimiter",
     STRING,
     aliases=("delimiter",),
-    doc="What stands between values: a comma for csv and U+0001 for text when it is not set. Of text it is a regular "
-    "expression. It may be several characters where there are no quotes: in text, and in csv with an empty quote_char.",
+    doc="Field delimiter: by default a comma for csv and U+0001 for text. For text it is a regular expression. "
+    "It may have several characters for text, and for csv with an empty quote_char.",
 )
 ROW_DELIMITER = Option(
     "row_delimiter",
     ENUM("\\n", "\n", "\\r\\n", "\r\n"),
     default="\n",
-    doc="The line end. All usual ones are recognised.",
+    doc="Line separator. All usual ones are recognised.",
 )
 SKIP_HEADER = Option(
     "skip_header_row_number",
     LONG,
     default=0,
-    doc="How many lines, or rows of a sheet, to skip at the start of each file.",
+    doc="Number of lines, or rows of a sheet, to skip at the start of each file.",
 )
-SHEET_NAME = Option("sheet_name", STRING, doc="The sheet of an excel file to read; the first one when it is not set.")
+SHEET_NAME = Option("sheet_name", STRING, doc="Sheet of an excel file; the first one by default.")
 EXCEL_ENGINE = Option(
     "excel_engine",
     ENUM("POI", "EasyExcel"),
     default="POI",
     no_effect="sheets are read row by row, by openpyxl and xlrd",
-    doc="What SeaTunnel reads excel files with.",
+    doc="SeaTunnel's engine for reading excel files.",
 )
-XML_ROW_TAG = Option("xml_row_tag", STRING, doc="The name of the element of an xml file that is a row.")
+XML_ROW_TAG = Option("xml_row_tag", STRING, doc="Name of the xml element that is a row.")
 XML_ATTRIBUTES = Option(
     "xml_use_attr_format",
     BOOLEAN,
     default=False,
-    doc="Whether the values of a row of xml are its attributes; otherwise they are the elements in it.",
+    doc="True if an xml row has its values in attributes; false if in child elements.",
 )
 USE_HEADER = Option(
     "csv_use_header_line",
     BOOLEAN,
     default=False,
-    doc="Whether the first line of each csv file names its columns; they may then stand in any order.",
+    doc="True if the first line of each csv file names its columns, in any order.",
 )
-QUOTE = Option("quote_char", STRING, default='"', doc="The character around values in csv; empty for none.")
+QUOTE = Option("quote_char", STRING, default='"', doc="Quote character of csv; empty for none.")
 ESCAPE = Option(
-    "escape_char", STRING, doc="A character that takes the next one literally. Files with escapes are not split."
+    "escape_char",
+    STRING,
+    doc="Escape character: the next character is taken literally. Files with escapes are not split.",
 )
 NULL_FORMAT = Option(
-    "null_format", STRING, doc="A text that means null, such as NA. An empty value that is not quoted is always null."
+    "null_format", STRING, doc="Text that means null, such as NA. An empty unquoted value is always null."
 )
 EMPTY_VALUE = Option(
     "empty_value",
     ENUM("NULL", "TEXT"),
     default="NULL",
-    doc="What a value without characters is in a column of texts or bytes of text and csv: null, as with SeaTunnel, or "
-    "the empty text, where null_format says what null is. With TEXT a file is read line by line, which takes longer.",
+    doc="Meaning of an empty value in a string or bytes column of text and csv: null, as in SeaTunnel, or the "
+    "empty text, so that only null_format means null. With TEXT a file is read line by line, which is slower.",
 )
-DATE_FORMAT = Option("date_format", STRING, default="yyyy-MM-dd", doc="How dates are written.")
+DATE_FORMAT = Option("date_format", STRING, default="yyyy-MM-dd", doc="Format of dates.")
 DATETIME_FORMAT = Option(
-    "datetime_format", STRING, default="yyyy-MM-dd HH:mm:ss", doc="How timestamps are written; ISO 8601 always works."
+    "datetime_format", STRING, default="yyyy-MM-dd HH:mm:ss", doc="Format of timestamps; ISO 8601 is always accepted."
 )
 TIME_FORMAT = Option(
     "time_format",
     ENUM("HH:mm:ss", "HH:mm:ss.SSS", "HH:mm"),
     default="HH:mm:ss",
-    doc="How times are written; all of these are recognised.",
+    doc="Format of times; all of these are recognised.",
 )
-ENCODING = Option("encoding", STRING, default="UTF-8", doc="The character encoding of text files.")
+ENCODING = Option("encoding", STRING, default="UTF-8", doc="Character encoding of text files.")
 COMPRESS = Option(
     "compress_codec",
     ENUM("none", "gzip", "zlib", "snappy", "lz4", "zstd", "brotli", "bz2", "lzo"),
     default="none",
-    doc="How text, csv, json and xml files are packed. Packed files are not split. Parquet and ORC know it themselves.",
+    doc="Compression of text, csv, json and xml files. Compressed files are not split. Parquet and ORC files "
+    "state their own.",
 )
 ARCHIVE = Option(
     "archive_compress_codec",
     ENUM("none", "zip", "tar", "tar_gz", "gz"),
     default="none",
-    doc="The kind of archive in which the files lie, one or several in each. An archive is read by one task.",
+    doc="Type of the archives to read, with one or more files in each. One task reads an archive.",
 )
 FILTER = Option(
     "file_filter_pattern",
     STRING,
-    doc="A regular expression that the name of a file must match as a whole; the whole path, when it contains a slash.",
+    doc="Regular expression that must match the whole file name, or the whole path if it contains a slash.",
 )
-EXTENSION = Option("filename_extension", STRING, doc="Only files that end so are read, for example csv.")
+EXTENSION = Option("filename_extension", STRING, doc="Read only files whose name ends with this, for example csv.")
 MODIFIED_START = Option(
     "file_filter_modified_start",
     MOMENT,
-    doc="Only files that were last changed at this moment or later are read: 2024-01-31 12:00:00, in local time.",
+    doc="Read only files changed at or after this time, in local time: 2024-01-31 12:00:00.",
 )
-MODIFIED_END = Option(
-    "file_filter_modified_end", MOMENT, doc="Only files that were last changed before this moment are read."
-)
+MODIFIED_END = Option("file_filter_modified_end", MOMENT, doc="Read only files changed before this time.")
 SORT_BY_TIME = Option(
     "sort_files_by_modification_time",
     BOOLEAN,
     default=False,
     no_effect="files are sorted by path, so that a restart finds the same order, and columns are those of all files",
-    doc="Whether SeaTunnel reads the newest file first.",
+    doc="SeaTunnel's option to read the newest file first.",
 )
-RECURSIVE = Option("recursive_file_scan", BOOLEAN, default=True, doc="Whether folders inside the folder are read.")
+RECURSIVE = Option("recursive_file_scan", BOOLEAN, default=True, doc="True to read subfolders.")
 PARTITIONS = Option(
     "parse_partition_from_path",
     BOOLEAN,
     default=True,
-    doc="Whether folders named key=value become columns: strings at the end, or of the type that schema declares.",
+    doc="True if folders named key=value become columns: strings at the end of the row, or of the type in schema.",
 )
 READ_PARTITIONS = Option(
     "read_partitions",
     LIST(STRING),
-    doc="Only files below one of these folders are read, for example year=2013/month=1.",
+    doc="Read only files below one of these folders, for example year=2013/month=1.",
 )
-SPLIT = Option("enable_file_split", BOOLEAN, default=True, doc="Whether large files are read in several pieces.")
+SPLIT = Option("enable_file_split", BOOLEAN, default=True, doc="True to read large files in several splits.")
 SPLIT_SIZE = Option(
     "split_size",
     SIZE,
     default=32_000_000,
     unit="bytes",
     aliases=("file_split_size",),
-    doc="How much of a file one piece has.",
+    doc="Size of a split of a file.",
 )
 CHUNK_SIZE = Option(
     "binary_chunk_size",
     SIZE,
     default=1 << 20,
     unit="bytes",
-    doc="How much of a binary file one row holds.",
+    doc="Size of the part of a binary file in one row.",
 )
 COMPLETE_FILE = Option(
     "binary_complete_file_mode",
     BOOLEAN,
     default=False,
-    doc="Whether one row holds a whole binary file, of less than 2 GiB, whatever binary_chunk_size says.",
+    doc="True if a row contains a whole binary file, of less than 2 GiB; binary_chunk_size is then ignored.",
 )
 DISCOVERY = Option(
     "discovery_mode",
     ENUM("once", "continuous"),
     default="once",
-    doc="`once` reads the files that are there when the job starts; `continuous` watches for new ones and never ends.",
+    doc="`once` reads the files that exist when the job starts; `continuous` also watches for new ones and never ends.",
 )
 SCAN_INTERVAL = Option(
     "scan_interval",
     SCAN_DURATION,
     default=10_000,
     unit="ms",
-    doc="How often a watched folder is listed. A file is read when two listings show it with the same size and time.",
+    doc="Interval between listings of a watched folder. A file is read when two listings show it with the same "
+    "size and time.",
 )
 START_MODE = Option(
     "start_mode",
     ENUM("earliest", "latest"),
     default="earliest",
-    doc="`latest` does not read the files that a watched folder has at the first look.",
+    doc="`latest` skips the files that exist when a watched folder is first listed.",
 )
 SYNC_MODE = Option(
     "sync_mode",
     ENUM("full"),
     default="full",
-    doc="Always full: which files the target has already is not looked at.",
+    doc="Always full: files that already exist in the target are not compared.",
 )
 POST_SYNC = Option(
-    "post_sync_action", ENUM("none"), default="none", doc="Always none: files that were read stay where they are."
+    "post_sync_action", ENUM("none"), default="none", doc="Always none: files stay where they are after reading."
 )
 ROW_ERRORS = Option(
     "row_error_handle_way",
     ENUM("FAIL", "SKIP"),
     default="FAIL",
-    doc="What happens with a row that cannot be read: the pipeline fails, or the row is counted and left out. When it "
-    "is set, also with lines that have more or fewer values than columns, which are read otherwise.",
+    doc="Handling of a row that cannot be read: fail the pipeline, or count and skip the row. If set, it also "
+    "applies to lines with more or fewer values than columns, which are otherwise accepted.",
 )
 
 MISSING_COLUMNS = Option(
     "missing_columns",
     ENUM("FAIL", "NULL"),
     default="FAIL",
-    doc="What becomes of a column that other files, or schema, have and this one has not: an error, or null. A "
-    "defaultValue in schema, which may be null, says it for one column.",
+    doc="Handling of a column that is in other files, or in schema, but not in this file: an error, or null. A "
+    "defaultValue in schema, which may be null, sets it for one column.",
 )
 
 OF_A_TABLE: tuple[Option[Any], ...] = (
@@ -294,7 +296,7 @@ OF_A_TABLE: tuple[Option[Any], ...] = (
 
 
 def source_options(*of_system: Option[Any]) -> tuple[Option[Any], ...]:
-    """Return the options of a source on a file system with options of its own."""
+    """Return the options of a file source, including those of its file system."""
     own = (*of_system, *OF_A_TABLE)
     return (*own, INCREMENTAL, tables_option(each for each in own if each != ROW_ERRORS))
 

@@ -1,8 +1,8 @@
-"""Finding the new files of a watched folder, and what must be remembered to do so.
+"""Detection of new files in a watched folder, and the state that this needs.
 
 A file is identified by a hash of its path, whatever its time is: a late ``a.csv`` is found after ``b.csv``. It is read
-once it was listed twice, the scan interval apart, with the same size and time, and it is read only once. A file that
-has disappeared is forgotten after two further listings, so the memory is about as long as the folder.
+once two listings, the scan interval apart, show it with the same size and time, and it is read only once. A file that
+has disappeared is dropped after two further listings, so the state is about as long as the folder.
 """
 
 from collections.abc import Iterable, Mapping
@@ -17,43 +17,43 @@ from seatunnel_core.connectors.file.marks import NAME_BYTES, STATE_BYTES, Marks,
 from seatunnel_core.connectors.filesystems.filesystem import FileVersion
 
 MOST_FILES = 5_000
-"""How many files one poll takes up: until their splits are emitted, they are part of every checkpoint."""
+"""Maximum number of files of one poll: until their splits are emitted, every checkpoint contains them."""
 
 IN_PROGRESS = (".tmp", ".part", ".inprogress", "._COPYING_", "~")
-"""Endings of the names that files have while they are being written."""
+"""Suffixes of files that are still being written."""
 
 _NAMED = 5
-"""How many files a warning names."""
+"""Maximum number of files in a warning."""
 
 
 @frozen(kw_only=True)
 class Memory:
-    """What is remembered of a folder: 16 bytes a file."""
+    """State of a watched folder: 16 bytes per file."""
 
     seen: Marks = field(factory=dict)
-    """Taken up, and in the last listing."""
+    """Files taken and in the last listing."""
 
     missing: Marks = field(factory=dict)
-    """Taken up, and missing in the last listing."""
+    """Files taken and missing in the last listing."""
 
     ready: Marks = field(factory=dict)
-    """Listed twice in this state, and not taken up yet."""
+    """Files listed twice in this state, and not taken yet."""
 
     fresh: Marks = field(factory=dict)
-    """Listed once in this state."""
+    """Files listed once in this state."""
 
     listed_ms: int | None = None
-    """When the last listing that counts took place, in milliseconds since 1970; ``None`` before the first."""
+    """Time of the last listing that counts, in milliseconds since 1970; ``None`` before the first."""
 
     runs: Mapping[str, Runs] = field(factory=dict, eq=False, repr=False)
-    """By set: what was stored of it already."""
+    """Runs already stored, by set."""
 
     @classmethod
     def of(cls, body: Mapping[str, Any]) -> "Memory":
-        """Return the memory that a checkpoint holds.
+        """Return the state in a checkpoint.
 
         Raises:
-            StoredValueError: it holds something else.
+            StoredValueError: It is invalid.
         """
         if not body:
             return cls()
@@ -65,7 +65,7 @@ class Memory:
         )
 
     def body(self) -> dict[str, Any]:
-        """Return the memory for a checkpoint: JSON values, and bytes for what is stored once."""
+        """Return the state for a checkpoint: JSON values, and bytes for what is stored once."""
         sets = {name: marks.written(getattr(self, name), self.runs.get(name, ())) for name in _SETS}
         return {**sets, "listed_ms": self.listed_ms}
 
@@ -75,17 +75,17 @@ _SETS = ("seen", "missing", "ready", "fresh")
 
 @frozen(kw_only=True)
 class Watch:
-    """How a folder is watched."""
+    """Settings of a watch."""
 
     interval_ms: int
     from_now_on: bool = False
-    """Whether files of the first listing count as read."""
+    """True if files of the first listing count as read."""
 
     most: int = MOST_FILES
-    """How many files one poll takes up."""
+    """Maximum number of files of one poll."""
 
     def poll(self, listing: Iterable[FileVersion], memory: Memory, now_ms: int) -> "FolderChanges":
-        """Compare a complete listing with the memory, and return what has changed."""
+        """Compare a complete listing with the state, and return the changes."""
         listed = {
             _name(version.path): (_state(version), version)
             for version in listing
@@ -114,29 +114,29 @@ class FolderChanges:
     """The result of one poll of a folder."""
 
     taken: tuple[FileVersion, ...]
-    """The files to read, the oldest first."""
+    """Files to read, oldest first."""
 
     changed: tuple[str, ...]
-    """The paths of files that have changed since they were taken up."""
+    """Paths of files that have changed since they were taken."""
 
     memory: Memory
     again_ms: int
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """A warning that names changed files, if there are any."""
+        """Warning about changed files, if any."""
         if not self.changed:
             return ()
         more = len(self.changed) - _NAMED
         named = ", ".join(self.changed[:_NAMED]) + (f" and {more} more" if more > 0 else "")
-        return (f"changed after it was taken up, and is not read again: {named}. Write new rows into new files",)
+        return (f"changed after it was read, and is not read again: {named}. Write new rows into new files",)
 
 
 Listed = Mapping[bytes, tuple[bytes, FileVersion]]
 
 
 def _advanced(memory: Memory, listed: Listed) -> Memory:
-    """Return the memory after another interval.
+    """Return the state after another interval.
 
     An empty listing changes nothing: the disk of the folder may be unmounted.
     """

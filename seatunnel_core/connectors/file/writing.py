@@ -1,4 +1,4 @@
-"""Writes the rows of one attempt of one work unit into staged files, several at a time."""
+"""Write the rows of one attempt of one work unit into staged files, several at a time."""
 
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
@@ -20,7 +20,7 @@ from seatunnel_core.connectors.staging.naming import file_name, folders
 from seatunnel_core.connectors.staging.target import unique_name
 
 OPEN_FILES = 64
-"""How many files one work unit writes at the same time; more partitions make more, smaller files."""
+"""Maximum number of open files per work unit; with more partitions there are more, smaller files."""
 
 
 class FileSinkWriter(SinkWriter):
@@ -38,16 +38,16 @@ class FileSinkWriter(SinkWriter):
         most = layout.style.most_rows
         self._rows_per_file = most if single else min(layout.options[opt.BATCH_SIZE], most)
         self._open: OrderedDict[Destination, _OpenFile] = OrderedDict()
-        """By the folder and the pattern of the name."""
+        """Open files by folder and name pattern."""
 
         self._files: dict[str, list[Any]] = {}
-        """What the committable says of each file, by its name."""
+        """Entries of the committable, by file name."""
 
         self._rows = self._bytes = 0
         self._target.require(context.epoch)
 
     def write(self, batch: Batch) -> None:
-        """Write a batch, after checking that the format can hold all of its rows."""
+        """Write a batch, after checking that the format can represent all its rows."""
         try:
             for destination, columns, rows in list(self._parts(batch)):
                 self._write(destination, columns, rows)
@@ -121,8 +121,8 @@ class FileSinkWriter(SinkWriter):
                 characters = error.object[error.start : error.end]
                 names = ", ".join(name for name in columns.names if characters in name)
                 raise SinkError(
-                    f"the column name {names} has {characters!r}, which {self._layout.style.encoding} cannot "
-                    "represent; rename the column with FieldMapper, or write encoding = UTF-8"
+                    f"the column name {names} contains {characters!r}, which {self._sink.style.encoding} "
+                    "cannot represent; rename the column with FieldMapper, or set encoding = UTF-8"
                 ) from error
             file.rows += some.num_rows
             rows = rows.slice(some.num_rows)

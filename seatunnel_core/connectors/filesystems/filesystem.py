@@ -1,7 +1,7 @@
-"""The interface of a file system: listing, reading, staging and publishing.
+"""Interface of a file system: listing, reading, staging and publishing.
 
-``LocalFileSystem`` implements it for the local disk. To add another, write a module with a class of its own, and a
-source and a sink that name it. ``docs/design/decisions/file-systems.md`` explains the design of the interface.
+``LocalFileSystem`` implements it for the local disk. To add another, write a module with a subclass, and a source and a
+sink that use it. ``docs/design/decisions/file-systems.md`` explains the design of the interface.
 """
 
 import errno
@@ -25,24 +25,24 @@ _log = logging.getLogger(__name__)
 
 @frozen(kw_only=True)
 class FileVersion:
-    """A file as it was when it was listed."""
+    """A file with its state at the time of listing."""
 
     path: str
     size: int
-    """Bytes."""
+    """Size in bytes."""
 
     mtime_ns: int
-    """When it was last changed: nanoseconds since 1970."""
+    """Modification time, in nanoseconds since 1970."""
 
     etag: str = ""
-    """The server's identifier of the content, where it has one beyond size and time; else empty."""
+    """Identifier of the content from the server, if it has one beyond size and time; else empty."""
 
     @classmethod
     def of(cls, body: Mapping[str, Any]) -> "FileVersion":
-        """Return the version that the body of an item or a split carries.
+        """Return the version in the body of a discovered object or a split.
 
         Raises:
-            StoredValueError: it carries none.
+            StoredValueError: The body has no valid version.
         """
         return cls(
             path=stored.path(body, "path"),
@@ -52,7 +52,7 @@ class FileVersion:
         )
 
     def body(self) -> dict[str, Any]:
-        """Return the version as JSON values, for the body of an item or a split."""
+        """Return the version as JSON values, for the body of a discovered object or a split."""
         found = {"path": self.path, "size": self.size, "mtime_ns": self.mtime_ns}
         return {**found, "etag": self.etag} if self.etag else found
 
@@ -80,7 +80,7 @@ class OpenFile(ABC):
 
     @abstractmethod
     def check(self) -> None:
-        """Raise ``SourceChangedError`` unless the file still is the version that was listed."""
+        """Raise ``SourceChangedError`` if the file is no longer the listed version."""
 
     @abstractmethod
     def close(self) -> None:
@@ -95,7 +95,7 @@ class OpenFile(ABC):
 
 @frozen(kw_only=True)
 class Entry:
-    """What a folder holds under one name."""
+    """One name in a folder."""
 
     name: str
     path: str
@@ -104,49 +104,49 @@ class Entry:
 
     is_link: bool = False
     version: FileVersion | None = None
-    """Of a file, if the listing reports it."""
+    """Version of a file, if the listing reports it."""
 
 
 class StagedOutput(ABC):
-    """A file that a task stages: it writes and closes ``stream``, and calls ``finish`` unless it gives up."""
+    """A file that a task stages: it writes and closes ``stream``, and calls ``finish`` unless it abandons the file."""
 
     stream: pa.NativeFile
 
     @abstractmethod
     def finish(self) -> "Receipt":
-        """Make the content survive a crash of the machine that holds it."""
+        """Make the content durable: it survives a crash of the machine that stores it."""
 
 
 @frozen(kw_only=True)
 class Receipt:
-    """What a file system reports of a staged file."""
+    """Report of a file system about a staged file."""
 
     size: int
-    """Bytes."""
+    """Size in bytes."""
 
     body: Mapping[str, Any] = field(factory=dict)
-    """What ``publish`` has to know besides the two paths: JSON values, part of the committable; empty for nothing."""
+    """Data that ``publish`` needs in addition to the two paths: JSON values, part of the committable; may be empty."""
 
 
 class FileSystem(MarkedStaging):
-    """A file system. Picklable: it travels to the tasks of its source or sink, and connects where it is used.
+    """A file system. Picklable: it is sent to the tasks of its source or sink, and connects on first use.
 
     Paths are texts with ``/`` between names, starting with ``top``. A failure to list or open is a ``SourceError``;
-    every other failure is an ``OSError`` with an error number and a message for the user. ``EIO`` stands for failures
-    that may pass when the call is repeated.
+    every other failure is an ``OSError`` with an error number and a message for the user. ``EIO`` means that a retry
+    may succeed.
     """
 
     top: str = "/"
-    """The path above all others."""
+    """Root of all paths."""
 
     has_folders: ClassVar[bool] = True
-    """Whether folders exist by themselves; if not, a folder exists as long as there are files in it."""
+    """True if folders exist by themselves; if not, a folder exists as long as there are files in it."""
 
     gives_receipts: ClassVar[bool] = False
-    """Whether ``publish`` needs the body of the receipt that ``StagedOutput.finish`` returned."""
+    """True if ``publish`` needs the body of the receipt that ``StagedOutput.finish`` returned."""
 
     publishes_at_once: ClassVar[int] = 1
-    """How many files are published at the same time: behind a network each one waits for an answer or two."""
+    """Number of files that are published concurrently: over a network each one waits for one or two responses."""
 
     task_modules: ClassVar[tuple[str, ...]] = ()
     """Top-level modules that it imports in tasks beyond pyarrow."""
@@ -158,7 +158,7 @@ class FileSystem(MarkedStaging):
         """Return the path that the user wrote in an option in the form of this file system.
 
         Raises:
-            UsageError: it names nothing.
+            UsageError: It is empty.
         """
 
     def absolute(self, path: str) -> str:
@@ -166,19 +166,19 @@ class FileSystem(MarkedStaging):
         return self.named(path)
 
     def walk(self, path: str, *, recursive: bool, may_be_empty: bool = False) -> Iterator[FileVersion]:
-        """Yield the files at ``path``, each once and in no order.
+        """Yield the files at ``path``, each once and in no particular order.
 
         They are the file itself, the files of a folder, or the files that match a pattern (``pattern.py``). Inside
-        folders, names that begin with ``.`` or ``_`` are left out, as by Hadoop's tools, except for folders of
-        partitions (``_key=value``) and for what a sink wrote. Files that disappear meanwhile are left out, too.
+        folders, names that start with ``.`` or ``_`` are skipped, as in Hadoop's tools, except for partition folders
+        (``_key=value``) and for files written by a sink. Files that disappear meanwhile are skipped, too.
 
         Args:
-            path: a path as ``absolute`` returns it.
-            recursive: whether to descend into the folders of a folder.
-            may_be_empty: whether a pattern may match nothing yet, because the folder is polled.
+            path: A path as ``absolute`` returns it.
+            recursive: True to descend into subfolders.
+            may_be_empty: True if a pattern need not match anything yet, because the folder is polled.
 
         Raises:
-            SourceError: there is nothing at ``path``, or it cannot be listed.
+            SourceError: There is nothing at ``path``, or it cannot be listed.
         """
         try:
             exact = self.version(path)
@@ -198,7 +198,7 @@ class FileSystem(MarkedStaging):
             raise found from error
 
     def _named_by(self, wanted: Sequence[Pattern], *, quiet: bool) -> Generator[FileVersion, None, bool]:
-        """Yield the files that any of the patterns names; return whether one of them matches anything."""
+        """Yield the files that any of the patterns matches; return True if one of them matches anything."""
         walks = [Walk(pattern) for pattern in wanted]
         seen: set[str] = set()
         for walk in walks:
@@ -209,7 +209,7 @@ class FileSystem(MarkedStaging):
                     seen.add(version.path)
             if walk.left_out and not quiet:
                 _log.warning(
-                    "%d files are left out because they or their folders begin with _, such as %s; name them in path",
+                    "%d files are skipped because they or their folders start with _, such as %s; name them in path",
                     walk.left_out,
                     walk.example,
                 )
@@ -221,13 +221,13 @@ class FileSystem(MarkedStaging):
             yield from self.versions(base, walk, walk.pattern.begin())
 
     def versions(self, folder: str, walk: Walk, state: MatchState) -> Iterator[FileVersion]:
-        """Yield the files in a folder that ``walk`` takes. Links are followed, except into a folder that holds them.
+        """Yield the files in a folder that ``walk`` takes. Links are followed, except into an enclosing folder.
 
         Raises:
-            OSError: the folder cannot be listed.
+            OSError: The folder cannot be listed.
         """
         found: Sequence[Entry] = ()
-        with suppress(FileNotFoundError):  # it was removed meanwhile
+        with suppress(FileNotFoundError):  # It was removed meanwhile.
             found = self.entries(folder)
         for entry in sorted(found, key=lambda each: each.name):
             if entry.is_folder:
@@ -243,7 +243,7 @@ class FileSystem(MarkedStaging):
         return f"{self.real(folder)}/".startswith(f"{self.real(link).rstrip('/')}/")
 
     def real(self, path: str) -> str:
-        """Return the path without links."""
+        """Return the path with links resolved."""
         return path
 
     @abstractmethod
@@ -251,21 +251,21 @@ class FileSystem(MarkedStaging):
         """Return the file at a path, ``None`` if there is none.
 
         Raises:
-            OSError: the file system cannot be asked.
+            OSError: The file system cannot be reached.
         """
 
     def listed(self, entry: Entry) -> FileVersion | None:
         """Return the file of an entry; ``None`` if it was removed meanwhile.
 
         Raises:
-            FileNotFoundError: the entry is a broken link.
+            FileNotFoundError: The entry is a broken link.
         """
         if entry.version is None and entry.is_link:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), entry.path)
         return entry.version
 
     def fixed_part(self, path: str) -> str:
-        """Return the folder below which everything named by ``path`` lies.
+        """Return the folder that contains everything matched by ``path``.
 
         That is a folder itself, the one of a file, or the fixed part of a pattern.
         """
@@ -278,36 +278,36 @@ class FileSystem(MarkedStaging):
         """Open a file for reading.
 
         Raises:
-            SourceError: it cannot be opened.
-            SourceChangedError: it is not the version that was listed.
+            SourceError: It cannot be opened.
+            SourceChangedError: It is not the listed version.
         """
 
     # -- a target -------------------------------------------------------------------------------------------------
 
     @abstractmethod
     def is_folder(self, path: str) -> bool:
-        """Return whether there is a folder at ``path``, also by way of a link."""
+        """Return True if there is a folder at ``path``, or a link to one."""
 
     @abstractmethod
     def exists(self, path: str) -> bool:
-        """Return whether there is anything at ``path``, a broken link included."""
+        """Return True if anything exists at ``path``, including a broken link."""
 
     @abstractmethod
     def entries(self, folder: str) -> Sequence[Entry]:
-        """Return the entries of a folder, in no order.
+        """Return the entries of a folder, in no particular order.
 
         Raises:
-            FileNotFoundError: there is no such folder.
+            FileNotFoundError: The folder does not exist.
         """
 
     def folders(self, root: str, without: str = "") -> Iterator[tuple[str, list[Entry]]]:
         """Yield a folder and all folders below it, each with its files.
 
-        Links to folders are not followed, and folders that are removed meanwhile are left out.
+        Links to folders are not followed, and folders that are removed meanwhile are skipped.
 
         Args:
-            root: the folder to begin with.
-            without: the name of a folder directly below ``root`` that is left out.
+            root: The folder to start with.
+            without: The name of a folder directly below ``root`` to skip.
         """
         try:
             found = self.entries(root)
@@ -319,46 +319,46 @@ class FileSystem(MarkedStaging):
                 yield from self.folders(entry.path)
 
     def require_writable(self, path: str) -> bool:
-        """Return whether it is known that something can be written at ``path``; leave nothing there.
+        """Return True if ``path`` is known to be writable; leave nothing there.
 
         Raises:
-            OSError: nothing can.
+            OSError: It is not writable.
         """
-        return False  # who knows it by writing only
+        return False  # For file systems that can check it only by writing.
 
     def require_replaceable(self, folder: str) -> None:
-        """Raise ``OSError`` if no other folder can take the place of one, as far as that shows before it is tried."""
+        """Raise ``OSError`` if a folder cannot be replaced by another, as far as that can be checked in advance."""
 
     def stays_inside(self, root: str, folder: str) -> bool:
-        """Return whether a folder that is named below ``root`` is still below it when links are followed."""
+        """Return True if a folder below ``root`` is still below it after resolving links."""
         return True
 
     @abstractmethod
     def remove(self, path: str) -> bool:
-        """Remove a file, and return whether this call did it."""
+        """Remove a file; return True if this call removed it."""
 
     @abstractmethod
     def remove_folder(self, path: str) -> None:
-        """Remove a folder with everything in it."""
+        """Remove a folder with all its content."""
 
     def move(self, path: str, to: str) -> None:
-        """Rename a file or a folder in one step; in a bucket, copy an object whose name no other has, and remove it.
+        """Rename a file or a folder in one step; in a bucket, copy an object to an unused name, and remove it.
 
         Raises:
-            FileNotFoundError: it does not exist, or the folder of ``to`` does not.
+            FileNotFoundError: It does not exist, or the folder of ``to`` does not.
         """
         raise NotImplementedError(f"{self.top} cannot rename")
 
     def trade(self, one: str, other: str) -> bool:
-        """Let two folders change places in one step; return ``False`` where that cannot be done."""
+        """Exchange two folders in one step; return ``False`` if that is not supported."""
         return False
 
     def remove_if_empty(self, folder: str) -> bool:
-        """Remove an empty folder, and return whether this call did it. Never raises."""
+        """Remove an empty folder; return True if this call removed it. Never raises."""
         return False
 
     def sync_folder(self, folder: str) -> None:
-        """Make the names in a folder survive a crash of the machine that holds it."""
+        """Make the names in a folder durable: they survive a crash of the machine that stores it."""
         return
 
     # -- staging and publishing -----------------------------------------------------------------------------------
@@ -368,21 +368,21 @@ class FileSystem(MarkedStaging):
         """Write an empty file into a staging folder.
 
         Raises:
-            FileNotFoundError: the folder does not exist.
+            FileNotFoundError: The folder does not exist.
         """
 
     @abstractmethod
     def stage(self, staged: str, target: str) -> StagedOutput:
-        """Begin a file that ``publish`` will make visible as ``target``; nobody sees it there before."""
+        """Start a file that ``publish`` later makes visible as ``target``; until then it is not visible there."""
 
     @abstractmethod
     def publish(self, staged: str, target: str, receipt: Mapping[str, Any]) -> None:
         """Make a staged file visible, in one step that consumes it. Creates the folder of the target if it is missing.
 
         Raises:
-            TargetExistsError: there is a file at ``target``.
-            FileNotFoundError: nothing is staged under this path.
-            StoredValueError: this file system did not give the receipt.
+            TargetExistsError: There is a file at ``target``.
+            FileNotFoundError: No file is staged at this path.
+            StoredValueError: The receipt is not from this file system.
         """
 
     @abstractmethod
@@ -391,4 +391,4 @@ class FileSystem(MarkedStaging):
 
     @abstractmethod
     def discard(self, staged: str) -> bool:
-        """Remove a staged file or a note, and return whether this call did it."""
+        """Remove a staged file or a note; return True if this call removed it."""

@@ -1,7 +1,7 @@
 """Files of HDFS over WebHDFS: without Java, and with two NameNodes. The client is that of the checkpoint storage.
 
-HDFS renames a file in one step that never replaces another, and gives each file a number for life. So a repeated
-commit recognises its own file wherever the answer to the first one was lost.
+HDFS renames a file in one step that never replaces another, and gives each file a permanent number. So a repeated
+commit recognises its file even if the response to the first one was lost.
 """
 
 import errno
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 Answer = TypeVar("Answer")
 
 _FIRST = Backoff()
-"""For the first request: the address may be wrong, and the user waits for the answer."""
+"""Time limit for the first request: the address may be wrong, and the user waits for the response."""
 
 _PATIENCE = Backoff(attempts=20, first_wait_ms=100, longest_wait_ms=3_000)
-"""Most of a minute: as long as it takes to fail over to the other NameNode, or to restart a DataNode."""
+"""Retry limit of almost a minute: as long as it takes to fail over to the other NameNode, or to restart a DataNode."""
 
 _WRITTEN = {
     "kerberosKeytabFilePath": "kerberos_keytab_path",
@@ -44,7 +44,7 @@ _WRITTEN = {
     "<namespace>": "<path>",
     " in plugin-config": "",
 }
-"""The names of options in messages of the storage, and the names that the connector has for them."""
+"""Names of options in messages of the storage, with their names in the connector."""
 
 _making = threading.Lock()
 _clients: dict[str, "WebHdfs"] = {}
@@ -52,13 +52,13 @@ _clients: dict[str, "WebHdfs"] = {}
 
 @frozen(kw_only=True)
 class HdfsFileSystem(RemoteFileSystem):
-    """One cluster, as one user."""
+    """One cluster, accessed as one user."""
 
     top: str
     """``hdfs://host:port``, or ``hdfs://nameservice``."""
 
     configuration: Mapping[str, str] = field(repr=False)
-    """The options, by the keys of the storage."""
+    """Options, by the keys of the storage."""
 
     gives_receipts: ClassVar[bool] = True
     publishes_at_once: ClassVar[int] = 8
@@ -69,7 +69,7 @@ class HdfsFileSystem(RemoteFileSystem):
         return (f"webhdfs://{self.top.partition('://')[2]}",)
 
     def _client(self) -> "WebHdfs":
-        """Return the one client of this process for the cluster, after its first answer."""
+        """Return the only client of this process for the cluster, after its first response."""
         key = repr((os.getpid(), self.top, sorted(self.configuration.items())))
         with _making:
             if key not in _clients:
@@ -81,17 +81,17 @@ class HdfsFileSystem(RemoteFileSystem):
             return _clients[key]
 
     def _ask(self, path: str, question: Callable[["WebHdfs", str], Answer], patience: Backoff = _PATIENCE) -> Answer:
-        """Send a request about a path, and repeat it while the failure may pass.
+        """Send a request about a path, and retry it while the failure may be temporary.
 
         Raises:
-            OSError: the request failed; ``EIO`` if that may pass.
+            OSError: The request failed; ``EIO`` if that may be temporary.
         """
         with _os_errors(path):
             client = self._client()
             return patience.call(lambda: question(client, self.within(path)))
 
     def within(self, path: str) -> str:
-        """Return the path as the cluster knows it."""
+        """Return the path as the cluster uses it."""
         return path[len(self.top) :] or "/"
 
     # -- listing and reading --------------------------------------------------------------------------------------
@@ -111,7 +111,7 @@ class HdfsFileSystem(RemoteFileSystem):
         return _HdfsOpenFile(self, version)
 
     def range(self, path: str, start: int, end: int) -> bytes | None:
-        """Return a range of bytes of a file; ``None`` if there is no such file."""
+        """Return a range of bytes of a file; ``None`` if the file does not exist."""
         return self._ask(path, lambda client, within: client.read(within, start=start, length=end - start))
 
     # -- a target -------------------------------------------------------------------------------------------------
@@ -140,7 +140,7 @@ class HdfsFileSystem(RemoteFileSystem):
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
 
     def remove_if_empty(self, folder: str) -> bool:
-        with suppress(OSError):  # it is not empty, or the cluster is not there
+        with suppress(OSError):  # It is not empty, or the cluster is unreachable.
             return self._ask(folder, lambda client, within: client.delete(within), Backoff(attempts=1))
         return False
 
@@ -181,13 +181,13 @@ class HdfsFileSystem(RemoteFileSystem):
         self._ask(staged, create)
         found = self._status(staged)
         if found is None or found["length"] != size:
-            raise OSError(errno.EIO, f"of {size} bytes {found['length'] if found else 0} arrived", staged)
+            raise OSError(errno.EIO, f"only {found['length'] if found else 0} of {size} bytes arrived", staged)
         return Receipt(size=size, body={"file": found["fileId"]})
 
     def publish(self, staged: str, target: str, receipt: Mapping[str, Any]) -> None:
-        """Rename the file, and recognise a rename whose answer was lost.
+        """Rename the file, and recognise an earlier rename whose response was lost.
 
-        Such a request is sent again and finds its own success: the staged file is gone, and the target has its number.
+        Such a request is repeated and finds its result: the staged file is missing, and the target has its number.
         """
         number = stored.number(receipt, "file")
         if self._is(staged, number) is None:
@@ -198,7 +198,7 @@ class HdfsFileSystem(RemoteFileSystem):
             self._ask(target.rpartition("/")[0], lambda client, within: client.make_folder(within))
             if self._moved(staged, target, number):
                 return
-        if self._status(staged) is None:  # another process was faster, and a third one after it
+        if self._status(staged) is None:  # Another process was faster, and a third one followed.
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), staged)
         raise TargetExistsError(errno.EEXIST, os.strerror(errno.EEXIST), target)
 
@@ -209,7 +209,7 @@ class HdfsFileSystem(RemoteFileSystem):
         return self._ask(old, lambda client, within: client.rename(within, self.within(new)))
 
     def _is(self, path: str, number: int) -> bool | None:
-        """Return whether the file at a path has this number; ``None`` if there is no file."""
+        """Return True if the file at a path has this number; ``None`` if the file does not exist."""
         found = self._status(path)
         return None if found is None else found["fileId"] == number
 
@@ -219,7 +219,7 @@ class HdfsFileSystem(RemoteFileSystem):
             return ""
         if found is None:
             return self.not_prepared(staged, target)
-        return f"{target} is there and is another file than the one that was staged as {staged}; move it away"
+        return f"{target} exists and is not the file that was staged as {staged}; move it"
 
     def discard(self, staged: str) -> bool:
         return self.remove(staged)
@@ -242,10 +242,10 @@ class _HdfsOpenFile(RemoteOpenFile):
         except OSError as error:
             raise self._failed(error) from error
         if found is None:
-            raise self.changed("it is not there any more")
-        if len(found) != end - start:  # cut short on the way, or the file itself was
+            raise self.changed("it no longer exists")
+        if len(found) != end - start:  # Either the response or the file was truncated.
             self.check()
-            raise self._failed(OSError(errno.EIO, f"only {len(found)} of {end - start} bytes came"))
+            raise self._failed(OSError(errno.EIO, f"only {len(found)} of {end - start} bytes arrived"))
         return found
 
     def check(self) -> None:
@@ -263,7 +263,7 @@ class _HdfsOpenFile(RemoteOpenFile):
 
 @contextmanager
 def _os_errors(path: str) -> Iterator[None]:
-    """Translate errors of the storage's client into ``OSError``, with our form of the path and our names of options."""
+    """Translate errors of the storage's client into ``OSError``, with the connector's paths and option names."""
     try:
         yield
     except CheckpointStorageError as error:
@@ -274,7 +274,7 @@ def _number(error: CheckpointStorageError) -> int:
     from seatunnel_storage_hdfs.webhdfs.refusals import QuotaExceededError
 
     if isinstance(error, QuotaExceededError):
-        return errno.EDQUOT  # the next attempt of the unit writes under another name
+        return errno.EDQUOT  # The next attempt of the unit uses another name.
     return errno.EIO if isinstance(error, StorageUnavailableError) else errno.EACCES
 
 

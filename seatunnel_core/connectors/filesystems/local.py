@@ -108,13 +108,13 @@ class LocalFileSystem(FileSystem):
     def require_replaceable(self, folder: str) -> None:
         above = os.path.dirname(folder)
         if os.path.islink(folder):
-            problem = f"it is a link; write the folder that it leads to, {os.path.realpath(folder)}"
+            problem = f"it is a link; write the folder that it links to, {os.path.realpath(folder)}"
             raise OSError(errno.EINVAL, problem, folder)
         if os.path.ismount(folder):
-            problem = "it is a disk of its own, whose place nothing can take; write a folder in it"
+            problem = "it is a mount point, which cannot be replaced; write a folder in it"
             raise OSError(errno.EBUSY, problem, folder)
         if os.path.isdir(above) and not os.access(above, os.W_OK | os.X_OK):
-            raise PermissionError(errno.EACCES, f"nothing can be written to {above}, which holds it", folder)
+            raise PermissionError(errno.EACCES, f"{above}, its parent folder, is not writable", folder)
 
     def remove_if_empty(self, folder: str) -> bool:
         try:
@@ -130,7 +130,7 @@ class LocalFileSystem(FileSystem):
         _create_folder(root)
         folders = list(accumulate(folder.removeprefix(root).strip("/").split("/"), os.path.join, initial=root))
         made = [_make_folder(each) for each in folders[1:]]
-        for each in reversed(folders[:-1]):  # also where it was there: a process that was killed may have made it
+        for each in reversed(folders[:-1]):  # Even if it existed: a process that was killed may have created it.
             sync_folder(each)
         if not made[0] and not os.access(root, os.W_OK | os.X_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), root)
@@ -145,7 +145,7 @@ class LocalFileSystem(FileSystem):
     def publish(self, staged: str, target: str, receipt: Mapping[str, Any]) -> None:
         """Rename the file without replacing another one.
 
-        A former process that resumed may have done so a moment ago.
+        An earlier process that resumed may just have done so.
         """
         try:
             rename_new(staged, target)
@@ -156,7 +156,7 @@ class LocalFileSystem(FileSystem):
             rename_new(staged, target)
 
     def why_unknown(self, staged: str, target: str, receipt: Mapping[str, Any]) -> str:
-        """Accept a missing file as published while its staging folder exists: the folder disappears only with its disk.
+        """Treat a missing file as published while its staging folder exists: the folder disappears only with its disk.
 
         A missing target proves nothing, because a consumer may have moved it.
         """
@@ -184,7 +184,7 @@ class LocalOpenFile(OpenFile):
     def __init__(self, version: FileVersion) -> None:
         self.version = version
         try:
-            # What is no file is refused below; to open a pipe would wait for its writer.
+            # Anything but a file is rejected below; opening a pipe would wait for its writer.
             self._descriptor = os.open(version.path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
         except OSError as error:
             raise SourceError(f"{version.path} cannot be opened: {error.strerror}") from error
@@ -198,7 +198,7 @@ class LocalOpenFile(OpenFile):
         first = os.pread(self._descriptor, end - start, start)
         if len(first) == end - start or not first:
             return first
-        parts = [first]  # one call reads at most 2 GiB
+        parts = [first]  # One call reads at most 2 GiB.
         position = start + len(first)
         while position < end and (part := os.pread(self._descriptor, end - position, position)):
             parts.append(part)
@@ -207,14 +207,14 @@ class LocalOpenFile(OpenFile):
 
     def stream(self, start: int = 0) -> pa.NativeFile:
         stream = pa.OSFile(os.fsencode(self.version.path), "rb")
-        # The path was opened once more, and may be another file's by now.
+        # The path is opened again, and may by now be another file.
         if not os.path.samestat(os.stat(self.version.path), os.fstat(self._descriptor)):
-            raise self._changed("another file took its place")
+            raise self._changed("another file replaced it")
         stream.seek(start)
         return stream
 
     def python_file(self) -> BinaryIO:
-        # Opened once more, for a place of its own in the file.
+        # Opened again, to have a separate position in the file.
         found = os.fdopen(os.open(f"/dev/fd/{self._descriptor}", os.O_RDONLY | os.O_CLOEXEC), "rb")
         found.seek(0)
         return found
@@ -225,9 +225,9 @@ class LocalOpenFile(OpenFile):
     def check(self) -> None:
         now, then = os.fstat(self._descriptor), self.version
         if not stat.S_ISREG(now.st_mode):
-            raise self._changed("it is not a file any more")
+            raise self._changed("it is no longer a file")
         if (now.st_size, now.st_mtime_ns) != (then.size, then.mtime_ns):
-            raise self._changed(f"it had {then.size} bytes and now has {now.st_size}, or was written again")
+            raise self._changed(f"it had {then.size} bytes and now has {now.st_size}, or was rewritten")
 
     def _changed(self, how: str) -> SourceChangedError:
         return SourceChangedError(
@@ -250,7 +250,7 @@ def named_path(path: str) -> str:
     """Return the path of the option ``path`` without ``file://``.
 
     Raises:
-        UsageError: it is empty, which the operating system would take for the current folder.
+        UsageError: It is empty, which the operating system would take for the current folder.
     """
     found = local_path(path)
     if not found.strip():
@@ -262,14 +262,14 @@ def absolute(path: str) -> str:
     """Return the path starting at the root of the file system.
 
     Raises:
-        UsageError: it is relative, and the folder in which the engine was started no longer exists.
+        UsageError: It is relative, and the folder in which the engine was started no longer exists.
     """
     try:
         return os.path.abspath(path)
     except FileNotFoundError:
         raise UsageError(
-            f"{path!r} is a path below the folder in which the engine was started, and that is gone; write one that "
-            "begins with /"
+            f"{path!r} is relative to the folder in which the engine was started, which no longer exists; "
+            "write an absolute path"
         ) from None
 
 

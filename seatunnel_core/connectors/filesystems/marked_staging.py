@@ -1,7 +1,7 @@
-"""The mark by which a staging folder is recognised: a missing staged file proves nothing in another folder.
+"""The marker of a staging folder: a missing staged file proves nothing in an unmarked folder.
 
 Only the driver creates and marks the folder, at the start of an epoch (protocol rule R8). On some servers a task
-creates missing folders on the way to its file; such a folder has no mark.
+creates missing parent folders of its file; such a folder has no marker.
 """
 
 from abc import ABC, abstractmethod
@@ -10,32 +10,32 @@ from seatunnel_core.connectors.filesystems.staged_name import PREPARED
 
 
 class MarkedStaging(ABC):
-    """The part of a file system that creates staging folders and recognises them."""
+    """Part of a file system that creates staging folders and recognises them."""
 
     @abstractmethod
     def is_folder(self, path: str) -> bool:
-        """Return whether there is a folder at ``path``, also by way of a link."""
+        """Return True if there is a folder at ``path``, or a link to one."""
 
     @abstractmethod
     def remove_if_empty(self, folder: str) -> bool:
-        """Remove an empty folder, and return whether this call did it. Never raises."""
+        """Remove an empty folder; return True if this call removed it. Never raises."""
 
     @abstractmethod
     def make_staging(self, folder: str, root: str) -> None:
-        """Create a staging folder and the target ``root`` above it, and check that the folder can be written.
+        """Create a staging folder and its parent, the target ``root``, and check that the folder is writable.
 
-        Both survive a crash when this returns. The folder may exist already.
+        Both are durable when this returns. The folder may already exist.
         """
 
     def prepare_staging(self, folder: str, root: str) -> None:
-        """Create a staging folder as ``make_staging`` does, with the mark by which ``is_prepared`` recognises it.
+        """Create a staging folder as ``make_staging`` does, with the marker by which ``is_prepared`` recognises it.
 
-        The mark is a folder: no server creates it on the way to a staged file.
+        The marker is a folder: no server creates it as a parent of a staged file.
         """
         self.make_staging(f"{folder}/{PREPARED}", root)
 
     def unmark(self, folder: str) -> None:
-        """Remove the mark of a staging folder that is not needed any more. Never raises."""
+        """Remove the marker of a staging folder that is no longer needed. Never raises."""
         self.remove_if_empty(f"{folder}/{PREPARED}")
 
     def is_prepared(self, folder: str) -> bool:
@@ -48,6 +48,6 @@ class MarkedStaging(ABC):
         if self.is_prepared(folder):
             return ""
         return (
-            f"the staging folder {folder} is gone, so it is not known whether {target} was published: it was moved or "
-            "removed, or its disk is not mounted. Put it back, and resume the job"
+            f"the staging folder {folder} is gone, so it is unknown whether {target} was published: it was "
+            "moved or removed, or its disk is not mounted. Restore it, and resume the job"
         )

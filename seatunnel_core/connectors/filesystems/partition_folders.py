@@ -1,24 +1,24 @@
-"""Partitions in the names of folders: ``year=2013/month=1``, written by sinks and read by sources.
+"""Partition folders: ``year=2013/month=1``, written by sinks and read by sources.
 
-Characters that the name of a folder cannot hold are escaped, ``%2F`` for a slash. So is what would mean something else:
-a text that looks like null, and a ``.`` or ``_`` that would hide the folder from Hadoop's tools.
+Characters that a folder name cannot contain are escaped, for example ``%2F`` for a slash. So are ambiguous values: a
+text that looks like null, and a ``.`` or ``_`` that would hide the folder from Hadoop's tools.
 """
 
 import re
 from urllib.parse import quote, unquote
 
 NULL_PARTITION = "__HIVE_DEFAULT_PARTITION__"
-"""The folder value of rows whose partition column is null, as Hive writes it."""
+"""Folder value for null in the partition column, as Hive writes it."""
 
 _SAFE = " !$&'()+,;@~-._"
 
 
 def folder_value(value: str | None, *, begins: bool = False) -> str:
-    """Return a value as part of a folder's name, escaped so that it neither leads out of the folder nor hides it.
+    """Return a value as part of a folder name, escaped so that it stays in the parent folder and is not hidden.
 
     Args:
-        value: the value as text, ``None`` for null.
-        begins: whether the name begins with it.
+        value: The value as text, ``None`` for null.
+        begins: True if the name starts with it.
     """
     if value is None:
         return NULL_PARTITION
@@ -35,12 +35,12 @@ def partitions(path: str) -> dict[str, str | None]:
 
 
 def is_partition(folder: str) -> bool:
-    """Return whether the name of a folder has the form ``key=value``."""
+    """Return True if the name of a folder has the form ``key=value``."""
     return re.fullmatch("[^=]+=.*", folder, re.DOTALL) is not None
 
 
 def _unescaped(text: str) -> str:
-    """Return the unescaped text, or the text itself if that is no UTF-8: another program wrote the signs literally."""
+    """Return the unescaped text, or the text itself if the result is not UTF-8: another program wrote it unescaped."""
     try:
         return unquote(text, errors="strict")
     except UnicodeDecodeError:

@@ -1,7 +1,7 @@
-"""Patterns in paths, on every file system: a path names a file, everything in a folder, or what its wildcards match.
+"""Path patterns on every file system: a path matches a file, all files of a folder, or what its wildcards match.
 
-``*`` and ``?`` stand for characters of one name, ``[ab]`` and ``[!ab]`` for one of them, ``{a,b}`` for each of its
-parts, and a whole name ``**`` for any number of folders.
+``*`` and ``?`` match characters of one name, ``[ab]`` and ``[!ab]`` one of them, ``{a,b}`` each of its parts, and a
+whole name ``**`` any number of folders.
 
 A pattern is matched name by name while folders are listed, so that no folder is opened in which nothing can match.
 """
@@ -18,22 +18,23 @@ from seatunnel_core.connectors.filesystems.partition_folders import NULL_PARTITI
 from seatunnel_core.connectors.filesystems.staged_name import OWNER
 
 MOST_ALTERNATIVES = 1000
-"""How many patterns the braces of a path may stand for."""
+"""Maximum number of patterns that the braces of a path may expand to."""
 
 _MAGIC = re.compile(r"[*?\[]")
 _WORK = re.compile(
     r"_temporary|_SUCCESS.*|_metadata|_common_metadata|_spark_metadata|_delta_log|_(committed|started)_\d+|\.seatunnel"
 )
-"""Names that engines write beside their data: never data unless a path names them in full."""
+"""Names that engines write next to their data: never data unless a path names them in full."""
 
 _THEIRS = re.compile(r"T_\d+_[0-9a-f]+_\d+_\d+")
-"""The beginning of the names that SeaTunnel gives to files."""
+"""Prefix of the file names that SeaTunnel writes."""
 
 
 MatchState = frozenset[tuple[int, bool]]
-"""How far a pattern is matched in one folder: pairs of the index of the name that may come next, and whether a folder
-on the way, matched by no name of the pattern, begins with ``_``. In such a folder only files of a sink are data,
-because the sink names its folders after values."""
+"""State of a match in one folder: pairs of the index of the next name, and whether a parent folder that no name of the
+pattern matches starts with ``_``. In such a folder only files of a sink are data, because the sink names its folders
+after values.
+"""
 
 
 @frozen
@@ -41,16 +42,16 @@ class Pattern:
     """A path with wildcards and without braces."""
 
     base: str
-    """The folder above the first name with a wildcard."""
+    """Folder above the first name with a wildcard."""
 
     names: tuple[str, ...]
-    """The names below ``base``."""
+    """Names below ``base``."""
 
     folders_only: bool
-    """Whether it ends with a slash."""
+    """True if it ends with a slash."""
 
     recursive: bool
-    """Whether files in deeper folders match, too."""
+    """True if files in deeper folders match, too."""
 
     def begin(self) -> MatchState:
         """Return the state of the match in ``base``."""
@@ -68,26 +69,26 @@ class Pattern:
         return self._closed(found)
 
     def takes(self, state: MatchState, name: str) -> bool:
-        """Return whether a file of this name matches."""
+        """Return True if a file of this name matches."""
         return any(
             (said and (not hidden or _is_data(name, hidden=True))) or (not said and _is_data(name, hidden=hidden))
             for said, hidden in self._meant(state, name)
         )
 
     def leaves_out(self, state: MatchState, name: str) -> bool:
-        """Return whether a file that does not match would do so without a leading ``_``, and no engine wrote it."""
+        """Return True if a file that does not match would do so without a leading ``_``, and no engine wrote it."""
         kept_beside = name.startswith(".") or _WORK.fullmatch(name)
         return not kept_beside and any(self._meant(state, name))
 
     def is_whole(self, state: MatchState) -> bool:
-        """Return whether the state is that of a folder which the pattern names."""
+        """Return True if the pattern matches the folder of this state."""
         return any(number == len(self.names) for number, _ in state)
 
     def _meant(self, state: MatchState, name: str) -> Iterator[tuple[bool, bool]]:
         """Yield two facts for each state in which the file may match.
 
-        The first one is whether a name of the pattern matches it, the second one whether a folder above it that matches
-        no name of the pattern begins with ``_``.
+        The first one is whether a name of the pattern matches it, the second one whether a parent folder that no name
+        of the pattern matches starts with ``_``.
         """
         for number, hidden in state:
             if number == len(self.names) or (number == len(self.names) - 1 and not self.folders_only):
@@ -99,7 +100,7 @@ class Pattern:
         return number == len(self.names) or self.names[number] == "**"
 
     def _closed(self, states: set[tuple[int, bool]]) -> MatchState:
-        """Add the states in which ``**`` stands for no folder."""
+        """Add the states in which ``**`` matches no folder."""
         found = set(states)
         for number, name in enumerate(self.names):
             if name == "**":
@@ -113,22 +114,22 @@ class Walk:
 
     pattern: Pattern
     matched: bool = False
-    """Whether anything matches the pattern, be it an empty folder."""
+    """True if anything matches the pattern, even an empty folder."""
 
     left_out: int = 0
-    """How many files would match if neither they nor their folders began with ``_``."""
+    """Number of files that would match if neither they nor their folders started with ``_``."""
 
     example: str = ""
     """One of them."""
 
     def enter(self, state: MatchState, name: str) -> MatchState:
-        """Return the state of the match inside a folder, and record whether the pattern names the folder itself."""
+        """Return the state of the match inside a folder, and record whether the pattern matches the folder itself."""
         found = self.pattern.enter(state, name)
         self.matched |= self.pattern.is_whole(found)
         return found
 
     def takes(self, state: MatchState, name: str, path: str) -> bool:
-        """Return whether the pattern names a file; count it as left out if only a leading ``_`` excludes it."""
+        """Return True if the pattern matches a file; count it as skipped if only a leading ``_`` excludes it."""
         if self.pattern.takes(state, name):
             self.matched = True
             return True
@@ -139,25 +140,25 @@ class Walk:
 
 
 def all_of(folder: str, *, recursive: bool) -> Pattern:
-    """Return the pattern that names everything in a folder."""
+    """Return the pattern that matches everything in a folder."""
     return Pattern(folder, (), True, recursive)
 
 
 def has_wildcards(path: str) -> bool:
-    """Return whether a path contains wildcards; a file of that very name may exist all the same."""
+    """Return True if a path contains wildcards; a file with that exact name may still exist."""
     return bool(_MAGIC.search(path) or _first_braces(path))
 
 
 def patterns(path: str, *, top: str, recursive: bool) -> Sequence[Pattern]:
-    """Return the patterns that a path stands for; none for a path without wildcards.
+    """Return the patterns that a path expands to; none for a path without wildcards.
 
     Args:
-        path: the path that the user wrote.
-        top: the beginning in which no wildcard is looked for.
-        recursive: whether files in deeper folders match, too.
+        path: The path that the user wrote.
+        top: The prefix in which wildcards are literal.
+        recursive: True to match files in deeper folders, too.
 
     Raises:
-        UsageError: it has too many alternatives, or ``..`` behind a wildcard.
+        UsageError: It has too many alternatives, or ``..`` after a wildcard.
     """
     written = list(dict.fromkeys(_without_braces(path)))
     if written == [path] and not _MAGIC.search(path, len(top)):
@@ -166,7 +167,7 @@ def patterns(path: str, *, top: str, recursive: bool) -> Sequence[Pattern]:
 
 
 def fixed_part(path: str, top: str) -> str:
-    """Return the folder below which everything lies that a pattern names."""
+    """Return the folder that contains everything a pattern matches."""
     bases = [pattern.base for pattern in patterns(path, top=top, recursive=True)]
     shared: list[str] = []
     for names in zip(*(base.split("/") for base in bases), strict=False):
@@ -177,7 +178,7 @@ def fixed_part(path: str, top: str) -> str:
 
 
 def is_visible(path: str) -> bool:
-    """Return whether a file below a folder is read if the folder is read recursively."""
+    """Return True if a file below a folder is read if the folder is read recursively."""
     *folders, name = path.split("/")
     everything = all_of("", recursive=True)
     state = everything.begin()
@@ -191,7 +192,7 @@ def _pattern(path: str, top: str, *, recursive: bool) -> Pattern:
     begin = path.rfind("/", 0, match.start()) if match else path.rstrip("/").rfind("/")
     names = tuple(name for name in path[begin + 1 :].split("/") if name not in ("", "."))
     if ".." in names:
-        raise UsageError(f"option 'path': {path!r} has .. behind a pattern; write the path that is meant")
+        raise UsageError(f"option 'path': {path!r} has .. after a pattern; write the resulting path")
     base = path[:begin] if begin > 0 else path[: begin + 1]
     return Pattern(base or ".", names, path.endswith("/"), recursive)
 
@@ -216,7 +217,7 @@ def _without_braces(path: str) -> Iterator[str]:
             start, end, parts = braces
             waiting[:0] = [each[:start] + part + each[end:] for part in parts]
         if found + len(waiting) > MOST_ALTERNATIVES:
-            raise UsageError(f"option 'path': {path[:80]!r} stands for more than {MOST_ALTERNATIVES} patterns; write *")
+            raise UsageError(f"option 'path': {path[:80]!r} expands to more than {MOST_ALTERNATIVES} patterns; write *")
 
 
 def _first_braces(path: str) -> tuple[int, int, list[str]] | None:
@@ -236,9 +237,9 @@ def _first_braces(path: str) -> tuple[int, int, list[str]] | None:
 
 
 def _matches(pattern: str, name: str) -> bool:
-    """Return whether a name matches one part of a pattern.
+    """Return True if a name matches one part of a pattern.
 
-    A wildcard matches neither a dot at the beginning of a name nor the names that engines write beside their data.
+    A wildcard matches neither a leading dot nor the names that engines write next to their data.
     """
     if not _MAGIC.search(pattern):
         return pattern == name
@@ -265,11 +266,11 @@ def _is_partition(folder: str) -> bool:
 
 
 def _is_data(name: str, *, hidden: bool) -> bool:
-    """Return whether a file that no name of the pattern matches is data.
+    """Return True if a file that no name of the pattern matches is data.
 
     Args:
-        name: of the file.
-        hidden: whether a folder above it begins with ``_``.
+        name: Name of the file.
+        hidden: True if a parent folder starts with ``_``.
     """
     if not (hidden or name.startswith((".", "_"))):
         return True

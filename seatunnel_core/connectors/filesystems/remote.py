@@ -1,6 +1,6 @@
-"""The part that file systems behind a network share: they are listed by folder and read in ranges of bytes.
+"""Base classes of remote file systems: they are listed by folder and read in byte ranges.
 
-Their paths are addresses, such as ``sftp://host/data/a.csv``, so that messages name the server as well.
+Their paths are addresses, such as ``sftp://host/data/a.csv``, so that messages include the server.
 """
 
 import errno
@@ -20,14 +20,14 @@ from seatunnel_core.connectors.filesystems.filesystem import FileSystem, FileVer
 from seatunnel_core.connectors.filesystems.pattern import has_wildcards
 
 AHEAD_BYTES = 8 << 20
-"""How many bytes are requested at once when a file is read sequentially."""
+"""Number of bytes to request at once when a file is read sequentially."""
 
 
 class RemoteFileSystem(FileSystem):
-    """A file system whose paths begin with the address of a server."""
+    """A file system whose paths start with the address of a server."""
 
     schemes: tuple[str, ...] = ()
-    """Other ways to write the beginning of ``top``, such as ``s3a://bucket``."""
+    """Alternative prefixes of ``top``, such as ``s3a://bucket``."""
 
     def named(self, path: str) -> str:
         written = path.strip()
@@ -41,7 +41,7 @@ class RemoteFileSystem(FileSystem):
             raise UsageError(f"option 'path': {path!r} is not a path of {self.top}; write it from / on, without a host")
         names = [name for name in written.split("/") if name]
         if {".", ".."}.intersection(names):
-            raise UsageError(f"option 'path': {path!r} has . or .. in it; write the path that is meant")
+            raise UsageError(f"option 'path': {path!r} contains . or ..; write the resulting path")
         slash = "/" if written.endswith("/") and has_wildcards(written) else ""
         return "/".join((self.top, *names)) + slash if names else f"{self.top}/"
 
@@ -57,11 +57,11 @@ class RemoteOpenFile(OpenFile):
 
     @abstractmethod
     def fetch(self, start: int, end: int) -> bytes:
-        """Return all bytes of a range that lies within the file.
+        """Return all bytes of a range within the file.
 
         Raises:
-            SourceError: it cannot be read; ``retryable`` when trying again may help.
-            SourceChangedError: it is not the version that was listed.
+            SourceError: It cannot be read; ``retryable`` if a retry may succeed.
+            SourceChangedError: It is not the listed version.
         """
 
     def read_range(self, start: int, end: int) -> bytes:
@@ -80,7 +80,7 @@ class RemoteOpenFile(OpenFile):
     def _hold(self, start: int, end: int) -> None:
         self._held, self._held_from = self.fetch(start, end), start
         if len(self._held) != end - start:
-            raise self.changed(f"only {len(self._held)} of {end - start} bytes came from byte {start} on")
+            raise self.changed(f"only {len(self._held)} of {end - start} bytes arrived from byte {start} on")
 
     def stream(self, start: int = 0) -> pa.NativeFile:
         found = pa.PythonFile(_Ranges(self), mode="r")
@@ -91,7 +91,7 @@ class RemoteOpenFile(OpenFile):
         return cast(BinaryIO, io.BufferedReader(_Ranges(self), 64 << 10))
 
     def descriptor(self) -> int:
-        """Copy the file to a temporary file of this machine, and return the descriptor of that one."""
+        """Copy the file to a temporary file on this machine, and return its descriptor."""
         if self._copy is None:
             self._copy = cast(BinaryIO, tempfile.TemporaryFile())  # noqa: SIM115  # closed with the file
             with self.python_file() as content:
@@ -105,18 +105,18 @@ class RemoteOpenFile(OpenFile):
             self._copy.close()
 
     def require_same(self, now: FileVersion | None) -> None:
-        """Raise ``SourceChangedError`` unless ``now`` is the version that was listed."""
+        """Raise ``SourceChangedError`` if ``now`` is not the listed version."""
         if now is None:
-            raise self.changed("it is not there any more")
+            raise self.changed("it no longer exists")
         if not self.is_same(now):
-            raise self.changed(f"it had {self.version.size} bytes and now has {now.size}, or was written again")
+            raise self.changed(f"it had {self.version.size} bytes and now has {now.size}, or was rewritten")
 
     def is_same(self, now: FileVersion) -> bool:
-        """Return whether the file still has the content that was listed."""
+        """Return True if the file still has the listed content."""
         return now == self.version
 
     def changed(self, how: str) -> SourceChangedError:
-        """Return the error for a file that is not the listed version any more."""
+        """Return the error for a file that is no longer the listed version."""
         return SourceChangedError(
             f"{self.version.path} changed after it was listed: {how}; start a new job to read it as it is now"
         )
@@ -126,10 +126,10 @@ class CopiedOutput(StagedOutput):
     """An output that is collected on the task's machine, and sent when it is complete."""
 
     def __init__(self, send: Callable[[BinaryIO, int], Receipt]) -> None:
-        """Take the function that sends: it gets the file, at its beginning, and its size in bytes."""
+        """Take the function that sends the file, which is at its beginning, with its size in bytes."""
         self._send = send
         self._copy = cast(BinaryIO, tempfile.TemporaryFile())  # noqa: SIM115
-        weakref.finalize(self, self._copy.close)  # also where it is given up
+        weakref.finalize(self, self._copy.close)  # Even if it is abandoned.
         self.stream = pa.OSFile(f"/dev/fd/{self._copy.fileno()}", "wb")
 
     def finish(self) -> Receipt:
@@ -139,7 +139,7 @@ class CopiedOutput(StagedOutput):
 
 
 class _Ranges(io.RawIOBase):
-    """A raw file object for the readers of Python and Arrow that leaves the file behind it open."""
+    """A raw file object for Python's and Arrow's readers that leaves the underlying file open."""
 
     def __init__(self, file: OpenFile) -> None:
         self._file = file
@@ -157,7 +157,7 @@ class _Ranges(io.RawIOBase):
     def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
         before = {io.SEEK_SET: 0, io.SEEK_CUR: self._place, io.SEEK_END: self._file.version.size}[whence]
         if before + offset < 0:
-            raise OSError(errno.EINVAL, "a place before the beginning")
+            raise OSError(errno.EINVAL, "a negative position")
         self._place = before + offset
         return self._place
 

@@ -1,6 +1,6 @@
-"""A rename that never replaces another file, and one that lets two change places.
+"""A rename that never replaces another file, and an exchange of two files.
 
-Both are atomic where the operating system allows it.
+Both are atomic if the operating system supports it.
 """
 
 import ctypes
@@ -19,19 +19,19 @@ _UNSUPPORTED = {errno.ENOSYS, errno.EINVAL, errno.ENOTSUP}
 
 
 class TargetExistsError(FileExistsError):
-    """The new name belongs to another file than the one that was to be renamed."""
+    """The new name belongs to a different file."""
 
 
 def rename_new(old: str, new: str) -> None:
-    """Give the file ``old`` the name ``new``.
+    """Rename the file ``old`` to ``new``.
 
-    File systems without such a rename (some network ones) get a link and then the removal of the old name. A crash
-    between the two leaves one file with both names; the next call sees that and finishes.
+    File systems without such a rename (some network ones) create a link and then remove the old name. A crash between
+    the two leaves one file with both names; the next call detects that and finishes.
 
     Raises:
         TargetExistsError: ``new`` is another file.
-        FileNotFoundError: ``old``, or the folder of ``new``, is not there.
-        OSError: anything else.
+        FileNotFoundError: ``old``, or the folder of ``new``, does not exist.
+        OSError: Any other failure.
     """
     call = _system_call(_RENAME_NOREPLACE, _RENAME_EXCL)
     code = call(os.fsencode(old), os.fsencode(new)) if call else errno.ENOSYS
@@ -44,11 +44,11 @@ def rename_new(old: str, new: str) -> None:
 
 
 def exchange(one: str, other: str) -> bool:
-    """Let two files or folders change names in one step; return whether the file system can do that.
+    """Exchange two files or folders in one step; return True if the file system supports it.
 
     Raises:
-        FileNotFoundError: one of them is not there.
-        OSError: anything else.
+        FileNotFoundError: One of them does not exist.
+        OSError: Any other failure.
     """
     call = _system_call(_RENAME_EXCHANGE, _RENAME_SWAP)
     code = call(os.fsencode(one), os.fsencode(other)) if call else errno.ENOSYS
@@ -78,7 +78,7 @@ def _finish_interrupted(old: str, new: str) -> None:
 
 @cache
 def _system_call(flag: int, flag_of_macos: int) -> Callable[[bytes, bytes], int] | None:
-    """Return the operating system's rename with a flag, which returns 0 or an error number; ``None`` without one."""
+    """Return the system call for a rename with a flag, which returns 0 or an error number; ``None`` without one."""
     library = ctypes.CDLL(None, use_errno=True)
     if sys.platform == "darwin":
         function, before, between, flag = getattr(library, "renamex_np", None), (), (), flag_of_macos

@@ -1,4 +1,4 @@
-"""The names of staged files, without imports of Arrow, so that the inspector can read them.
+"""Names of staged files, without imports of Arrow, so that the inspector can read them.
 
 ::
 
@@ -6,7 +6,7 @@
     <target>/.seatunnel/<job>/<pipeline>/<epoch>/.prepared  prepared by the driver for this epoch
     <target>/<folders>/<name>                               published
     <target>/.seatunnel/<job>/save-mode/<process>-<epoch>-<pipeline>-<sink>/<number>    being removed (``save_mode``)
-    <target>/.seatunnel/<job>/replacing/…                   committed, and not in its place yet (``replacing``)
+    <target>/.seatunnel/<job>/replacing/…                   committed, but not in place yet (``replacing``)
 
 A name contains ``<job>-p<pipeline>-s<sink>-o<source>-e<epoch>-u<unit>-a<attempt>``: which attempt of which unit wrote
 it. So no two attempts, epochs, sinks or jobs ever write the same name.
@@ -20,22 +20,23 @@ STAGING = ".seatunnel"
 OWNER = re.compile(r"-p(?P<pipeline>\d+)-s(?P<sink>\d+)-o(?P<source>\d+)-e(?P<epoch>\d+)-u(?P<unit>\d+)-a")
 
 SAVE_MODE = "save-mode"
-"""The folder of the fences of save modes."""
+"""Folder of the fences of save modes."""
 
 REPLACING = "replacing"
-"""The folder of committed files that are to replace others when the last row has come."""
+"""Folder of committed files that replace others after the last row."""
 
 REPLACED = re.compile(r"(?P<pipeline>\d+)-(?P<sink>\d+)")
-"""The beginning of what lies there: the sink that replaces something."""
+"""Pattern for the beginning of its entries: the sink that replaces something."""
 
 FENCE = re.compile(r"(?P<process>\d+)-(?P<epoch>\d+)-(?P<pipeline>\d+)-(?P<sink>\d+)")
 
 PREPARED = ".prepared"
 """Name of the folder (in a bucket: the object) that marks a staging folder. Only the driver creates it, at the start of
-an epoch. A staging folder without it is not the one of the epoch, whoever created it."""
+an epoch. A staging folder without it is not the epoch's, whoever created it.
+"""
 
 PROBE = ".probe-"
-"""The prefix of files that a task writes for the driver to find."""
+"""Prefix of files that a task writes for the driver to find."""
 
 
 def staging_folder(root: str, job_id: str, pipeline_id: int, epoch: int) -> str:
@@ -44,9 +45,9 @@ def staging_folder(root: str, job_id: str, pipeline_id: int, epoch: int) -> str:
 
 
 def owner(name: str, job_id: str) -> re.Match[str] | None:
-    """Return the match that names the unit of the job which staged a file, ``None`` for other files.
+    """Return the match of the job's unit that staged a file, ``None`` for other files.
 
-    The search begins behind the job's id, which may look like such a match itself.
+    The search starts after the job id, which may look like such a match itself.
     """
     return OWNER.search(name, name.find(job_id) + 1)
 

@@ -1,6 +1,6 @@
-"""Send requests: retry those that may succeed later, and raise errors that name the cause of the others.
+"""Send requests: retry temporary failures, and raise errors that name the cause of the others.
 
-No message contains a secret. Messages of the package ``requests`` may contain the whole url, so only the innermost
+No message contains a secret. Messages of the package ``requests`` may contain the whole URL, so only the innermost
 reason of an error is shown.
 """
 
@@ -22,34 +22,34 @@ if TYPE_CHECKING:
     import requests
 
 MODULES = ("requests",)
-"""The modules that tasks import to send a request."""
+"""Modules that tasks import to send a request."""
 
 _REPEATED = (429, 502, 503, 504)
 _LASTING = (501, 505, 508, 510, 511)
-"""Statuses of 500 and above that do not pass by themselves; all others may, a full disk (507) among them."""
+"""Permanent statuses of 500 and above; all others may be temporary, a full disk (507) among them."""
 
 _LONGEST_WAIT_S = 300
-"""The longest wait, even when a service asks for a longer one."""
+"""Maximum delay, even if a service asks for a longer one."""
 
 _MOST_REDIRECTS = 5
 _SHOWN = 200
-"""The most characters of an answer that a message shows."""
+"""Maximum number of characters of a response in a message."""
 
 _SECRET_NAMES = ("token", "key", "secret", "pass", "auth", "sign")
 
 _HINTS = {
-    400: "the request is not what the service expects: look at params and body",
-    401: "look at {credentials}",
-    403: "this is not allowed to who asks: look at {credentials}",
-    404: "there is nothing at this path: look at {url}",
-    405: "look at method",
-    429: "the quota is used up; ask less often, or later",
+    400: "the request is not what the service expects: check params and body",
+    401: "check {credentials}",
+    403: "access denied: check the permissions of {credentials}",
+    404: "check {url}",
+    405: "check method",
+    429: "the quota is used up; request less often, or later",
 }
 
 
 @frozen(kw_only=True)
 class Answer:
-    """The answer of a service, with a status from 200 to 299."""
+    """Response of a service, with a status from 200 to 299."""
 
     status: int
     content: bytes = field(repr=False)
@@ -58,29 +58,29 @@ class Answer:
 
     @property
     def text(self) -> str:
-        """The content as a text for messages, where signs may stand for what is no character in its encoding."""
+        """Content as a text for messages, with replacements for undecodable bytes."""
         try:
             return self.content.decode(self._named_encoding or "utf-8-sig", errors="replace")
         except LookupError:
             return self.content.decode(errors="replace")
 
     def decoded(self, where: str) -> str:
-        """Return the content as a text, in the encoding that its headers name, else in UTF-8.
+        """Return the content as a text, in the encoding in its headers, else in UTF-8.
 
         Args:
             where: The request and page, for messages.
 
         Raises:
-            SourceError: It has bytes that are no characters in this encoding, or Python does not know the encoding.
+            SourceError: It cannot be decoded, or Python does not support the encoding.
         """
         named = self._named_encoding
         try:
             return self.content.decode(named or "utf-8").removeprefix("\ufeff")
         except LookupError:
-            raise SourceError(f"{where}: the answer is in {named!r}, an encoding that is not known") from None
+            raise SourceError(f"{where}: the response is in {named!r}, an unknown encoding") from None
         except UnicodeError as error:
-            said = "" if named else ", and its header Content-Type names no other encoding (charset)"
-            raise SourceError(f"{where}: the answer is not {named or 'UTF-8'}: {error}{said}") from None
+            said = "" if named else ", and its header Content-Type has no other charset"
+            raise SourceError(f"{where}: the response is not {named or 'UTF-8'}: {error}{said}") from None
 
     @property
     def _named_encoding(self) -> str | None:
@@ -88,10 +88,10 @@ class Answer:
 
 
 class Client:
-    """A client that sends requests one after the other, on connections that it keeps until it is closed."""
+    """Client that sends requests one after the other, on connections that it keeps until it is closed."""
 
     def __init__(self, connection: Connection, failure: Callable[[str], ConnectorError]) -> None:
-        """Create a client; ``failure`` makes the errors that are raised from a message."""
+        """Create a client; ``failure`` creates its errors from a message."""
         self._connection = connection
         self._failure = failure
         self._session: requests.Session | None = None
@@ -109,10 +109,10 @@ class Client:
             self._session = None
 
     def send(self, request: Request) -> Answer:
-        """Send a request, and return the whole answer.
+        """Send a request, and return the whole response.
 
         Raises:
-            ConnectorError: There is no answer, or it has an error status; ``retryable`` when a retry may help.
+            ConnectorError: There is no response, or it has an error status; ``retryable`` if a retry may help.
         """
         with self._errors_explained(request), self._opened(request) as response:
             return Answer(
@@ -140,19 +140,19 @@ class Client:
         """Check with a HEAD request that the service can be reached and its certificate is accepted.
 
         Raises:
-            ConnectorError: It cannot be reached; ``retryable`` when a retry may help.
+            ConnectorError: It cannot be reached; ``retryable`` if a retry may help.
         """
         with self._errors_explained(request):
             self._sent(Request(method="HEAD", url=request.url, hides_path=request.hides_path)).close()
 
     def refused(self, request: Request, status: int, reason: str, content: str) -> ConnectorError:
-        """Return the error for an answer with an error status.
+        """Return the error for a response with an error status.
 
         Args:
             request: The request.
-            status: The status of the answer.
-            reason: The reason phrase of the answer.
-            content: The text of the answer.
+            status: The status of the response.
+            reason: The reason phrase of the response.
+            content: The text of the response.
         """
         connection = self._connection
         hint = _HINTS.get(status, "").format(credentials=connection.credentials, url=connection.url_option)
@@ -160,13 +160,13 @@ class Client:
         error = self._failure(
             f"{request.shown} answered {status} {reason}".rstrip()
             + (f": {hint}" if hint else "")
-            + (f". It said: {said}" if said else "")
+            + (f". Response: {said}" if said else "")
         )
         error.retryable = status in (408, 425, 429) or (status >= 500 and status not in _LASTING)
         return error
 
     def scrubbed(self, content: str, request: Request) -> str:
-        """Return the beginning of an answer on one line, with ``***`` in place of secrets of the request."""
+        """Return the beginning of a response on one line, with ``***`` in place of secrets of the request."""
         text = " ".join(content[: 20 * _SHOWN].split())
         for secret in sorted({*self._connection.hidden, *_secrets_in(request)}, key=len, reverse=True):
             if len(secret) >= SHORTEST_SECRET:
@@ -191,13 +191,13 @@ class Client:
                 leads = urlsplit(response.headers["Location"])
                 where = f"{leads.scheme}://{leads.hostname}" if leads.hostname else "another path"
                 raise self._failure(
-                    f"{request.shown} answered {response.status_code} and leads to {where}: requests are not led to "
-                    "other hosts, and those with POST nowhere; write the url that is meant"
+                    f"{request.shown} answered {response.status_code} with a redirect to {where}: redirects "
+                    "to other hosts, and those of a POST, are not followed; correct the url"
                 )
             raise self.refused(request, response.status_code, response.reason or "", response.text)
 
     def _sent(self, request: Request) -> "requests.Response":
-        """Send one request and return its answer of any status; statuses such as 429 are retried."""
+        """Send one request and return its response of any status; statuses such as 429 are retried."""
         return self._in_session().request(
             request.method,
             request.url,
@@ -242,7 +242,7 @@ class Client:
         return retry_kind()(
             total=connection.retries,
             status_forcelist=_REPEATED,
-            allowed_methods=None,  # a source only reads, and a sink sends at least once
+            allowed_methods=None,  # A source only reads, and a sink sends at least once.
             backoff_factor=connection.backoff_ms / 1000,
             backoff_max=connection.backoff_max_ms / 1000,
             retry_after_max=_LONGEST_WAIT_S,
@@ -254,7 +254,7 @@ class Client:
 
 
 def _in_url(prepared: "requests.PreparedRequest") -> "requests.PreparedRequest":
-    """Add the user and password of the url, and never those of ~/.netrc, which would replace a header of the job."""
+    """Add the user and password of the URL, and never those of ~/.netrc, which would replace a header of the job."""
     from requests.auth import HTTPBasicAuth
 
     parts = urlsplit(prepared.url or "")

@@ -1,4 +1,4 @@
-"""The settings with which a source or a sink sends requests."""
+"""Connection settings of a source or a sink."""
 
 from collections.abc import Collection
 from typing import TYPE_CHECKING
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @frozen(kw_only=True)
 class Connection:
-    """The settings with which requests are sent."""
+    """Connection settings for requests."""
 
     retries: int
     backoff_ms: int
@@ -24,19 +24,19 @@ class Connection:
     socket_timeout_ms: int
     ca_file: str | None
     certificate: tuple[str, ...] = field(repr=False)
-    """A file with a certificate and its key, or one of each; empty without a certificate."""
+    """File with a certificate and its key, or one of each; empty without a certificate."""
 
     hidden: tuple[str, ...] = field(repr=False)
     """Texts that no message may contain."""
 
     credentials: str
-    """The options that have the credentials, for messages."""
+    """Options that contain the credentials, for messages."""
 
     url_option: str = opt.URL.key
-    """The options that have the url, for messages."""
+    """Options that contain the URL, for messages."""
 
     timeout_option: str = opt.SOCKET_TIMEOUT.key
-    """The option that has the timeout for an answer, for messages."""
+    """Option for the response timeout, for messages."""
 
     @classmethod
     def of(cls, options: Options, *, hidden: Collection[str], credentials: str) -> "Connection":
@@ -45,14 +45,14 @@ class Connection:
         Args:
             options: The options.
             hidden: Texts that no message may contain.
-            credentials: The options that have the credentials, for messages.
+            credentials: Options that contain the credentials, for messages.
 
         Raises:
-            UsageError: Options contradict one another.
+            UsageError: Options contradict each other.
         """
         certificate, key = options[opt.CERTIFICATE], options[opt.KEY]
         if key and not certificate:
-            raise UsageError("option 'tls_key_file': it belongs to tls_certificate_file, which is missing")
+            raise UsageError("option 'tls_key_file': requires tls_certificate_file")
         return cls(
             retries=options[opt.RETRY],
             backoff_ms=options[opt.BACKOFF],

@@ -1,4 +1,4 @@
-"""The rows of an answer: JSON objects, alone, in arrays or one per line, at paths, or texts as they are."""
+"""Extract rows from a response: JSON objects, alone, in arrays or one per line, at paths, or plain texts."""
 
 import json
 import re
@@ -18,11 +18,11 @@ from seatunnel_core.connectors.fitted import UnreadKeys, fitted
 from seatunnel_core.connectors.http import options as opt
 from seatunnel_core.connectors.schema_options import (
     COLUMN_NAMES,
-    INFERENCE,
     MAX_NESTING,
     NESTING,
     SCHEMA_CONTRACT,
     SCHEMA_SAMPLE,
+    check_sampling,
     nesting_of,
 )
 from seatunnel_core.rows.inference.contract import SchemaContract
@@ -36,35 +36,35 @@ from seatunnel_core.rows.values import row_converter
 
 BATCH_ROWS = 16_384
 LEFT_OUT = object()
-"""Stands among the elements of a page for one that is left out, so that the others keep their numbers."""
+"""Placeholder for a skipped element of a page, so that the others keep their numbers."""
 
 CONTENT = pa.schema([("content", pa.string())])
 FILE = pa.schema([("data", pa.binary()), ("relativePath", pa.string()), ("partIndex", pa.int64())])
-"""The columns of the file format ``binary``, so that file sinks can put the pieces together again."""
+"""Columns of the file format ``binary``, so that file sinks can join the pieces."""
 
-_LINES = "the answer has several values of JSON: with enable_multi_lines = true each line stands for itself"
+_LINES = "the response has several JSON values: set enable_multi_lines = true to parse each line separately"
 
 
 @frozen(kw_only=True)
 class Content:
-    """The format of an answer and the location of the rows in it, from the options."""
+    """Format of a response and location of its rows, from the options."""
 
     format: str
     schema: TableSchema
     has_columns: bool
-    """Whether the job declares ``schema``, or has it inferred; else there is one column, ``content``."""
+    """True if the job declares ``schema`` or has it inferred; else there is one column, ``content``."""
 
     sample: int | None = None
-    """How many rows are looked at to infer the columns; ``None`` if they are declared or the texts as they are."""
+    """Number of rows from which columns are inferred; ``None`` if columns are declared or rows are plain texts."""
 
     contract: SchemaContract = field(factory=SchemaContract)
-    """What becomes of rows that do not fit inferred columns."""
+    """Handling of rows that do not match inferred columns."""
 
     levels: int = DEEPEST
-    """How many levels of objects and lists below a row are looked into."""
+    """Maximum depth of objects and lists below a row to inspect."""
 
     nesting: Nesting = field(factory=Nesting)
-    """What becomes of objects and lists; where it needs the column of the row's id, that is the first of ``schema``."""
+    """Handling of objects and lists; if it needs a column with the row id, that is the first one of ``schema``."""
 
     path: str | None
     fields: Mapping[str, str] = field(factory=dict)
@@ -73,10 +73,10 @@ class Content:
 
     @classmethod
     def of(cls, options: Options) -> "Content":
-        """Return the content that the options describe.
+        """Return the content settings in the options.
 
         Raises:
-            UsageError: Options contradict one another, or a JSONPath is not valid.
+            UsageError: Options contradict each other, or a JSONPath is invalid.
         """
         block = named_block(options)
         try:
@@ -87,7 +87,7 @@ class Content:
         _check_inference(options, declared)
         format = options[opt.FORMAT] or ("json" if declared or sample else "text")
         if declared is not None and format != "json":
-            raise UsageError(f"option 'schema': format = {format} has columns of its own; write format = json")
+            raise UsageError(f"option 'schema': format = {format} has fixed columns; write format = json")
         columns = FILE if format == "binary" else CONTENT
         content = cls(
             format=format,
@@ -111,7 +111,7 @@ class Content:
         for path in self.fields.values():
             checked_path("json_field", path)
         if self.fields and not self.has_columns:
-            raise UsageError("option 'json_field': it needs schema, with the types of its columns, or schema_sample")
+            raise UsageError("option 'json_field': requires schema, with the types of its columns, or schema_sample")
         unknown = [name for name in self.fields if name not in self.schema.columns.names]
         if unknown and self.sample is None:
             raise UsageError(
@@ -120,22 +120,24 @@ class Content:
             )
         asked = [o.key for o in (opt.CONTENT_FIELD, opt.MULTI_LINES, opt.PAGEING) if options[o]]
         if self.format == "binary" and asked:
-            raise UsageError(f"option {asked[0]!r}: a file (format = binary) is taken as it is; leave it out")
+            raise UsageError(
+                f"option {asked[0]!r}: not supported with format = binary, which passes a file unchanged; remove it"
+            )
 
     # -- rows -----------------------------------------------------------------------------------------------------
 
     def documents(self, text: str, where: str) -> list[Any]:
-        """Return the JSON values of an answer: one, or one per line; none for an empty answer.
+        """Return the JSON values of a response: one, or one per line; none for an empty response.
 
         Args:
-            text: The answer.
+            text: The response.
             where: The request and page, for messages.
 
         Raises:
             SourceError: It is not JSON.
         """
         lines = _lines(text) if self.multi_lines else [text]
-        read = lax if self.path is not None or self.fields else parsed  # as SeaTunnel's parser of paths does
+        read = lax if self.path is not None or self.fields else parsed  # Like SeaTunnel's JSONPath parser.
         documents = []
         for number, line in enumerate(lines, 1):
             if line.strip():
@@ -143,12 +145,12 @@ class Content:
                     documents.append(read(line))
                 except ValueError as error:
                     place = f"{where}, line {number}" if self.multi_lines else where
-                    why = _LINES if str(error).startswith("Extra data") else f"the answer is not JSON: {error}"
+                    why = _LINES if str(error).startswith("Extra data") else f"the response is not JSON: {error}"
                     raise SourceError(f"{place}: {why}") from None
         return documents
 
     def counted(self, text: str, where: str) -> int:
-        """Return the number of rows in an answer without declared columns: elements of JSON arrays, or lines.
+        """Return the number of rows in a response without declared columns: elements of JSON arrays, or lines.
 
         Raises:
             SourceError: As in ``texts``.
@@ -170,10 +172,10 @@ class Content:
         return sum(len(document) for document in documents if isinstance(document, list))
 
     def texts(self, text: str, where: str) -> Iterator[pa.RecordBatch]:
-        """Yield the rows of an answer when no columns are declared.
+        """Yield the rows of a response when no columns are declared.
 
         Raises:
-            SourceError: ``content_field`` finds nothing, or the answer is not JSON.
+            SourceError: ``content_field`` finds nothing, or the response is not JSON.
         """
         documents = self.documents(text, where) if self.path is not None or self.format == "json" else []
         if self.path is not None:
@@ -191,7 +193,7 @@ class Content:
         """Return the JSON values that become a row each: those at ``content_field``, or objects of ``json_field``.
 
         Raises:
-            SourceError: A path finds nothing, or the answer has none of the columns.
+            SourceError: A path finds nothing, or the response has none of the columns.
         """
         some = documents if self.path is None else [self._selected(document, where) for document in documents]
         if self.fields:
@@ -201,13 +203,13 @@ class Content:
         names = set(self.schema.columns.names)
         if self.sample is None and named and not any(names & element.keys() for element in named):
             raise SourceError(
-                f"{where}: no row has any of the columns {', '.join(self.schema.columns.names)}; the first is "
-                f"{keys_of(named[0])}. Correct schema, or say with content_field where the rows are"
+                f"{where}: no row has any of the columns {', '.join(self.schema.columns.names)}; the first "
+                f"has {keys_of(named[0])}. Correct schema, or set content_field to the JSONPath of the rows"
             )
         return elements
 
     def unread(self, context: ReadContext) -> UnreadKeys | None:
-        """Return what counts the keys of rows that no declared column reads; ``None`` where every key is asked for."""
+        """Return a counter of keys in rows that no declared column reads; ``None`` if every key is read."""
         declares = self.has_columns and self.sample is None and not self.fields
         return UnreadKeys(self.schema.columns, context) if declares else None
 
@@ -240,7 +242,7 @@ class Content:
                 yield pa.RecordBatch.from_pylist(rows, schema=columns)
 
     def _converter(self, columns: pa.Schema, context: ReadContext) -> Callable[[dict[str, Any], str], dict[str, Any]]:
-        """Return a function that makes the values of a row of an object and its place."""
+        """Return a function that converts an object and its location to the values of a row."""
         if self.sample is None:
             convert = row_converter(columns)
             return lambda element, _: convert(element)
@@ -250,7 +252,7 @@ class Content:
 
     @property
     def looked_at(self) -> str:
-        """What the columns are inferred from, for messages."""
+        """Description of the sample from which columns are inferred, for messages."""
         return f"first {self.sample:,} rows"
 
     def shape(self, pages: Iterable[Sequence[Any]], *, every: bool = False) -> Shape:
@@ -265,16 +267,16 @@ class Content:
         return shape
 
     def with_columns(self, columns: pa.Schema) -> "Content":
-        """Return the content of rows with these columns.
+        """Return the content settings for rows with these columns.
 
         Raises:
-            UsageError: A column has the name of the row's id, or a key names a column that the rows lack.
+            UsageError: A column has the name of the row id, or a key refers to a missing column.
         """
         lacking = [name for name in self.schema.primary_key if name not in columns.names]
         if lacking and columns.names:
             raise UsageError(
-                f"option 'schema': primaryKey names {lacking[0]!r}, and the {self.looked_at} have no such field; they "
-                f"have {', '.join(columns.names)}"
+                f"option 'schema': primaryKey contains {lacking[0]!r}, but the {self.looked_at} have no such "
+                f"field; they have {', '.join(columns.names)}"
             )
         try:
             return evolve(self, schema=evolve(self.schema, columns=self.nesting.identified(columns)))
@@ -283,7 +285,7 @@ class Content:
 
     @property
     def schemas(self) -> tuple[TableSchema, ...]:
-        """The table of the rows, and the child tables of its lists.
+        """Table of the rows, and child tables of its lists.
 
         Raises:
             SourceError: Two of their columns would have the same name.
@@ -303,8 +305,8 @@ class Content:
         if values or self.missed_is_null or (holder and found(holder, document) and not found(each, document)):
             return values
         raise SourceError(
-            f"{where}: content_field = {self.path!r} finds nothing; the answer is {keys_of(document)}. Where that "
-            "means no rows, write json_filed_missed_return_null = true"
+            f"{where}: content_field = {self.path!r} finds nothing; the response is {keys_of(document)}. If "
+            "this means no rows, set json_filed_missed_return_null = true"
         )
 
     def _by_paths(self, document: Any, where: str) -> list[dict[str, Any]]:
@@ -319,8 +321,8 @@ class Content:
             rows = [found(rest, element) for element in found(each, document)] if holder else [found(path, document)]
             if rows and not any(rows) and not self.missed_is_null:
                 raise SourceError(
-                    f"{where}: json_field {name} = {path!r} finds nothing; the answer is {keys_of(document)}. Where "
-                    "that means null, write json_filed_missed_return_null = true"
+                    f"{where}: json_field {name} = {path!r} finds nothing; the response is "
+                    f"{keys_of(document)}. If this means null, set json_filed_missed_return_null = true"
                 )
             values = [values[0] if values else None for values in rows]
             if holder is None:
@@ -336,27 +338,20 @@ class Content:
 
 
 def _check_inference(options: Options, declared: TableSchema | None) -> None:
-    sampled = options[SCHEMA_SAMPLE] is not None
-    if sampled and declared is not None:
-        raise UsageError("option 'schema_sample': schema declares the columns, so none are inferred; leave one out")
-    if sampled and options[opt.FORMAT] not in (None, "json"):
-        raise UsageError("option 'schema_sample': columns are inferred of format = json; leave one of them out")
-    for option in INFERENCE:
-        if sampled or not options.is_set(option):
-            continue
-        if option not in (NESTING, COLUMN_NAMES):
-            raise UsageError(f"option {option.key!r}: it is for columns that are inferred; write schema_sample, too")
-        if declared is None:
-            raise UsageError(f"option {option.key!r}: rows without columns have none; write schema or schema_sample")
+    check_sampling(options, declared=declared is not None, format=options[opt.FORMAT], alone=(NESTING, COLUMN_NAMES))
+    if options[SCHEMA_SAMPLE] is None and declared is None:
+        for option in (NESTING, COLUMN_NAMES):
+            if options.is_set(option):
+                raise UsageError(f"option {option.key!r}: requires columns; set schema or schema_sample")
 
 
 def _lines(text: str) -> list[str]:
-    """Return the lines of a text; unlike for ``str.splitlines``, U+2028 and the like are a part of them."""
+    """Return the lines of a text; unlike in ``str.splitlines``, U+2028 and similar characters do not end a line."""
     return re.split(r"\r\n|\n|\r", text)
 
 
 def checked_path(option: str, path: str) -> None:
-    """Raise ``UsageError`` for a JSONPath that is not valid."""
+    """Raise ``UsageError`` for an invalid JSONPath."""
     try:
         compiled(path)
     except ValueError as error:

@@ -19,7 +19,7 @@ _PACKAGES = ("requests", "urllib3")
 
 
 class ErrorsExplained:
-    """A context in which errors of ``requests`` become errors that name the cause and the option to correct."""
+    """Context manager that turns errors of ``requests`` into errors that name the cause and the option to correct."""
 
     def __init__(self, request: Request, connection: Connection, failure: Callable[[str], ConnectorError]) -> None:
         self._request, self._connection, self._failure = request, connection, failure
@@ -35,7 +35,7 @@ class ErrorsExplained:
         reason, retryable = self._reason(error)
         found = self._failure(f"{self._request.shown}: {reason}")
         found.retryable = retryable
-        raise found from None  # the original error may show the whole url
+        raise found from None  # The original error may contain the whole URL.
 
     def _reason(self, error: BaseException) -> tuple[str, bool]:
         from requests import exceptions as of_requests
@@ -47,27 +47,27 @@ class ErrorsExplained:
             return f"no secure connection to {address}: {_of_tls(tls)}", False
         if any(isinstance(each, of_urllib3.NameResolutionError | socket.gaierror) for each in chain):
             return (
-                f"the host {urlsplit(self._request.url).hostname} is not known: look at {connection.url_option}",
+                f"unknown host {urlsplit(self._request.url).hostname}: check {connection.url_option}",
                 True,
             )
         if isinstance(error, of_requests.ConnectTimeout):
-            return f"{address} does not answer within connect_timeout_ms = {connection.connect_timeout_ms}", True
+            return f"{address} does not respond within connect_timeout_ms = {connection.connect_timeout_ms}", True
         if any(isinstance(each, of_requests.ReadTimeout | of_urllib3.ReadTimeoutError) for each in chain):
-            return f"no answer within {connection.timeout_option} = {connection.socket_timeout_ms}", True
+            return f"no response within {connection.timeout_option} = {connection.socket_timeout_ms}", True
         if isinstance(error, of_requests.ProxyError):
             refuses = "407" in str(error)
-            why = "wants another user and password" if refuses else "cannot be used"
-            return f"the proxy that the environment names (HTTPS_PROXY, HTTP_PROXY) {why}", not refuses
+            why = "requires another user and password" if refuses else "cannot be used"
+            return f"the proxy in the environment (HTTPS_PROXY, HTTP_PROXY) {why}", not refuses
         if isinstance(error, FileNotFoundError | of_requests.InvalidURL | of_requests.InvalidHeader | UnicodeError):
             return _of_usage(error), False
         # An error of a file is not one of the connection: it is only in the chain because it was being handled.
         systems = (each for each in chain if isinstance(each, OSError) and each.filename is None)
         system = next((each for each in systems if each.errno is not None), None)
         if system is None and str(error).startswith("Could not find"):
-            return str(error), False  # a file of a certificate
+            return str(error), False  # A certificate file.
         why = system.strerror if system is not None and system.strerror else "the connection broke"
         if isinstance(system, ConnectionRefusedError):
-            why = f"nobody answers at {address}; look at host and port, and whether the service runs"
+            why = f"connection refused at {address}; check host and port, and that the service is running"
         return why[:1].lower() + why[1:], True
 
 
@@ -86,16 +86,16 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
 def _of_tls(error: ssl.SSLError | None) -> str:
     if isinstance(error, ssl.SSLCertVerificationError):
         return (
-            f"its certificate is not accepted ({error.verify_message}); tls_ca_file names a file with the certificates "
-            "that are trusted"
+            f"its certificate is not trusted ({error.verify_message}); set tls_ca_file to a file with trusted "
+            "certificates"
         )
     why = (error.reason or error.strerror or "") if error is not None else ""
-    return "it does not answer with TLS; is it http://?" if why == "WRONG_VERSION_NUMBER" else why or "TLS failed"
+    return "it does not use TLS; try http://" if why == "WRONG_VERSION_NUMBER" else why or "TLS failed"
 
 
 def _of_usage(error: BaseException) -> str:
     if isinstance(error, FileNotFoundError):
-        return f"there is no file {error.filename}"
+        return f"the file {error.filename} does not exist"
     if isinstance(error, UnicodeError):
-        return "headers may only have signs of Latin-1"
-    return "url or headers have signs that no request may have"
+        return "headers may contain only Latin-1 characters"
+    return "url or headers contain characters that are not allowed in a request"

@@ -1,8 +1,8 @@
-"""The increments of a service: which of its rows a job delivers, by the values of a column.
+"""Incremental reads of a service: select rows by the values of a column.
 
-A service cannot be asked how far its rows go, so an increment is asked for twice: when the job is planned, to learn
-the largest value and the rows at the border, and when it is read. All pages of one are one split. So whatever changes
-between the two, or between two attempts, each version of a row belongs to one job.
+A service cannot report its largest value, so an increment is requested twice: when the job is planned, to learn the
+largest value and the rows at the boundary, and when it is read. All pages of an increment are one split. So whatever
+changes between the two, or between two attempts, each version of a row belongs to one job.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -28,38 +28,38 @@ from seatunnel_core.rows.types import type_name
 from seatunnel_core.rows.values import number_text, plain
 
 _FUTURE = timedelta(days=1)
-"""How far in the future a value may lie: clocks differ, and times without a zone are those of any zone."""
+"""Tolerated clock difference: how far in the future a value may be; times without a zone may be in any zone."""
 
 _KINDS = (of.is_integer, of.is_decimal, of.is_date, of.is_timestamp, of.is_string)
-"""The types whose values can be compared, and written, exactly."""
+"""Types whose values can be compared and stored exactly."""
 
 
 @frozen(kw_only=True)
 class RowIncrements:
-    """The rows of a service, and the column by which they are read in increments."""
+    """Rows of a service, and the column by which they are read incrementally."""
 
     increment: Increment
     arrow: pa.DataType
-    """The type of the column."""
+    """Type of the column."""
 
     key: tuple[str, ...]
     shown: str
     """The request, for messages."""
 
     reads: Mapping[str, str]
-    """What a cursor of it belongs to: ``Window.reads``."""
+    """``Window.reads`` of this service's cursors."""
 
     def asked_from(self, after: Cursor | None) -> str | None:
-        """Return the value from which on a job needs rows, this value included; ``None``: from the beginning."""
+        """Return the smallest value that a job reads; ``None`` to start from the beginning."""
         return self.increment.start if after is None else after.since or after.value
 
     # -- the window
 
     def window(self, pages: Iterable[pa.RecordBatch], after: Cursor | None) -> Window:
-        """Return the window of a job that begins now, from all rows that the service answers.
+        """Return the window of a job that starts now, from all rows in the responses.
 
         Raises:
-            SourceError: A row has no value in the column, or one in the future; or too many rows lie at the border.
+            SourceError: A row has no value in the column, or one in the future; or too many rows are at the boundary.
         """
         return self.window_of(map(self._marked, pages), after)
 
@@ -78,8 +78,8 @@ class RowIncrements:
             zone = {mark: value for mark, value in zone.items() if since is None or value >= since}
         if missing and not self.increment.skips_nulls:
             raise SourceError(
-                f"{pick(missing, 'row')} of {self.shown} without a value in {self.increment.column!r}, which no "
-                "increment would ever have. Leave such rows out with incremental { nulls = SKIP }"
+                f"{pick(missing, 'row')} of {self.shown} without a value in {self.increment.column!r}, which "
+                f"no increment would include. Skip such rows with incremental {{ nulls = SKIP }}"
             )
         if last is None:
             return Window(reads=self.reads, after=after)
@@ -94,23 +94,23 @@ class RowIncrements:
         """Return the rows that a job delivers.
 
         Args:
-            rows: Some rows of the answers.
+            rows: Rows from the responses.
             window: The window of the job.
-            before: The digests of all rows that it has; those of ``rows`` are added.
-            context: Gets to know rows that came twice, such as those that moved to the next page meanwhile.
+            before: Digests of all its rows; those of ``rows`` are added.
+            context: Receives notes about repeated rows, such as those that moved to the next page meanwhile.
         """
         return rows.filter(pa.array(self.chosen(self._marked(rows), window, before, context), pa.bool_()))
 
     def chosen(
         self, rows: Iterable[tuple[Any, str]], window: Window, before: set[str], context: ReadContext
     ) -> list[bool]:
-        """Return whether a job delivers each row, from its value and its digest; otherwise as ``kept``."""
+        """Return, for each row, True if a job delivers it, given its value and its digest; otherwise like ``kept``."""
         chosen = []
         for number, (value, mark) in enumerate(rows, 1):
             has = value is not None and self._bounds.has(value, mark, window)
             if has and mark in before:
                 context.leave_out(
-                    "came twice in one answer, with the same key and value", f"{self.shown}, row {number}"
+                    "occurred twice in one response, with the same key and value", f"{self.shown}, row {number}"
                 )
             chosen.append(has and mark not in before)
             if has:
@@ -128,7 +128,7 @@ class RowIncrements:
             yield values[-1], digest(values)
 
     def _since(self, last: Any, after: Cursor | None) -> Any:
-        """Return where the border of a window begins. What was not asked for was not seen, so it is no part of it."""
+        """Return the lower boundary of a window. Values that were not requested are not part of it."""
         low, since = self.asked_from(after), self._behind(last)
         return since if low is None or self.increment.param is None else max(since, self._read(low))
 
@@ -150,28 +150,29 @@ class RowIncrements:
             found = -1
         if found < 0:
             raise SourceError(
-                f"option 'incremental': lag: {self.increment.column!r} has numbers, so lag is a "
-                f"{type_name(self.arrow)}, and not {self.increment.lag!r}"
+                f"option 'incremental': lag: {self.increment.column!r} has numbers, so lag must be a "
+                f"{type_name(self.arrow)}, not {self.increment.lag!r}"
             )
         return found
 
     def _written(self, value: Any) -> str:
-        """Return a value as the state has it, and as the service is asked for it."""
+        """Return a value in the form in which it is stored and requested."""
         if isinstance(value, date):
             return value.isoformat().replace("+00:00", "Z")
         return f"{value:f}" if isinstance(value, Decimal) else str(value)
 
     def _read(self, text: str) -> Any:
-        """Return the value of a text as ``_written`` gives it, or a user writes it; without a zone it is UTC.
+        """Parse a value from ``_written`` or from the user; without a zone it is UTC.
 
         Raises:
-            SourceError: It is none.
+            SourceError: It is invalid.
         """
         try:
             return _value(text, self.arrow)
         except ValueError as error:
             raise SourceError(
-                f"option 'incremental': {text!r} is no value of {self.increment.column!r}, a {type_name(self.arrow)}"
+                f"option 'incremental': {text!r} is not a value of {self.increment.column!r}, which is "
+                f"{type_name(self.arrow)}"
             ) from error
 
     def _refuse_future(self, last: Any) -> None:
@@ -180,22 +181,23 @@ class RowIncrements:
         moment, now = _moment(last), datetime.now(UTC)
         if moment > (now if moment.tzinfo else now.replace(tzinfo=None)) + _FUTURE:
             raise SourceError(
-                f"the largest {self.increment.column!r} of {self.shown} is {self._written(last)}, in the future: with "
-                "it as the cursor, all rows that come before that time would be left out. Correct that row, or ask for "
-                "the others with params"
+                f"the largest {self.increment.column!r} of {self.shown} is {self._written(last)}, in the "
+                "future: with it as the cursor, all rows before that time would be skipped. Correct that "
+                "row, or exclude it with params"
             )
 
     def require_values(self) -> None:
-        """Require that ``start`` is a value, and ``lag`` one that can be subtracted.
+        """Require that ``start`` is a valid value, and that ``lag`` can be subtracted.
 
         Raises:
-            SourceError: They are none.
+            SourceError: They are invalid.
         """
         if self.increment.start is not None:
             self._read(self.increment.start)
         if of.is_string(self.arrow) and self.increment.lag.strip("0"):
             raise SourceError(
-                "option 'incremental': lag: texts have none. Declare the column as timestamp_tz, timestamp or date"
+                "option 'incremental': lag: not supported for strings. Declare the column as timestamp_tz, "
+                "timestamp or date"
             )
         if of.is_integer(self.arrow) or of.is_decimal(self.arrow):
             _ = self._lag_number
@@ -204,33 +206,33 @@ class RowIncrements:
 
 
 def key_of_increment(increment: Increment, content: Content, paging: Paging | None) -> tuple[str, ...]:
-    """Return the columns that tell the rows of a service apart.
+    """Return the columns that identify the rows of a service.
 
     Raises:
-        UsageError: The options do not go together.
+        UsageError: Options contradict each other.
     """
     _refuse_others(content, paging)
     key = increment.key or content.schema.primary_key
     if not key:
         raise UsageError(
-            "option 'incremental': schema has no primaryKey by which rows at the border of an increment could be told "
-            "apart. Write key, as in incremental { key = [id] }"
+            "option 'incremental': schema has no primaryKey to identify rows at the boundary of an "
+            "increment. Set key, as in incremental { key = [id] }"
         )
     return tuple(key)
 
 
 def read_by(increment: Increment, content: Content, request: Request, key: Sequence[str]) -> dict[str, str]:
-    """Return what a cursor belongs to: ``Window.reads``."""
+    """Return ``Window.reads`` of this service's cursors."""
     path = {} if content.path is None else {"content_field": content.path}
     return {"source": "Http", "url": request.shown, **path, "column": increment.column, "key": ", ".join(key)}
 
 
 def row_increments(increment: Increment, content: Content, paging: Paging | None, request: Request) -> RowIncrements:
-    """Return how the rows of a service are read in increments.
+    """Return the incremental view of a service.
 
     Raises:
-        UsageError: The options do not go together.
-        SourceError: ``start`` or ``lag`` do not go with the column.
+        UsageError: Options contradict each other.
+        SourceError: ``start`` or ``lag`` are invalid for the column.
     """
     columns, key = content.schema.columns, key_of_increment(increment, content, paging)
     for name in (increment.column, *key):
@@ -239,8 +241,8 @@ def row_increments(increment: Increment, content: Content, paging: Paging | None
     arrow = columns.field(increment.column).type
     if not any(is_one(arrow) for is_one in _KINDS):
         raise UsageError(
-            f"option 'incremental': {increment.column!r} is a {type_name(arrow)}, whose values cannot be compared "
-            "exactly. Write a column of whole numbers, decimals, dates, timestamps or texts"
+            f"option 'incremental': {increment.column!r} is a {type_name(arrow)}, whose values cannot be "
+            "compared exactly. Use a column of integers, decimals, dates, timestamps or strings"
         )
     reads = read_by(increment, content, request, key)
     found = RowIncrements(increment=increment, arrow=arrow, key=key, shown=request.shown, reads=reads)
@@ -251,17 +253,18 @@ def row_increments(increment: Increment, content: Content, paging: Paging | None
 def _refuse_others(content: Content, paging: Paging | None) -> None:
     if not content.has_columns:
         raise UsageError(
-            "option 'incremental': the column and the key need types: write schema, as in schema { fields { id = "
-            "bigint, updated_at = timestamp_tz } }, or schema_sample = 1000 to have the columns inferred"
+            "option 'incremental': the types of the column and the key are unknown: declare schema, as in "
+            "schema { fields { id = bigint, updated_at = timestamp_tz } }, or set schema_sample = 1000 to "
+            "infer the columns"
         )
     if paging is not None and paging.last:
         raise UsageError(
-            "option 'incremental': each increment has another number of pages: leave total_page_size out, and write "
-            "batch_size"
+            "option 'incremental': increments differ in their number of pages: remove total_page_size, and "
+            "set batch_size"
         )
 
 
-@lru_cache(maxsize=64)  # the borders are read for each row
+@lru_cache(maxsize=64)  # The boundaries are read for each row.
 def _value(text: str, arrow: pa.DataType) -> Any:
     if of.is_timestamp(arrow) and arrow.tz is not None:
         moment = datetime.fromisoformat(text)

@@ -1,16 +1,12 @@
-"""Increments of a service whose columns are inferred: the values of the column say how they are compared.
+"""Incremental reads of a service whose columns are inferred: the values of the column determine how they are compared.
 
-================================================ ====================================
-values                                           compared as
-================================================ ====================================
-numbers, and texts that are numbers              numbers, exactly
-dates                                            dates
-timestamps without a zone, and dates             timestamps
-timestamps with ``Z`` or an offset               moments
-other texts                                      texts, letter by letter
-================================================ ====================================
+================================================ ==================================== values
+compared as ================================================ ==================================== numbers, and texts
+that are numbers              numbers, exactly dates                                            dates timestamps without
+a zone, and dates             timestamps timestamps with ``Z`` or an offset               points in time other texts
+texts, character by character ================================================ ====================================
 
-The text of a cursor shows the same: so each job, and whoever continues it, compares as the job before.
+The text of a cursor shows the same, so each job, and any process that resumes it, compares like the previous job.
 """
 
 import re
@@ -45,25 +41,25 @@ _TIME = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(Z|[+-]\
 
 @frozen(kw_only=True)
 class InferredIncrements:
-    """The rows of a service, and the column by which they are read in increments; its type is not known yet."""
+    """Rows of a service, and the column by which they are read incrementally; its type is not known yet."""
 
     increment: Increment
     key: tuple[str, ...]
     shown: str
     reads: Mapping[str, str]
     levels: int
-    """How many levels of objects and lists below a row are looked into."""
+    """Maximum depth of objects and lists below a row to inspect."""
 
     def asked_from(self, after: Cursor | None) -> str | None:
-        """Return the value from which on a job needs rows, this value included; ``None``: from the beginning."""
+        """Return the smallest value that a job reads; ``None`` to start from the beginning."""
         return self.increment.start if after is None else after.since or after.value
 
     def window(self, pages: Iterable[Sequence[Any]], after: Cursor | None) -> tuple[Window, Shape]:
-        """Return the window of a job that begins now, and the shape of all rows that the service answers.
+        """Return the window of a job that starts now, and the shape of all rows in the responses.
 
         Raises:
-            SourceError: As ``RowIncrements.window``; or the values of the column are not of one kind, or of another one
-                than those of the increment before.
+            SourceError: As ``RowIncrements.window``; or the values of the column differ in kind, from each other or
+                from those of the previous increment.
         """
         shape, raw = Shape(), list[tuple[Any, ...]]()
         for page in pages:
@@ -75,7 +71,7 @@ class InferredIncrements:
             known = self._typed(TEXT if after is None else kind_of(after.value))
             return known.window_of([[(None, "") for _ in raw]], after), shape
         if after is not None and kind_of(after.value) != kind:
-            raise self._refused(f"its values are of the kind {kind} now, and the cursor is {after.value!r}")
+            raise self._refused(f"its values are now of the kind {kind}, but the cursor is {after.value!r}")
         typed = self._typed(kind)
         typed.require_values()
         window = typed.window_of([typed.marked_values(raw)], after)
@@ -130,7 +126,7 @@ class InferredIncrements:
 
 @frozen(kw_only=True)
 class _Typed(RowIncrements):
-    """Increments whose values are compared as a kind."""
+    """Increments whose values are compared as one kind."""
 
     kind: str
 
@@ -146,13 +142,13 @@ class _Typed(RowIncrements):
             return _READ[self.kind](text)
         except (ValueError, ArithmeticError) as error:
             raise SourceError(
-                f"option 'incremental': {text!r} is no value of {self.increment.column!r}, which has values of the "
-                f"kind {self.kind}"
+                f"option 'incremental': {text!r} is not a value of {self.increment.column!r}, whose values "
+                f"are of the kind {self.kind}"
             ) from error
 
 
 def kind_of(value: Any) -> str:
-    """Return the kind of a value of JSON, or of the text of a cursor."""
+    """Return the kind of a JSON value, or of the text of a cursor."""
     text = str(value)
     if isinstance(value, bool) or not isinstance(value, (str, int, Decimal)):
         return type(value).__name__

@@ -15,9 +15,9 @@ _LINK = re.compile(rf"<([^>]*)>\s*((?:{_PARAMETER})*)")
 
 
 def is_address(cursor: str, url: str) -> bool:
-    """Return True if a cursor is the address of a page: a url, or a reference that is relative to ``url``.
+    """Return True if a cursor is the address of a page: a URL, or a reference that is relative to ``url``.
 
-    A cursor in base64 may begin with ``/``. So a path without a query is an address only below the same first folder.
+    A cursor in base64 may start with ``/``. So a path without a query is an address only below the same first folder.
     """
     if _WITH_SCHEME.match(cursor) or cursor.startswith(("//", "?", "./", "../")) or "?" in cursor:
         return True
@@ -25,10 +25,10 @@ def is_address(cursor: str, url: str) -> bool:
 
 
 def addressed(request: Request, reference: str) -> Request:
-    """Return the request for the page at an address that the answer of another one contains.
+    """Return the request for the page at an address in a response.
 
     Raises:
-        SourceError: It is not one of http or https, or on another host, which must not get the headers of the job.
+        SourceError: It is not http or https, or on another host, which must not get the headers of the job.
     """
     try:
         url = urldefrag(urljoin(request.url, reference.strip())).url
@@ -38,9 +38,11 @@ def addressed(request: Request, reference: str) -> Request:
     except ValueError:
         is_web = other = False
     if not is_web:
-        raise SourceError(f"{request.shown}: the address of the next page is not one of http:// or https://")
+        raise SourceError(f"{request.shown}: the address of the next page does not start with http:// or https://")
     if other:
-        raise SourceError(f"{request.shown}: the next page is on another host, {parts.hostname}, which is not asked")
+        raise SourceError(
+            f"{request.shown}: the next page is on another host, {parts.hostname}, to which no request is sent"
+        )
     user = urlsplit(request.url).netloc.rpartition("@")[0]
     if user and "@" not in parts.netloc:
         url = urlunsplit(parts._replace(netloc=f"{user}@{parts.netloc}"))
@@ -48,16 +50,16 @@ def addressed(request: Request, reference: str) -> Request:
 
 
 def next_link(header: str) -> str | None:
-    """Return the address in a ``Link`` header (RFC 8288) whose relation is ``next``; ``None`` without one."""
+    """Return the address in a ``Link`` header (RFC 8288) whose relation is ``next``; ``None`` if there is none."""
     for reference, parameters in _links(header):
-        relations = parameters.get("rel", "").lower().strip("'").split()  # some services write rel='next'
+        relations = parameters.get("rel", "").lower().strip("'").split()  # Some services write rel='next'.
         if "next" in relations and "anchor" not in parameters:
             return reference
     return None
 
 
 def _links(header: str) -> Iterator[tuple[str, dict[str, str]]]:
-    """Yield the address of each link, and its parameters; of one that occurs twice the first one counts."""
+    """Yield the address of each link, and its parameters; of a repeated parameter the first one counts."""
     for found in _LINK.finditer(header):
         parameters: dict[str, str] = {}
         for each in re.finditer(_PARAMETER, found[2]):

@@ -22,42 +22,42 @@ from seatunnel_core.connectors.schema_options import INFERENCE
 
 PAGE_NUMBER, CURSOR, LINK = "PageNumber", "Cursor", "Link"
 
-URL = Option("url", STRING, required=True, secret=True, doc="Where the requests go, with http:// or https://.")
+URL = Option("url", STRING, required=True, secret=True, doc="URL of the requests, with http:// or https://.")
 HEADERS = Option("headers", MAP, secret=True, doc="Headers of each request.")
-PARAMS = Option("params", MAP, secret=True, doc="What stands behind ? in each request.")
+PARAMS = Option("params", MAP, secret=True, doc="Query parameters of each request.")
 
 RETRY = Option(
     "retry",
     within(0, 100),
     default=3,
-    doc="How often a request is repeated that was not answered, or with 429, 502, 503 or 504. When the service says "
-    "how long to wait (Retry-After: seconds or a date), that is kept to, for five minutes at most.",
+    doc="Number of retries of a request without a response, or with status 429, 502, 503 or 504. A Retry-After "
+    "header (seconds or a date) sets the delay, up to five minutes.",
 )
 BACKOFF = Option(
     "retry_backoff_multiplier_ms",
     DURATION_MS,
     default=100,
     unit="ms",
-    doc="How long to wait before a request is repeated; twice as long each time.",
+    doc="Delay before the first retry; doubled for each further one.",
 )
-BACKOFF_MAX = Option("retry_backoff_max_ms", DURATION_MS, default=10_000, unit="ms", doc="But no longer than this.")
-CONNECT_TIMEOUT = Option(
-    "connect_timeout_ms", DURATION_MS, default=12_000, unit="ms", doc="How long to wait for a connection."
+BACKOFF_MAX = Option(
+    "retry_backoff_max_ms", DURATION_MS, default=10_000, unit="ms", doc="Maximum delay before a retry."
 )
+CONNECT_TIMEOUT = Option("connect_timeout_ms", DURATION_MS, default=12_000, unit="ms", doc="Timeout for connecting.")
 SOCKET_TIMEOUT = Option(
-    "socket_timeout_ms", DURATION_MS, default=60_000, unit="ms", doc="How long to wait for the next piece of an answer."
+    "socket_timeout_ms", DURATION_MS, default=60_000, unit="ms", doc="Timeout for the next piece of a response."
 )
 CA_FILE = Option(
     "tls_ca_file",
     STRING,
-    doc="A PEM file with the certificates that are trusted, on the machines of the tasks too; else those that are "
-    "installed with Python's certifi, or that REQUESTS_CA_BUNDLE names. The service's certificate is always verified.",
+    doc="PEM file with trusted certificates, on the machines of the tasks too. By default the ones in "
+    "REQUESTS_CA_BUNDLE, else those of Python's certifi. The certificate of the service is always verified.",
 )
-CERTIFICATE = Option(
-    "tls_certificate_file", STRING, doc="A PEM file with the certificate that is shown to the service."
-)
+CERTIFICATE = Option("tls_certificate_file", STRING, doc="PEM file with the client certificate.")
 KEY = Option(
-    "tls_key_file", STRING, doc="The key of that certificate, if it is not in the same file; without a password."
+    "tls_key_file",
+    STRING,
+    doc="PEM file with the key of that certificate, if it is in a file by itself; without a passphrase.",
 )
 
 CONNECTION: tuple[Option[Any], ...] = (
@@ -71,107 +71,106 @@ CONNECTION: tuple[Option[Any], ...] = (
     KEY,
 )
 
-METHOD = Option("method", ENUM("GET", "POST"), default="GET", doc="How to ask.")
+METHOD = Option("method", ENUM("GET", "POST"), default="GET", doc="HTTP method.")
 BODY = Option(
     "body",
     STRING,
     secret=True,
-    doc="What each request brings, mostly JSON; its Content-Type is application/json unless headers say otherwise. "
-    "With application/x-www-form-urlencoded an object of JSON is sent as a form.",
+    doc="Body of each request, usually JSON. Content-Type is application/json unless headers set another. With "
+    "application/x-www-form-urlencoded a JSON object is sent as a form.",
 )
 AS_FORM = Option(
     "keep_params_as_form",
     BOOLEAN,
-    doc="Whether the params of a POST are a form in its body, or stand in the url. Without it they are in both places "
-    "when there is no body, as versions of SeaTunnel differ.",
+    doc="True to send the params of a POST as a form in the body, false to send them in the URL. If unset and "
+    "there is no body, they are sent in both, as versions of SeaTunnel differ.",
 )
 FORMAT = Option(
     "format",
     ENUM("json", "text", "binary"),
-    doc="What the answers are. Without it json where schema has columns, else text: one column content.",
+    doc="Format of the responses. By default json if schema has columns, else text: one column content.",
 )
-SCHEMA_BLOCK = Option("schema", SCHEMA, doc="The columns, and the name of the table.")
+SCHEMA_BLOCK = Option("schema", SCHEMA, doc="Columns, and the name of the table.")
 CONTENT_FIELD = Option(
-    "content_field", STRING, doc='A JSONPath to the rows in each answer, such as "$.data[*]" or "$.store.book.*".'
+    "content_field", STRING, doc='JSONPath of the rows in each response, such as "$.data[*]" or "$.store.book.*".'
 )
 JSON_FIELD = Option(
     "json_field",
     MAP,
-    doc='JSONPaths to the values of columns, { title = "$.books[*].title" }, instead of their names in an object. What '
-    "stands up to the last [*] of a path is a row.",
+    doc='JSONPaths of the column values, { title = "$.books[*].title" }, instead of their names in an object. '
+    "The part up to the last [*] of a path selects the rows.",
 )
 MISSED_IS_NULL = Option(
     "json_filed_missed_return_null",
     BOOLEAN,
     default=False,
     aliases=("json_field_missed_return_null",),
-    doc="Whether a path that finds nothing in a whole answer gives nulls, or no rows for content_field, instead of an "
-    "error.",
+    doc="True if a path without a match in a whole response gives nulls (no rows for content_field) instead of "
+    "an error.",
 )
 MULTI_LINES = Option(
     "enable_multi_lines",
     BOOLEAN,
     default=False,
-    doc="Whether each line of an answer stands for itself: JSON lines, or a row of text per line.",
+    doc="True to parse each line of a response separately: JSON lines, or a row of text per line.",
 )
 CHUNK_SIZE = Option(
     "binary_chunk_size",
     SIZE,
     default=1 << 20,
     unit="bytes",
-    doc="How much of a file is in a row, with format = binary.",
+    doc="Number of bytes of a file per row, with format = binary.",
 )
 KEEP_PAGE = Option(
     "keep_page_param_as_http_param",
     BOOLEAN,
     default=False,
-    doc="Whether page or cursor are among params, wherever else their names stand.",
+    doc="True if the page number or cursor is only a param, even if its name occurs elsewhere in the request.",
 )
 
-PAGE_FIELD = Option("page_field", STRING, default="page", doc="What the page's number is called in the request.")
-TOTAL_PAGES = Option(
-    "total_page_size", within(0, 10**9), default=0, doc="The number of the last page; 0 when nobody knows it."
-)
+PAGE_FIELD = Option("page_field", STRING, default="page", doc="Name of the page number in the request.")
+TOTAL_PAGES = Option("total_page_size", within(0, 10**9), default=0, doc="Number of the last page; 0 if unknown.")
 PAGE_ROWS = Option(
     "batch_size",
     within(1, 10**9),
     unit="rows",
-    doc="A page with fewer rows is the last one, where total_page_size is not known; if the first page has fewer, the "
-    "next one is requested, too, as a service may limit its pages. Without it, a page without rows is the last one.",
+    doc="Rows per page: a page with fewer is the last one, if total_page_size is unset. If the first page has "
+    "fewer, the next one is still requested, as a service may limit its pages. Without it, a page without "
+    "rows is the last one.",
 )
-START_PAGE = Option("start_page_number", within(0, 10**9), default=1, doc="The number of the first page.")
+START_PAGE = Option("start_page_number", within(0, 10**9), default=1, doc="Number of the first page.")
 PAGE_TYPE = Option(
     "page_type",
     ENUM(PAGE_NUMBER, CURSOR, LINK),
     default=PAGE_NUMBER,
-    doc="How pages are requested: by number, by the cursor in the previous answer, or by the address with rel=next in "
-    "its header Link.",
+    doc="Type of paging: by page number, by the cursor in the previous response, or by the rel=next address in "
+    "its Link header.",
 )
 HAS_MORE = Option(
     "has_more_response_field",
     STRING,
-    doc="A JSONPath to a flag in an answer that is true if pages follow. It decides alone where pages by number end, "
-    "and ends pages by cursor, too.",
+    doc="JSONPath of a flag in a response that is true if more pages follow. It alone ends pages by number, and "
+    "also ends pages by cursor.",
 )
 CURSOR_FIELD = Option(
     "cursor_field",
     STRING,
     default="cursor",
-    doc="Name of the cursor in the request. Without it, a cursor that is an address of the same host is requested as "
-    "it is: a url, or one relative to the page that contains it, such as /x?after=2 or ?after=2.",
+    doc="Name of the cursor in the request. Without it, a cursor that is an address of the same host is "
+    "requested as a URL, or relative to the page that contains it, such as /x?after=2 or ?after=2.",
 )
 CURSOR_RESPONSE = Option(
     "cursor_response_field",
     STRING,
-    doc="A JSONPath to the cursor of the next page in an answer; the last page has none.",
+    doc="JSONPath of the next page's cursor in a response; the last page has none.",
 )
 PLACEHOLDER = Option(
     "use_placeholder_replacement",
     BOOLEAN,
     default=False,
-    doc="Whether ${page}, or whatever the name is, stands for the value in url, headers, params and body. Without it "
-    "the value of the key of that name is replaced, in params, in a JSON body or in headers; where there is none, it "
-    "is added to params.",
+    doc="True if ${page}, or another name, is a placeholder for the value in url, headers, params and body. If "
+    "false, the value of the key of that name is replaced in params, a JSON body or headers; if there is "
+    "none, it is added to params.",
 )
 PAGEING = Option(
     "pageing",
@@ -187,33 +186,34 @@ PAGEING = Option(
         PLACEHOLDER,
     ),
     aliases=("paging",),
-    doc="One block, for answers that come in pages.",
+    doc="Paging of responses, as one block.",
 )
 POLL = Option(
     "poll_interval_millis",
     DURATION_MS,
     default=1000,
     unit="ms",
-    doc="How long to wait before everything is asked for again, with job.mode = STREAMING.",
+    doc="Delay before all requests are repeated, with job.mode = STREAMING.",
 )
 REPLAYABLE = Option(
     "replayable",
     BOOLEAN,
     default=False,
-    doc="Whether asking again gives the same rows. Only you can know; without it a failure may double or lose rows.",
+    doc="True if repeated requests return the same rows, which only you can know. If false, a failure may "
+    "duplicate or lose rows.",
 )
 BAD_ROWS = Option(
     "row_error_handle_way",
     ENUM("FAIL", "SKIP"),
     default="FAIL",
-    doc="What happens when a row is not what schema says: the pipeline fails, or the row is counted and left out.",
+    doc="Handling of a row that does not match schema: fail the pipeline, or count and skip the row.",
 )
 
 INCREMENTAL = incremental_option(
-    "Read only what came since the last job of this name: `column` of `schema` grows with each row and each change of "
-    "one; `start` is where the first job begins, `lag` how much later than others a row may arrive, `key` the columns "
-    "that tell rows apart, `param` what the service calls the value from which on it answers, `nulls = SKIP` leaves "
-    "rows out that have no value.",
+    "Read only rows added or changed since the last job of this name. `column` of `schema` increases with "
+    "each new or changed row. `start` is where the first job begins, `lag` the maximum delay of a late row, "
+    "`key` the columns that identify a row, `param` the request parameter for the lower bound. `nulls = "
+    "SKIP` skips rows without a value.",
     "param",
 )
 
@@ -241,25 +241,23 @@ SOURCE_OPTIONS: tuple[Option[Any], ...] = (
 )
 
 ARRAY_MODE = Option(
-    "array_mode", BOOLEAN, default=False, doc="Whether rows are sent as an array of objects, instead of one by one."
+    "array_mode", BOOLEAN, default=False, doc="True to send rows as an array of objects, instead of one per request."
 )
-ARRAY_ROWS = Option("batch_size", within(1, 10**6), default=1, unit="rows", doc="How many rows an array has at most.")
-INTERVAL = Option(
-    "request_interval_ms", DURATION_MS, default=0, unit="ms", doc="How long a task waits between two requests."
-)
+ARRAY_ROWS = Option("batch_size", within(1, 10**6), default=1, unit="rows", doc="Maximum number of rows in an array.")
+INTERVAL = Option("request_interval_ms", DURATION_MS, default=0, unit="ms", doc="Delay between two requests of a task.")
 SINK_OPTIONS: tuple[Option[Any], ...] = (URL, HEADERS, PARAMS, ARRAY_MODE, ARRAY_ROWS, INTERVAL, *CONNECTION)
 
 
 def without(options: tuple[Option[Any], ...], *left_out: Option[Any]) -> tuple[Option[Any], ...]:
-    """Return the options without some of them."""
+    """Return the options except some of them."""
     return tuple(option for option in options if option not in left_out)
 
 
 def with_tables(options: tuple[Option[Any], ...]) -> tuple[Option[Any], ...]:
-    """Return all options of a source whose single tables have these."""
+    """Return all options of a source whose single tables have these options."""
     return (*of_table(options), INCREMENTAL, tables_option(options))
 
 
 def of_table(options: tuple[Option[Any], ...]) -> tuple[Option[Any], ...]:
-    """Return the options with required ones optional beside ``tables_configs``, whose entries have them."""
+    """Return the options with required ones optional next to ``tables_configs``, whose entries have them."""
     return tuple(evolve(option, unless=("tables_configs",)) if option.required else option for option in options)

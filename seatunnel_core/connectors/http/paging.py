@@ -1,4 +1,4 @@
-"""Request the pages of an answer by number, or by the cursor that the previous page contains."""
+"""Request pages by number, or by the cursor in the previous page."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -16,47 +16,47 @@ from seatunnel_core.rows.json_document import found, keys_of
 _SPLITS_PER_TASK = 16
 GUESSED_ROWS = 100
 _NO_MORE = frozenset(("false", "f", "no", "n", "off", "none", "null", "0", "0.0", ""))
-"""The words that a has-more flag uses for false where it is a text."""
+"""Texts that mean false in a has-more flag."""
 
 
 @frozen(kw_only=True)
 class Paging:
-    """The options in the block ``pageing``."""
+    """Options of the block ``pageing``."""
 
     by_cursor: bool
     name: str
-    """The name of the page number or the cursor in the request."""
+    """Name of the page number or the cursor in the request."""
 
     start: int
     last: int
-    """The number of the last page; 0 when it is not known."""
+    """Number of the last page; 0 if unknown."""
 
     rows: int | None
-    """The number of rows of a page; one with fewer is the last one."""
+    """Number of rows per page; a page with fewer is the last one."""
 
     cursor_path: str
     follows: bool
-    """Whether a cursor that is an address is requested as it is."""
+    """True if a cursor that is an address is requested unchanged."""
 
     by_link: bool = False
-    """Whether the address of the next page is in the header ``Link``."""
+    """True if the address of the next page is in the header ``Link``."""
 
     more_path: str = ""
-    """The JSONPath to the flag that says whether pages follow; empty without one."""
+    """JSONPath of the flag that is true if pages follow; empty if there is none."""
 
     placeholder: bool
     as_param: bool
 
     @classmethod
     def of(cls, options: Options) -> "Paging | None":
-        """Return the paging that the options describe; ``None`` without the block ``pageing``.
+        """Return the paging settings in the options; ``None`` without the block ``pageing``.
 
         Raises:
-            UsageError: Options contradict one another.
+            UsageError: Options contradict each other.
         """
         blocks: Sequence[Options] = options[opt.PAGEING] or ()
         if len(blocks) > 1:
-            raise UsageError("option 'pageing': it is one block, not a list of several")
+            raise UsageError("option 'pageing': expected one block, found a list")
         if not blocks:
             return None
         (block,) = blocks
@@ -64,11 +64,14 @@ class Paging:
         by_cursor = by_link or block[opt.PAGE_TYPE] == opt.CURSOR
         path, more = block[opt.CURSOR_RESPONSE] or "", block[opt.HAS_MORE] or ""
         if by_cursor and not by_link and not path:
-            raise UsageError("option 'pageing': cursor_response_field is missing, the JSONPath to the next cursor")
+            raise UsageError("option 'pageing': cursor_response_field is missing: the JSONPath of the next cursor")
         for each in filter(None, (path, more)):
             checked_path("pageing", each)
         if more and block[opt.TOTAL_PAGES]:
-            raise UsageError("option 'pageing': total_page_size and has_more_response_field both say where pages end")
+            raise UsageError(
+                "option 'pageing': total_page_size and has_more_response_field contradict each other: both "
+                "define the last page"
+            )
         start, last = block[opt.START_PAGE], block[opt.TOTAL_PAGES]
         if last and last < start:
             raise UsageError(f"option 'pageing': total_page_size = {last} is before start_page_number = {start}")
@@ -90,7 +93,7 @@ class Paging:
         """Raise ``UsageError`` when the request lacks the placeholder for the page number or the cursor."""
         if self.placeholder and not self.as_param and not request.has_placeholder(self.name):
             raise UsageError(
-                f"option 'pageing': with use_placeholder_replacement = true, ${{{self.name}}} has to stand in url, "
+                f"option 'pageing': use_placeholder_replacement = true requires ${{{self.name}}} in url, "
                 "headers, params or body"
             )
 
@@ -118,7 +121,7 @@ class Paging:
         return [(first, min(first + each - 1, self.last)) for first in range(self.start, self.last + 1, each)]
 
     def says_more(self, documents: Sequence[Any]) -> bool | None:
-        """Return whether an answer says that pages follow; ``None`` if it has no such flag."""
+        """Return True if a response says that pages follow; ``None`` if it has no such flag."""
         values = [value for document in documents for value in found(self.more_path, document)]
         if not values or values[0] is None:
             return None
@@ -127,21 +130,21 @@ class Paging:
         return bool(values[0])
 
     def is_last(self, rows: int) -> bool:
-        """Return whether a page with this number of rows is the last one, where the number of pages is not known."""
+        """Return True if a page with this number of rows is the last one, where the number of pages is not known."""
         return rows < (self.rows or 1)
 
     def cursor(self, documents: Sequence[Any]) -> str | None:
         """Return the cursor of the next page; ``None`` on the last page.
 
         Raises:
-            SourceError: The path leads to an object or a list.
+            SourceError: The path finds an object or a list.
         """
         values = [value for document in documents for value in found(self.cursor_path, document)]
         if not values or not values[0]:
             return None
         if isinstance(values[0], dict | list):
             raise SourceError(
-                f"cursor_response_field = {self.cursor_path!r} finds {keys_of(values[0])}, and a cursor is one value: "
-                "write the path to it"
+                f"cursor_response_field = {self.cursor_path!r} finds {keys_of(values[0])}, expected a single "
+                "value: write the path to it"
             )
         return str(values[0])

@@ -12,14 +12,14 @@ from seatunnel_core.connector_api.errors import UsageError
 JSON_TYPE, FORM_TYPE = "application/json", "application/x-www-form-urlencoded"
 
 SHORTEST_SECRET = 6
-"""The fewest characters of a secret that is replaced within a text; shorter ones stand in usual words."""
+"""Minimum length of a secret to replace within a text; shorter ones occur in ordinary words."""
 
 _PUBLIC_HEADERS = {"accept", "content-type", "user-agent", "accept-encoding", "notion-version", "revision"}
 
 
 @frozen(kw_only=True)
 class Request:
-    """A request. Its parts may contain secrets, so messages have only ``shown``."""
+    """A request. Its parts may contain secrets, so messages use only ``shown``."""
 
     method: str
     url: str = field(repr=False)
@@ -27,17 +27,17 @@ class Request:
     params: Mapping[str, str] = field(factory=dict, repr=False)
     body: str | None = field(default=None, repr=False)
     as_form: bool = False
-    """Whether ``params`` are sent as a form, and not in the url."""
+    """True if ``params`` are sent as a form instead of in the URL."""
 
     as_both: bool = False
-    """Whether ``params`` are sent as a form, and in the url, too."""
+    """True if ``params`` are sent both as a form and in the URL."""
 
     hides_path: bool = False
-    """Whether the path of the url is a secret, as in webhooks."""
+    """True if the path of the URL is secret, as in webhooks."""
 
     @property
     def shown(self) -> str:
-        """The url for messages, without user, password, query, and tokens of headers in its path."""
+        """URL for messages, without user, password, query, and tokens of headers in its path."""
         parts = urlsplit(self.url)
         path = "/…" if self.hides_path else parts.path
         for secret in sorted(self.header_secrets(), key=len, reverse=True):
@@ -45,19 +45,19 @@ class Request:
         return f"{parts.scheme}://{self.address}{path}"
 
     def header_secrets(self) -> set[str]:
-        """Return the texts of headers that may be secrets: whole values, and the last words, as behind ``Bearer``."""
+        """Return the parts of headers that may be secrets: whole values, and their last words, as after ``Bearer``."""
         values = [value for name, value in self.headers.items() if name.lower() not in _PUBLIC_HEADERS]
         found = {*values, *(value.rpartition(" ")[2] for value in values)}
         return {each for each in found if len(each) >= SHORTEST_SECRET}
 
     @property
     def address(self) -> str:
-        """Host and port, as they are written in the url."""
+        """Host and port, as in the URL."""
         return urlsplit(self.url).netloc.rpartition("@")[2]
 
     @property
     def is_form(self) -> bool:
-        """Whether the header ``Content-Type`` is that of a form."""
+        """True if the header ``Content-Type`` is that of a form."""
         return self._header("content-type").partition(";")[0].strip().lower() == FORM_TYPE
 
     def _header(self, name: str) -> str:
@@ -88,9 +88,9 @@ class Request:
         return evolve(self, params=others if value is None else {**others, name: value})
 
     def with_key(self, name: str, value: str | None) -> "Request":
-        """Return the request with a value for a key in params, in the JSON of the body, or in the headers.
+        """Return the request with a value for a key in params, in the JSON body, or in the headers.
 
-        The first of these that has the key gets the value; params do when none has. ``None`` changes nothing.
+        The first of these that has the key gets the value, or params if none has it. ``None`` changes nothing.
         """
         if value is None:
             return self
@@ -103,7 +103,7 @@ class Request:
         return self.with_param(name, value)
 
     def with_placeholder(self, name: str, value: str | None) -> "Request":
-        """Return the request with a value for each ``${name}``; ``None`` drops entries that consist of it."""
+        """Return the request with ``${name}`` replaced by a value; ``None`` drops entries that consist of it."""
         mark = f"${{{name}}}"
 
         def kept(pairs: Mapping[str, str]) -> dict[str, str]:
@@ -125,13 +125,13 @@ class Request:
         )
 
     def has_placeholder(self, name: str) -> bool:
-        """Return whether any part of the request contains ``${name}``."""
+        """Return True if any part of the request contains ``${name}``."""
         places = (self.url, self.body or "", *self.headers.values(), *self.params.values())
         return any(f"${{{name}}}" in each for each in places)
 
 
 def same_host(url: str, other: str) -> bool:
-    """Return whether a redirect from one url to the other may get all headers of the request."""
+    """Return True if a redirect from one URL to the other may get all headers of the request."""
     here, there = urlsplit(url), urlsplit(other)
     secure = here.scheme == there.scheme or (here.scheme, there.scheme) == ("http", "https")
     same_port = here.port == there.port or here.scheme != there.scheme
@@ -139,10 +139,10 @@ def same_host(url: str, other: str) -> bool:
 
 
 def checked_url(url: str, option: str = "url") -> str:
-    """Return the url without blanks around it.
+    """Return the URL without surrounding blanks.
 
     Raises:
-        UsageError: It is not a url of http or https.
+        UsageError: It is not an http or https URL.
     """
     try:
         parts = urlsplit(url.strip())
@@ -167,7 +167,7 @@ def _form_value(value: Any) -> str:
 
 
 def _without(document: Any, mark: str) -> Any:
-    """Return a JSON value without the members that are equal to the mark."""
+    """Return a JSON value without the members that equal the marker."""
     if isinstance(document, dict):
         return {key: _without(value, mark) for key, value in document.items() if value != mark}
     if isinstance(document, list):

@@ -1,4 +1,4 @@
-"""How long a service asks to wait before a request is repeated: the header ``Retry-After``."""
+"""The header ``Retry-After``: delay before a request is repeated."""
 
 import re
 import time
@@ -13,7 +13,7 @@ _SECONDS = re.compile(r"\d+(?:\.\d*)?|\.\d+", re.ASCII)
 
 
 def seconds_of(header: str, now_s: float) -> float | None:
-    """Return the seconds to wait, 0 for a date that is over; ``None`` for a header that says nothing.
+    """Return the delay in seconds, 0 for a date in the past; ``None`` for an invalid header.
 
     Args:
         header: Seconds, also with decimals as some services send them, or a date in one of the three formats of HTTP.
@@ -26,7 +26,7 @@ def seconds_of(header: str, now_s: float) -> float | None:
         parts = parsedate_tz(text)
         if parts is None:
             return None
-        moment_s = mktime_tz((*parts[:9], parts[9] or 0))  # a date without a zone is one of GMT
+        moment_s = mktime_tz((*parts[:9], parts[9] or 0))  # A date without a zone is in GMT.
     except (ValueError, OverflowError, TypeError, IndexError):
         return None
     return max(0.0, moment_s - now_s)
@@ -34,7 +34,7 @@ def seconds_of(header: str, now_s: float) -> float | None:
 
 @cache
 def retry_kind() -> "type[Retry]":
-    """Return the class of urllib3's retries that waits as ``seconds_of`` says, and as it likes without that."""
+    """Return a urllib3 retry class that waits as ``seconds_of`` says, and with its default delay otherwise."""
     from urllib3.util import Retry
 
     class _Retry(Retry):

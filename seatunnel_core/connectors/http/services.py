@@ -1,4 +1,4 @@
-"""Connectors for single services: ``Http`` with the headers, messages and options of each service."""
+"""Connectors for services: ``Http`` with the headers, messages and options of each service."""
 
 import base64
 import hashlib
@@ -60,30 +60,30 @@ class _Header:
 
 
 class ServiceSource(HttpSource):
-    """A source of one service, with options for credentials that become headers."""
+    """A source for one service, whose credential options become headers."""
 
     headers: ClassVar[Mapping[str, _Header]] = {}
-    """How each header of the service is made from the options."""
+    """Templates of the headers of the service."""
 
     def __init__(self, options: Options) -> None:
         super().__init__(options)
         made = {name.lower() for name, header in self.headers.items() if header.is_made}
         doubled = [name for name in options[opt.HEADERS] or {} if name.lower() in made]
         if doubled:
-            raise UsageError(f"option 'headers': {doubled[0]} is made of {self.credentials}; leave it out")
+            raise UsageError(f"option 'headers': {doubled[0]} is set by {self.credentials}; remove it")
 
     def identity(self, client: Client) -> Mapping[str, str]:
         made = {name: header.value(self.options) for name, header in self.headers.items()}
         return {name: value for name, value in made.items() if value is not None}
 
 
-ACCESS_TOKEN = Option("access_token", STRING, required=True, secret=True, doc="A token of the service.")
-API_TOKEN = Option("api_token", STRING, required=True, secret=True, doc="An API token of that user.")
+ACCESS_TOKEN = Option("access_token", STRING, required=True, secret=True, doc="Access token of the service.")
+API_TOKEN = Option("api_token", STRING, required=True, secret=True, doc="API token of the account.")
 EMAIL = Option("email", STRING, required=True, doc="Account email.")
-PASSWORD = Option("password", STRING, required=True, secret=True, doc="The API key of the service.")
-PRIVATE_KEY = Option("private_key", STRING, required=True, secret=True, doc="The private API key.")
-REVISION = Option("revision", STRING, required=True, doc="The revision of the API, a date such as 2024-10-15.")
-VERSION = Option("version", STRING, required=True, doc="The version of the API, a date such as 2022-06-28.")
+PASSWORD = Option("password", STRING, required=True, secret=True, doc="API key of the service.")
+PRIVATE_KEY = Option("private_key", STRING, required=True, secret=True, doc="Private API key.")
+REVISION = Option("revision", STRING, required=True, doc="API revision, a date such as 2024-10-15.")
+VERSION = Option("version", STRING, required=True, doc="API version, a date such as 2022-06-28.")
 
 
 def _source(
@@ -117,14 +117,14 @@ class _LoggedIn(ServiceSource):
         try:
             token = parsed(client.send(request).content)["accessToken"]
         except (ValueError, KeyError, TypeError):
-            raise SourceError(f"{request.shown} gives no accessToken") from None
+            raise SourceError(f"the response of {request.shown} has no accessToken") from None
         return {_AUTHORIZATION: f"Bearer {token}"}
 
 
 Github = _source(
     "Github",
     "Rows of GitHub's REST API; the header is ``Authorization: Bearer access_token``.",
-    evolve(ACCESS_TOKEN, required=False, doc="A personal token; without it, only public data can be read."),
+    evolve(ACCESS_TOKEN, required=False, doc="Personal access token; without it, only public data is read."),
     headers={_AUTHORIZATION: _Header("Bearer {access_token}")},
     example="""
         url = "https://api.github.com/orgs/apache/repos"
@@ -184,7 +184,7 @@ Klaviyo = _source(
 )
 Lemlist = _source(
     "Lemlist",
-    "Rows of Lemlist's API; ``password`` is the password of a user without a name.",
+    "Rows of Lemlist's API; ``password`` is sent by basic authentication, with an empty user name.",
     PASSWORD,
     headers={_AUTHORIZATION: _Header(":{password}", is_basic=True)},
     example="""
@@ -235,7 +235,7 @@ MyHours = _source(
     "MyHours",
     "Rows of My Hours' API. Each task logs in with ``email`` and ``password``, and sends the token that it gets.",
     EMAIL,
-    evolve(PASSWORD, doc="The password of that user."),
+    evolve(PASSWORD, doc="Password of that account."),
     headers={_AUTHORIZATION: _Header("Bearer {token}")},
     base=_LoggedIn,
     example="""
@@ -249,26 +249,26 @@ MyHours = _source(
 
 # -- sinks ---------------------------------------------------------------------------------------------------------
 
-HOOK = evolve(opt.URL, doc="The webhook, with its key.")
-SECRET = Option("secret", STRING, required=True, secret=True, doc="With which messages are signed.")
-MENTIONED = Option("mentioned_list", LIST(STRING), doc="Ids of users who are mentioned, or @all.")
-MENTIONED_MOBILE = Option(
-    "mentioned_mobile_list", LIST(STRING), doc="Telephone numbers of users who are mentioned, or @all."
+HOOK = evolve(opt.URL, doc="URL of the webhook, with its key.")
+SECRET = Option("secret", STRING, required=True, secret=True, doc="Secret that signs the messages.")
+MENTIONED = Option("mentioned_list", LIST(STRING), doc="IDs of users to mention, or @all.")
+MENTIONED_MOBILE = Option("mentioned_mobile_list", LIST(STRING), doc="Phone numbers of users to mention, or @all.")
+SLACK_HOOK = Option("webhooks_url", STRING, secret=True, doc="Webhook; unused if there is a token.")
+SLACK_TOKEN = Option(
+    "oauth_token", STRING, secret=True, doc="Token with permission to write to the channel (chat:write)."
 )
-SLACK_HOOK = Option("webhooks_url", STRING, secret=True, doc="A webhook; it is not asked when there is a token.")
-SLACK_TOKEN = Option("oauth_token", STRING, secret=True, doc="A token that may write to the channel (chat:write).")
-SLACK_CHANNEL = Option("slack_channel", STRING, doc="The channel, its id or its name, for the token.")
+SLACK_CHANNEL = Option("slack_channel", STRING, doc="ID or name of the channel, for the token.")
 
 
 class ServiceSink(HttpSink):
-    """A sink of one service: its webhook is a secret, and its answers say whether it took the message."""
+    """A sink for one service: its webhook is a secret, and its responses state whether a message was accepted."""
 
     credentials: ClassVar[str] = "url"
     code: ClassVar[tuple[str, ...]] = ()
-    """Members of an answer, one of which is 0 when all is well."""
+    """Members of a response, one of which is 0 on success."""
 
     busy: ClassVar[tuple[int, ...]] = ()
-    """Codes that say that too much was sent."""
+    """Codes that mean too many requests."""
 
     def _array_rows(self, options: Options) -> int:
         return 0
@@ -287,7 +287,7 @@ class ServiceSink(HttpSink):
 
 
 class Feishu(ServiceSink):
-    """Each row as a JSON object, to a webhook of Feishu (Lark)."""
+    """Each row as a JSON object, sent to a webhook of Feishu (Lark)."""
 
     identifier: ClassVar[str] = "Feishu"
     declared = _sink_options(HOOK, opt.HEADERS)
@@ -299,7 +299,7 @@ class Feishu(ServiceSink):
 
 
 class DingTalk(ServiceSink):
-    """Each row as a message of a robot of DingTalk, signed: its columns as lines ``name: value``."""
+    """Each row as a signed message of a DingTalk robot: its columns as lines ``name: value``."""
 
     identifier: ClassVar[str] = "DingTalk"
     declared = _sink_options(HOOK, SECRET)
@@ -321,7 +321,7 @@ class DingTalk(ServiceSink):
 
 
 class WeChat(ServiceSink):
-    """Each row as a message of a robot of WeCom (WeChat Work): its columns as lines ``name: value``."""
+    """Each row as a message of a WeCom (WeChat Work) robot: its columns as lines ``name: value``."""
 
     identifier: ClassVar[str] = "WeChat"
     declared = _sink_options(HOOK, MENTIONED, MENTIONED_MOBILE)
@@ -337,7 +337,7 @@ class WeChat(ServiceSink):
 class Slack(ServiceSink):
     """Each row as a message of its values, through ``oauth_token`` and ``slack_channel``, else ``webhooks_url``.
 
-    There are commas between the values. With a token, messages go through Slack's API.
+    Values are separated by commas. With a token, messages are sent through Slack's API.
     """
 
     identifier: ClassVar[str] = "Slack"
@@ -352,7 +352,7 @@ class Slack(ServiceSink):
     def request(self, body: str) -> Request:
         token, hook = self.options[SLACK_TOKEN], self.options[SLACK_HOOK]
         if bool(token) != bool(self.options[SLACK_CHANNEL]) or not (token or hook):
-            raise UsageError("Slack needs oauth_token and slack_channel, or webhooks_url")
+            raise UsageError("Slack requires oauth_token and slack_channel, or webhooks_url")
         if not token:
             return Request(method="POST", url=checked_url(hook, "webhooks_url"), body=body, hides_path=True)
         headers = {_AUTHORIZATION: f"Bearer {token}", "Content-Type": "application/json; charset=utf-8"}
@@ -373,7 +373,7 @@ class Slack(ServiceSink):
 
 
 def _values(rows: pa.RecordBatch) -> Iterator[tuple[str, ...]]:
-    """Return the values of each row as texts: texts unchanged, anything else as in JSON."""
+    """Return the values of each row as texts: strings unchanged, other values as JSON."""
     return texts_of(rows, _text)
 
 

@@ -22,15 +22,15 @@ from seatunnel_core.rows.value_text import json_text
 
 
 class HttpSink(Sink, SupportsDryRun):
-    """Tasks send rows as they come, so what a failed task has sent is sent again by the next one."""
+    """Sends rows from the tasks as they arrive, so a retried task sends again what the failed one has sent."""
 
     identifier: ClassVar[str] = "Http"
     declared: ClassVar[tuple[Option[Any], ...]] = opt.SINK_OPTIONS
     guarantee = Guarantee.AT_LEAST_ONCE
     isolates_bad_rows = True
-    weakness = "sends rows at once, and what a failed task has sent is sent again"
+    weakness = "sends rows at once, and a retried task sends again what the failed one has sent"
     credentials: ClassVar[str] = "headers and params"
-    """The options that have the credentials, for messages."""
+    """Options that contain the credentials, for messages."""
 
     task_modules: ClassVar[tuple[str, ...]] = MODULES
     example = """
@@ -45,11 +45,11 @@ class HttpSink(Sink, SupportsDryRun):
         self.request("")
 
     def _array_rows(self, options: Options) -> int:
-        """Return the number of rows in a request with an array; 0 when each row is an object of its own request."""
+        """Return the number of rows in a request with an array; 0 if each row is sent as an object."""
         if options[opt.ARRAY_MODE]:
             return int(options[opt.ARRAY_ROWS])
         if options[opt.ARRAY_ROWS] > 1:
-            raise UsageError("option 'batch_size': several rows are sent with array_mode = true")
+            raise UsageError("option 'batch_size': requires array_mode = true")
         return 0
 
     def request(self, body: str) -> Request:
@@ -66,14 +66,14 @@ class HttpSink(Sink, SupportsDryRun):
         """Yield the body for each row, a JSON object.
 
         Raises:
-            RowError: A value cannot be written as JSON.
+            RowError: A value has no JSON form.
         """
         return json_objects(rows)
 
     def refusal(self, answer: Answer) -> tuple[str, bool] | None:
-        """Return the error in an answer with a good status, and whether a retry may help; ``None`` without an error.
+        """Return the error in a successful response, and True if a retry may help; ``None`` if there is no error.
 
-        For services that report errors in the content of their answers.
+        For services that report errors in the content of their responses.
         """
         return None
 
@@ -84,7 +84,7 @@ class HttpSink(Sink, SupportsDryRun):
     def dry_run(self, schemas: Sequence[TableSchema] | None) -> Sequence[str]:
         with Client(self.connection, SinkError) as client:
             client.reach(self.request(""))
-        return ["the service answers; whether it accepts the login shows with the first row"]
+        return ["the service responds; the login is checked with the first row"]
 
     def prepare(self, context: SinkContext) -> None:
         with Client(self.connection, SinkError) as client:
@@ -101,7 +101,7 @@ class HttpSink(Sink, SupportsDryRun):
 
 
 class HttpWriter(SinkWriter):
-    """A writer that sends the rows of one unit."""
+    """Writer that sends the rows of one unit."""
 
     def __init__(self, sink: HttpSink) -> None:
         self._sink = sink
@@ -115,8 +115,8 @@ class HttpWriter(SinkWriter):
             kinds = batch.kinds.unique().to_pylist() if batch.kinds is not None else []
             others = ", ".join(RowKind(kind).name for kind in kinds if kind != RowKind.INSERT)
             raise SinkError(
-                f"table {batch.table}: {self._sink.identifier} sends inserted rows, found {others}; leave them out "
-                "with FilterRowKind, or make columns of their kinds with RowKindExtractor"
+                f"table {batch.table}: {self._sink.identifier} sends inserted rows, found {others}; filter "
+                "them with FilterRowKind, or convert their kinds to columns with RowKindExtractor"
             )
         bodies = list(self._sink.bodies(batch.rows))
         if batch.table != self._table:
@@ -154,7 +154,7 @@ class HttpWriter(SinkWriter):
             why, passes = refusal
             if not passes or attempt == connection.retries:
                 said = self._client.scrubbed(why, request)
-                error = SinkError(f"{request.shown} refuses, though it answered {answer.status}: {said}")
+                error = SinkError(f"{request.shown} reports an error, though with status {answer.status}: {said}")
                 error.retryable = passes
                 raise error
             time.sleep(min(connection.backoff_ms * 2**attempt, connection.backoff_max_ms) / 1000)
@@ -195,7 +195,7 @@ def texts_of(rows: pa.RecordBatch, text: Callable[[Any, pa.DataType], str]) -> I
 
 
 def located(where: str, error: SinkError) -> SinkError:
-    """Return the error with the place where it happened before its message."""
+    """Return the error with its location in front of the message."""
     found = SinkError(f"{where}: {error}")
     found.retryable = error.retryable
     return found

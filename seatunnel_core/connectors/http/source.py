@@ -1,4 +1,4 @@
-"""The source ``Http``: rows of the answers of a service, page by page.
+"""The source ``Http``: rows from the responses of a service, page by page.
 
 A job requests each page once, in its tasks, as a request may cost money or consume something. ``--check`` requests the
 first page if the method is GET, so that wrong hosts, paths, tokens, certificates and JSONPaths are found.
@@ -44,23 +44,23 @@ from seatunnel_core.rows.inference.shape import Shape
 from seatunnel_core.rows.schema_text import schema_from_text, schema_to_text
 
 _BOTH = (
-    "params of a POST without a body are sent in the url, as newer versions of SeaTunnel do it, and as a form, as "
-    "2.3.8 does; write keep_params_as_form = true for the form alone, false for the url alone"
+    "params of a POST without a body are sent in the URL, as in newer versions of SeaTunnel, and as a form, "
+    "as in 2.3.8; set keep_params_as_form = true for the form alone, false for the URL alone"
 )
 _PAGES_KEEP = (
-    "Not so for rows that move from page to page while they are read: ask for an order that keeps, such as that of the "
+    "Exception: rows that move between pages during the read; request a stable order, such as that of the "
     "column of incremental"
 )
 _log = logging.getLogger(__name__)
 
 _ROW_BYTES = 200
-"""The estimated size of a row. The weight of a split only influences how splits are packed into units."""
+"""Estimated size of a row. The weight of a split only influences how splits are packed into units."""
 
 
 class HttpSource(Source, OptionIncrements[RowIncrements | InferredIncrements]):
-    """Pages are read in parallel if their number is known, else as one split; a streaming job requests all repeatedly.
+    """Reads pages in parallel if their number is known, else as one split; a streaming job repeats all requests.
 
-    So a failure of a task repeats all pages where they are one split.
+    So a failed task repeats all pages if they are one split.
     """
 
     identifier: ClassVar[str] = "Http"
@@ -85,9 +85,11 @@ class HttpSource(Source, OptionIncrements[RowIncrements | InferredIncrements]):
         self._paging = Paging.of(options)
         request = self._written()
         if options[opt.AS_FORM] and request.method != "POST":
-            raise UsageError("option 'keep_params_as_form': a form is sent with method = POST")
+            raise UsageError("option 'keep_params_as_form': a form requires method = POST")
         if options[opt.AS_FORM] and request.body is not None:
-            raise UsageError("option 'body': with keep_params_as_form = true, params are the body; leave one of them")
+            raise UsageError(
+                "option 'body': with keep_params_as_form = true, params are the body; remove one of the two"
+            )
         if request.as_both:
             self.remarks = (_BOTH,)
         if self._paging is not None:
@@ -95,7 +97,7 @@ class HttpSource(Source, OptionIncrements[RowIncrements | InferredIncrements]):
         increment: Increment | None = options.get(opt.INCREMENTAL.key)
         self._increments = None if increment is None else self._read_by(increment, request)
         self._looked: Shape | None = None
-        """The shape of all rows that were looked at when this process planned the window of inferred columns."""
+        """Shape of all rows inspected by this process when it planned the window of inferred columns."""
 
         self._window: Window | None = None
         self._asked_from: str | None = None
@@ -113,7 +115,7 @@ class HttpSource(Source, OptionIncrements[RowIncrements | InferredIncrements]):
         return InferredIncrements(increment=increment, key=key, shown=request.shown, reads=reads, levels=content.levels)
 
     def _written(self) -> Request:
-        """Return the request as the options describe it."""
+        """Return the request described by the options."""
         return Request(
             method=self.options[opt.METHOD],
             url=checked_url(self.options[opt.URL]),
@@ -125,7 +127,7 @@ class HttpSource(Source, OptionIncrements[RowIncrements | InferredIncrements]):
         )
 
     def identity(self, client: Client) -> Mapping[str, str]:
-        """Return headers with credentials, besides those of the job; services override it, and may log in for them."""
+        """Return headers with credentials, in addition to those of the job; services override it, and may log in."""
         return {}
 
     # -- planning -------------------------------------------------------------------------------------------------
@@ -134,18 +136,18 @@ class HttpSource(Source, OptionIncrements[RowIncrements | InferredIncrements]):
         self.bounded = not streaming
         if streaming and self._content.sample is not None:
             raise UsageError(
-                "option 'schema_sample': a streaming job asks for ever, and its columns are declared: schema "
-                "{ fields { id = bigint } }; or write job.mode = BATCH"
+                "option 'schema_sample': a streaming job repeats its requests, and requires declared "
+                "columns: schema { fields { id = bigint } }; or set job.mode = BATCH"
             )
         if streaming and self._content.nesting.identifies:
             raise UsageError(
-                "option 'nesting': a streaming job gets the same rows again and again, with the same ids; write "
+                "option 'nesting': a streaming job reads the same rows repeatedly, with the same ids; set "
                 "nesting = columns, or job.mode = BATCH"
             )
         if streaming and self._increments is not None:
             raise UsageError(
-                "option 'incremental': a streaming job asks for everything again and again; write job.mode = BATCH, "
-                "and run the job as often as you like"
+                "option 'incremental': a streaming job reads everything repeatedly; set job.mode = BATCH, "
+                "and run the job as often as needed"
             )
 
     def planned_schemas(self) -> tuple[TableSchema, ...] | None:
@@ -158,7 +160,7 @@ class HttpSource(Source, OptionIncrements[RowIncrements | InferredIncrements]):
     def planned_reading(self) -> Sequence[str]:
         if self._content.sample is None:
             return ()
-        return (f"its columns are those of the {self._content.looked_at}; here the first page was looked at",)
+        return (f"its columns are those of the {self._content.looked_at}; --check inspected only the first page",)
 
     def _look_at_first_page(self) -> list[Any]:
         """Return the elements of the first page; none of a page without columns."""
@@ -240,7 +242,7 @@ class HttpSource(Source, OptionIncrements[RowIncrements | InferredIncrements]):
         self._asked_from = self._asked_increments().asked_from(window.after)
 
     def _kept(self, pages: Iterator[pa.RecordBatch], context: ReadContext) -> Iterator[pa.RecordBatch]:
-        """Yield the rows of the window; all of them without one."""
+        """Yield the rows of the window; all rows without a window."""
         if not isinstance(self._increments, RowIncrements) or self._window is None:
             yield from pages
             return
@@ -275,7 +277,7 @@ class HttpSource(Source, OptionIncrements[RowIncrements | InferredIncrements]):
     def _pages(
         self, client: Client, body: Mapping[str, Any], page: "Page[T]", context: ReadContext | None = None
     ) -> Iterator[T]:
-        """Yield what ``page`` makes of each page of a split."""
+        """Yield the result of ``page`` for each page of a split."""
         request = self._identified(client)
         if self._paging is None:
             yield from page(client.send(request), request.shown)[1]
@@ -297,7 +299,7 @@ class HttpSource(Source, OptionIncrements[RowIncrements | InferredIncrements]):
         before: set[str],
         unread: UnreadKeys | None = None,
     ) -> tuple[int, Iterator[pa.RecordBatch]]:
-        """Return the number of rows in an answer, including bad ones, and the rows; ``before`` has earlier digests."""
+        """Return the number of rows in a response, including bad ones, and the rows; ``before`` has earlier digests."""
         if not content.has_columns:
             text = answer.decoded(where)
             return content.counted(text, where), content.texts(text, where)
@@ -308,7 +310,7 @@ class HttpSource(Source, OptionIncrements[RowIncrements | InferredIncrements]):
         return count, (rows for elements in found for rows in content.batches(elements, where, context, unread))
 
     def _elements(self, answer: Answer, where: str) -> tuple[int, Iterator[list[Any]]]:
-        """Return the number of rows in an answer, and the JSON values that become a row each, as one list."""
+        """Return the number of rows in a response, and the JSON values that become a row each, as one list."""
         documents = self._content.documents(answer.decoded(where), where)
         elements = self._content.elements(documents, where)
         return self._content.of_page(documents, len(elements)), iter((elements,))
@@ -338,14 +340,14 @@ class HttpSource(Source, OptionIncrements[RowIncrements | InferredIncrements]):
     def _described(self, body: Mapping[str, Any]) -> str:
         shown = self._written().shown
         if self._paging is None:
-            return f"the answer of {shown}"
+            return f"the response of {shown}"
         if stored.member(body, "last") is None:
             return f"all pages of {shown}"
         return f"pages {stored.number(body, 'first')} to {stored.number(body, 'last')} of {shown}"
 
 
 class _Looking(ReadContext):
-    """What becomes of bad rows when an increment is planned: those that are left out are counted when it is read."""
+    """Handling of bad rows while an increment is planned: skipped rows are counted when the increment is read."""
 
     def __init__(self, *, fails: bool) -> None:
         self._fails = fails
@@ -359,7 +361,7 @@ class _Looking(ReadContext):
 
 
 def in_both_places(options: Options) -> bool:
-    """Return whether params of a POST go into both the url and a form, as versions of SeaTunnel differ."""
+    """Return True if params of a POST go into both the URL and a form, as versions of SeaTunnel differ."""
     written = options[opt.METHOD] == "POST" and options[opt.PARAMS] and options[opt.BODY] is None
     return bool(written) and not options.is_set(opt.AS_FORM)
 
@@ -372,7 +374,7 @@ def secrets_of(options: Options) -> tuple[str, ...]:
 
 
 def _file_name(request: Request, headers: Mapping[str, str]) -> str:
-    """Return the file's name from the header ``Content-Disposition``, else from the url; never a path."""
+    """Return the file name from the header ``Content-Disposition``, else from the URL; never a path."""
     named = re.search(r"filename\*?=(?:UTF-8'')?\"?([^\";]+)", headers.get("Content-Disposition", ""), re.IGNORECASE)
     written = unquote(named[1]) if named else unquote(urlsplit(request.url).path)
     name = PurePosixPath(written.replace("\\", "/")).name

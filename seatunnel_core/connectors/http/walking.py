@@ -1,4 +1,4 @@
-"""Request page after page until the last one, and notice services whose pages never end."""
+"""Request page after page until the last one, and detect services whose pages never end."""
 
 from collections.abc import Callable, Iterator
 from hashlib import blake2b
@@ -16,7 +16,7 @@ from seatunnel_core.connectors.http.request import Request
 
 T = TypeVar("T")
 Page = Callable[[Answer, str], tuple[int, Iterator[T]]]
-"""Takes an answer and its place, and returns the number of rows in it, and what is made of them."""
+"""Function that takes a response and its location, and returns its number of rows and a result."""
 
 _DIGEST_BYTES = 12
 
@@ -29,16 +29,16 @@ class Walk:
     content: Content
     paging: Paging
     request: Request = field(repr=False)
-    """The request of the job, without a page."""
+    """Request of the job, without a page."""
 
     context: ReadContext | None = None
-    """Takes notes about pages that are shorter than ``batch_size``; ``None`` while a job is planned."""
+    """Receives notes about pages that are shorter than ``batch_size``; ``None`` while a job is planned."""
 
     def by_number(self, page: "Page[T]", first: int, last: int | None) -> Iterator[T]:
-        """Yield what ``page`` makes of the pages from ``first`` to ``last``; without ``last``, up to the last one.
+        """Yield the result of ``page`` for the pages from ``first`` to ``last``; without ``last``, up to the last one.
 
         Raises:
-            SourceError: The service answers pages again that it has answered before.
+            SourceError: The service repeats earlier pages.
         """
         seen, number, again, size = dict[bytes, int](), first, 0, self.paging.rows or 1
         ahead: Answer | None = None
@@ -67,7 +67,7 @@ class Walk:
         return self.client.send(self.paging.request(self.request, str(number)))
 
     def _behind_short(self, answer: Answer, number: int) -> Answer | None:
-        """Return the page behind a first page that is shorter than ``batch_size``; ``None`` if it has no other rows.
+        """Return the page after a first page that is shorter than ``batch_size``; ``None`` if it has no new rows.
 
         A service that caps its pages sends every page short, so the first one may not be the last. A service that
         rejects the request, or sends the same rows again, has no further page.
@@ -83,15 +83,16 @@ class Walk:
             if not error.retryable:
                 return None
             failure = SourceError(
-                f"{error}. It was requested as page {number} has fewer rows than batch_size = {self.paging.rows:,}; if "
-                "that page is the last one, write total_page_size or has_more_response_field"
+                f"{error}. It was requested because page {number} has fewer rows than batch_size = "
+                f"{self.paging.rows:,}; if that page is the last one, set total_page_size or "
+                "has_more_response_field"
             )
             failure.retryable = True
             raise failure from error
         return following if found - self._rows(answer, self._where(number)) else None
 
     def _rows(self, answer: Answer, where: str) -> set[str]:
-        """Return the texts of the rows in an answer; none if its rows do not count for paging."""
+        """Return the texts of the rows in a response; none if its rows do not count for paging."""
         text, content = answer.decoded(where), self.content
         if not content.has_columns:
             counts = content.counted(text, where)
@@ -101,41 +102,44 @@ class Walk:
         return set(map(repr, elements)) if content.of_page(documents, len(elements)) else set()
 
     def _note_short(self, count: int, where: str) -> None:
-        """Note the rows of a page behind which pages follow, if it has fewer than ``batch_size``."""
+        """Note the rows of a page that is followed by others, if it has fewer than ``batch_size``."""
         expected = self.paging.rows or 0
         if self.context is not None and 0 < count < expected:
             what = (
-                f"are in pages of fewer rows than batch_size = {expected:,}, although pages follow: the service limits "
-                "its pages. Write its limit as batch_size" + ", and check total_page_size" * bool(self.paging.last)
+                f"are in pages of fewer rows than batch_size = {expected:,}, although pages follow: the "
+                "service limits its pages. Set batch_size to its limit"
+                + ", and check total_page_size"
+                * bool(self.paging.last)
             )
             self.context.note(what, f"{where}, with {count:,}", rows=count)
 
     def _refuse_repeated(self, answer: Answer, where: str, seen: dict[bytes, int], number: int, again: int) -> int:
-        """Return the number of an earlier page with the same content, 0 without one.
+        """Return the number of an earlier page with the same content, 0 if there is none.
 
         Raises:
-            SourceError: It is the page before, or the page before was a repeated one, too.
+            SourceError: It is the previous page, or the previous page was a repeated one, too.
         """
         same = seen.setdefault(_digest(answer.content), number)
         if same == number:
             return 0
         if same == number - 1:
             raise SourceError(
-                f"{where} is the same as the page before: the service does not look at {self.paging.name!r}. Correct "
-                "page_field, or say with total_page_size or batch_size where the pages end"
+                f"{where} equals the previous page: the service ignores {self.paging.name!r}. Correct "
+                "page_field, or set total_page_size or batch_size to find the last page"
             )
         if again and same == again + 1:
             raise SourceError(
-                f"{where} is the same as page {same}, and so was the page before: the service begins again behind its "
-                "last page. Write total_page_size, batch_size or has_more_response_field, so that the end is known"
+                f"{where} equals page {same}, and the previous page was repeated, too: the service starts "
+                "again after its last page. Set total_page_size, batch_size or has_more_response_field to "
+                "find the last page"
             )
         return same
 
     def by_cursor(self, page: "Page[T]") -> Iterator[T]:
-        """Yield what ``page`` makes of all pages, each of which contains the cursor or the address of the next one.
+        """Yield the result of ``page`` for all pages, each of which contains the cursor or the address of the next one.
 
         Raises:
-            SourceError: A cursor comes again, so that the pages would never end.
+            SourceError: A cursor is repeated, so that the pages would never end.
         """
         request, number, seen = self.paging.request(self.request, None), 1, set[bytes]()
         if self.paging.follows:
@@ -153,9 +157,9 @@ class Walk:
             request = self._following(request, cursor)
             mark = _digest(request.url.encode() if self._is_address(cursor) else cursor.encode())
             if mark in seen:
-                said = "the cursor with which it was asked for" if cursor == before else "a cursor that came before"
+                said = "the cursor of its request" if cursor == before else "an earlier cursor"
                 raise SourceError(
-                    f"{where} gives {said}, so the pages would never end: look at cursor_field and "
+                    f"{where} contains {said}, so the pages would never end: check cursor_field and "
                     "cursor_response_field"
                 )
             seen.add(mark)
@@ -174,14 +178,14 @@ class Walk:
         return addressed(asked, cursor) if self._is_address(cursor) else self.paging.request(self.request, cursor)
 
     def _says_more(self, answer: Answer, where: str, *, is_first: bool, rows: int) -> bool | None:
-        """Return whether an answer says that pages follow; ``None`` if it is not asked."""
+        """Return True if a response says that pages follow; ``None`` if no flag is configured."""
         if not self.paging.more_path:
             return None
         found = self.paging.says_more(self.content.documents(answer.decoded(where), where))
         if found is None and is_first and rows and not self.content.missed_is_null:
             raise SourceError(
-                f"{where}: has_more_response_field = {self.paging.more_path!r} finds nothing. Correct it; where that "
-                "means that no page follows, write json_filed_missed_return_null = true"
+                f"{where}: has_more_response_field = {self.paging.more_path!r} finds nothing. Correct it, or, "
+                "if this means that no page follows, set json_filed_missed_return_null = true"
             )
         return bool(found)
 

@@ -1,4 +1,4 @@
-"""The properties of a pyiceberg catalog for the options of a job, and the meaning of its errors."""
+"""Properties of a pyiceberg catalog from the options of a job, and classification of its errors."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -16,19 +16,19 @@ _JAVA_CATALOGS = {
     "org.apache.iceberg.aws.glue.GlueCatalog": "glue",
     "org.apache.iceberg.aws.dynamodb.DynamoDbCatalog": "dynamodb",
 }
-"""The classes that ``catalog-impl`` names in job files for SeaTunnel on Java, and pyiceberg's types."""
+"""Values of ``catalog-impl`` in job files for SeaTunnel on Java, and pyiceberg's types."""
 
 _JAVA_ONLY = ("catalog-impl", "io-impl", "clients", "cache-enabled", "s3.path-style-access")
 
 _FILES = {"py-io-impl": "pyiceberg.io.pyarrow.PyArrowFileIO"}
-"""The only FileIO of pyiceberg that can list a folder, as a sweep does."""
+"""The only FileIO of pyiceberg that can list a folder, as a cleanup does."""
 
 
 def catalog_properties(options: Options) -> dict[str, str]:
     """Return the properties for ``pyiceberg.catalog.load_catalog``.
 
     Raises:
-        UsageError: The catalog is missing or not supported; the message shows what to write instead.
+        UsageError: The catalog is missing or not supported; the message gives an alternative.
     """
     given: dict[str, str] = dict(options[opt.CATALOG] or {})
     for key, option in (("type", opt.CATALOG_TYPE), ("uri", opt.URI), ("warehouse", opt.WAREHOUSE)):
@@ -36,20 +36,21 @@ def catalog_properties(options: Options) -> dict[str, str]:
             given.setdefault(key, options[option])
     if not given:
         raise UsageError(
-            "option 'iceberg.catalog.config': say which catalog has the table, "
-            'such as { type = rest, uri = "http://catalog:8181", warehouse = "s3://bucket/warehouse" }'
+            "option 'iceberg.catalog.config': missing: the catalog of the table, such as { type = rest, uri "
+            '= "http://catalog:8181", warehouse = "s3://bucket/warehouse" }'
         )
     java = given.get("catalog-impl")
     kind = given.pop("type", "").lower() or _JAVA_CATALOGS.get(java or "", "")
     if kind == "hadoop":
         raise UsageError(
-            "option 'iceberg.catalog.config': there is no catalog of type hadoop here, because a folder alone cannot "
-            "keep two writers apart; register the table with another one, such as "
-            '{ type = sql, uri = "sqlite:////data/catalog.db", warehouse = "file:///data/warehouse" }'
+            "option 'iceberg.catalog.config': catalogs of type hadoop are not supported, because a folder "
+            "alone cannot isolate two writers; register the table with another one, such as { type = sql, "
+            'uri = "sqlite:////data/catalog.db", warehouse = "file:///data/warehouse" }'
         )
     if kind not in _TYPES:
         raise UsageError(
-            f"option 'iceberg.catalog.config': type is {kind or java or 'not given'!r}, and may be {', '.join(_TYPES)}"
+            f"option 'iceberg.catalog.config': type: expected one of {', '.join(_TYPES)}, found "
+            f"{kind or java or 'none'!r}"
         )
     if "s3.path-style-access" in given:
         flat = given["s3.path-style-access"].lower() == "true"
@@ -59,7 +60,7 @@ def catalog_properties(options: Options) -> dict[str, str]:
 
 
 def located(properties: Mapping[str, str]) -> dict[str, str]:
-    """Return what tells a catalog from others, by the keys of the options, without secrets."""
+    """Return the properties that identify a catalog, by the keys of the options, without secrets."""
     named = {key: properties[key] for key in ("type", "uri", "warehouse") if key in properties}
     return {f"{opt.CATALOG.key}.{key}": shown(key, value) for key, value in named.items()}
 
@@ -69,21 +70,22 @@ _LASTING = (
     *("http status 403", "authentication failed", "no pg_hba.conf entry", "no password supplied"),
     *("permission denied", "readonly database"),
 )
-"""What stores and databases of catalogs say of a login or a right, in lower case: it does not pass by itself.
-Neither Arrow's ``OSError`` nor SQLAlchemy's ``OperationalError`` has a class or a number for these."""
+"""Messages of stores and catalog databases about a login or a permission, in lower case: permanent errors. Neither
+Arrow's ``OSError`` nor SQLAlchemy's ``OperationalError`` has a class or a number for these.
+"""
 
 
 def may_pass(error: BaseException) -> bool:
-    """Return whether a retry may help, as after errors of networks, locks and servers."""
+    """Return True if a retry may help, as after errors of networks, locks and servers."""
     if any(words in str(error).lower() for words in _LASTING):
         return False
-    if isinstance(error, OSError):  # includes the errors of requests
+    if isinstance(error, OSError):  # Includes the errors of requests.
         return not isinstance(error, FileNotFoundError | PermissionError | NotADirectoryError)
     return type(error).__name__ in {
         "CommitFailedException",
         "CommitStateUnknownException",
-        "IntegrityError",  # of SQLAlchemy: another process has just inserted the same row
-        "OperationalError",  # the database is locked or unreachable
+        "IntegrityError",  # SQLAlchemy's error: another process has just inserted the same row.
+        "OperationalError",  # The database is locked or unreachable.
         "ServerError",
         "ServiceUnavailableError",
         "TooManyRequestsError",

@@ -1,4 +1,4 @@
-"""The types of rows as types of Iceberg tables.
+"""Conversion of row types to types of Iceberg tables.
 
 ====================================== =============================================
 Arrow                                  Iceberg
@@ -57,8 +57,8 @@ def _iceberg_type(table: str, column: pa.Field, ids: Any) -> Any:
         return _converted(column.type, lambda: next(ids))
     except TypeError as error:
         raise SinkError(
-            f"column {column.name!r} of the table {table} has the type {type_name(column.type)}, and Iceberg has none "
-            f"for {error}; convert the column or leave it out"
+            f"column {column.name!r} of the table {table} has the type {type_name(column.type)}, but Iceberg "
+            f"has no type for {error}; convert or remove the column"
         ) from None
 
 
@@ -100,16 +100,16 @@ def _converted(kind: pa.DataType, number: Callable[[], int]) -> Any:
 
 
 def refuse_unfit(rows: TableSchema, table: "Schema", named: str, *, case_sensitive: bool) -> None:
-    """Check before any row is written that a table can hold the columns of the rows.
+    """Check before the first row is written that a table supports the columns of the rows.
 
     Args:
         rows: The schema of the rows.
         table: The schema of the table.
         named: The name of the table, for messages.
-        case_sensitive: Whether names of columns must match in case.
+        case_sensitive: True if column names must match in case.
 
     Raises:
-        SinkError: The table lacks a column, has one of a type that does not fit, or requires one that the rows lack.
+        SinkError: The table lacks a column, has one of an incompatible type, or requires one that the rows lack.
     """
     taken: dict[int, str] = {}
     for column in rows.columns:
@@ -134,14 +134,14 @@ def refuse_unfit(rows: TableSchema, table: "Schema", named: str, *, case_sensiti
 
 
 def types_of(rows: pa.Schema, table: "Schema", *, case_sensitive: bool) -> dict[str, pa.DataType]:
-    """Return the types of the columns of a table, by the names that the columns of rows have for them."""
+    """Return the types of the columns of a table, by the column names of the rows."""
     by_name = {column.name: column.type for column in own_types(table.as_arrow())}
     found = {name: column_of(table, name, case_sensitive=case_sensitive) for name in rows.names}
     return {name: by_name[column.name] for name, column in found.items() if column is not None}
 
 
 def column_of(table: "Schema", name: str, *, case_sensitive: bool) -> Any:
-    """Return the field of the table for a column: that of its name, else that of its name in another case."""
+    """Return the field of the table for a column: the one of the same name, else the one that differs only in case."""
     by_name = {field.name: field for field in table.fields}
     if name in by_name or case_sensitive:
         return by_name.get(name)
@@ -149,7 +149,7 @@ def column_of(table: "Schema", name: str, *, case_sensitive: bool) -> Any:
 
 
 def _fits(have: Any, wanted: Any) -> bool:
-    """Return whether every value of the one type is a value of the other."""
+    """Return True if every value of the one type is a value of the other."""
     from pyiceberg import types as ice
     from pyiceberg.exceptions import ResolveError
     from pyiceberg.schema import promote
@@ -170,6 +170,6 @@ def _fits(have: Any, wanted: Any) -> bool:
     try:
         return (
             not isinstance(have, ice.StringType) and promote(have, wanted) == wanted
-        )  # pyiceberg would promote a text to bytes
+        )  # pyiceberg would promote a string to bytes.
     except ResolveError:
         return False

@@ -1,8 +1,8 @@
-"""The data files of a snapshot, and their rows without those that later files of it delete.
+"""Data files of a snapshot, and their rows without those that later files delete.
 
-A file of keys (equality deletes) takes rows out of data files with a smaller sequence number, in its partition or, when
-it is of no partition, in all. A file of places (position deletes) does so up to its own number. pyiceberg reads data
-files by the ids of columns and applies places; keys are applied here, as pyiceberg refuses them.
+An equality delete file removes rows from data files with a smaller sequence number, in its partition or, if it has no
+partition, in all. A position delete file does so up to its own number. pyiceberg reads data files by column IDs and
+applies position deletes; equality deletes are applied here, as pyiceberg rejects them.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,33 +27,33 @@ if TYPE_CHECKING:
     from pyiceberg.table.snapshots import Snapshot
 
 _DATA, _PLACES, _KEYS = 0, 1, 2
-"""The values of pyiceberg's ``DataFileContent``."""
+"""Values of pyiceberg's ``DataFileContent``."""
 
 _PARQUET = "PARQUET"
 _VERSIONS = (1, 2)
-"""The versions of Iceberg's format whose tables are read."""
+"""Supported versions of Iceberg's table format."""
 
 _ADDED = 1
-"""The value of pyiceberg's ``ManifestEntryStatus`` for a file that came with the snapshot of its entry."""
+"""Value of pyiceberg's ``ManifestEntryStatus`` for a file that was added by the snapshot of its entry."""
 
 _PATH = 2147483546
-"""The id of the column ``file_path`` of a file of places."""
+"""ID of the column ``file_path`` of a position delete file."""
 
 _UNKEYED = ("float", "double", "uuid")
-"""Types whose values have no one form by which a key is recognised."""
+"""Types whose values have several forms, so that they cannot identify a key."""
 
 _KEPT = 64
-"""The number of manifests and of files of keys that a task keeps."""
+"""Number of manifests and of equality delete files that a task caches."""
 
 _MOST_TOGETHER = 1_000_000
-"""The most rows that are compared with deleted keys at a time, so that many keys are not gone through for few rows."""
+"""Maximum number of rows that are compared with deleted keys at a time."""
 
 Listed = tuple[dict[str, Any], int, int]
-"""The body of a split, and the rows and bytes of its file."""
+"""Body of a split, and the rows and bytes of its file."""
 
 
 def columns_of(schema: "Schema") -> pa.Schema:
-    """Return the columns of a table with our types."""
+    """Return the columns of a table with the engine's types."""
     from pyiceberg.io.pyarrow import schema_to_pyarrow
 
     columns = own_types(schema_to_pyarrow(schema, include_field_ids=False))
@@ -61,15 +61,15 @@ def columns_of(schema: "Schema") -> pa.Schema:
 
 
 def access_of(table: "Table", named: str) -> "DataFiles":
-    """Return what reads the data files of a table, without its catalog and its snapshots.
+    """Return the reader of a table's data files, without its catalog and its snapshots.
 
     Raises:
-        SourceError: The table has a version of Iceberg's format that is not read here.
+        SourceError: The version of the table format is not supported.
     """
     version = table.metadata.format_version
     if version not in _VERSIONS:
         raise SourceError(
-            f"the table {named} has version {version} of Iceberg's format, and versions 1 and 2 are read here; read it "
+            f"the table {named} has version {version} of Iceberg's format, supported are 1 and 2; read it "
             "with the source Spark, format = iceberg"
         )
     small: dict[str, Any] = {
@@ -84,10 +84,10 @@ def access_of(table: "Table", named: str) -> "DataFiles":
 
 
 class DataFiles:
-    """The files of a table; a task has it pickled, with the credentials of the file system."""
+    """Files of a table; a task gets it pickled, with the credentials of the file system."""
 
     def __init__(self, uuid: str, metadata: str, io_properties: Mapping[str, Any]) -> None:
-        """Create it for a table.
+        """Create the reader of a table.
 
         Args:
             uuid: The UUID of the table.
@@ -121,12 +121,12 @@ class DataFiles:
         """Return the data files of snapshots, older ones first.
 
         Args:
-            snapshots: Those that are read.
-            schema_id: The schema by which rows are read.
-            added: Whether only files that came with their snapshot are read, which has to add rows and nothing else.
+            snapshots: The snapshots to read.
+            schema_id: The ID of the read schema.
+            added: True to read only files that were added by their snapshot, which must only add rows.
 
         Raises:
-            SourceError: A file has a format that cannot be read, or rows were deleted by keys that cannot be compared.
+            SourceError: A file has an unsupported format, or rows were deleted by keys that cannot be compared.
         """
         schema, found = self._schema(schema_id), []
         for snapshot, number, manifest in _manifests_of(snapshots, self._io, added=added):
@@ -137,7 +137,9 @@ class DataFiles:
                 _refuse_unreadable(file, schema)
                 if file.content.value != _DATA:
                     if added:
-                        raise SourceError(f"the snapshot {snapshot.snapshot_id} calls itself append, and deletes rows")
+                        raise SourceError(
+                            f"the snapshot {snapshot.snapshot_id} has the operation append, but deletes rows"
+                        )
                     continue
                 body = {
                     "uuid": self.uuid,
@@ -154,7 +156,7 @@ class DataFiles:
     def _schema(self, number: int) -> "Schema":
         found = self._metadata.schema_by_id(number)
         if found is None:
-            raise SourceError(f"the table has no schema {number} any more; begin a new job")
+            raise SourceError(f"the table no longer has schema {number}; start a new job")
         return found
 
     # -- in tasks -------------------------------------------------------------------------------------------------
@@ -164,11 +166,11 @@ class DataFiles:
 
         Args:
             body: The body of its split.
-            chosen: The columns that are read; empty for all of the table.
+            chosen: The columns to read; empty for all columns.
 
         Raises:
-            RowError: The file cannot be read, or a value fits none of our types.
-            FileNotFoundError: A file is gone.
+            RowError: The file cannot be read, or a value fits none of the engine's types.
+            FileNotFoundError: A file is missing.
         """
         entry, schema = self._entry(body), self._schema(stored.number(body, "schema"))
         places = {each.data_file for each in self._applying(body, entry, _PLACES)}
@@ -194,7 +196,7 @@ class DataFiles:
 
         task, columns = FileScanTask(file, delete_files=places), columns_of(schema)
         scan = ArrowScan(self._metadata, self._io, schema, AlwaysTrue())
-        # What pyiceberg offers holds all rows of a file in memory.
+        # pyiceberg's own reader keeps all rows of a file in memory.
         for rows in scan._record_batches_from_scan_tasks_and_deletes([task], _read_all_delete_files(self._io, [task])):
             arrays = [cast(array, column.type) for array, column in zip(rows.columns, columns, strict=True)]
             yield pa.RecordBatch.from_arrays(arrays, schema=columns)
@@ -208,7 +210,7 @@ class DataFiles:
         raise SourceError(f"{path} is not a file of the snapshot {body.get('snapshot')}")
 
     def _applying(self, body: Mapping[str, Any], entry: "ManifestEntry", content: int) -> "list[ManifestEntry]":
-        """Return the files of a kind that may delete rows of a data file."""
+        """Return the delete files of a kind that may apply to a data file."""
         return [
             each
             for manifest in self._manifests(stored.text(body, "list"))
@@ -227,7 +229,7 @@ class DataFiles:
         return newer >= own and same and _may_name(file, data.file_path)
 
     def _deleted_keys(self, deleting: "Sequence[ManifestEntry]", schema: "Schema") -> list[pa.Table]:
-        """Return the keys whose rows go, a table for each set of columns."""
+        """Return the deleted keys, as a table for each set of columns."""
         found: dict[tuple[int, ...], list[pa.Table]] = {}
         for each in deleting:
             ids = tuple(sorted(each.data_file.equality_ids or ()))
@@ -243,7 +245,7 @@ class DataFiles:
             rows = pq.read_table(stream)
         by_id = {int((part.metadata or {}).get(b"PARQUET:field_id", b"-1")): part.name for part in rows.schema}
         if not {*ids} <= {*by_id}:
-            raise ValueError(f"{path} deletes rows by columns that it does not have by their ids")
+            raise ValueError(f"{path} deletes rows by columns that it lacks by their IDs")
         columns = columns_of(schema)
         names = [schema.find_field(number).name for number in ids]
         values = (rows[by_id[number]].combine_chunks() for number in ids)
@@ -266,7 +268,7 @@ class DataFiles:
 def _manifests_of(
     snapshots: "Sequence[Snapshot]", io: Any, *, added: bool
 ) -> "Iterator[tuple[Snapshot, int, ManifestFile]]":
-    """Yield the manifests of snapshots with their places in the lists; with ``added`` those that came with them."""
+    """Yield the manifests of snapshots with their positions in the lists; with ``added``, only those added by them."""
     for snapshot in snapshots:
         for number, manifest in enumerate(snapshot.manifests(io)):
             if not added or manifest.added_snapshot_id == snapshot.snapshot_id:
@@ -279,13 +281,13 @@ def _make_room(kept: dict[str, Any]) -> None:
 
 
 def _may_name(deleting: "DataFile", path: str) -> bool:
-    """Return whether a file of places may have some of a data file."""
+    """Return True if a position delete file may have positions in a data file."""
     lower, upper = ((bounds or {}).get(_PATH) for bounds in (deleting.lower_bounds, deleting.upper_bounds))
     return (lower is None or lower <= path.encode()) and (upper is None or path.encode() <= upper)
 
 
 def _together(batches: Iterator[pa.RecordBatch], keys: Sequence[pa.Table]) -> Iterator[pa.RecordBatch]:
-    """Yield about as many rows at a time as keys are deleted."""
+    """Yield about as many rows at a time as there are deleted keys."""
     least = min(max((deleted.num_rows for deleted in keys), default=0), _MOST_TOGETHER)
     held: list[pa.RecordBatch] = []
     for rows in batches:
@@ -298,7 +300,7 @@ def _together(batches: Iterator[pa.RecordBatch], keys: Sequence[pa.Table]) -> It
 
 
 def _staying(rows: pa.RecordBatch, keys: Sequence[pa.Table]) -> pa.BooleanArray | None:
-    """Return which rows have no deleted key; ``None`` for all."""
+    """Return a mask of the rows without a deleted key; ``None`` for all."""
     stays = None
     for deleted in keys:
         columns = [pa.concat_arrays([*deleted[name].chunks, rows.column(name)]) for name in deleted.column_names]
@@ -312,16 +314,16 @@ def _refuse_unreadable(file: "DataFile", schema: "Schema") -> None:
     form = file.file_format.name
     if form != _PARQUET:
         raise SourceError(
-            f"{file.file_path} is a file of {form}, and here only Parquet is read; read the table with the source "
-            "Spark, format = iceberg, or rewrite its files (rewrite_data_files)"
+            f"{file.file_path} is a file in the format {form}, but only Parquet is supported; read the table "
+            "with the source Spark, format = iceberg, or rewrite its files (rewrite_data_files)"
         )
     kinds = {field.field_id: str(field.field_type) for field in schema.fields if field.field_type.is_primitive}
     for number in file.equality_ids or ():
         kind = kinds.get(number)
         if kind is None or kind in _UNKEYED:
             name = schema.find_column_name(number)
-            column = f"the column {name!r}, a {kind}" if kind else "a part of a column, or one that is gone"
+            column = f"the column {name!r}, a {kind}" if kind else "a part of a column, or a dropped one"
             raise SourceError(
-                f"{file.file_path} deletes rows by {column}, which is not done here; compact the table before it is "
-                "read (rewrite_data_files)"
+                f"{file.file_path} deletes rows by {column}, which is not supported; compact the table before "
+                "reading it (rewrite_data_files)"
             )

@@ -81,7 +81,7 @@ def replaced(context: SinkContext) -> dict[str, str]:
 
 
 def has_replaced(table: "Table", context: SinkContext) -> bool:
-    """Return whether the rows of this sink's run have replaced those that were there."""
+    """Return True if the rows of this sink's run have replaced those that were there."""
     return any(_REPLACED in summary for summary in _own(table, context))
 
 
@@ -96,7 +96,7 @@ def last_number(table: "Table") -> int:
 
 
 def is_cut(table: "Table", after: int = 0) -> bool:
-    """Return whether snapshots after a sequence number may have been removed, so that commits are missing.
+    """Return True if snapshots after a sequence number may have been removed, so that commits are missing.
 
     That is so when there are fewer snapshots than commits, and in version 1 of the format, which does not count them.
     """
@@ -126,7 +126,7 @@ def named_files(table: "Table", job_folder: str, after: int = 0) -> set[str]:
 
 
 def _may_name(manifest: "ManifestFile", known: "dict[int, Snapshot]") -> bool:
-    """Return whether a manifest can name a file of the job.
+    """Return True if a manifest can name a file of the job.
 
     One that was added by a snapshot of another writer, without existing files, only names files of that writer.
     """

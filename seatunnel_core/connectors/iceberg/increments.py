@@ -1,7 +1,7 @@
-"""The increments of a table: which snapshots a job reads that begins now, behind the one where the job before ended.
+"""Incremental reads of a table: the snapshots after the one where the previous job ended.
 
-The first job reads the table as it is. Each later one reads the files that snapshots have added since. Rows that were
-changed or removed in between would be missed, so a snapshot that does so is refused.
+The first job reads the whole table. Each later one reads the files that snapshots have added since. Rows that were
+changed or removed in between would be missed, so such a snapshot is rejected.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,23 +20,23 @@ if TYPE_CHECKING:
 SNAPSHOT = "snapshot"
 
 _ADDS, _REWRITES = "append", "replace"
-"""Iceberg's words for a snapshot that adds rows alone, and for one with the same rows in other files."""
+"""Iceberg's operations of a snapshot that only adds rows, and of one with the same rows in other files."""
 
 
 @frozen(kw_only=True)
 class SnapshotIncrements:
-    """A table that is read in increments."""
+    """Table that is read incrementally."""
 
     increment: Increment
     named: str
     reads: Mapping[str, str]
-    """What a cursor of it belongs to: ``Window.reads``."""
+    """``Window.reads`` of this table's cursors."""
 
     def window(self, table: "TableMetadata", after: Cursor | None) -> Window:
-        """Return the window of a job that begins now: up to the newest snapshot.
+        """Return the window of a job that starts now: up to the newest snapshot.
 
         Raises:
-            SourceError: Rows were changed or removed since the cursor, or it is no snapshot of the table any more.
+            SourceError: Rows were changed or removed since the cursor, or the table no longer has its snapshot.
         """
         newest = table.current_snapshot()
         upto = after if newest is None else Cursor(value=str(newest.snapshot_id))
@@ -45,7 +45,7 @@ class SnapshotIncrements:
         return window
 
     def added(self, table: "TableMetadata", window: Window) -> "Sequence[Snapshot] | None":
-        """Return the snapshots whose added files a job reads, older ones first; ``None``: it reads the last one whole.
+        """Return the snapshots whose added files a job reads, older ones first; ``None`` to read all of the last one.
 
         Raises:
             SourceError: As ``window``.
@@ -56,12 +56,13 @@ class SnapshotIncrements:
         if after is None:
             return None
         found, at = list[Any](), self._number(window.upto.value)
-        while at != after:  # which itself may have expired
+        while at != after:  # That one may have expired itself.
             snapshot = table.snapshot_by_id(at)
             if snapshot is None or snapshot.parent_snapshot_id is None:
                 raise SourceError(
-                    f"no snapshots lead from {after}, up to which {self.named} was read, to {window.upto.value}: some "
-                    f"have expired, or the table was rolled back or made anew. {self._what_to_do(window.upto)}"
+                    f"the snapshots from {after}, up to which {self.named} was read, to {window.upto.value} "
+                    "are incomplete: some have expired, or the table was rolled back or created again. "
+                    f"{self._what_to_do(window.upto)}"
                 )
             found.append(snapshot)
             at = snapshot.parent_snapshot_id
@@ -70,7 +71,7 @@ class SnapshotIncrements:
         return [each for each in reversed(found) if _operation(each) == _ADDS]
 
     def _after(self, table: "TableMetadata", window: Window) -> int | None:
-        """Return the snapshot behind which rows are read; ``None`` for all rows."""
+        """Return the snapshot after which rows are read; ``None`` for all rows."""
         if window.after is not None:
             return self._number(window.after.value)
         if self.increment.start is None:
@@ -81,8 +82,8 @@ class SnapshotIncrements:
             raise SourceError(f"option 'incremental': start: {self.named} has no snapshot {start}, or it has expired")
         if snapshot.parent_snapshot_id is None:
             raise SourceError(
-                f"option 'incremental': start: it is not known what {self.named} had before {start}, its oldest "
-                "snapshot; write a later one, or leave start out to begin with all rows"
+                f"option 'incremental': start: the content of {self.named} before {start}, its oldest "
+                "snapshot, is unknown; set a later one, or remove start to begin with all rows"
             )
         return int(snapshot.parent_snapshot_id)
 
@@ -90,39 +91,39 @@ class SnapshotIncrements:
         operation = _operation(snapshot)
         if operation not in (_ADDS, _REWRITES):
             raise SourceError(
-                f"the snapshot {snapshot.snapshot_id} of {self.named} ({operation}) changed or removed rows, and an "
-                f"increment has added rows alone. {self._what_to_do(upto)}"
+                f"the snapshot {snapshot.snapshot_id} of {self.named} ({operation}) changed or removed rows, "
+                f"but an increment has only added rows. {self._what_to_do(upto)}"
             )
 
     def _what_to_do(self, upto: Cursor) -> str:
         return (
-            "Load the whole table once without incremental, into a target that is replaced or merged into, and go on "
-            f"behind that with seatunnel state set NAME SOURCE {upto.value}"
+            "Load the whole table once without incremental, with write_mode replace or merge in the sink, "
+            f"and continue from there with seatunnel state set NAME SOURCE {upto.value}"
         )
 
     def _number(self, text: str) -> int:
-        """Return the id of a snapshot as the state has it, or a user writes it."""
+        """Parse the ID of a snapshot from the state or from the user."""
         try:
             return int(text)
         except ValueError as error:
             raise SourceError(
-                f"option 'incremental': {text!r} is no snapshot of {self.named}; write its id, a whole number"
+                f"option 'incremental': {text!r} is not a snapshot of {self.named}; write its ID, a whole number"
             ) from error
 
 
 def snapshot_increments(increment: Increment, named: str, reads: Mapping[str, str]) -> SnapshotIncrements:
-    """Return how a table is read in increments.
+    """Return the incremental view of a table.
 
     Raises:
-        UsageError: The options do not go together.
+        UsageError: Options contradict each other.
     """
     if increment.column != SNAPSHOT:
         raise UsageError(
-            f"option 'incremental': tables of Iceberg are read by their snapshots, and not by {increment.column!r}; "
-            f"write column = {SNAPSHOT}"
+            f"option 'incremental': Iceberg tables are read by snapshot, not by {increment.column!r}; set "
+            f"column to {SNAPSHOT}"
         )
     if increment.key or increment.skips_nulls or increment.lag.strip("0"):
-        raise UsageError("option 'incremental': key, nulls and lag are for columns; snapshots have none of them")
+        raise UsageError("option 'incremental': key, nulls and lag are for columns, not for snapshots; remove them")
     return SnapshotIncrements(increment=increment, named=named, reads={**reads, "column": SNAPSHOT})
 
 

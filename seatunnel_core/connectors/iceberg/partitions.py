@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pyiceberg.typedef import Record
 
 Partition = tuple[str | None, ...]
-"""The values of a partition's fields as a checkpoint holds them; empty for a table without partitions."""
+"""Values of a partition's fields as stored in a checkpoint; empty for a table without partitions."""
 
 _KEY = re.compile(r"(\w+)\((.+)\)")
 _TIMES = ("year", "month", "day", "hour")
@@ -29,14 +29,14 @@ _COUNTED = {"bucket": "bucket", "truncate": "trunc"}
 """Transforms that take a number, and the suffix of their fields in Iceberg."""
 
 
-# -- a new table's -------------------------------------------------------------------------------------------------
+# -- new tables --------------------------------------------------------------------------------------------------------
 
 
 def partition_keys(text: str) -> tuple[tuple[str, str], ...]:
     """Return the column and the transform of each key, from a text such as ``day(made_at), bucket(id, 16), country``.
 
     Raises:
-        UsageError: A part is not understood.
+        UsageError: A part is invalid.
     """
     parts = [part.strip() for part in re.findall(r"(?:[^,(]|\([^)]*\))+", text)]
     found = []
@@ -50,7 +50,7 @@ def partition_keys(text: str) -> tuple[tuple[str, str], ...]:
             found.append((column.strip(), f"{name}[{int(number)}]" if number else name))
             continue
         raise UsageError(
-            f"option 'iceberg.table.partition-keys': {part!r} is not understood; write a column, year(column), "
+            f"option 'iceberg.table.partition-keys': {part!r} is invalid; write a column, year(column), "
             "month(column), day(column), hour(column), bucket(column, 16) or truncate(column, 10)"
         )
     return tuple(found)
@@ -85,7 +85,7 @@ def new_spec(keys: Sequence[tuple[str, str]], schema: "Schema", named: str) -> "
 
 
 def positions_of(columns: Sequence[str], spec: "PartitionSpec", schema: "Schema", named: str) -> list[int]:
-    """Return at which places of a partition's values those of columns stand.
+    """Return the positions of columns among a partition's values.
 
     Raises:
         SinkError: The table is not partitioned by the values of a column.
@@ -99,9 +99,9 @@ def positions_of(columns: Sequence[str], spec: "PartitionSpec", schema: "Schema"
         if column not in found:
             by = ", ".join(f"{field.name} ({field.transform})" for field in spec.fields) or "nothing"
             raise SinkError(
-                f"option 'replace_partitions': the table {named} is not partitioned by the values of {column!r}, but "
-                f"by {by}; choose columns of iceberg.table.partition-keys, or leave replace_partitions out to replace "
-                "all rows"
+                f"option 'replace_partitions': the table {named} is not partitioned by the values of "
+                f"{column!r}, but by {by}; choose columns of iceberg.table.partition-keys, or remove "
+                "replace_partitions to replace all rows"
             )
     return [found[column] for column in columns]
 
@@ -110,7 +110,7 @@ Parts = Iterator[tuple[Partition, pa.RecordBatch]]
 
 
 def refuse_unwritable(spec: "PartitionSpec", schema: "Schema", named: str) -> None:
-    """Check before any row is written that the partitions of a table can be computed.
+    """Check before the first row is written that the partitions of a table can be computed.
 
     Raises:
         SinkError: The table is partitioned by a nested field or an unknown transform, or pyiceberg-core is missing.
@@ -119,8 +119,7 @@ def refuse_unwritable(spec: "PartitionSpec", schema: "Schema", named: str) -> No
     for field in spec.fields:
         if field.source_id not in columns:
             raise SinkError(
-                f"the table {named} is partitioned by {field.name!r}, a part of a column of rows, which this sink "
-                "cannot compute"
+                f"the table {named} is partitioned by {field.name!r}, a nested field, which this sink does not support"
             )
     try:
         _transforms(spec, schema)
@@ -128,13 +127,12 @@ def refuse_unwritable(spec: "PartitionSpec", schema: "Schema", named: str) -> No
         raise SinkError(f"the table {named} is partitioned by {spec}, which cannot be computed: {error}") from error
     except ModuleNotFoundError as error:
         raise SinkError(
-            f"the table {named} is partitioned, which needs pyiceberg-core, not installed here: "
-            f"{install_command('iceberg')}"
+            f"the table {named} is partitioned, which requires pyiceberg-core: {install_command('iceberg')}"
         ) from error
 
 
 def parted(spec: "PartitionSpec", schema: "Schema") -> Callable[[pa.RecordBatch], Parts]:
-    """Return a function that divides rows with the table's columns into its partitions, and keeps their order there."""
+    """Return a function that divides rows with the table's columns into its partitions, keeping their order."""
     if not spec.fields:
         return lambda rows: iter([((), rows)])
     from pyiceberg.conversions import to_bytes
@@ -173,12 +171,12 @@ def codes_of(values: Sequence[pa.Array]) -> pa.Array:
         found = pc.dictionary_encode(column, null_encoding="encode")
         codes = found.indices.cast(pa.int64())
         total = codes if total is None else pc.add(pc.multiply(total, len(found.dictionary)), codes)
-        total = pc.dictionary_encode(total).indices.cast(pa.int64())  # so that no product overflows
+        total = pc.dictionary_encode(total).indices.cast(pa.int64())  # So that no product overflows.
     return total
 
 
 def comparable(partition: "Record") -> tuple[Any, ...]:
-    """Return the values of a partition so that equal ones compare as equal: NaN is not equal to itself."""
+    """Return the values of a partition so that equal ones compare as equal: NaN does not equal itself."""
     values = (partition[place] for place in range(len(partition)))
     return tuple("NaN" if value != value else value for value in values)
 
@@ -187,7 +185,7 @@ def comparable(partition: "Record") -> tuple[Any, ...]:
 
 
 def record(partition: Partition, spec: "PartitionSpec", schema: "Schema") -> "Record":
-    """Return the values of a partition as a table's manifest has them.
+    """Return the values of a partition in the form of a table's manifest.
 
     Raises:
         StoredValueError: They are not the values of a partition of this spec.
@@ -203,4 +201,4 @@ def record(partition: Partition, spec: "PartitionSpec", schema: "Schema") -> "Re
         )
         return Record(*found)
     except Exception as error:
-        raise StoredValueError(f"{ascii(partition)[:200]} is no partition of {spec}: {error}") from error
+        raise StoredValueError(f"{ascii(partition)[:200]} is not a partition of {spec}: {error}") from error

@@ -1,4 +1,4 @@
-"""Kinds of snapshots that pyiceberg does not write by itself, made of its own parts. Imports pyiceberg."""
+"""Snapshots of kinds that pyiceberg does not write itself, built from its parts. Imports pyiceberg."""
 
 from typing import Any
 
@@ -24,11 +24,11 @@ from pyiceberg.types import IntegerType, ListType, NestedField, StructType
 
 
 class Replacement(_OverwriteFiles):  # type: ignore[misc]  # pyiceberg is not looked into
-    """A snapshot of ``main`` in which data files go and others come."""
+    """A snapshot of ``main`` that removes data files and adds others."""
 
     _deleted_data_files: set[DataFile]
     _whole: bool
-    """Whether all data files go, and so the files of deleted rows, too."""
+    """True if all data files are removed, and so the delete files, too."""
 
     @classmethod
     def of(cls, transaction: Transaction, summary: dict[str, str], *, whole: bool) -> "Replacement":
@@ -55,7 +55,7 @@ class Replacement(_OverwriteFiles):  # type: ignore[misc]  # pyiceberg is not lo
             self._deleted_data_files = data
 
     def _dropped(self) -> set[DataFile]:
-        """Return the files of deleted rows that are not kept."""
+        """Return the delete files that are dropped."""
         parent = self._parent_snapshot_id
         snapshot = self._transaction.table_metadata.snapshot_by_id(parent) if parent is not None else None
         manifests: list[Any] = snapshot.manifests(self._io) if snapshot is not None and self._whole else []
@@ -64,7 +64,7 @@ class Replacement(_OverwriteFiles):  # type: ignore[misc]  # pyiceberg is not lo
 
 
 class Chain(Transaction):  # type: ignore[misc]
-    """A transaction of many snapshots: one of pyiceberg applies all its changes again each time its state is asked."""
+    """A transaction of many snapshots: one of pyiceberg reapplies all its changes each time its state is requested."""
 
     def __init__(self, table: Table) -> None:
         super().__init__(table)
@@ -73,7 +73,7 @@ class Chain(Transaction):  # type: ignore[misc]
 
     @property
     def table_metadata(self) -> TableMetadata:
-        """The state after the changes so far."""
+        """State after the changes so far."""
         if self._applied < len(self._updates):
             self._state = update_table_metadata(self._state, self._updates[self._applied :])
             self._applied = len(self._updates)
@@ -81,7 +81,7 @@ class Chain(Transaction):  # type: ignore[misc]
 
 
 class RowDelta(_FastAppendFiles):  # type: ignore[misc]
-    """A snapshot of ``main`` in which files come, and rows of older snapshots go."""
+    """A snapshot of ``main`` that adds files and deletes rows of older snapshots."""
 
     _added_data_files: list[DataFile]
     _deleting: list[DataFile]
@@ -99,7 +99,7 @@ class RowDelta(_FastAppendFiles):  # type: ignore[misc]
         return made
 
     def append_deleting_file(self, file: DataFile) -> None:
-        """Add a file of keys or places whose rows go."""
+        """Add a delete file."""
         self._deleting.append(file)
 
     def _manifests(self) -> list[ManifestFile]:
@@ -141,7 +141,7 @@ class _DeletingManifest(ManifestWriterV2):  # type: ignore[misc]
         return {**super()._meta, "content": "deletes"}
 
     def _with_partition(self, format_version: TableVersion) -> Schema:
-        """Return the schema of an entry with the ids of key columns as ``int``: Java reads no others there."""
+        """Return the schema of an entry with the IDs of key columns as ``int``: Java reads no other types there."""
         found = data_file_with_partition(
             format_version=format_version, partition_type=self._spec.partition_type(self._schema)
         )
@@ -151,7 +151,7 @@ class _DeletingManifest(ManifestWriterV2):  # type: ignore[misc]
 
 
 _EQUALITY_IDS = 135
-"""The id of the field of a manifest's entry that has the ids of key columns."""
+"""ID of the field of a manifest entry that has the IDs of key columns."""
 
 
 def _with_small_ids(field: NestedField) -> NestedField:

@@ -1,4 +1,4 @@
-"""The source ``Iceberg``: one split for each data file of a snapshot, read without the rows that were deleted since."""
+"""The source ``Iceberg``: one split for each data file of a snapshot, read without rows deleted since."""
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 
 class IcebergSource(Source, OptionIncrements[SnapshotIncrements]):
-    """Reads a table as it was in one snapshot: the newest when the job begins, or one that is named.
+    """Reads a table as of one snapshot: the newest when the job starts, or a given one.
 
-    Rows that were deleted by keys or by places are left out, so tables that were merged into are read as they are.
+    Rows that were deleted by key or by position are skipped, so tables with merged rows are read correctly.
     """
 
     identifier: ClassVar[str] = "Iceberg"
@@ -46,7 +46,7 @@ class IcebergSource(Source, OptionIncrements[SnapshotIncrements]):
         self._properties = catalog_properties(options)
         found = TableIds(options[opt.NAMESPACE], options[opt.TABLE]).one
         if found is None:
-            raise UsageError("option 'table': variables stand for tables of rows, and there are none; write its name")
+            raise UsageError("option 'table': a source has no table variables; write the name of the table")
         self._id = found
         self._named = ".".join(self._id)
         self._chosen: tuple[str, ...] = tuple(options[READ_COLUMNS] or ())
@@ -59,7 +59,7 @@ class IcebergSource(Source, OptionIncrements[SnapshotIncrements]):
         at = [option.key for option in (opt.SNAPSHOT, opt.SNAPSHOT_TIME) if options[option] is not None]
         if len(at) > 1 or (at and increment is not None):
             one, other = [*at, opt.INCREMENTAL.key][:2]
-            raise UsageError(f"options {one!r} and {other!r}: each says which snapshots are read; leave one out")
+            raise UsageError(f"options {one!r} and {other!r} both select snapshots; remove one of the two")
         reads = {"source": "iceberg", **located(self._properties), "table": self._named}
         return None if increment is None else snapshot_increments(increment, self._named, reads)
 
@@ -107,7 +107,7 @@ class IcebergSource(Source, OptionIncrements[SnapshotIncrements]):
         )
 
     def _chosen_of(self, schema: "Schema") -> Sequence[str]:
-        """Return the columns that are read.
+        """Return the columns to read.
 
         Raises:
             SourceError: The table lacks one.
@@ -123,7 +123,7 @@ class IcebergSource(Source, OptionIncrements[SnapshotIncrements]):
         return self._chosen or names
 
     def _schema_id(self, table: "Table", snapshot: "Snapshot | None") -> int:
-        """Return the schema by which rows are read: that of the snapshot if the job names one, else the present one."""
+        """Return the ID of the read schema: that of the snapshot if the job sets one, else the current one."""
         named = self.options[opt.SNAPSHOT] is not None or self.options[opt.SNAPSHOT_TIME] is not None
         at = snapshot.schema_id if named and snapshot is not None else None
         return int(table.metadata.current_schema_id if at is None else at)
@@ -148,7 +148,7 @@ class IcebergSource(Source, OptionIncrements[SnapshotIncrements]):
         try:
             return load_catalog(self.options[opt.CATALOG_NAME], **self._properties).load_table(self._id)
         except (NoSuchTableError, NoSuchNamespaceError) as error:
-            raise SourceError(f"there is no table {self._named} in the catalog; is namespace the right one?") from error
+            raise SourceError(f"the table {self._named} does not exist in the catalog; check namespace") from error
         except Exception as error:
             raise self._failed("cannot be reached", error) from error
 
@@ -168,7 +168,7 @@ class IcebergSource(Source, OptionIncrements[SnapshotIncrements]):
         return self._asked_increments().window(self._table().metadata, after)
 
     def _added(self, table: "Table") -> "Sequence[Snapshot] | None":
-        """Return the snapshots whose added files are read; ``None``: one is read whole."""
+        """Return the snapshots whose added files are read; ``None`` if one snapshot is read as a whole."""
         if self._increments is None or self._window is None:
             return None
         return self._increments.added(table.metadata, self._window)
@@ -179,16 +179,16 @@ class IcebergSource(Source, OptionIncrements[SnapshotIncrements]):
         files = self._access()
         if stored.text(split.body, "uuid") != files.uuid:
             raise SourceChangedError(
-                f"the table {self._named} is not the one with which this job began: somebody dropped it and made "
-                "another one of its name; begin a new job"
+                f"the table {self._named} is not the one with which this job started: it was dropped and "
+                "created again; start a new job"
             )
         try:
             for rows in files.rows(split.body, self._chosen):
                 yield Batch(table=self._named, rows=rows)
         except FileNotFoundError as error:
             raise SourceChangedError(
-                f"the table {self._named}: a file of the snapshot {split.body['snapshot']} is gone, which happens when "
-                f"snapshots expire: {error}; begin a new job"
+                f"the table {self._named}: a file of the snapshot {split.body['snapshot']} no longer exists, "
+                f"probably because the snapshot expired: {error}; start a new job"
             ) from error
         except OSError as error:
             raise self._failed("cannot be read", error) from error

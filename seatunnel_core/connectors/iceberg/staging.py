@@ -55,7 +55,7 @@ def epoch_folder(table: "Table", context: SinkContext | WriterContext, epoch: in
 
 
 def is_own_name(name: object, context: SinkContext, epoch: int, unit: int) -> bool:
-    """Return whether it is the name of a file of this sink for the unit; a committable may name no other."""
+    """Return True if it is the name of a file of this sink for the unit; a committable may name no other."""
     own = f"{context.job_id}-p{context.pipeline_id}-s{context.sink_ordinal}-o"
     written = re.escape(own) + rf"[0-9]+-e{epoch}-u{unit}-a[0-9-]+\.parquet"
     return isinstance(name, str) and re.fullmatch(written, name) is not None

@@ -12,44 +12,44 @@ if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
 
 TableId = tuple[str, ...]
-"""The levels of the namespace and the name of the table."""
+"""Levels of the namespace and name of the table."""
 
 
 class TableIds:
-    """The ids of one table, or of one for each table of the rows, as in ``shop.${table_name}``."""
+    """IDs of one table, or of one for each input table, as in ``shop.${table_name}``."""
 
     def __init__(self, namespace: str, table: str) -> None:
-        """Create the ids for the two options.
+        """Create the IDs for the two options.
 
         Raises:
-            UsageError: A variable is not known.
+            UsageError: A variable is unknown.
         """
         self._namespace, self._table = namespace, table
         for key, text in (("namespace", namespace), ("table", table)):
             if "${" in VARIABLE.sub("", text):
-                raise UsageError(f"option {key!r}: {text!r} has a variable that no table has; write ${{table_name}}")
+                raise UsageError(f"option {key!r}: {text!r} has an unknown variable; write ${{table_name}}")
 
     def __str__(self) -> str:
         return f"{self._namespace}.{self._table}"
 
     @property
     def one(self) -> TableId | None:
-        """The table into which all rows go; ``None`` when that depends on the rows."""
+        """Table for all rows; ``None`` if it depends on the rows."""
         return None if VARIABLE.search(str(self)) else (*_levels(self._namespace), self._table)
 
     def of(self, schema: TableSchema) -> TableId:
-        """Return the id of the table into which the rows of a table go.
+        """Return the ID of the target table of an input table.
 
         Raises:
-            SinkError: The variables have values that make no valid name.
+            SinkError: The values of the variables give an invalid name.
         """
         found = (*_levels(filled(self._namespace, schema)), filled(self._table, schema))
         wrong = [part for part in found if part in ("", ".", "..") or "/" in part or "\0" in part]
         if wrong or len(found) < 2:
             raise SinkError(
-                f"the table {schema.table} would go into {'.'.join(found)!r}, which is no name of a table with its "
-                f"namespace ({self} in the job); give what it lacks a value, such as ${{database_name:default}}, or "
-                "rename the table before this sink"
+                f"the table {schema.table} would be written to {'.'.join(found)!r}, which is not a table name "
+                f"with a namespace ({self} in the job); give missing values a default, such as "
+                f"${{database_name:default}}, or rename the table before this sink"
             )
         return found
 
@@ -83,16 +83,16 @@ def _unless_gone(listed: Callable[[TableId], Iterable[Sequence[str]]], namespace
 
     try:
         return [tuple(each) for each in listed(namespace)]
-    except NoSuchNamespaceError:  # it was not created yet, or has just been dropped
+    except NoSuchNamespaceError:  # It was not created yet, or has just been dropped.
         return []
 
 
 def _levels(namespace: str) -> TableId:
-    """Return the levels of a namespace without empty ones, which come from variables without a value."""
+    """Return the levels of a namespace without empty ones, which result from variables without a value."""
     return tuple(level for level in namespace.split(".") if level)
 
 
 def _pattern(template: str) -> re.Pattern[str]:
-    """Return a pattern that all names of a template match; a level that is only a variable may be missing."""
+    """Return a pattern that matches all names of a template; a level that is only a variable may be missing."""
     texts = VARIABLE.sub("\0", template).split("\0")
     return re.compile(".*".join(re.escape(text).replace(r"\.", r"\.?") for text in texts))

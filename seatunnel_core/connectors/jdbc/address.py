@@ -16,7 +16,7 @@ from seatunnel_core.connectors.jdbc.databases.known_properties import require_kn
 from seatunnel_storage_api.secret import masked
 
 KINDS = {"postgresql": "postgresql", "mysql": "mysql", "mariadb": "mysql", "sqlite": "sqlite", "duckdb": "duckdb"}
-"""What stands behind ``jdbc:``, and the dialect that it means."""
+"""Scheme after ``jdbc:``, and its dialect."""
 
 _PORTS = {"postgresql": 5432, "mysql": 3306}
 
@@ -41,10 +41,10 @@ class Address:
     user: str | None
     password: str | None = field(repr=False)
     properties: tuple[tuple[str, str], ...] = field(repr=False)
-    """Of the url and of the option ``properties``, sorted by name."""
+    """Properties from the URL and the option ``properties``, sorted by name."""
 
     timeout_s: int
-    """How long to wait for a connection."""
+    """Timeout for connecting, in seconds."""
 
     def __str__(self) -> str:
         where = f"{self.host}:{self.port}/{self.database}" if self.host else self.database

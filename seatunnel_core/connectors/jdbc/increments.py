@@ -1,14 +1,14 @@
-"""The increments of a table or a query: its window, and which rows of it each part has.
+"""Incremental reads of a table or a query: its window, and the rows of each part.
 
-The window of a job is closed: ``hi`` is the largest value of the column when the job is planned. Its rows come in three
-parts, each with a condition of its own, so that the database alone compares values:
+The window of a job is closed: ``hi`` is the largest value of the column when the job is planned. Its rows are in three
+parts, each with its own condition, so that only the database compares values:
 
-    again   since the border of the increment before, up to its value: what was delivered then is left out
-    new     behind that, below the border of this one: all of it
-    edge    from the border of this one up to ``hi``: what was there when the job was planned, and was not delivered
+again   from the lower boundary of the previous increment up to its upper value, except rows delivered then new
+after that, below the lower boundary of this one: all rows edge    from the lower boundary of this one up to ``hi``:
+rows that existed at planning and were not delivered
 
-A row that arrives in the edge after the planning has no digest in the window. It is left to the next job, which reads
-the same rows again.
+A row that arrives in the edge after planning has no digest in the window. It is left to the next job, which reads the
+same range again.
 """
 
 from collections.abc import Iterator, Sequence
@@ -33,33 +33,33 @@ from seatunnel_core.quantity import pick
 AGAIN, NEW, EDGE = "again", "new", "edge"
 
 _FUTURE = timedelta(days=1)
-"""How far in the future a value may lie: clocks differ, and times without a zone are those of any zone."""
+"""Tolerated clock difference: how far in the future a value may be; times without a zone may be in any zone."""
 
 _FETCHED = 10_000
 
 
 @frozen(kw_only=True)
 class Increments:
-    """A table or query, and the column by which it is read in increments."""
+    """A table or query, and the column by which it is read incrementally."""
 
     found: Found
     increment: Increment
     column: Column
     key: tuple[str, ...]
     reads: dict[str, str]
-    """What a cursor of it belongs to: ``Window.reads``."""
+    """``Window.reads`` of this table's cursors."""
 
     # -- the window
 
     def window(self, ask: Asking, after: Cursor | None) -> Window:
-        """Return the window of a job that begins now.
+        """Return the window of a job that starts now.
 
         Raises:
-            SourceError: A row has no value in the column, or one in the future; or too many rows lie at the border.
+            SourceError: A row has no value in the column, or one in the future; or too many rows are at the boundary.
         """
         self._require_values(ask)
         low = self._low(after)
-        # Without a name of its own, "n"::text is called n in PostgreSQL, and ORDER BY n would compare the texts.
+        # Without an alias, "n"::text is called n in PostgreSQL, and ORDER BY n would compare the texts.
         shown = f"{self._of(self._order.shown)} AS seatunnel_value"
         highest = self._ask_one(ask, f"SELECT {shown} FROM {self._from([low])} ORDER BY {self._by} DESC LIMIT 1")
         if highest is None:
@@ -74,7 +74,7 @@ class Increments:
         return Cursor(value=value, since=since, delivered=rows)
 
     def _digests(self, conditions: Sequence[str]) -> frozenset[str]:
-        """Return the digests of rows; one more than the state can have where there are more."""
+        """Return the digests of rows; at most one more than the state can contain."""
         names = dict.fromkeys((*self.key, self.column.name))
         narrow = evolve(self.found, columns=tuple(each for each in self.found.columns if each.name in names))
         statement = narrow.statement({"column": "", **Piece().body()}, self._joined(conditions))
@@ -97,9 +97,9 @@ class Increments:
         missing = int(self._ask_one(ask, f"SELECT count(*) FROM {self.found.reading.relation} WHERE {asked}") or 0)
         if missing and not self.increment.skips_nulls:
             raise SourceError(
-                f"{pick(missing, 'row')} of {self.found.reading.name} without a value in {self.column.name!r} that can "
-                f"be compared (null, or not of the type {self.column.declared}), which no increment would ever have. "
-                "Give one, or leave such rows out with incremental { nulls = SKIP }"
+                f"{pick(missing, 'row')} of {self.found.reading.name} without a value in {self.column.name!r} "
+                f"that can be compared (null, or not of the type {self.column.declared}), which no increment "
+                f"would include. Set one, or skip such rows with incremental {{ nulls = SKIP }}"
             )
 
     def _refuse_future(self, highest: str) -> None:
@@ -107,19 +107,19 @@ class Increments:
         if moment is None:
             if of.is_date(self.column.arrow) or of.is_timestamp(self.column.arrow):
                 raise SourceError(
-                    f"the largest value of {self._named} is {highest}, behind which no other row would ever come. "
-                    "Correct that row, or leave it out with where_condition"
+                    f"the largest value of {self._named} is {highest}, after which no other row can be found. "
+                    "Correct that row, or exclude it with where_condition"
                 )
             return
         now = datetime.now(UTC)
         if moment > (now if moment.tzinfo else now.replace(tzinfo=None)) + _FUTURE:
             raise SourceError(
-                f"the largest value of {self._named} is {highest}, in the future: with it as the cursor, all rows that "
-                "come before that time would be left out. Correct that row, or leave it out with where_condition"
+                f"the largest value of {self._named} is {highest}, in the future: with it as the cursor, all "
+                "rows before that time would be skipped. Correct that row, or exclude it with where_condition"
             )
 
     def _behind(self, value: str) -> str:
-        """Return the value by the lag below another one; a smaller one where that cannot be written exactly."""
+        """Return a value reduced by the lag; a smaller one if that cannot be represented exactly."""
         lag = self.increment.lag.strip()
         if lag.strip("0.") == "":
             return value
@@ -129,13 +129,13 @@ class Increments:
                 return str(Decimal(value) - Decimal(lag))
             except InvalidOperation as error:
                 raise SourceError(
-                    f"option 'incremental': lag: {self._named} has numbers, so lag is one, and not {lag!r}"
+                    f"option 'incremental': lag: {self._named} has numbers, so lag must be a number, not {lag!r}"
                 ) from error
         moment = _moment(value, arrow) or _moment(value, pa.timestamp("us"))
         if moment is None:
             raise SourceError(
-                f"option 'incremental': lag: {self._named} has texts that are no times, such as {value!r}; leave lag "
-                "out"
+                f"option 'incremental': lag: {self._named} has strings that are not times, such as {value!r}; "
+                "remove lag"
             )
         behind = (moment - timedelta(milliseconds=self.increment.lag_ms)).replace(microsecond=0)
         if of.is_date(arrow) or len(value) == len("2026-01-31"):
@@ -145,7 +145,7 @@ class Increments:
     # -- the parts
 
     def parts(self, window: Window) -> dict[str, str]:
-        """Return the condition of each part of a window, by its name."""
+        """Return the condition of each part of a window, by name."""
         upto = window.upto
         if upto is None or upto.since is None:
             return {}
@@ -202,7 +202,7 @@ class Increments:
         try:
             return f"{self._by} {how} {self._order.literal(value)}"
         except StoredValueError as error:
-            raise SourceError(f"{value!r} is no value of {self._named}: {error}") from error
+            raise SourceError(f"{value!r} is not a value of {self._named}: {error}") from error
 
     def _joined(self, conditions: Sequence[str]) -> str:
         among = [self._of(self._order.among)] if self._order.among else []
@@ -219,14 +219,14 @@ class Increments:
 
 
 _KINDS = (of.is_integer, of.is_decimal, of.is_date, of.is_timestamp, of.is_string)
-"""The types whose values can be compared, and written, exactly."""
+"""Types whose values can be compared and stored exactly."""
 
 
 def increments_of(found: Found, increment: Increment) -> Increments:
-    """Return how a table or a query is read in increments.
+    """Return the incremental view of a table or a query.
 
     Raises:
-        SourceError: It has no such column, or one whose values have no order that can be relied on; or no key.
+        SourceError: It has no such column, or one whose order is unreliable; or no key.
     """
     column, dialect = found.column(increment.column, "incremental"), found.reading.dialect
     order = dialect.orders[column.order]
@@ -235,13 +235,13 @@ def increments_of(found: Found, increment: Increment) -> Increments:
             f"option 'incremental': {column.name!r} of {found.reading.name} is {column.declared or 'of no type'}, "
             "whose values cannot be compared exactly"
             + (f": only {order.description}" if order.description else "")
-            + ". Write a column of whole numbers, decimals, dates or timestamps, or make one in query, with AS"
+            + ". Use a column of integers, decimals, dates or timestamps, or add one in query, with AS"
         )
     key = increment.key or found.schema().primary_key
     if not key:
         raise SourceError(
-            f"option 'incremental': {found.reading.name} has no primary key by which rows at the border of an "
-            "increment could be told apart. Write key, as in incremental { key = [id] }"
+            f"option 'incremental': {found.reading.name} has no primary key to identify rows at the boundary "
+            f"of an increment. Set key, as in incremental {{ key = [id] }}"
         )
     for name in key:
         found.column(name, "incremental")
@@ -266,12 +266,12 @@ def _require_value(text: str, column: Column) -> None:
         value_of(text.strip(), column.arrow)
     except (ValueError, InvalidOperation) as error:
         raise SourceError(
-            f"option 'incremental': start: {text!r} is no value of {column.name}, whose type is {column.declared}"
+            f"option 'incremental': start: {text!r} is not a value of {column.name}, whose type is {column.declared}"
         ) from error
 
 
 def _moment(text: str, arrow: pa.DataType) -> datetime | None:
-    """Return the date or time that a text shows; ``None`` for other types, and where it shows none."""
+    """Return the date or time in a text; ``None`` for other types, and if there is none."""
     if not (of.is_date(arrow) or of.is_timestamp(arrow)):
         return None
     try:

@@ -20,16 +20,16 @@ class LookedMode:
     """How a sink writes, as far as it decides which rights it needs."""
 
     upserts: bool
-    """Whether a row replaces the one with its key."""
+    """True if a row replaces the one with its key."""
 
     replaces: bool
-    """Whether the rows of the run replace those that were there."""
+    """True if the rows of the run replace those that were there."""
 
     empties: bool
-    """Whether those that were there go when the job starts."""
+    """True if those that were there go when the job starts."""
 
     stages: bool
-    """Whether tables are made beside the target, for rows that are staged."""
+    """True if tables are made beside the target, for rows that are staged."""
 
     schema_mode: str
     """``schema_save_mode``."""
@@ -83,7 +83,7 @@ def look_at_table(
     keys: Sequence[str],
     mode: LookedMode,
 ) -> list[str]:
-    """Return whether a table is there and takes the rows of a schema, or will be made, and what we may do there.
+    """Return True if a table is there and takes the rows of a schema, or will be made, and what we may do there.
 
     Raises:
         SinkError: it cannot take them, or is missing and must not be made, or we may not make tables.

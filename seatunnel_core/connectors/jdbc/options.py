@@ -17,118 +17,120 @@ from seatunnel_core.connectors.write_mode import (
     REPLACE_PARTITIONS,
 )
 
-_NO_JARS = "no jar is needed: the driver follows from url"
+_NO_JARS = "no jar is needed: url determines the driver"
 
 URL = Option(
     "url",
     STRING,
     required=True,
     secret=True,
-    doc="The database: jdbc:postgresql://host:5432/database, jdbc:mysql://…, jdbc:sqlite:/path or jdbc:duckdb:/path. "
-    "What stands behind ? is taken as properties.",
+    doc="URL of the database: jdbc:postgresql://host:5432/database, jdbc:mysql://…, jdbc:sqlite:/path or "
+    "jdbc:duckdb:/path. Connection properties follow ?.",
 )
-DRIVER = Option("driver", STRING, no_effect=_NO_JARS, doc="The class of a driver in Java.")
-USER = Option("user", STRING, aliases=("username",), doc="As whom to open the database.")
-PASSWORD = Option("password", STRING, secret=True, doc="The password of that user.")
+DRIVER = Option("driver", STRING, no_effect=_NO_JARS, doc="Class of the Java driver.")
+USER = Option("user", STRING, aliases=("username",), doc="User name.")
+PASSWORD = Option("password", STRING, secret=True, doc="Password of the user.")
 PROPERTIES = Option(
     "properties",
     MAP,
     secret=True,
-    doc="More of the connection, such as sslmode, currentSchema or ApplicationName. The names of JDBC and those of the "
-    "database's own client are understood.",
+    doc="Further connection properties, such as sslmode, currentSchema or ApplicationName, named as in JDBC or "
+    "in the database's own client.",
 )
-TIMEOUT = Option(
-    "connection_check_timeout_sec", within(0, 86_400), default=30, unit="s", doc="How long to wait for a connection."
-)
+TIMEOUT = Option("connection_check_timeout_sec", within(0, 86_400), default=30, unit="s", doc="Timeout for connecting.")
 POOL = Option(
     "connection_pool_size",
     within(2, 1000),
     default=8,
-    doc="How many readers and writers of a process use this database at a time, for all tables, sources and sinks "
-    "together; one that has a connection waits for no other.",
+    doc="Maximum number of connections of a process to this database, shared by the readers and writers of all "
+    "tables, sources and sinks. A reader or writer that has one never waits for another.",
 )
-QUERY = Option(
-    "query", STRING, unless=("table_path", "table_list"), required=True, doc="A statement that gives the rows."
-)
+QUERY = Option("query", STRING, unless=("table_path", "table_list"), required=True, doc="Query whose result is read.")
 TABLE_PATH = Option(
-    "table_path", STRING, doc="The table, database.schema.table or less of it. With query it only names the rows."
+    "table_path",
+    STRING,
+    doc="Table to read, as database.schema.table or a part of it. With query, only the name of the rows.",
 )
-WHERE = Option("where_condition", STRING, doc="Which rows of each table or query, beginning with where.")
+WHERE = Option("where_condition", STRING, doc="Filter on the rows of each table or query; starts with where.")
 PARTITION_COLUMN = Option(
     "partition_column",
     STRING,
-    doc="By which column the rows are divided into splits. Without it, that of the primary key of table_path, else "
-    "nothing is divided.",
+    doc="Column by which rows are divided into splits. By default the primary key of table_path; without one, "
+    "there is a single split.",
 )
 PARTITION_NUM = Option(
     "partition_num",
     within(1, 100_000),
-    doc="Into how many splits. Without it a table has splits of split.size rows, and a query as many as "
-    "parallel readers.",
+    doc="Number of splits. By default, a table has splits of split.size rows, and a query one split per parallel "
+    "reader.",
 )
-LOWER = Option("partition_lower_bound", STRING, doc="The smallest value of partition_column that is read.")
-UPPER = Option("partition_upper_bound", STRING, doc="The largest value of partition_column that is read.")
+LOWER = Option("partition_lower_bound", STRING, doc="Smallest value of partition_column to read.")
+UPPER = Option("partition_upper_bound", STRING, doc="Largest value of partition_column to read.")
 SPLIT_SIZE = Option(
-    "split.size", within(1, 2**31 - 1), default=100_000, unit="rows", doc="About how many rows a split has."
+    "split.size", within(1, 2**31 - 1), default=100_000, unit="rows", doc="Approximate number of rows in a split."
 )
 EVEN_LOWER = Option(
     "split.even-distribution.factor.lower-bound",
     NUMBER,
     default=0.05,
-    doc="Numbers are taken for evenly distributed where their range has at least so many values per row.",
+    doc="Numbers count as evenly distributed if their range has at least this many values per row.",
 )
 EVEN_UPPER = Option(
-    "split.even-distribution.factor.upper-bound", NUMBER, default=100.0, doc="And at most so many values per row."
+    "split.even-distribution.factor.upper-bound",
+    NUMBER,
+    default=100.0,
+    doc="Numbers count as evenly distributed if their range has at most this many values per row.",
 )
 THRESHOLD = Option(
     "split.sample-sharding.threshold",
     within(1, 2**31 - 1),
     default=1000,
-    doc="From so many splits on the borders of uneven ones come from a sample of the rows.",
+    doc="Number of splits from which the bounds of uneven splits are taken from a sample of the rows.",
 )
 ALLOW_SAMPLING = Option(
-    "split.allow-sampling", BOOLEAN, default=True, doc="Whether borders of uneven splits may come from a sample."
+    "split.allow-sampling", BOOLEAN, default=True, doc="True to allow sampling for the bounds of uneven splits."
 )
 SAMPLING_RATE = Option(
-    "split.inverse-sampling.rate", within(1, 2**31 - 1), default=1000, doc="One row of so many is in the sample."
+    "split.inverse-sampling.rate", within(1, 2**31 - 1), default=1000, doc="Sampling rate: one row out of this many."
 )
-_BY_ORDER = "texts are divided by their order in the database"
+_BY_ORDER = "strings are split by their order in the database"
 STRING_MODE = Option(
     "split.string_split_mode",
     ENUM("sample", "charset_based"),
     default="sample",
     no_effect=_BY_ORDER,
-    doc="How texts are divided.",
+    doc="SeaTunnel's way of splitting strings.",
 )
 STRING_COLLATE = Option(
-    "split.string_split_mode_collate", STRING, no_effect=_BY_ORDER, doc="The order of texts that are divided."
+    "split.string_split_mode_collate", STRING, no_effect=_BY_ORDER, doc="Collation of the strings to split."
 )
 ROW_ERRORS = Option(
     "row_error_handle_way",
     ENUM("FAIL", "SKIP", "NULL"),
     default="FAIL",
-    doc="What a row does that has a value which rows cannot hold, such as infinity as a date: end the pipeline, or be "
-    "left out and counted; or, with NULL, have null in its place. A warning counts such rows, and names one.",
+    doc="Handling of a row with a value that rows cannot represent, such as infinity as a date: fail the "
+    "pipeline, count and skip the row, or replace the value by null (NULL). A warning reports the number of "
+    "such rows and an example.",
 )
 SELECT_COUNT = Option(
     "use_select_count",
     BOOLEAN,
     default=False,
-    doc="Count the rows of a table instead of taking the database's estimate.",
+    doc="True to count the rows of a table instead of using the database's estimate.",
 )
 FETCH_SIZE = Option(
     "fetch_size",
     within(0, 2**31 - 1),
     default=0,
     unit="rows",
-    doc="How many rows a batch has at most; 0 leaves it to the engine.",
+    doc="Maximum number of rows in a batch; 0 lets the engine choose.",
 )
 
 INT_NARROWING = Option(
     "int_type_narrowing",
     BOOLEAN,
     default=True,
-    doc="Whether tinyint(1) of MySQL is a boolean; a value that is neither 0 nor 1 is an error then.",
+    doc="True to read tinyint(1) of MySQL as boolean; a value other than 0 and 1 is then an error.",
 )
 
 CONNECTION: tuple[Option[Any], ...] = (URL, DRIVER, USER, PASSWORD, PROPERTIES, TIMEOUT, POOL)
@@ -148,7 +150,7 @@ _SPLITTING: tuple[Option[Any], ...] = (
     STRING_COLLATE,
     SELECT_COUNT,
 )
-"""The options that decide how a table or a query is divided into splits."""
+"""Options for dividing a table or a query into splits."""
 
 _OF_A_TABLE: tuple[Option[Any], ...] = (
     evolve(QUERY, required=False, unless=()),
@@ -158,8 +160,8 @@ _OF_A_TABLE: tuple[Option[Any], ...] = (
 TABLE_LIST = Option(
     "table_list",
     ENTRIES(*_OF_A_TABLE),
-    doc="Several tables: a block with table_path, and query or options of splits of its own, for each. What an entry "
-    "does not say is taken from beside table_list.",
+    doc="Tables to read: for each a block with table_path and, optionally, query and split options. Options "
+    "outside table_list are the defaults of its entries.",
 )
 
 SOURCE_OPTIONS: tuple[Option[Any], ...] = (
@@ -174,22 +176,27 @@ SOURCE_OPTIONS: tuple[Option[Any], ...] = (
     ROW_ERRORS,
     INT_NARROWING,
     Option(
-        "decimal_type_narrowing", BOOLEAN, default=True, no_effect="a type stays what it is", doc="Of Oracle's numbers."
+        "decimal_type_narrowing",
+        BOOLEAN,
+        default=True,
+        no_effect="columns keep their types",
+        doc="SeaTunnel's option for Oracle's numbers.",
     ),
 )
 
 GENERATE = Option(
-    "generate_sink_sql", BOOLEAN, default=False, doc="Write rows into database and table; without it query is needed."
+    "generate_sink_sql", BOOLEAN, default=False, doc="True to write into database and table; false requires query."
 )
 DATABASE = Option(
     "database",
     STRING,
-    doc="The database of the table, that of url without it. On PostgreSQL it has to be that, because no other is open.",
+    doc="Database of the table; by default that of url. On PostgreSQL it must be that one, because a connection "
+    "has a single database.",
 )
 TABLE = Option(
     "table",
     STRING,
-    doc="The table, with its schema before it where the database has schemas. May have variables of the rows' table, "
+    doc="Table, with its schema in front if the database has schemas. May contain variables of the rows' table, "
     "such as ${table_name}.",
 )
 SINK_QUERY = Option(
@@ -197,58 +204,57 @@ SINK_QUERY = Option(
     STRING,
     required=True,
     unless=("generate_sink_sql", "write_mode"),
-    doc="A statement INSERT … VALUES (…) with ? for the columns of the rows in their order, or :name for those of "
-    "a name.",
+    doc="INSERT … VALUES (…) statement with ? for the columns in their order, or :name for a column.",
 )
 PRIMARY_KEYS: Option[tuple[str, ...]] = Option(
     "primary_keys",
     LIST(),
-    doc="The columns by which updates, deletes and upserts find their row. Without it, the key that the rows bring.",
+    doc="Key columns for updates, deletes and upserts. By default the primary key of the rows.",
 )
 UPSERT = Option(
     "enable_upsert",
     BOOLEAN,
     default=True,
-    doc="With primary keys: whether an inserted row replaces the one with its key. Otherwise that is an error.",
+    doc="With primary keys: true if an inserted row replaces the one with the same key; false if that is an error.",
 )
 QUERY_KEY = Option(
     "support_upsert_by_query_primary_key_exist",
     BOOLEAN,
     default=False,
-    no_effect="a table without a unique index on primary_keys is always asked for them",
-    doc="Find out by a query which keys are there.",
+    no_effect="a table without a unique index on primary_keys is always queried for existing keys",
+    doc="SeaTunnel's option to query existing keys.",
 )
 FIELD_IDE = Option(
     "field_ide",
     ENUM("ORIGINAL", "UPPERCASE", "LOWERCASE"),
     default="ORIGINAL",
-    doc="How the names of the columns of a table are written that this sink creates or writes.",
+    doc="Case of the column names in tables that this sink creates or writes.",
 )
 BATCH_SIZE = Option(
     "batch_size",
     within(1, 2**31 - 1),
     default=100_000,
     unit="rows",
-    doc="How many rows are sent to the database at a time, at most.",
+    doc="Maximum number of rows per statement.",
 )
 EXACTLY_ONCE = Option(
     "is_exactly_once",
     BOOLEAN,
     default=False,
-    doc="Stage rows in tables beside the target, and move them in one transaction with the checkpoint that holds them. "
-    "Without it tasks write at once, and a row may come again after a failure.",
+    doc="True to stage rows in tables of the same database, and move them in one transaction when their "
+    "checkpoint completes. If false, tasks write at once, and a failure may duplicate rows.",
 )
 COMMIT_ATTEMPTS = Option(
     "max_commit_attempts",
     within(1, 1000),
     default=3,
-    doc="How often a commit is tried in a row before the pipeline restarts, when the database says that it may help.",
+    doc="Maximum number of attempts of a commit before the pipeline restarts, for errors that may be temporary.",
 )
 DATA_SAVE_MODE = evolve(
     tables.DATA_SAVE_MODE, type=ENUM("APPEND_DATA", "DROP_DATA", "CUSTOM_PROCESSING", "ERROR_WHEN_DATA_EXISTS")
 )
-CUSTOM_SQL = Option("custom_sql", STRING, doc="The statement of data_save_mode = CUSTOM_PROCESSING.")
-_IN_A_TRANSACTION = "rows are staged in tables and moved in one transaction; nothing of XA is needed"
+CUSTOM_SQL = Option("custom_sql", STRING, doc="Statement for data_save_mode = CUSTOM_PROCESSING.")
+_IN_A_TRANSACTION = "rows are staged in tables and moved in one transaction, without XA"
 
 SINK_OPTIONS: tuple[Option[Any], ...] = (
     *CONNECTION,
@@ -277,12 +283,28 @@ SINK_OPTIONS: tuple[Option[Any], ...] = (
         "use_copy_statement",
         BOOLEAN,
         default=True,
-        no_effect="PostgreSQL always gets COPY, and MySQL INSERT with many rows",
-        doc="Write with COPY.",
+        no_effect="PostgreSQL always uses COPY, and MySQL INSERT with many rows",
+        doc="SeaTunnel's option to write with COPY.",
     ),
-    Option("xa_data_source_class_name", STRING, no_effect=_IN_A_TRANSACTION, doc="A class in Java."),
-    Option("transaction_timeout_sec", STRING, no_effect=_IN_A_TRANSACTION, doc="How long a transaction may take."),
-    Option("auto_commit", BOOLEAN, default=True, no_effect="rows are committed by work unit", doc="Commit each row."),
-    Option("max_retries", STRING, no_effect="a work unit is run again as the job says", doc="Retries of a batch."),
-    Option("batch_interval_ms", STRING, no_effect="a work unit ends in time", doc="How long rows may wait."),
+    Option("xa_data_source_class_name", STRING, no_effect=_IN_A_TRANSACTION, doc="Java class."),
+    Option("transaction_timeout_sec", STRING, no_effect=_IN_A_TRANSACTION, doc="Timeout of a transaction."),
+    Option(
+        "auto_commit",
+        BOOLEAN,
+        default=True,
+        no_effect="rows are committed per work unit",
+        doc="SeaTunnel's option to commit each row.",
+    ),
+    Option(
+        "max_retries",
+        STRING,
+        no_effect="failed work units are retried as job.retry.times says",
+        doc="SeaTunnel's number of retries of a batch.",
+    ),
+    Option(
+        "batch_interval_ms",
+        STRING,
+        no_effect="a work unit ends in time",
+        doc="SeaTunnel's maximum delay of buffered rows.",
+    ),
 )

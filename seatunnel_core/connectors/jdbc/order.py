@@ -1,8 +1,8 @@
-"""The orders in which the rows of a table are divided into splits.
+"""Orders in which the rows of a table are divided into splits.
 
-The borders between splits are found in the order in which a split's SELECT later compares them. Where the values of a
-column sort in another order than they compare with a literal, or cannot be written as literals, rows are divided by an
-expression whose order is reliable. That loses the help of an index, but never a row.
+The bounds of splits are found in the order in which a split's SELECT later compares them. If the values of a column
+sort in another order than they compare with a literal, or cannot be written as literals, rows are divided by an
+expression whose order is reliable. That loses the use of an index, but never a row.
 """
 
 import re
@@ -30,7 +30,7 @@ def number(text: str) -> str:
         StoredValueError: It is not a number.
     """
     if not _NUMBER.fullmatch(text):
-        raise StoredValueError(f"{ascii(text)[:60]} is no number")
+        raise StoredValueError(f"{ascii(text)[:60]} is not a number")
     return text
 
 
@@ -47,31 +47,31 @@ def hexadecimal(text: str) -> str:
 
 @frozen(kw_only=True)
 class Order:
-    """The order of an expression of a column; in each SQL field ``{}`` stands for the column's quoted name."""
+    """Order of an expression of a column; in each SQL field ``{}`` is replaced by the column's quoted name."""
 
     by: str = "{}"
-    """The expression that is compared."""
+    """Expression that is compared."""
 
     shown: str
-    """The expression that gives a border as a text."""
+    """Expression that returns a bound as a text."""
 
     literal: Callable[[str], str] = field(default=quoted, repr=False)
     """Returns the SQL literal of such a text."""
 
     among: str = ""
-    """The condition on values that may be borders; ``""`` for all but null. Others are in the first or last split."""
+    """Condition on values that may be bounds; ``""`` for all but null. Others are in the first or last split."""
 
     ranges: bool = False
-    """Whether borders may be interpolated between the smallest and the largest value, where the type allows it."""
+    """True if bounds may be interpolated between the smallest and the largest value, if the type allows it."""
 
     key: Callable[[str], Any] | None = field(default=None, repr=False)
-    """A sort key for borders that has the same order in Python, where there is one."""
+    """Sort key for bounds that has the same order in Python, if there is one."""
 
     description: str = ""
-    """The order in words for users, where it is not the column's own and no index helps; else ``""``."""
+    """Description of the order for users, if it is not the column's own and no index supports it; else ``""``."""
 
     def rising(self, borders: list[str]) -> list[str]:
-        """Return the borders without those that are not larger than the one before them."""
+        """Return the bounds without those that are not larger than their predecessor."""
         if self.key is None:
             return borders
         kept: list[str] = []
@@ -82,6 +82,6 @@ class Order:
 
 
 OWN = ""
-"""The key of a column's own order, whose borders are quoted literals."""
+"""Key of a column's own order, whose bounds are quoted literals."""
 
 NUMBERS = Order(shown="{}", literal=number, key=Decimal, ranges=True)

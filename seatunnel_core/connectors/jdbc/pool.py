@@ -1,7 +1,7 @@
 """Pools of connections, one for each process and database, of ``connection_pool_size`` connections.
 
 A holder that has a connection to any database gets further ones without waiting. A work unit that reads from a database
-and writes into it holds one connection for each; if it waited for the second one, units could wait for one another
+and writes into it holds one connection for each; if it waited for the second one, units could wait for each other
 forever. So a pool may exceed its size, by at most one connection for each reader and writer of a unit.
 
 A dialect may have two kinds of connections: control (statements, transactions) and bulk (rows). Both count. A returned
@@ -23,7 +23,7 @@ from seatunnel_core.connectors.jdbc.address import Address
 CONTROL, BULK = "control", "bulk"
 
 WAIT_S = 120.0
-"""How long to wait for a free connection before an error is raised."""
+"""Timeout for a free connection, in seconds."""
 
 _guard = threading.Lock()
 _pools: dict[Address, "Pool"] = {}
@@ -31,7 +31,7 @@ _pools: dict[Address, "Pool"] = {}
 
 @define(eq=False)
 class _Holder:
-    """The holder of connections: a work unit, which has a context of its own, or a thread of the driver."""
+    """Holder of connections: a work unit, which runs in a separate context, or a thread of the driver."""
 
     count: int = 0
 
@@ -64,7 +64,7 @@ class Pool:
     """Opens a connection of the given kind."""
 
     alive: Callable[[Any], bool]
-    """Returns whether an idle connection still works; leaves it at the beginning of a transaction."""
+    """Returns True if an idle connection still works; leaves it at the beginning of a transaction."""
 
     _free: threading.Condition = field(init=False, factory=threading.Condition)
     _idle: list[Lent] = field(init=False, factory=list)
@@ -76,7 +76,7 @@ class Pool:
 
     @contextmanager
     def lend(self, kind: str = CONTROL) -> Iterator[Any]:
-        """Lend a connection in a transaction, which is rolled back at the end unless it was committed before."""
+        """Lend a connection in a transaction, which is rolled back at the end unless it was committed."""
         lent = self.take(kind)
         try:
             yield lent.connection
@@ -89,7 +89,7 @@ class Pool:
         """Take a connection until ``give_back`` or ``discard``.
 
         Raises:
-            ConnectorError: None became free in ``WAIT_S`` seconds, and the caller holds none.
+            ConnectorError: None became free within ``WAIT_S`` seconds, and the caller holds none.
         """
         holder = _this_holder()
         while True:
@@ -110,8 +110,8 @@ class Pool:
     def keep(self, kind: str) -> Any:
         """Open a connection that is held until the end of a job, and return it.
 
-        It counts against the size of the pool, but one place always stays: otherwise a caller of ``take`` would wait
-        for the end of the job.
+        It counts towards the size of the pool, but one connection always remains available: otherwise a caller of
+        ``take`` would wait for the end of the job.
         """
         connection = self.open(kind)
         with self._free:
@@ -131,10 +131,10 @@ class Pool:
         return max(1, self.size - self._kept)
 
     def give_back(self, lent: Lent) -> None:
-        """Roll back what was not committed, and make the connection available to others."""
+        """Roll back uncommitted work, and make the connection available to others."""
         try:
             lent.connection.rollback()
-        except Exception:  # it is broken, and whoever had it has seen that or does not care
+        except Exception:  # It is broken; the holder has seen that or does not need it.
             self.discard(lent)
             return
         with self._free:
@@ -147,7 +147,7 @@ class Pool:
             self._close(lent)
 
     def discard(self, lent: Lent) -> None:
-        """Close a connection that is not usable any more."""
+        """Close a connection that is no longer usable."""
         with self._free:
             lent.holder.count -= 1
         self._close(lent)
@@ -170,7 +170,7 @@ class Pool:
             self._free.notify()
 
     def _next(self, kind: str, holder: _Holder) -> Lent | None:
-        """Return an idle connection, of this kind if there is one; ``None`` when the caller is to open a new one."""
+        """Return an idle connection, preferably of this kind; ``None`` if the caller must open a new one."""
         deadline = time.monotonic() + WAIT_S
         with self._free:
             while True:
@@ -188,8 +188,8 @@ class Pool:
                     return None
                 if not self._free.wait(deadline - time.monotonic()):
                     error = ConnectorError(
-                        f"all {self.size} connections of this process to the database were in use for {WAIT_S:.0f} s; "
-                        "give connection_pool_size a larger number, or parallelism a smaller one"
+                        f"all {self.size} connections of this process to the database were in use for "
+                        f"{WAIT_S:.0f} s; increase connection_pool_size, or decrease parallelism"
                     )
                     error.retryable = True
                     raise error
@@ -206,7 +206,7 @@ def pool_of(address: Address, size: int, open: Callable[[str], Any], alive: Call
 
 
 def forget() -> None:
-    """Forget all pools and close their idle connections; lent connections stay with their holders."""
+    """Drop all pools and close their idle connections; lent connections stay with their holders."""
     with _guard:
         pools = list(_pools.values())
         _pools.clear()

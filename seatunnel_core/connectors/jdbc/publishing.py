@@ -45,7 +45,7 @@ class Publishing:
     upserts: bool
     statement: Statement | None
     ordered: bool = False
-    """Whether the order of rows counts, so that parts of a unit, which have none, must not share a key."""
+    """True if the order of rows counts, so that parts of a unit, which have none, must not share a key."""
 
     history: History | None = None
     """The columns of versions that stay; ``None`` where a row replaces the one with its key."""

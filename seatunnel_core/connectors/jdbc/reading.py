@@ -26,31 +26,31 @@ _WHERE = re.compile(r"\s*where\s+(.+)", re.IGNORECASE | re.DOTALL)
 
 @frozen(kw_only=True)
 class Reading:
-    """One table or query of the source, as the options name it."""
+    """One table or query of the source, as in the options."""
 
     dialect: Dialect
     options: Options
-    """The options of this table: ``query``, ``table_path``, ``partition_column`` …"""
+    """Options of this table: ``query``, ``table_path``, ``partition_column`` …"""
 
     path: TablePath | None
     query: str | None
     where: str
-    """The condition of ``where_condition`` without the word ``where``, or ``""``."""
+    """Condition of ``where_condition`` without the word ``where``, or ``""``."""
 
     @property
     def name(self) -> str:
-        """The path of the table in rows."""
+        """Path of the table in rows."""
         return table_without_name(self.options) if self.path is None else self.dialect.table_name(self.path)
 
     @property
     def relation(self) -> str:
-        """The table or query as it stands behind FROM."""
+        """Table or query as an expression after FROM."""
         if self.query is not None:
-            return f"({self.query}\n) AS seatunnel_query"  # it may end with a comment
+            return f"({self.query}\n) AS seatunnel_query"  # It may end with a comment.
         return self.dialect.quoted(*self.path or ())
 
     def found(self, connection: Any) -> "Found":
-        """Ask the database for the columns, and for what the rows can be divided by.
+        """Query the columns from the database, and the column by which the rows are divided.
 
         Raises:
             SourceError: The table, or the column in ``partition_column``, does not exist.
@@ -59,15 +59,15 @@ class Reading:
         if self.query is None:
             if table is None:
                 address = self.dialect.address
-                hidden = f", or {address.user or 'its user'} may not see it" if address.host else ""
-                raise SourceError(f"there is no table {self.options[opt.TABLE_PATH]} in {address}{hidden}")
+                hidden = f", or {address.user or 'its user'} has no permission for it" if address.host else ""
+                raise SourceError(f"the table {self.options[opt.TABLE_PATH]} does not exist in {address}{hidden}")
             columns = tuple(map(with_typed_array, table.columns))
         else:
             columns = self.dialect.columns(connection, self.query)
             names = [column.name for column in columns]
             doubled = repeated(names)
             if doubled:
-                raise SourceError(f"two columns of the query are called {doubled[0]!r}; give one another name with AS")
+                raise SourceError(f"the query has two columns {doubled[0]!r}; rename one with AS")
         if self.options[opt.INT_NARROWING]:
             columns = tuple(_narrowed(column) for column in columns)
         if self.where:
@@ -92,10 +92,10 @@ class Reading:
 
 
 def _column(table: str, columns: Sequence[Column], name: str, option: str) -> Column:
-    """Return the column that an option names.
+    """Return the column in an option.
 
     Raises:
-        SourceError: The table has none of this name.
+        SourceError: The table has no such column.
     """
     by_name = {column.name: column for column in columns}
     if name in by_name:
@@ -113,37 +113,37 @@ def _narrowed(column: Column) -> Column:
 
 @frozen(kw_only=True)
 class Found:
-    """A table or query of the source, with what the database reports of it."""
+    """A table or query of the source, with the metadata from the database."""
 
     reading: Reading
     columns: tuple[Column, ...] = field(repr=False)
     split_column: Column | None
     table: DatabaseTable | None = field(repr=False)
     bounds: str = field(default="", repr=False)
-    """The condition that ``partition_lower_bound`` and ``partition_upper_bound`` make, or ``""``."""
+    """Condition for ``partition_lower_bound`` and ``partition_upper_bound``, or ``""``."""
 
     @property
     def where(self) -> str:
-        """The condition on the rows of all splits, or ``""``."""
+        """Condition on the rows of all splits, or ``""``."""
         return _both(self.reading.where, self.bounds)
 
     def column(self, name: str, option: str) -> Column:
-        """Return the column that an option names.
+        """Return the column in an option.
 
         Raises:
-            SourceError: There is none of this name.
+            SourceError: It does not exist.
         """
         return _column(self.reading.name, self.columns, name, option)
 
     def division_note(self) -> str | None:
-        """Return a note for users where rows are divided in an order for which no index helps, else ``None``."""
+        """Return a note for users if rows are divided in an order that no index supports, else ``None``."""
         column = self.split_column
         order = self.reading.dialect.orders[column.order] if column is not None else None
         if column is None or order is None or not order.description:
             return None
         return (
-            f"{self.reading.name} is divided by {column.name} ({column.declared}) {order.description}: no index helps, "
-            "so each split reads the whole table"
+            f"{self.reading.name} is divided by {column.name} ({column.declared}) {order.description}, which "
+            "no index supports, so each split reads the whole table"
         )
 
     def schema(self) -> TableSchema:
@@ -161,9 +161,9 @@ class Found:
         """Return the body of each split, and its estimated number of rows.
 
         Args:
-            connection: To the database.
-            planning: What the engine knows.
-            more: A further condition on the rows. Where none meets it, there is no split.
+            connection: A connection to the database.
+            planning: The planning context of the engine.
+            more: A further condition on the rows. If no row meets it, there is no split.
         """
         reading, options = self.reading, self.reading.options
         rows = self._counted(connection, more) if more else max(1, self._rows(connection))
@@ -184,11 +184,11 @@ class Found:
             options=options,
             rows=rows,
         )
-        column = self.split_column.name  # a job that goes on may name another one, and these borders are of this
+        column = self.split_column.name  # A resumed job may have another column, but these bounds are for this one.
         return [({"column": column, **piece.body()}, piece.rows) for piece in divided.pieces(number, at_least)]
 
     def statement(self, body: Mapping[str, Any], more: str = "") -> str:
-        """Return the SELECT for a split, from its body, and with a further condition."""
+        """Return the SELECT for a split, from its body and a further condition."""
         dialect = self.reading.dialect
         shown = [(column, column.read, column.name) for column in self.columns]
         shown += [
@@ -220,7 +220,7 @@ class Found:
 
 
 def _both(*conditions: str) -> str:
-    """Return the condition that all of several hold; ``""`` is none."""
+    """Return the conjunction of conditions; ``""`` is none."""
     return " AND ".join(f"({each})" for each in conditions if each)
 
 
@@ -228,23 +228,23 @@ def readings_of(dialect: Dialect, options: Options) -> tuple[Reading, ...]:
     """Return the tables and queries of a source, from its options.
 
     Raises:
-        UsageError: Options contradict one another.
+        UsageError: Options contradict each other.
     """
     where = _condition(options[opt.WHERE])
     entries = options[opt.TABLE_LIST] or ()
     if entries and (options.is_set(opt.QUERY) or options.is_set(opt.TABLE_PATH)):
-        raise UsageError("option 'table_list': query and table_path belong into its entries")
+        raise UsageError("option 'table_list': write query and table_path into its entries")
     found = [_reading(dialect, _with(options, entry), where) for entry in entries]
     if not entries:
         found = [_reading(dialect, options, where)]
     names = [each.name for each in found]
     for name in repeated(names):
-        raise UsageError(f"option 'table_list': two entries have the table {name!r}; write another table_path in one")
+        raise UsageError(f"option 'table_list': two entries have the table {name!r}; set another table_path in one")
     return tuple(found)
 
 
 def _with(options: Options, entry: Options) -> Options:
-    """Return the options of an entry; those that it does not set come from beside the list."""
+    """Return the options of an entry; options outside the list are its defaults."""
     of_entry = {option.key: entry[option] for option in entry.declared if entry.is_set(option)}
     beside = {option.key: options[option] for option in options.declared if options.is_set(option)}
     return Options({**beside, **of_entry}, options.declared)
@@ -274,7 +274,7 @@ def _condition(text: str | None) -> str:
         return ""
     found = _WHERE.fullmatch(text)
     if found is None:
-        raise UsageError("option 'where_condition': it begins with where, as in where id > 100")
+        raise UsageError("option 'where_condition': expected a condition that starts with where, as in where id > 100")
     return found[1].strip()
 
 

@@ -24,7 +24,7 @@ from seatunnel_core.connectors.tables.options import SCHEMA_SAVE_MODE
 from seatunnel_core.connectors.tables.table_path import TablePath
 
 WAIT_S = 60
-"""How long to wait for another process that is recreating the same table."""
+"""Timeout for another process that is recreating the same table."""
 
 
 def empty_table(dialect: Dialect, connection: Any, path: TablePath, options: Options, *, first: bool) -> None:

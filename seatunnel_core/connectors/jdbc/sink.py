@@ -104,7 +104,7 @@ class JdbcSink(TableSink, SupportsDryRun):
     def _check_names(self) -> None:
         for option in (opt.TABLE, opt.DATABASE):
             if "${" in VARIABLE.sub("", self.options[option] or ""):
-                raise UsageError(f"option {option.key!r}: it has a variable that no table has; write ${{table_name}}")
+                raise UsageError(f"option {option.key!r}: it has an unknown variable; write ${{table_name}}")
 
     @property
     def bound_to(self) -> Mapping[str, str]:
@@ -198,7 +198,7 @@ class JdbcSink(TableSink, SupportsDryRun):
         connection.commit()
 
     def _adds(self, keys: Sequence[str]) -> bool:
-        """Return whether rows come beside those that a table has."""
+        """Return True if rows come beside those that a table has."""
         return not (self.needs_end or (keys and self.options[opt.UPSERT]))
 
     def _named(self, schema: TableSchema) -> tuple[TablePath, dict[str, str], tuple[str, ...]]:

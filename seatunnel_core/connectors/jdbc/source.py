@@ -1,4 +1,4 @@
-"""The source ``Jdbc``: the rows of tables and queries of a database, divided into splits."""
+"""The source ``Jdbc``: rows of tables and queries of a database, divided into splits."""
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,7 +21,7 @@ from seatunnel_core.connectors.jdbc.snapshot import SharedSnapshot
 
 _BATCH_ROWS = 65_536
 _ROW_BYTES = 100
-"""The estimated size of a row. The weight of a split only influences how splits are packed into units."""
+"""Estimated size of a row. The weight of a split only influences how splits are packed into units."""
 
 _log = logging.getLogger(__name__)
 
@@ -32,8 +32,8 @@ class JdbcSource(Source, Incremental):
     identifier: ClassVar[str] = "Jdbc"
     declared: ClassVar[tuple[Option[Any], ...]] = opt.SOURCE_OPTIONS
     caveat = (
-        "Not so for tables that are changed while the job runs when it goes on in a new process, or after the server "
-        "was started again: what is left is read from their newer state"
+        "Exception: tables that change while the job runs, if the job is resumed in a new process or the "
+        "server restarts: the remaining rows are read from their newer state"
     )
     example = """
         # jdbc:postgresql://host:5432/shop takes user and password, too
@@ -50,12 +50,14 @@ class JdbcSource(Source, Incremental):
         self._readings = readings_of(self._dialect, options)
         if not self._dialect.shares_snapshots:
             self.caveat = (
-                f"Not so for tables that are changed while the job runs: {address.kind} cannot share one state, so "
-                "each split sees that of the moment in which it is read"
+                f"Exception: tables that change while the job runs: {address.kind} has no shared snapshots, "
+                "so each split is read as of its own time"
             )
         self._increment: Increment | None = options[INCREMENTAL]
         if self._increment is not None and len(self._readings) > 1:
-            raise UsageError("option 'incremental': one source reads one table in increments; write a source for each")
+            raise UsageError(
+                "option 'incremental': a source reads only one table incrementally; write a source for each"
+            )
         self._window: Window | None = None
         self._nulls = options[opt.ROW_ERRORS] == "NULL"
         self._fetch_size: int = options[opt.FETCH_SIZE] or _BATCH_ROWS
@@ -119,7 +121,7 @@ class JdbcSource(Source, Incremental):
 
     def window(self, after: Cursor | None) -> Window:
         with (
-            self._errors_wrapped("the next increment cannot be found out"),
+            self._errors_wrapped("the next increment cannot be determined"),
             self._dialect.pool.lend() as connection,
         ):
             return self._increments().window(lambda statement: self._dialect.ask(connection, statement), after)
@@ -131,20 +133,20 @@ class JdbcSource(Source, Incremental):
         """Return the condition on the rows of a part of the window.
 
         Raises:
-            SourceError: The job has no such window any more.
+            SourceError: The job no longer has such a window.
         """
         parts = {} if self._window is None else self._increments().parts(self._window)
         if part not in parts:
-            raise SourceError("the job was planned in increments, and its file has none any more; put incremental back")
+            raise SourceError("the job was planned with incremental, which its file no longer has; restore the option")
         return parts[part]
 
     def _increments(self) -> Increments:
-        assert self._increment is not None, "only a source that reads in increments is asked for them"
+        assert self._increment is not None, "only for a source that reads incrementally"
         (found,) = self._look()
         return increments_of(found, self._increment)
 
     def _look(self) -> tuple[Found, ...]:
-        """Return the tables as the database describes them; the result is cached."""
+        """Return the tables as described by the database; the result is cached."""
         if not self._found:
             self._dialect.require()
             found = []
@@ -160,18 +162,18 @@ class JdbcSource(Source, Incremental):
     def open(self, *, restored: bool) -> None:
         self._look()
         if not self._dialect.shares_snapshots:
-            _log.info("the source Jdbc: each split sees %s as it is when the split is read", self._dialect.address)
+            _log.info("the source Jdbc: each split reads the current state of %s", self._dialect.address)
             return
-        assert self._shared is not None, "a task opens what only the driver has"
+        assert self._shared is not None, "a task used a connection of the driver"
         before = self._snapshot
-        with self._errors_wrapped("no state of it can be shared"):
+        with self._errors_wrapped("it has no shared snapshots"):
             self._snapshot = self._shared.open(self)
         if self._snapshot == before:
             return
         if restored or self._begun:
             _log.warning(
-                "the source Jdbc goes on with a newer state of %s: rows that were changed since the job began may be "
-                "missing, or come twice, where they moved between splits that were read before and those that are left",
+                "the source Jdbc continues with a newer state of %s: rows that changed since the job started "
+                "may be missing or duplicated, if they moved between splits read before and after",
                 self._dialect.address,
             )
         self._begun = True
@@ -201,7 +203,7 @@ class JdbcSource(Source, Incremental):
         with (
             self._errors_wrapped(f"{where} cannot be read"),
             closing(rows),
-        ):  # it has a connection, which others wait for
+        ):  # It has a connection, for which others wait.
             for each in rows:
                 named = f"{self._dialect.address}, {where}"
                 fitting = each.fitting(first, named, schema.primary_key, context, nulls=self._nulls)
@@ -219,13 +221,13 @@ class JdbcSource(Source, Incremental):
             if found.reading.name == table:
                 return found
         raise SourceError(
-            f"the table {table!r} was planned when the job began, and the source does not read it any more; put it "
-            "back, or begin a new job"
+            f"the table {table!r} was planned when the job started, but the source no longer reads it; "
+            "restore it in the options, or start a new job"
         )
 
     @contextmanager
     def _errors_wrapped(self, what: str) -> Iterator[None]:
-        """Turn errors of the database into ``SourceError``, with whether a retry may help."""
+        """Turn errors of the database into ``SourceError``, retryable if a retry may help."""
         try:
             yield
         except SourceError:
@@ -239,7 +241,7 @@ class JdbcSource(Source, Incremental):
 
 
 def _described(body: Mapping[str, Any], found: Found) -> str:
-    """Describe a split for messages: its table, and the borders of its rows."""
+    """Return a description of a split for messages: its table, and the bounds of its rows."""
     named = "the query" if found.reading.path is None else f"table {found.reading.name}"
     if not body["column"] or (body["low"] is None and body["high"] is None):
         return f"all of {named}"

@@ -1,7 +1,7 @@
-"""Divide a table or a query into splits at borders of its split column, from the smallest to the largest.
+"""Divide a table or a query into splits at bounds of its split column, from the smallest to the largest.
 
-A split has the rows from one border up to, but without, the next. The first and the last split are open, so rows that
-are added later belong to one of them; rows with null in the split column are in the first. Borders are found in the
+A split has the rows from one bound up to, but not including, the next. The first and the last split are open, so rows
+that are added later belong to one of them; rows with null in the split column are in the first. Bounds are found in the
 order in which they are compared later (``order.py``). ``partition_lower_bound`` and ``partition_upper_bound`` are
 conditions on all splits.
 """
@@ -27,16 +27,16 @@ from seatunnel_core.connectors.jdbc.order import OWN, Order
 
 @frozen(kw_only=True)
 class Piece:
-    """The part of the rows between two borders; ``None`` is an open end."""
+    """Rows between two bounds; ``None`` is an open end."""
 
     order: str = OWN
     low: str | None = None
     high: str | None = None
     rows: int = 1
-    """The estimated number of rows."""
+    """Estimated number of rows."""
 
     def body(self) -> dict[str, Any]:
-        """Return the body of the split, in JSON values: ``order``, ``low``, ``high``, ``closed`` and ``nulls``."""
+        """Return the body of the split as JSON values: ``order``, ``low``, ``high``, ``closed`` and ``nulls``."""
         return {
             "order": self.order,
             "low": self.low,
@@ -48,27 +48,27 @@ class Piece:
 
 @frozen(kw_only=True)
 class Divided:
-    """A table or query that is to be divided, and its split column."""
+    """A table or query to divide, and its split column."""
 
     dialect: Dialect
     ask: Asking = field(repr=False)
     relation: str
-    """The table or query as it stands behind FROM."""
+    """Table or query as an expression after FROM."""
 
     where: str
-    """The condition on all rows, or ``""``."""
+    """Condition on all rows, or ``""``."""
 
     column: Column
     options: Options
     rows: int
-    """The estimated number of all rows."""
+    """Estimated number of all rows."""
 
     def pieces(self, number: int | None, at_least: int) -> list[Piece]:
-        """Return the pieces, ordered by their borders.
+        """Return the pieces, ordered by their bounds.
 
         Args:
-            number: How many are wanted; ``None`` for as many as ``split.size`` gives.
-            at_least: The least number. There are fewer when the column has too few different values.
+            number: Desired number; ``None`` for as many as ``split.size`` gives.
+            at_least: Minimum number. There are fewer if the column has too few distinct values.
         """
         wanted = max(number or -(-self.rows // self.options[opt.SPLIT_SIZE]), at_least)
         name, borders = self.column.order, list[str]()
@@ -82,7 +82,7 @@ class Divided:
         return [Piece(order=name, low=low, high=high, rows=each) for low, high in pairwise(edges)]
 
     def _even(self, wanted: int, *, asked: bool) -> list[str]:
-        """Return borders of pieces of equal width; none where values have no distance or are not evenly distributed."""
+        """Return bounds of pieces of equal width; none if values have no distance or are not evenly distributed."""
         order = self.dialect.orders[self.column.order]
         if not order.ranges or not _is_even_kind(self.column.arrow):
             return []
@@ -92,7 +92,7 @@ class Divided:
         return [str(border) for border in _even(low, high, wanted)]
 
     def _end(self, order: Order, bound: Option[str], direction: str) -> Any:
-        """Return the smallest or the largest value; ``None`` where there is none, or it does not fit into Python."""
+        """Return the smallest or the largest value; ``None`` if there is none, or it does not fit into Python."""
         written = bound_of(self.options, bound, self.column)
         if written is not None:
             return written
@@ -108,7 +108,7 @@ class Divided:
         return bool(self.options[opt.EVEN_LOWER] <= factor <= self.options[opt.EVEN_UPPER])
 
     def _ranked(self, name: str, wanted: int) -> list[str]:
-        """Return borders of pieces with equally many rows, by row numbers; of a sample when many are wanted."""
+        """Return bounds of pieces with equally many rows, by row numbers; of a sample if many are wanted."""
         order = self.dialect.orders[name]
         by, shown = self._of_column(order.by), self._of_column(order.shown)
         sampled = self.options[opt.ALLOW_SAMPLING] and wanted > self.options[opt.THRESHOLD]
@@ -123,7 +123,7 @@ class Divided:
         )
         different = list(dict.fromkeys(str(value) for (value,) in found))
         borders = order.rising(different)[1:]
-        if order.ranges and _is_moment(self.column.arrow):  # no server takes all that it has to show of them
+        if order.ranges and _is_moment(self.column.arrow):  # No server accepts all of its output.
             return [border for border in borders if _native(border, self.column.arrow) is not None]
         return borders
 
@@ -137,7 +137,7 @@ class Divided:
 
 
 def condition(dialect: Dialect, body: Mapping[str, Any], where: str) -> str:
-    """Return the WHERE clause for a split, with a blank before it; ``""`` for all rows.
+    """Return the WHERE clause for a split, with a leading blank; ``""`` for all rows.
 
     Args:
         dialect: The database.
@@ -145,14 +145,14 @@ def condition(dialect: Dialect, body: Mapping[str, Any], where: str) -> str:
         where: A further condition, or ``""``.
 
     Raises:
-        StoredValueError: The body is not one that a plan contains.
+        StoredValueError: The body is not from a plan.
     """
     parts = [f"({where})"] if where else []
     column = stored.text(body, "column")
     if column and (body["low"] is not None or body["high"] is not None):
         name = stored.text(body, "order") if "order" in body else OWN
         if name not in dialect.orders:
-            raise StoredValueError(f"{ascii(name)[:60]} is no order in which {dialect.address.kind} divides rows")
+            raise StoredValueError(f"{ascii(name)[:60]} is not an order in which {dialect.address.kind} divides rows")
         order = dialect.orders[name]
         by = order.by.replace("{}", dialect.quoted(column))
         sides = [f"{by} >= {order.literal(stored.text(body, 'low'))}"] if body["low"] is not None else []
@@ -179,7 +179,7 @@ def within_bounds(dialect: Dialect, options: Options, column: Column) -> str:
 
 
 def bound_of(options: Options, option: Option[str], column: Column) -> Any:
-    """Return a bound as a value of the split column; ``None`` when it is not set.
+    """Return a bound as a value of the split column; ``None`` if it is not set.
 
     Raises:
         SourceError: It is not a value of the column's type.
@@ -191,7 +191,7 @@ def bound_of(options: Options, option: Option[str], column: Column) -> Any:
         return value_of(text.strip(), column.arrow)
     except (ValueError, InvalidOperation) as error:
         raise SourceError(
-            f"option {option.key!r}: {text!r} is no value of {column.name}, whose type is {column.declared}"
+            f"option {option.key!r}: {text!r} is not a value of {column.name}, whose type is {column.declared}"
         ) from error
 
 
@@ -220,7 +220,7 @@ def value_of(text: str, arrow: pa.DataType) -> Any:
 
 
 def _native(text: str, arrow: pa.DataType) -> Any:
-    """Parse a value as the database shows it; return ``None`` where rows cannot hold it, or it is not finite."""
+    """Parse a value from the database; return ``None`` if rows cannot represent it, or it is not finite."""
     try:
         value = value_of(text, arrow)
     except (ValueError, InvalidOperation, OverflowError):
@@ -237,7 +237,7 @@ def _is_even_kind(arrow: pa.DataType) -> bool:
 
 
 def _even(low: Any, high: Any, wanted: int) -> Iterator[Any]:
-    """Yield the borders between pieces of equal width, without the two ends."""
+    """Yield the bounds between pieces of equal width, without the two ends."""
     last = low
     for number in range(1, wanted):
         if isinstance(low, int):

@@ -52,7 +52,7 @@ class Statement:
 
     @property
     def repeats(self) -> bool:
-        """Whether several parameters stand for the same column."""
+        """True if several parameters stand for the same column."""
         numbers = [each for each in self.values if isinstance(each, int)]
         return len(numbers) > len(set(numbers))
 

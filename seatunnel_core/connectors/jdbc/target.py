@@ -43,13 +43,13 @@ class Target:
     """The columns of the table by which a row is found; without them rows are only inserted."""
 
     upserts: bool = True
-    """Whether an inserted row replaces the row with its key; otherwise that is an error."""
+    """True if an inserted row replaces the row with its key; otherwise that is an error."""
 
     needs_key: bool = False
-    """Whether a row with null in its key is refused; otherwise it is by itself, as in SQL."""
+    """True if a row with null in its key is refused; otherwise it is by itself, as in SQL."""
 
     unique: bool = False
-    """Whether the database enforces that ``keys`` are unique."""
+    """True if the database enforces that ``keys`` are unique."""
 
     root: TablePath = ()
     """The table of the rows that contain these, where they are replaced with those."""
@@ -319,7 +319,7 @@ def _refuse_missing(table: DatabaseTable, named: str, given: Collection[str], ke
 
 
 def fits(have: pa.DataType, column: Column) -> bool:
-    """Return whether values of a type may be written into a column; a single value may still be too large."""
+    """Return True if values of a type may be written into a column; a single value may still be too large."""
     have, want = plain_type(have), column.arrow
     if have == want or (_is_number(have) and _is_number(want)):
         return True

@@ -52,7 +52,7 @@ class _Table:
     """The number of rows that were sent."""
 
     changes: bool = False
-    """Whether any row is an update or a delete."""
+    """True if any row is an update or a delete."""
 
     place: TablePath = ()
     """The table into which its rows are sent; empty before the first of them."""
@@ -94,10 +94,10 @@ class JdbcWriter(SinkWriter):
         self._tables: dict[str, _Table] = {}
         self._lent: Lent | None = None
         self._has_begun = False
-        """Whether the connection has a transaction."""
+        """True if the connection has a transaction."""
 
         self._is_last = False
-        """Whether all rows have come, so that the transaction ends soon."""
+        """True if all rows have come, so that the transaction ends soon."""
 
         self._bytes = 0
 

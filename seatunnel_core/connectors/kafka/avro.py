@@ -1,4 +1,4 @@
-"""The Avro schema for the columns of a table; messages contain the bare record, without its schema."""
+"""Avro schema for the columns of a table; messages contain the bare record, without its schema."""
 
 from typing import Any
 
@@ -43,7 +43,7 @@ def _record(name: str, parts: list[pa.Field]) -> dict[str, Any]:
 def _field(record: str, column: pa.Field) -> dict[str, Any]:
     kind = _type(f"{record}_{column.name}", column.type)
     if kind is None:
-        raise ConnectorError(f"column {column.name!r} of type {type_name(column.type)} cannot stand in avro")
+        raise ConnectorError(f"column {column.name!r} of type {type_name(column.type)} is not supported by avro")
     return {"name": column.name, "type": ["null", kind] if column.nullable else kind}
 
 

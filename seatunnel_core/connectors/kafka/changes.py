@@ -1,4 +1,4 @@
-"""Change messages of Canal, Debezium, Maxwell and OGG, decoded into rows with kinds."""
+"""Decode change messages of Canal, Debezium, Maxwell and OGG into rows with kinds."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -11,7 +11,7 @@ from seatunnel_core.rows.repeated_keys import RepeatedKeys
 
 Change = tuple[RowKind, Mapping[str, Any]]
 Changed = Callable[[Mapping[str, Any], Mapping[str, str]], list[Change]]
-"""Returns the changes in a message; the second argument is ``debezium_record_table_filter``."""
+"""Function that returns the changes in a message; its second argument is ``debezium_record_table_filter``."""
 
 
 def _canal(message: Mapping[str, Any], _: Mapping[str, str]) -> list[Change]:
@@ -30,19 +30,19 @@ def _canal(message: Mapping[str, Any], _: Mapping[str, str]) -> list[Change]:
         return [(RowKind[kind], row) for row in rows]
     if kind in _NO_ROWS:
         return []
-    raise ValueError(f"'type' is INSERT, UPDATE or DELETE, found {str(kind)[:40]!r}")
+    raise ValueError(f"expected 'type' INSERT, UPDATE or DELETE, found {str(kind)[:40]!r}")
 
 
 def _debezium(message: Mapping[str, Any], wanted: Mapping[str, str]) -> list[Change]:
-    """Decode ``{before, after, op}``, alone or as the ``payload`` beside a ``schema``."""
+    """Decode ``{before, after, op}``, alone or as the ``payload`` of a message with ``schema``."""
     if "payload" in message:
         message = message["payload"]
-        if message is None:  # a tombstone
+        if message is None:  # A tombstone.
             return []
     if "op" not in message:
         raise ValueError(
-            "'op' is missing: the message is none of a table's changes, or a transform of Kafka Connect such as "
-            "ExtractNewRecordState has changed it; read those with format = json"
+            "'op' is missing: the message is not a change of a table, or a transform of Kafka Connect such "
+            "as ExtractNewRecordState has changed it; read such messages with format = json"
         )
     kind = message["op"]
     if wanted and not _is_of(message.get("source") or {}, wanted):
@@ -55,9 +55,9 @@ def _debezium(message: Mapping[str, Any], wanted: Mapping[str, str]) -> list[Cha
         return [(RowKind.DELETE, _there(message, "before"))]
     if kind == "t":
         raise _emptied("op = t")
-    if kind == "m":  # a message of an application
+    if kind == "m":  # A message of an application.
         return []
-    raise ValueError(f"'op' is c, r, u or d, found {str(kind)[:40]!r}")
+    raise ValueError(f"expected 'op' c, r, u or d, found {str(kind)[:40]!r}")
 
 
 def _maxwell(message: Mapping[str, Any], _: Mapping[str, str]) -> list[Change]:
@@ -73,7 +73,7 @@ def _maxwell(message: Mapping[str, Any], _: Mapping[str, str]) -> list[Change]:
         raise _emptied(kind)
     if kind.startswith(("table-", "database-", "bootstrap-")):
         return []
-    raise ValueError(f"'type' is insert, update or delete, found {kind[:40]!r}")
+    raise ValueError(f"expected 'type' insert, update or delete, found {kind[:40]!r}")
 
 
 def _ogg(message: Mapping[str, Any], _: Mapping[str, str]) -> list[Change]:
@@ -87,7 +87,7 @@ def _ogg(message: Mapping[str, Any], _: Mapping[str, str]) -> list[Change]:
         return [(RowKind.DELETE, _there(message, "before"))]
     if kind == "T":
         raise _emptied("op_type = T")
-    raise ValueError(f"'op_type' is I, U or D, found {str(kind)[:40]!r}")
+    raise ValueError(f"expected 'op_type' I, U or D, found {str(kind)[:40]!r}")
 
 
 CHANGES: Mapping[str, Changed] = {
@@ -102,8 +102,8 @@ _NO_ROWS = {"CREATE", "ALTER", "QUERY", "RENAME", "CINDEX", "DINDEX"}
 
 def _emptied(kind: str) -> ValueError:
     return ValueError(
-        f"the table was truncated or dropped ({kind}), and its rows are not deleted in the sink: empty the target and "
-        "start a new job, or write row_error_handle_way = SKIP to leave such messages out"
+        f"the table was truncated or dropped ({kind}), but its rows are not deleted in the sink: empty the "
+        "target and start a new job, or set row_error_handle_way = SKIP to skip such messages"
     )
 
 
@@ -115,9 +115,9 @@ def _there(message: Mapping[str, Any], side: str) -> Mapping[str, Any]:
     row = message.get(side)
     if not isinstance(row, Mapping):
         raise ValueError(
-            f"{side!r} is not there: the database does not log it (PostgreSQL: REPLICA IDENTITY FULL)"
+            f"{side!r} is missing: the database does not log it (PostgreSQL: REPLICA IDENTITY FULL)"
             if side == "before"
-            else f"{side!r} is not there"
+            else f"{side!r} is missing"
         )
     return row
 
@@ -128,7 +128,7 @@ def _is_of(source: Mapping[str, Any], wanted: Mapping[str, str]) -> bool:
 
 
 def with_bytes(row: Mapping[str, Any], columns: pa.Schema, message: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a row of Canal with the bytes of its binary columns, whose texts have a character for each byte."""
+    """Return a Canal row with the bytes of its binary columns, which are texts with one character per byte."""
     types = message.get("mysqlType") or {}
     found = {
         column.name: row[column.name].encode("latin-1")

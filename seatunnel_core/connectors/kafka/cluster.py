@@ -1,4 +1,4 @@
-"""The brokers as one source or sink uses them: its clients, the driver's queries, and the meaning of errors."""
+"""Access of one source or sink to the brokers: clients, queries of the driver, and translation of errors."""
 
 import logging
 import time
@@ -14,15 +14,16 @@ from seatunnel_core.connectors.kafka.settings import secrets
 from seatunnel_storage_api.secret import masked
 
 LOOK_S = 10.0
-"""How long brokers may be unreachable before an error is raised."""
+"""Time for which brokers may be unreachable before an error is raised, in seconds."""
 
 COMMIT_S = 30.0
 """The same for committing the offsets of a group. They are not committed again after the last checkpoint of a job, so
-the next job of the group would read the last messages once more."""
+the next job of the group would read the last messages once more.
+"""
 
 _STEP_S = 1.0
 _MARGIN_S = 5.0
-"""How much longer than a request its answer is awaited, so that the client reports the timeout."""
+"""Additional time to wait for the response to a request, so that the client reports the timeout."""
 
 TASK_MODULES = ("confluent_kafka",)
 
@@ -33,7 +34,7 @@ _log = logging.getLogger(__name__)
 
 @frozen(kw_only=True)
 class Cluster:
-    """A Kafka cluster and the settings for its clients; picklable, without a connection of its own."""
+    """A Kafka cluster and the settings for its clients; picklable, without a connection."""
 
     servers: str
     """The option ``bootstrap.servers``."""
@@ -43,7 +44,7 @@ class Cluster:
 
     @property
     def names(self) -> str:
-        """The name of the cluster in messages."""
+        """Name of the cluster in messages."""
         return f"Kafka at {self.servers}"
 
     def hide(self, text: str) -> str:
@@ -101,7 +102,7 @@ class Cluster:
     def failed(
         self, kind: Callable[[str], E], what: str, error: BaseException, background: "BackgroundErrors | None" = None
     ) -> E:
-        """Return an error of ``kind`` for an exception of a client, with whether a retry may help.
+        """Return an error of ``kind`` for an exception of a client; it is retryable if a retry may help.
 
         Args:
             kind: The class of the error.
@@ -126,17 +127,19 @@ class Cluster:
         return self._listed()
 
     def topic(self, name: str) -> Any:
-        """Return the metadata of a topic; ``None`` when it does not exist."""
+        """Return the metadata of a topic; ``None`` if it does not exist."""
         import confluent_kafka
 
-        found = self._listed().get(name)  # all topics are listed, as some brokers create one that is asked for by name
+        found = self._listed().get(
+            name
+        )  # All topics are listed, as some brokers create a topic that is requested by name.
         if found is None or (
             found.error is not None and found.error.code() == confluent_kafka.KafkaError.UNKNOWN_TOPIC_OR_PART
         ):
             return None
         if found.error is not None:
             raise self.failed(
-                ConnectorError, f"the topic {name} cannot be seen", confluent_kafka.KafkaException(found.error)
+                ConnectorError, f"the topic {name} cannot be described", confluent_kafka.KafkaException(found.error)
             )
         return found
 
@@ -157,18 +160,18 @@ class Cluster:
                     raise self.failed(ConnectorError, "it cannot be reached", error, background) from None
 
     def offsets(self, asked: Mapping[Any, Any], *, committed: bool = True) -> Mapping[tuple[str, int], int]:
-        """Return the offset of each partition for an ``OffsetSpec``; -1 where no message is as late as its timestamp.
+        """Return the offset of each partition for an ``OffsetSpec``; -1 if no message is as late as its timestamp.
 
         Args:
             asked: An ``OffsetSpec`` for each ``TopicPartition``.
-            committed: Whether messages of open transactions are left out.
+            committed: True to ignore messages of open transactions.
         """
         return patiently(lambda: self._offsets(asked, committed=committed))
 
     def _offsets(self, asked: Mapping[Any, Any], *, committed: bool) -> Mapping[tuple[str, int], int]:
         from confluent_kafka import IsolationLevel
 
-        admin = self.admin(BackgroundErrors())  # a new client: pending requests end with it
+        admin = self.admin(BackgroundErrors())  # A new client: pending requests end with it.
         level = IsolationLevel.READ_COMMITTED if committed else IsolationLevel.READ_UNCOMMITTED
         futures = admin.list_offsets(dict(asked), isolation_level=level, request_timeout=LOOK_S)
         return {
@@ -177,7 +180,7 @@ class Cluster:
         }
 
     def has_messages(self, topic: str) -> bool:
-        """Return whether a topic keeps a message, or what a transaction left in its place."""
+        """Return True if a topic contains a message, or the marker of a transaction."""
         from confluent_kafka import TopicPartition
         from confluent_kafka.admin import OffsetSpec
 
@@ -205,7 +208,7 @@ class Cluster:
             found = consumer.committed(asked, timeout=LOOK_S)
         except confluent_kafka.KafkaException as error:
             raise self.failed(
-                ConnectorError, f"the offsets of group {group} cannot be had", error, background
+                ConnectorError, f"the offsets of group {group} cannot be read", error, background
             ) from None
         finally:
             consumer.close()
@@ -213,7 +216,7 @@ class Cluster:
             if each.error is not None:
                 raise self.failed(
                     ConnectorError,
-                    f"the offsets of group {group} cannot be had",
+                    f"the offsets of group {group} cannot be read",
                     confluent_kafka.KafkaException(each.error),
                 )
         return {(each.topic, each.partition): (each.offset, each.metadata or "") for each in found if each.offset >= 0}
@@ -236,12 +239,14 @@ class Cluster:
         try:
             consumer.commit(offsets=places, asynchronous=False)
         except confluent_kafka.KafkaException as error:
-            raise self.failed(ConnectorError, f"the offsets of group {group} stay", error, background) from None
+            raise self.failed(
+                ConnectorError, f"the offsets of group {group} cannot be committed", error, background
+            ) from None
         finally:
             consumer.close()
 
     def setting(self, topic: str, name: str) -> str | None:
-        """Return a setting of a topic; ``None`` when the brokers do not allow reading it."""
+        """Return a setting of a topic; ``None`` if the brokers do not allow reading it."""
         from confluent_kafka.admin import ConfigResource
 
         resource = ConfigResource(ConfigResource.Type.TOPIC, topic)
@@ -250,19 +255,19 @@ class Cluster:
             found = admin.describe_configs([resource], request_timeout=LOOK_S)[resource].result(LOOK_S)
             value: str = found[name].value
             return value
-        except Exception as error:  # it may be forbidden, and only serves to report a mistake earlier
-            _log.debug("the setting %s of %s is not known: %s", name, topic, error)
+        except Exception as error:  # It may be forbidden, and only serves to report a mistake earlier.
+            _log.debug("the setting %s of %s cannot be read: %s", name, topic, error)
             return None
 
     def _answer(self, future: "Future[Any]", what: str) -> Any:
         try:
             return future.result(LOOK_S + _MARGIN_S)
         except Exception as error:
-            raise self.failed(ConnectorError, f"{what} cannot be had", error) from None
+            raise self.failed(ConnectorError, f"{what} cannot be read", error) from None
 
 
 def patiently(ask: Callable[[], T], patience_s: float = LOOK_S) -> T:
-    """Retry for a while after errors for which a retry may help."""
+    """Retry for some time after errors for which a retry may help."""
     deadline = time.monotonic() + patience_s
     while True:
         try:
@@ -287,11 +292,11 @@ def errors_of_source() -> Iterator[None]:
 
 
 class BackgroundErrors(list[Any]):
-    """The errors of a client's background threads, in order."""
+    """Errors of a client's background threads, in order."""
 
     @property
     def worst(self) -> Any:
-        """The error that explains a failure: the first for which no retry helps, else the last that names a reason."""
+        """Error that explains a failure: the first for which no retry helps, else the last that has a reason."""
         final = [error for error in self if not _may_pass(error)]
         named = [error for error in self if error.name() not in ("_ALL_BROKERS_DOWN", "_TIMED_OUT")]
         return (final or named[-1:] or [None])[0]
@@ -340,26 +345,27 @@ _PASSING = {
     "UNKNOWN_LEADER_EPOCH",
 }
 
-_UNREACHABLE = "look at bootstrap.servers, whether a broker listens there, and security.protocol in kafka.config"
+_UNREACHABLE = "check bootstrap.servers, that a broker listens there, and security.protocol in kafka.config"
 _ADVICE = {
-    "_RESOLVE": "look at the host in bootstrap.servers",
+    "_RESOLVE": "check the host in bootstrap.servers",
     "_TRANSPORT": _UNREACHABLE,
     "_ALL_BROKERS_DOWN": _UNREACHABLE,
-    "_AUTHENTICATION": "look at sasl.mechanism, sasl.username and sasl.password in kafka.config",
-    "SASL_AUTHENTICATION_FAILED": "look at sasl.mechanism, sasl.username and sasl.password in kafka.config",
-    "_SSL": "look at security.protocol and ssl.ca.location in kafka.config",
-    "TOPIC_AUTHORIZATION_FAILED": "this user may not do that with the topic",
-    "GROUP_AUTHORIZATION_FAILED": "this user may not use consumer.group; write another one",
-    "TRANSACTIONAL_ID_AUTHORIZATION_FAILED": "this user may not use transactions of that name: see transaction_prefix",
-    "CLUSTER_AUTHORIZATION_FAILED": "this user may not do that",
+    "_AUTHENTICATION": "check sasl.mechanism, sasl.username and sasl.password in kafka.config",
+    "SASL_AUTHENTICATION_FAILED": "check sasl.mechanism, sasl.username and sasl.password in kafka.config",
+    "_SSL": "check security.protocol and ssl.ca.location in kafka.config",
+    "TOPIC_AUTHORIZATION_FAILED": "this user lacks permission for the topic",
+    "GROUP_AUTHORIZATION_FAILED": "this user lacks permission for consumer.group; use another group",
+    "TRANSACTIONAL_ID_AUTHORIZATION_FAILED": "this user lacks permission for its transactions: see transaction_prefix",
+    "CLUSTER_AUTHORIZATION_FAILED": "this user lacks permission",
     "MSG_SIZE_TOO_LARGE": "raise message.max.bytes of the topic and max.request.size in kafka.config",
-    "INVALID_TRANSACTION_TIMEOUT": "write transaction.timeout.ms in kafka.config, no larger than the brokers' "
-    "transaction.max.timeout.ms",
+    "INVALID_TRANSACTION_TIMEOUT": (
+        "set transaction.timeout.ms in kafka.config to at most transaction.max.timeout.ms of the brokers"
+    ),
 }
 
 
 def _may_pass(error: Any) -> bool:
-    """Return whether a retry may help after a ``KafkaError``."""
+    """Return True if a retry may help after a ``KafkaError``."""
     return bool(error.retriable()) or error.name() in _PASSING
 
 

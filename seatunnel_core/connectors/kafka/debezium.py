@@ -1,6 +1,6 @@
-"""Values in messages of Debezium: decoded by the schema in the message, and without one as SeaTunnel does.
+"""Decode values in Debezium messages: by the schema in the message, and without one as SeaTunnel does.
 
-The JSON of Kafka Connect has base64 for bytes and numbers for dates; the schema says what they are. Without a schema
+The JSON of Kafka Connect has base64 for bytes and numbers for dates; the schema gives their types. Without a schema
 (``value.converter.schemas.enable = false``) the column decides: bytes in a decimal column have the column's scale, and
 the size of a number decides whether a time is in milliseconds, microseconds or nanoseconds.
 """
@@ -19,14 +19,14 @@ Schema = Mapping[str, Any]
 """The schema of a value as Kafka Connect writes it: ``type``, ``name``, ``parameters``, ``fields``, ``items``."""
 
 _UNAVAILABLE = ("__debezium_unavailable_value", base64.b64encode(b"__debezium_unavailable_value").decode())
-"""Placeholders of Debezium for a value that the database did not log: of texts, and of bytes."""
+"""Placeholders of Debezium for a value that the database did not log: for texts, and for bytes."""
 
 _EPOCH = dt.datetime(1970, 1, 1)
 _DAY_US = 86_400_000_000
 
 
 def schemas_of(message: Mapping[str, Any]) -> Mapping[str, Schema] | None:
-    """Return the schema of each column of a message; ``None`` when the message comes without one."""
+    """Return the schema of each column of a message; ``None`` for a message without a schema."""
     fields = _fields((message.get("schema") or {}) if "payload" in message else {})
     side = fields.get("after") or fields.get("before")
     return None if side is None else _fields(side)
@@ -36,7 +36,7 @@ def typed(row: Mapping[str, Any], columns: pa.Schema, schemas: Mapping[str, Sche
     """Return a row with decoded values in its columns.
 
     Raises:
-        ValueError: A value is not what its schema says, or its column cannot hold it.
+        ValueError: A value does not match its schema, or its column cannot represent it.
     """
     found = dict(row)
     for column in columns:
@@ -45,7 +45,7 @@ def typed(row: Mapping[str, Any], columns: pa.Schema, schemas: Mapping[str, Sche
             try:
                 found[column.name] = _value(found[column.name], column.type, schema)
             except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
-                shown = str(error) if isinstance(error, ValueError) else "it is not what its schema says"
+                shown = str(error) if isinstance(error, ValueError) else "it does not match its schema"
                 raise ValueError(f"column {column.name!r}: {shown}") from None
     return RepeatedKeys(found, row.repeated) if isinstance(row, RepeatedKeys) else found
 
@@ -89,7 +89,7 @@ def _nested(
     return value
 
 
-# -- values with a name ----------------------------------------------------------------------------------------------
+# -- named types ----------------------------------------------------------------------------------------------------
 
 
 def _decimal(value: Any, kind: pa.DataType, schema: Schema) -> Any:
@@ -103,15 +103,15 @@ def _variable_decimal(value: Any, kind: pa.DataType, _: Schema) -> Any:
 
 
 def _unscaled(text: str, scale: int) -> Decimal:
-    """Return the number whose digits are given as Java's ``BigInteger`` writes them, in base64."""
+    """Return the number whose digits are in base64, as Java's ``BigInteger`` writes them."""
     try:
         digits = base64.b64decode(text, validate=True)
     except ValueError:
         digits = b""
     if not digits:
         raise ValueError(
-            f"{text[:40]!r} is not the base64 of a number, as decimal.handling.mode = precise writes it; numbers that "
-            "are texts need value.converter.schemas.enable = true"
+            f"{text[:40]!r} is not a base64 number, as written by decimal.handling.mode = precise; numbers as "
+            "texts require value.converter.schemas.enable = true"
         )
     return Decimal(f"{int.from_bytes(digits, 'big', signed=True)}E{-scale}")
 
@@ -125,7 +125,7 @@ def _bits(value: Any, kind: pa.DataType, _: Schema) -> Any:
 
 
 def _counted(read: Callable[[int], Any]) -> Callable[[Any, pa.DataType, Schema], Any]:
-    """Return the reader of a date or time that is a number; a column of integers has the number itself."""
+    """Return the decoder of a date or time that is a number; an integer column gets the number itself."""
 
     def convert(value: Any, kind: pa.DataType, _: Schema) -> Any:
         if not _is_number(value) or pa.types.is_integer(kind):
@@ -143,7 +143,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _flag(value: Any) -> Any:
-    """Return a TINYINT(1) of MySQL, which arrives as a number, as the boolean that it stands for."""
+    """Return a TINYINT(1) of MySQL, which arrives as a number, as a boolean."""
     return bool(value) if _is_number(value) and value in (0, 1) else value
 
 
@@ -161,7 +161,7 @@ def _moment(microseconds: int) -> dt.datetime:
 
 def _time(microseconds: int) -> dt.time:
     if not 0 <= microseconds < _DAY_US:
-        raise ValueError(f"{microseconds} microseconds are not a time of a day; declare the column as bigint")
+        raise ValueError(f"{microseconds} microseconds are not a time of day; declare the column as bigint")
     return _moment(microseconds).time()
 
 
@@ -172,7 +172,7 @@ def _of_nanoseconds(nanoseconds: int) -> int:
 
 
 def _zoned(value: Any, kind: pa.DataType, _: Schema | None = None) -> Any:
-    """Return a moment or a time with an offset; a column without a zone takes those of UTC only."""
+    """Return a timestamp or a time with an offset; a column without a zone accepts only UTC."""
     if not isinstance(value, str):
         return value
     if pa.types.is_time(kind):
@@ -187,7 +187,7 @@ def _zoned(value: Any, kind: pa.DataType, _: Schema | None = None) -> Any:
 
 
 def _iso(value: Any, kind: pa.DataType, _: Schema) -> Any:
-    """Return the text of ``time.precision.mode = isostring``, whose ``Z`` stands for no zone."""
+    """Return the text of ``time.precision.mode = isostring``, without its ``Z``, which does not mean UTC."""
     with_zone = pa.types.is_string(kind) or (pa.types.is_timestamp(kind) and kind.tz)
     return value if with_zone or not isinstance(value, str) else value.removesuffix("Z")
 
@@ -210,7 +210,7 @@ _NAMED: dict[str, Callable[[Any, pa.DataType, Schema], Any]] = {
 }
 
 
-# -- values without a name -------------------------------------------------------------------------------------------
+# -- types without a name ---------------------------------------------------------------------------------------------
 
 
 def _unnamed(value: Any, kind: pa.DataType) -> Any:
@@ -218,7 +218,9 @@ def _unnamed(value: Any, kind: pa.DataType) -> Any:
     if pa.types.is_decimal(kind):
         if isinstance(value, Mapping):
             return _unscaled(value["value"], value["scale"])
-        written = isinstance(value, str) and ("." in value or value.startswith("-"))  # no base64 has that
+        written = isinstance(value, str) and (
+            "." in value or value.startswith("-")
+        )  # Characters that base64 does not contain.
         return value if written or not isinstance(value, str) else _unscaled(value, kind.scale)
     if pa.types.is_boolean(kind):
         return _flag(value)

@@ -1,4 +1,4 @@
-"""Makes rows of messages: ``json``, ``text`` and ``avro`` have one in each; streams of changes have kinds of rows."""
+"""Decode messages to rows: ``json``, ``text`` and ``avro`` have one row each, change streams rows of several kinds."""
 
 import io
 import re
@@ -25,7 +25,7 @@ from seatunnel_core.rows.schema_block import described_table
 from seatunnel_core.rows.values import Converter, converter, row_converter
 
 CONTENT = pa.schema([pa.field("content", pa.string())])
-"""The column of messages when the job declares none."""
+"""Column of messages if the job declares none."""
 
 
 def declared_or_content(options: Options) -> tuple[TableSchema, bool]:
@@ -43,7 +43,7 @@ def declared_or_content(options: Options) -> tuple[TableSchema, bool]:
 
 
 Rows = Sequence[tuple[RowKind, Mapping[str, Any]]]
-"""The rows of one message, with their kinds."""
+"""Rows of one message, with their kinds."""
 
 
 def _place(message: Any) -> str:
@@ -52,21 +52,21 @@ def _place(message: Any) -> str:
 
 @frozen(kw_only=True)
 class Decoder:
-    """The decoder of the messages of one table: objects whose ``value()`` returns bytes."""
+    """Decoder of the messages of one table."""
 
     schema: TableSchema
     format: str
     declared: bool
-    """Whether the job declares columns."""
+    """True if the job declares columns."""
 
     delimiter: str = ","
-    """The delimiter of the format ``text``: a regular expression, or one text (``file/delimiter_pattern.py``)."""
+    """Delimiter of the format ``text``: a regular expression, or one text (``file/delimiter_pattern.py``)."""
 
     nulls: tuple[str, ...] = ("",)
-    """The fields of ``text`` that are null."""
+    """Texts that mean null in fields of ``text``."""
 
     ragged: bool = True
-    """Whether a text may have more or fewer fields than there are columns."""
+    """True if a text may have more or fewer fields than there are columns."""
 
     table_filter: Mapping[str, str] = field(factory=dict)
 
@@ -82,11 +82,11 @@ class Decoder:
             yield Batch(table=self.schema.table, rows=rows)
 
     def _converter(self, kind: pa.DataType) -> Converter:
-        """Return a converter that makes null of an empty text, except for columns of texts, and of bytes in JSON."""
+        """Return a converter of empty texts to null, except for string columns, and for bytes in JSON."""
         return converter(kind) if pa.types.is_binary(kind) and self.format != "text" else _TEXTS.converter(kind)
 
     def _fast(self, messages: Sequence[Any], context: ReadContext) -> pa.RecordBatch | None:
-        """Return the rows by Arrow's JSON reader; ``None`` when it cannot read them, or would read them differently."""
+        """Return the rows by Arrow's JSON reader; ``None`` if it cannot read them, or would read them differently."""
         values = [message.value() for message in messages]
         if not all(values):
             return None
@@ -131,13 +131,13 @@ class Decoder:
         value = message.value()
         where = self.place(message)
         if value is None:
-            if self.format in CHANGES:  # a tombstone behind each delete, for topics that are compacted
+            if self.format in CHANGES:  # A tombstone after each delete, for compacted topics.
                 return []
-            raise RowError(f"{where}: the message has a key and no value, and is no row")
+            raise RowError(f"{where}: the message has a key but no value, so it is not a row")
         try:
             found = decode(value)
         except (ValueError, TypeError, KeyError, IndexError, EOFError, RecursionError, AttributeError) as error:
-            raise RowError(f"{where}: not {self.format}: {_shortened(error)}") from None
+            raise RowError(f"{where}: invalid {self.format}: {_shortened(error)}") from None
         if unread is not None:
             for _, values in found:
                 unread.see(values, lambda: where)
@@ -172,7 +172,7 @@ class Decoder:
         """Split a line into fields; surplus fields are dropped, and missing ones are null."""
         fields = self._split(value.decode())
         if len(fields) != len(self.schema.columns) and not self.ragged:
-            raise ValueError(f"it has {len(fields)} fields, and the schema {len(self.schema.columns)} columns")
+            raise ValueError(f"found {len(fields)} fields, expected {len(self.schema.columns)} as in the schema")
         values = (None if each in self.nulls else each for each in fields)
         return ((RowKind.INSERT, dict(zip(self.schema.columns.names, values, strict=False))),)
 
@@ -183,8 +183,8 @@ class Decoder:
         columns = len(self.schema.columns)
         if self.format == "text" and self.declared and len(self._split(message.value().decode())) != columns:
             context.note(
-                f"have more or fewer fields than the {columns} columns: what is missing is null, and what is too much "
-                "is left out",
+                f"have more or fewer fields than the {columns} columns: missing fields are null, surplus ones "
+                "are dropped",
                 self.place(message),
             )
 
@@ -197,10 +197,10 @@ class Decoder:
             stream = io.BytesIO(value)
             found: Any = fastavro.schemaless_reader(stream, schema, None)
             if stream.tell() != len(value):
-                registered = " It begins as those of a schema registry do, which are not read here" * (
+                registered = " It starts like a message of a schema registry, which is not supported" * (
                     value[:1] == b"\0"
                 )
-                raise ValueError(f"{len(value) - stream.tell()} bytes are left over.{registered}")
+                raise ValueError(f"{len(value) - stream.tell()} bytes are left after the record.{registered}")
             return ((RowKind.INSERT, found),)
 
         return decode

@@ -19,7 +19,7 @@ Message = tuple[str, int, bytes | None, bytes]
 """Topic, partition (-1: the client chooses), key and value."""
 
 _OVERHEAD = 200
-"""The most bytes of a batch of one message besides key and value; the brokers' limit applies to the batch."""
+"""Maximum overhead of a batch of one message, in addition to key and value; the brokers' limit applies to the batch."""
 
 _JSON = FileStyle(format="json", delimiter=",")
 
@@ -35,39 +35,40 @@ _TAKEN: dict[str, tuple[bytes, bytes]] = {
     "maxwell_json": (b'{"data":', b',"type":"delete"}'),
     "ogg_json": (b'{"before":', b',"after":null,"op_type":"D"}'),
 }
-"""The texts around an inserted row, and around a deleted one. An update is two messages, one for the old and one for
-the new."""
+"""Texts around an inserted row, and around a deleted one. An update is two messages, one for the old and one for the
+new row.
+"""
 
 
 @frozen(kw_only=True)
 class Encoder:
-    """The encoding that the options of a sink ask for; picklable."""
+    """Encoder configured by the options of a sink; picklable."""
 
     topic: str
     """The name of the topic, unless ``topic_column`` is set."""
 
     topic_column: str | None
-    """The column that has the name of the topic."""
+    """Column that contains the name of the topic."""
 
     format: str
     delimiter: str
     null: str
-    """What null is written as in ``text``."""
+    """Text for null in ``text``."""
 
     key_columns: tuple[str, ...]
     partition: int | None
     assigned: tuple[str, ...]
     largest: Mapping[str, int] = field(factory=dict)
-    """The largest size of a message in bytes for each known topic; that of ``""`` for all others."""
+    """Maximum size of a message in bytes for each known topic; that of ``""`` for all others."""
 
     partitions: Mapping[str, int] = field(factory=dict)
-    """The number of partitions of each known topic."""
+    """Number of partitions of each known topic."""
 
     topic_ids: Mapping[str, str] = field(factory=dict)
-    """The id of each known topic, ``""`` where the brokers have none."""
+    """ID of each known topic, ``""`` if the brokers have none."""
 
     def check(self, schema: TableSchema) -> None:
-        """Raise ``SinkError`` unless the columns that options name exist and the format can encode all columns."""
+        """Raise ``SinkError`` unless the columns in options exist and the format can encode all columns."""
         names = schema.columns.names
         for option, column in (
             *(("partition_key_fields", name) for name in self.key_columns),
@@ -80,7 +81,7 @@ class Encoder:
                     + (f"; did you mean {meant}?" if meant else "")
                 )
         if self.topic_column is not None and not pa.types.is_string(schema.columns.field(self.topic_column).type):
-            raise SinkError(f"option 'topic': the column {self.topic_column!r} of {schema.table} is no text")
+            raise SinkError(f"option 'topic': the column {self.topic_column!r} of {schema.table} is not a string")
         try:
             if self.format == "avro":
                 avro_schema(schema.columns)
@@ -115,7 +116,7 @@ class Encoder:
             return [self.topic] * batch.rows.num_rows
         names = batch.rows.column(self.topic_column)
         if names.null_count:
-            raise RowError(f"table {batch.table}: column {self.topic_column!r} names the topic, and is null in a row")
+            raise RowError(f"table {batch.table}: the topic column {self.topic_column!r} is null in a row")
         return names.to_pylist()  # type: ignore[no-any-return]
 
     def _partition(self, topic: str, value: bytes) -> int:
@@ -129,7 +130,7 @@ class Encoder:
         left = self.partitions.get(topic, 0) - len(self.assigned)
         if left <= 0:
             raise RowError(
-                f"a message has none of the texts of assign_partitions, and topic {topic} has no partition that is left"
+                f"a message contains no text of assign_partitions, and topic {topic} has no remaining partition"
             )
         return zlib.crc32(value) % left + len(self.assigned)
 
@@ -139,8 +140,8 @@ class Encoder:
             largest = self.largest.get(topic, self.largest.get("", size))
             if size > largest:
                 raise RowError(
-                    f"table {table}: a row is a message of {size:,} bytes for topic {topic}, which takes {largest:,}: "
-                    "raise max.message.bytes of the topic and max.request.size in kafka.config"
+                    f"table {table}: a row is a message of {size:,} bytes for topic {topic}, which accepts "
+                    f"{largest:,}: raise max.message.bytes of the topic and max.request.size in kafka.config"
                 )
 
     # -- values ---------------------------------------------------------------------------------------------------
@@ -151,8 +152,8 @@ class Encoder:
         old = (RowKind.UPDATE_BEFORE, RowKind.DELETE)
         if batch.kinds is not None and pc.any(pc.is_in(batch.kinds, pa.array(old, pa.int8()))).as_py():
             raise RowError(
-                f"table {batch.table}: rows are deleted or updated, which {self.format} cannot say; write format = "
-                "debezium_json or canal_json, or choose the rows to keep with the transform FilterRowKind"
+                f"table {batch.table}: rows are deleted or updated, which {self.format} cannot represent; set "
+                "format = debezium_json or canal_json, or filter the rows with the transform FilterRowKind"
             )
         if self.format == "avro":
             return self._avro(batch.rows)
@@ -203,12 +204,12 @@ def _avro_value(value: Any, kind: pa.DataType) -> Any:
         return [_avro_value(element, kind.value_type) for element in value]
     found = {key: _avro_value(item, kind.item_type) for key, item in value}
     if len(found) < len(value):
-        raise ValueError("a map has a key more than once, and a map of avro has it once")
+        raise ValueError("a map has a key more than once, which avro does not allow")
     return found
 
 
 def lines(style: FileStyle, rows: pa.RecordBatch) -> list[bytes]:
-    """Return the encoded rows; JSON and text have no line end inside of a row, so each is a line."""
+    """Return the encoded rows; JSON and text have no line break inside a row, so each row is a line."""
     stream = pa.BufferOutputStream()
     writer = style.open(stream, rows.schema)
     writer.write(style.writer.prepared(style, rows))

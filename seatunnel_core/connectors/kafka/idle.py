@@ -12,16 +12,16 @@ T = TypeVar("T")
 
 @define
 class Idle(Generic[T]):
-    """The idle clients of this process, each for the cluster and settings with which it was opened."""
+    """Idle clients of this process, each for the cluster and settings with which it was opened."""
 
     most: int
-    """The most clients that are kept."""
+    """Maximum number of idle clients."""
 
     _lock: threading.Lock = field(init=False, factory=threading.Lock)
     _kept: list[tuple[Cluster, T]] = field(init=False, factory=list)
 
     def take(self, cluster: Cluster) -> T | None:
-        """Remove an idle client of a cluster and return it; ``None`` when there is none."""
+        """Remove an idle client of a cluster and return it; ``None`` if there is none."""
         with self._lock:
             for number, (of, client) in enumerate(self._kept):
                 if of == cluster:
@@ -30,7 +30,7 @@ class Idle(Generic[T]):
         return None
 
     def give_back(self, cluster: Cluster, client: T) -> T | None:
-        """Keep a client; return the oldest one when there are too many, which the caller closes."""
+        """Keep a client; return the oldest one if there are too many, which the caller closes."""
         with self._lock:
             self._kept.append((cluster, client))
             return self._kept.pop(0)[1] if len(self._kept) > self.most else None

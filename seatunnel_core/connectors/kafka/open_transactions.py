@@ -1,4 +1,4 @@
-"""Report partitions in which a streaming job waits behind an open transaction of another producer."""
+"""Report partitions in which a streaming job waits for an open transaction of another producer."""
 
 import time
 from collections.abc import Mapping
@@ -8,19 +8,19 @@ from attrs import define, field
 from seatunnel_core.connectors.kafka.starting import Place, Starting
 
 WAIT_S = 10.0
-"""Time without a committed message behind an open transaction, after which it is reported."""
+"""Time without a committed message because of an open transaction, after which it is reported."""
 
 CHECK_S = 2.0
-"""The least time between two requests for the ends of partitions with the messages of open transactions."""
+"""Minimum time between two requests for the ends of partitions including open transactions."""
 
 
 @define
 class OpenTransactions:
-    """The partitions that end at the same committed offset in each poll, although they have messages behind it."""
+    """Partitions that end at the same committed offset in each poll, although more messages follow."""
 
     _starting: Starting
     _waiting: dict[Place, tuple[int, float]] = field(factory=dict)
-    """Where each of them ends, and since when."""
+    """End offset of each of them, and the time since it has been waiting."""
 
     _reported: set[Place] = field(factory=set)
     _checked_s: float = float("-inf")
@@ -50,8 +50,8 @@ class OpenTransactions:
     def _warning(self, place: Place, end: int, opened: int) -> str:
         topic, partition = place
         return (
-            f"{self._starting.cluster.names}: topic {topic}, partition {partition}: a producer has a transaction open "
-            f"since offset {end}. The job waits for its end, and reads the offsets up to {opened - 1} after that. If "
-            "the producer is gone, the brokers abort the transaction after its transaction.timeout.ms, or abort it "
-            "with kafka-transactions.sh"
+            f"{self._starting.cluster.names}: topic {topic}, partition {partition}: a producer has had an "
+            f"open transaction since offset {end}. The job waits for its end, and then reads the offsets up "
+            f"to {opened - 1}. If the producer no longer runs, the brokers abort the transaction after its "
+            "transaction.timeout.ms, or abort it with kafka-transactions.sh"
         )

@@ -27,13 +27,13 @@ from seatunnel_core.connectors.staging.committed import staged_files
 from seatunnel_core.connectors.staging.target import StagedFile, Target
 
 TIMEOUT_MS = 600_000
-"""The time after which brokers abort a transaction, which takes some seconds; their default limit is 15 minutes."""
+"""Time after which brokers abort a transaction, which takes some seconds; their default limit is 15 minutes."""
 
 _AT_ONCE = 300_000
-"""The most messages of a transaction, unless a single file has more; files are sent whole."""
+"""Maximum number of messages of a transaction, unless a single file has more; files are sent whole."""
 
 MARKS = 10_000
-"""The least number of records of an engine's transactions that stay in the commit topic."""
+"""Minimum number of records of an engine's transactions to keep in the commit topic."""
 
 _PATIENCE_S = 60.0
 
@@ -42,36 +42,36 @@ _log = logging.getLogger(__name__)
 
 @frozen(kw_only=True)
 class Mark:
-    """The record of one transaction in the commit topic."""
+    """Record of one transaction in the commit topic."""
 
     offset: int
     epoch: int
-    """The epoch of the engine that sent it."""
+    """Epoch of the engine that sent it."""
 
     files: tuple[str, ...]
-    """The names of the staged files that were sent; none for the record with which an engine starts."""
+    """Names of the staged files that were sent; none for the record with which an engine starts."""
 
 
 @define
 class SendingEngine:
-    """The producer and the state of the process that sends for a sink."""
+    """Producer and state of the process that sends for a sink."""
 
     producer: Any
     background: BackgroundErrors
     sent: set[str]
-    """The names of the files that were sent when the topic was read."""
+    """Names of the files that had been sent when the topic was read."""
 
     marks: list[Mark]
     own: deque[int] = field(factory=lambda: deque(maxlen=MARKS))
-    """The offsets of the last records of this engine."""
+    """Offsets of the last records of this engine."""
 
     count: int = 0
-    """The number of transactions that it has sent."""
+    """Number of transactions that it has sent."""
 
 
 @frozen(kw_only=True)
 class Publishing:
-    """The operations of a sink of one pipeline on its commit topic, in the driver."""
+    """Operations of a sink of one pipeline on its commit topic, in the driver."""
 
     cluster: Cluster
     target: Target
@@ -80,12 +80,12 @@ class Publishing:
 
     @property
     def who(self) -> str:
-        """The pipeline and sink, for messages."""
+        """Pipeline and sink, for messages."""
         return f"pipeline {self.context.pipeline_id}, sink Kafka"
 
     @property
     def name(self) -> str:
-        """The name of the commit topic, which is also the transactional id."""
+        """Name of the commit topic, which is also the transactional ID."""
         key = f"{self.context.job_id}/{self.context.pipeline_id}/{self.context.sink_ordinal}"
         return f"{self.prefix}-commits-{hashlib.sha256(key.encode()).hexdigest()[:16]}"
 
@@ -104,14 +104,15 @@ class Publishing:
             return
         if self.context.prepared_in:
             raise SinkError(
-                f"{self.who}: the topic {self.name} is gone, in which this job recorded what it has sent: somebody "
-                "removed it, or these are other brokers. Check which rows are there, and begin a new job"
+                f"{self.who}: the topic {self.name}, which recorded what this job has sent, no longer exists: "
+                "it was removed, or these are other brokers. Check which rows have arrived, and start a new "
+                "job"
             )
         if staged := self.target.staged(self.context.epoch):
             raise SinkError(
-                f"{self.who}: the topic {self.name} is gone, which records what was sent, and {staged} files wait in "
-                f"{self.target.root}, which may have been sent or not: look whether their rows are there, and begin a "
-                "new job"
+                f"{self.who}: the topic {self.name}, which recorded what was sent, no longer exists, and "
+                f"{staged} files in {self.target.root} may have been sent or not: check whether their rows "
+                "have arrived, and start a new job"
             )
         admin = self.cluster.admin(BackgroundErrors())
         kept = {"cleanup.policy": "delete", "retention.ms": "-1", "retention.bytes": "-1"}
@@ -120,7 +121,7 @@ class Publishing:
         except Exception as error:
             problem = error.args[0] if error.args else None
             if getattr(problem, "code", lambda: None)() != KafkaError.TOPIC_ALREADY_EXISTS:
-                raise self.cluster.failed(SinkError, f"the topic {self.name} cannot be made", error) from None
+                raise self.cluster.failed(SinkError, f"the topic {self.name} cannot be created", error) from None
         deadline = time.monotonic() + LOOK_S
         while self.cluster.topic(self.name) is None and time.monotonic() < deadline:
             time.sleep(0.05)
@@ -135,8 +136,8 @@ class Publishing:
 
         if self.cluster.topic(self.name) is None:
             raise CommitError(
-                f"{self.who}: the topic {self.name} is gone, which records what was sent: the job has ended, or "
-                "somebody removed it"
+                f"{self.who}: the topic {self.name}, which recorded what was sent, no longer exists: the job "
+                "has ended, or the topic was removed"
             )
         background = BackgroundErrors()
         settings = {"transactional.id": self.name, "transaction.timeout.ms": TIMEOUT_MS, "linger.ms": 20}
@@ -144,7 +145,7 @@ class Publishing:
         try:
             producer.init_transactions(_PATIENCE_S)
         except KafkaException as error:
-            raise self._failed("no transaction can be begun", error, background) from None
+            raise self._failed("no transaction can be started", error, background) from None
         marks = list(self.marks())
         newest = max((mark.epoch for mark in marks), default=0)
         if newest > self.context.epoch:
@@ -173,8 +174,8 @@ class Publishing:
                     yield Mark(offset=message.offset(), epoch=stored.number(body, "epoch"), files=files)
                 except StoredValueError as error:
                     raise CommitError(
-                        f"{self.who}: the topic {self.name} has something at offset {message.offset()} that this sink "
-                        f"did not write: {error}"
+                        f"{self.who}: the topic {self.name} has a record at offset {message.offset()} that "
+                        f"this sink did not write: {error}"
                     ) from error
 
     def sent(self) -> set[str]:
@@ -200,7 +201,7 @@ class Publishing:
         Args:
             engine: The result of ``begin``.
             committables: The committables of one checkpoint.
-            may_be_committed: Whether they may have been committed before.
+            may_be_committed: True if they may have been committed before.
 
         Raises:
             CommitError: A file is missing or cannot be sent, or is recorded as sent without ``may_be_committed``.
@@ -223,8 +224,8 @@ class Publishing:
             if file.name in engine.sent:
                 if not may_be_committed:
                     raise CommitError(
-                        f"{self.who}: {self.name} says that {file.name} was sent, which nobody has committed yet: does "
-                        "another job use the same id?"
+                        f"{self.who}: {self.name} records that {file.name} was sent, but it was never "
+                        "committed: does another job use the same id?"
                     )
                 done.append(file)
             else:
@@ -250,7 +251,7 @@ class Publishing:
                     _produce(producer, *message)
             _produce(producer, self.name, 0, None, mark, on_delivery=_noting(engine.own))
             producer.commit_transaction(TIMEOUT_MS / 1000)
-            producer.poll(0)  # delivers the offset of the record to ``engine.own``
+            producer.poll(0)  # Delivers the offset of the record to ``engine.own``.
         except (KafkaException, OSError, pa.ArrowInvalid) as error:
             self._give_up(producer)
             raise self._failed("staged rows cannot be sent", error, background) from None
@@ -271,10 +272,10 @@ class Publishing:
             return CommitError(f"{self.who}: a staged file cannot be read: {error}")
         return self.cluster.failed(CommitError, f"{self.who}: {what}", error, background)
 
-    # -- forgetting -----------------------------------------------------------------------------------------------
+    # -- cleanup ------------------------------------------------------------------------------------------------------
 
     def sweep(self, engine: SendingEngine, keep: frozenset[str]) -> None:
-        """Delete the records of what was sent before, as far as no checkpoint names it."""
+        """Delete the records of sent files that no checkpoint refers to."""
         needed = [
             mark.offset
             for mark in engine.marks
@@ -296,8 +297,8 @@ class Publishing:
         place = TopicPartition(self.name, 0, offset)
         try:
             admin.delete_records([place])[place].result(LOOK_S)
-        except Exception as error:  # it only takes room
-            _log.debug("%s: what was sent before stays written down: %s", self.who, error)
+        except Exception as error:  # It only takes space.
+            _log.debug("%s: old records of sent files cannot be deleted: %s", self.who, error)
 
     def remove_topic(self) -> None:
         """Delete the commit topic, once the job is recorded as ended."""
@@ -305,11 +306,11 @@ class Publishing:
         try:
             admin.delete_topics([self.name])[self.name].result(LOOK_S)
         except Exception as error:
-            _log.warning("%s: the topic %s is of no use now, and cannot be removed: %s", self.who, self.name, error)
+            _log.warning("%s: the topic %s is no longer needed, and cannot be removed: %s", self.who, self.name, error)
 
 
 def _groups(left: Sequence[tuple[StagedFile, str]]) -> Iterator[list[tuple[StagedFile, str]]]:
-    """Yield the files of each transaction, in order; the number of messages limits how long a transaction takes."""
+    """Yield the files of each transaction, in order; the number of messages limits the duration of a transaction."""
     group: list[tuple[StagedFile, str]] = []
     rows = 0
     for file, path in left:

@@ -12,16 +12,16 @@ from seatunnel_core.connectors.kafka.identity import require_same, topic_ids
 from seatunnel_core.connectors.kafka.idle import Idle
 
 _AT_ONCE = 5_000
-"""The most messages that are requested from the client at a time."""
+"""Maximum number of messages that are requested from the client at a time."""
 
 _WAIT_S = 0.25
 _MOST_IDLE = 8
-"""The most consumers that are kept for later ranges."""
+"""Maximum number of consumers to keep for later ranges."""
 
 
 @frozen(kw_only=True)
 class Range:
-    """The offsets of one partition from ``start`` up to, but without, ``end``.
+    """Offsets of one partition from ``start`` up to, but not including, ``end``.
 
     Not every offset has a message: the markers of transactions and compacted offsets have none.
     """
@@ -31,14 +31,14 @@ class Range:
     start: int
     end: int
     topic_id: str | None = None
-    """The id of the topic that the offsets belong to; ``None`` where brokers, or an older checkpoint, have none."""
+    """ID of the topic of the offsets; ``None`` if the brokers, or an older checkpoint, have none."""
 
     def __str__(self) -> str:
         return f"topic {self.topic}, partition {self.partition}, offsets {self.start} to {self.end - 1}"
 
 
 _Consumer = tuple[Any, BackgroundErrors]
-"""A consumer, and the errors of its background threads."""
+"""Consumer, and the errors of its background threads."""
 
 _READING = {"queued.max.messages.kbytes": 16_384, "fetch.wait.max.ms": 100, "fetch.error.backoff.ms": 100}
 _idle: Idle[_Consumer] = Idle(most=_MOST_IDLE)
@@ -68,18 +68,18 @@ def messages(cluster: Cluster, wanted: Range, patience_s: float) -> Generator[li
     Args:
         cluster: The brokers.
         wanted: The range.
-        patience_s: How long to wait for the next message.
+        patience_s: Timeout for the next message, in seconds.
 
     Raises:
-        SourceChangedError: The first offsets of the range do not exist any more.
-        SourceError: They cannot be read; retryable when a retry may help.
+        SourceChangedError: The first offsets of the range no longer exist.
+        SourceError: They cannot be read; retryable if a retry may help.
     """
     _require_topic(cluster, wanted, patience_s)
     consumer, background = _opened(cluster)
     done = False
     try:
         yield from _read(cluster, consumer, background, wanted, patience_s)
-        _require_topic(cluster, wanted, patience_s)  # again: then all that was read is of this topic
+        _require_topic(cluster, wanted, patience_s)  # Checked again: then all messages are from this topic.
         done = True
     finally:
         if done:
@@ -89,7 +89,7 @@ def messages(cluster: Cluster, wanted: Range, patience_s: float) -> Generator[li
 
 
 def _require_topic(cluster: Cluster, wanted: Range, patience_s: float) -> None:
-    """Raise ``SourceChangedError`` when the topic is not the one whose offsets the range has."""
+    """Raise ``SourceChangedError`` if the topic is not that of the range's offsets."""
     if wanted.topic_id is None:
         return
     with errors_of_source():
@@ -128,7 +128,7 @@ def _read(
 
 
 def _next(message: Any, error: Any) -> int:
-    """Return the offset behind a message, or at the end of the partition as far as it can be read now."""
+    """Return the offset after a message, or at the current end of the partition."""
     from confluent_kafka import KafkaError
 
     if error is None:
@@ -137,15 +137,16 @@ def _next(message: Any, error: Any) -> int:
 
 
 def _look(cluster: Cluster, wanted: Range, error: Any) -> None:
-    """Raise an error for one that came in place of a message, unless reading can go on."""
+    """Raise an error that arrived instead of a message, unless reading can continue."""
     from confluent_kafka import KafkaError, KafkaException
 
     if error.code() == KafkaError._PARTITION_EOF:
         return
     if error.code() in (KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE):
         raise SourceChangedError(
-            f"{cluster.names}: {wanted}: they are not all there any more: the topic's retention removed them, or "
-            "the topic was made anew. Begin a new job, or keep messages for longer than a job may stand still"
+            f"{cluster.names}: {wanted}: some offsets no longer exist: the topic's retention removed them, or "
+            "the topic was created again. Start a new job, or increase the retention beyond the time that a "
+            "job may be stopped"
         )
     found = cluster.failed(SourceError, f"{wanted} cannot be read", KafkaException(error))
     if not found.retryable:
@@ -153,7 +154,7 @@ def _look(cluster: Cluster, wanted: Range, error: Any) -> None:
 
 
 def _require_end(cluster: Cluster, wanted: Range) -> None:
-    """Raise ``SourceChangedError`` when the partition ends before the range does."""
+    """Raise ``SourceChangedError`` if the partition ends before the range does."""
     from confluent_kafka import TopicPartition
     from confluent_kafka.admin import OffsetSpec
 
@@ -162,8 +163,8 @@ def _require_end(cluster: Cluster, wanted: Range) -> None:
     end = ends[wanted.topic, wanted.partition]
     if end < wanted.end:
         raise SourceChangedError(
-            f"{cluster.names}: {wanted}: the partition ends at offset {end} now: its topic was created again, or "
-            "brokers lost messages. Start a new job"
+            f"{cluster.names}: {wanted}: the partition now ends at offset {end}: its topic was created again, "
+            "or brokers lost messages. Start a new job"
         )
 
 
@@ -174,8 +175,8 @@ def _late(cluster: Cluster, wanted: Range, at: int, background: BackgroundErrors
         found = cluster.failed(SourceError, f"{wanted} cannot be read", KafkaException(background.worst), background)
     else:
         found = SourceError(
-            f"{cluster.names}: {wanted}: nothing came for poll.timeout behind offset {at - 1}; a broker is slow, or a "
-            "transaction stays open there"
+            f"{cluster.names}: {wanted}: no message arrived for poll.timeout after offset {at - 1}; a broker "
+            "is slow, or a transaction is open there"
         )
         found.retryable = True
     return found

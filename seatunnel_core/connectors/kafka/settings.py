@@ -33,22 +33,22 @@ WITHOUT_EFFECT = {
     "java.security.krb5.conf",
     "exclude.internal.topics",
     "allow.auto.create.topics",
-    "auto.offset.reset",  # the source looks for it by itself
+    "auto.offset.reset",  # The source checks for it itself.
 }
-"""Settings that only the Java client has, or that the engine replaces by a mechanism of its own."""
+"""Settings that only the Java client has, or that the engine replaces."""
 
 _REFUSED = {
-    "group.id": "write consumer.group beside kafka.config",
-    "bootstrap.servers": "write it beside kafka.config",
-    "transactional.id": "it is made of job, pipeline and sink; write transaction_prefix beside kafka.config",
-    "interceptor.classes": "classes in Java cannot run here",
-    "partitioner.class": "classes in Java cannot run here; write partition, assign_partitions or partition_key_fields",
-    "partition.assignment.strategy": "partitions are divided by the engine",
-    "sasl.client.callback.handler.class": "classes in Java cannot run here",
-    "sasl.login.callback.handler.class": "classes in Java cannot run here",
-    "metric.reporters": "classes in Java cannot run here",
-    "config.providers": "classes in Java cannot run here",
-    "ssl.engine.factory.class": "classes in Java cannot run here",
+    "group.id": "write consumer.group outside kafka.config",
+    "bootstrap.servers": "write it outside kafka.config",
+    "transactional.id": "it consists of job, pipeline and sink; write transaction_prefix outside kafka.config",
+    "interceptor.classes": "Java classes are not supported",
+    "partitioner.class": "Java classes are not supported; use partition, assign_partitions or partition_key_fields",
+    "partition.assignment.strategy": "the engine divides partitions",
+    "sasl.client.callback.handler.class": "Java classes are not supported",
+    "sasl.login.callback.handler.class": "Java classes are not supported",
+    "metric.reporters": "Java classes are not supported",
+    "config.providers": "Java classes are not supported",
+    "ssl.engine.factory.class": "Java classes are not supported",
 }
 
 _SECRET = re.compile(r"(?i)(password|secret|jaas|\.key$|\.pem$|token)")
@@ -59,7 +59,7 @@ def translated(written: Mapping[str, str]) -> dict[str, str]:
     """Return the settings for librdkafka.
 
     Raises:
-        UsageError: A setting is not supported; the message shows what to write instead.
+        UsageError: A setting is not supported; the message gives an alternative.
     """
     found: dict[str, str] = {}
     for key, value in written.items():
@@ -78,26 +78,26 @@ def translated(written: Mapping[str, str]) -> dict[str, str]:
         elif key not in WITHOUT_EFFECT:
             found[_RENAMED.get(key, key)] = value
     if found.get("sasl.mechanism") == "AWS_MSK_IAM":
-        raise UsageError("option 'kafka.config': sasl.mechanism AWS_MSK_IAM is not there; write SCRAM-SHA-512")
+        raise UsageError("option 'kafka.config': sasl.mechanism AWS_MSK_IAM is not supported; use SCRAM-SHA-512")
     return found
 
 
 def secrets(settings: Mapping[str, str]) -> list[str]:
-    """Return the values that no message may show."""
+    """Return the values that no message may contain."""
     return [value for key, value in settings.items() if _SECRET.search(key) and value]
 
 
 def _number(key: str, value: str) -> int:
     if not value.strip().isascii() or not value.strip().isdigit():
-        raise UsageError(f"option 'kafka.config': {key} is a whole number, found {value!r}")
+        raise UsageError(f"option 'kafka.config': {key}: expected a whole number, found {value!r}")
     return int(value)
 
 
 def _pem(key: str, value: str) -> str:
     if value.lower().endswith((".jks", ".keystore", ".truststore", ".p12", ".pfx")):
         raise UsageError(
-            f"option 'kafka.config': {key}: {value} is a store of Java; write ssl.ca.location = \"/path/ca.pem\" with "
-            "the certificates in PEM, as keytool -exportcert -rfc gives them"
+            f"option 'kafka.config': {key}: {value} is a Java store; set ssl.ca.location = \"/path/ca.pem\" "
+            "to the certificates in PEM, exported with keytool -exportcert -rfc"
         )
     return value
 
@@ -114,6 +114,6 @@ def _login(jaas: str) -> dict[str, str]:
     if ("PlainLoginModule" in jaas or "ScramLoginModule" in jaas) and {"username", "password"} <= set(entries):
         return {"sasl.username": entries["username"], "sasl.password": entries["password"]}
     raise UsageError(
-        "option 'kafka.config': sasl.jaas.config is not understood: it is no PlainLoginModule or ScramLoginModule with "
-        "username and password, and no Krb5LoginModule; write sasl.username and sasl.password instead"
+        "option 'kafka.config': sasl.jaas.config: expected a PlainLoginModule or ScramLoginModule with "
+        "username and password, or a Krb5LoginModule; otherwise set sasl.username and sasl.password"
     )

@@ -1,4 +1,4 @@
-"""The sink ``Kafka``: write rows as messages of topics."""
+"""The sink ``Kafka``, which writes rows as messages of topics."""
 
 import re
 import threading
@@ -30,11 +30,11 @@ from seatunnel_core.connectors.staging.target import Target
 _COLUMN = re.compile(r"\$\{([^{}]+)\}")
 _LEGAL = re.compile(r"[A-Za-z0-9._-]{1,200}")
 _LARGEST = 1_000_000
-"""The default of librdkafka's ``message.max.bytes``."""
+"""Default of librdkafka's ``message.max.bytes``."""
 
 
 class KafkaSink(AddingSink, SupportsDryRun):
-    """With ``semantics = EXACTLY_ONCE``, rows are staged in files and sent in transactions; else tasks send at once.
+    """Tasks send rows at once; with ``semantics = EXACTLY_ONCE`` they are staged in files and sent in transactions.
 
     The transactions also record which files they sent.
     """
@@ -60,12 +60,12 @@ class KafkaSink(AddingSink, SupportsDryRun):
         self.root = _root(options) if self._stages else ""
         self._prefix: str = options[opt.PREFIX]
         if not _LEGAL.fullmatch(self._prefix):
-            raise UsageError("option 'transaction_prefix': it has letters, digits, points, _ and -, 200 at most")
+            raise UsageError("option 'transaction_prefix': expected letters, digits, points, _ and -, at most 200")
         if self._encoder.format == "avro":
             self.task_modules = (*TASK_MODULES, "fastavro")  # type: ignore[misc]
         if not self._stages:
             self.guarantee = Guarantee.AT_LEAST_ONCE  # type: ignore[misc]
-            self.weakness = "sends at once; write semantics = EXACTLY_ONCE and staging_path to send each row once"
+            self.weakness = "sends at once; set semantics = EXACTLY_ONCE and staging_path to send each row once"
         self._driver: _Driver | None = _Driver()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -77,13 +77,13 @@ class KafkaSink(AddingSink, SupportsDryRun):
 
     @property
     def bound_to(self) -> Mapping[str, str]:
-        """The brokers, the staging folder and the prefix of the commit topic; a staged message has its own topic."""
+        """Brokers, staging folder and prefix of the commit topic; a staged message contains its topic."""
         where = written_options(self.options, opt.SERVERS, opt.SEMANTICS, opt.PREFIX)
         return {**where, opt.STAGING_PATH.key: self.root} if self._stages else where
 
     @property
     def save_mode(self) -> SaveMode | None:
-        """None: a topic is only added to."""
+        """Nothing is removed: a topic is only appended to."""
         return None
 
     def check_schema(self, schema: TableSchema) -> None:
@@ -93,8 +93,8 @@ class KafkaSink(AddingSink, SupportsDryRun):
 
     def dry_run(self, schemas: Sequence[TableSchema] | None) -> Sequence[str]:
         self._look()
-        found = f"the brokers at {self._cluster.servers} let us in"
-        return [found, "whether we may write to the topic was not looked at"]
+        found = f"connected to the brokers at {self._cluster.servers}"
+        return [found, "write permission for the topic not checked"]
 
     def prepare(self, context: SinkContext) -> None:
         """Check that the brokers accept the client and that the topic exists, before any row is read."""
@@ -118,15 +118,17 @@ class KafkaSink(AddingSink, SupportsDryRun):
         name = self._encoder.topic
         found = self._cluster.topic(name)
         if found is None:
-            raise SinkError(f"{self._cluster.names}: there is no topic {name!r}; make it, or look at the option topic")
+            raise SinkError(
+                f"{self._cluster.names}: topic {name!r} does not exist; create it, or correct the option topic"
+            )
         partitions = len(found.partitions)
         if self._encoder.partition is not None and self._encoder.partition >= partitions:
             raise SinkError(
-                f"option 'partition': topic {name} has {partitions} partitions, so {partitions - 1} is the last one"
+                f"option 'partition': topic {name} has {partitions} partitions, the last one is {partitions - 1}"
             )
         if len(self._encoder.assigned) > partitions:
             raise SinkError(
-                f"option 'assign_partitions': it has {len(self._encoder.assigned)} texts, and topic {name} "
+                f"option 'assign_partitions': found {len(self._encoder.assigned)} texts, but topic {name} has "
                 f"{partitions} partitions"
             )
         allowed = self._cluster.setting(name, "max.message.bytes")
@@ -135,7 +137,7 @@ class KafkaSink(AddingSink, SupportsDryRun):
         self._encoder = evolve(self._encoder, partitions={name: partitions}, largest={"": limit}, topic_ids=ids)
 
     def apply_save_mode(self, context: SinkContext) -> None:
-        """Keep in mind that the topic has messages, to which the job adds; it empties none."""
+        """Remember that the topic has messages, to which the job appends; it removes none."""
         if self._encoder.topic_column is None:
             with self._errors_wrapped(context, SinkError):
                 found = self._cluster.has_messages(self._encoder.topic)
@@ -169,7 +171,7 @@ class KafkaSink(AddingSink, SupportsDryRun):
         driver = self._of_driver
         with driver.lock, self._errors_wrapped(context, CommitError):
             if may_be_committed:
-                driver.engines.pop(context, None)  # the commit topic is read anew
+                driver.engines.pop(context, None)  # The commit topic is read again.
             try:
                 self._publishing(context).commit(self._engine(context), committables, may_be_committed=may_be_committed)
             except BaseException:
@@ -186,7 +188,7 @@ class KafkaSink(AddingSink, SupportsDryRun):
         return removed
 
     def published(self, context: SinkContext) -> Iterable[str]:
-        """Ask also where rows are sent at once now: former processes of the job may have staged them."""
+        """Check the commit topic even if rows are now sent at once: an earlier process may have staged them."""
         with self._errors_wrapped(context, SinkError):
             return self._publishing(context).sent()
 
@@ -210,7 +212,7 @@ class KafkaSink(AddingSink, SupportsDryRun):
 
     @property
     def _of_driver(self) -> "_Driver":
-        assert self._driver is not None, "a task asks for what only the driver has"
+        assert self._driver is not None, "a task used state of the driver"
         return self._driver
 
     @contextmanager
@@ -235,10 +237,10 @@ class _Driver:
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.engines: dict[SinkContext, SendingEngine] = {}
-        """The producer of each pipeline and epoch."""
+        """Producer of each pipeline and epoch."""
 
     def forget_older(self, context: SinkContext) -> None:
-        """Forget the producers of earlier epochs, which the next one fences."""
+        """Drop the producers of earlier epochs, which the next one fences."""
         with self.lock:
             for each in [each for each in self.engines if evolve(each, epoch=context.epoch) == context]:
                 del self.engines[each]
@@ -247,16 +249,16 @@ class _Driver:
 def _encoder(options: Options) -> Encoder:
     format = options[opt.FORMAT].replace("-", "_")
     if format in opt.REFUSED:
-        raise UsageError(f"option 'format': {format} is not written here; write json, text, avro or debezium_json")
+        raise UsageError(f"option 'format': {format} is not supported; use json, text, avro or debezium_json")
     topic: str = options[opt.SINK_TOPIC]
     column = _COLUMN.fullmatch(topic)
     if column is None and not _LEGAL.fullmatch(topic):
         raise UsageError(
-            f"option 'topic': {topic!r} is no name of a topic, which has letters, digits, points, _ and -; ${{column}} "
-            "alone takes it from a column"
+            f"option 'topic': {topic!r} is not a topic name, which has letters, digits, points, _ and -; "
+            f"${{column}} alone takes it from a column"
         )
     if options[opt.PARTITION] is not None and options[opt.ASSIGN]:
-        raise UsageError("option 'assign_partitions': it stands beside partition; write one of them")
+        raise UsageError("option 'assign_partitions': cannot be combined with partition; remove one of the two")
     return Encoder(
         topic="" if column else topic,
         topic_column=column[1] if column else None,
@@ -273,7 +275,7 @@ def _root(options: Options) -> str:
     written = options[opt.STAGING_PATH]
     if not written:
         raise UsageError(
-            "option 'staging_path': semantics is EXACTLY_ONCE, and it is missing; write a folder that all workers "
-            "share with the driver, in which rows wait for their checkpoint"
+            "option 'staging_path': required with semantics = EXACTLY_ONCE: a folder, shared by all workers "
+            "and the driver, for rows that wait for their checkpoint"
         )
     return absolute(local_path(written))

@@ -1,4 +1,4 @@
-"""The source ``Kafka``: the messages of topics, divided by ranges of offsets."""
+"""The source ``Kafka``, which divides the messages of topics into ranges of offsets."""
 
 import logging
 import time
@@ -37,23 +37,23 @@ from seatunnel_core.rows.schema_block import described_table, table_schema
 from seatunnel_core.rows.schema_text import schema_from_text, schema_to_text
 
 MOST_OFFSETS = 100_000
-"""The most offsets of a range."""
+"""Maximum number of offsets of a range."""
 
 LEAST_OFFSETS = 1_000
-"""Below this a partition is not divided, unless a speed limit asks for it."""
+"""Minimum number of offsets of a partition that is divided, without a speed limit."""
 
 MOST_RANGES = 1_000
-"""The most ranges that one look finds; until they are emitted, they are part of every checkpoint."""
+"""Maximum number of ranges of one poll; until they are emitted, every checkpoint contains them."""
 
 LOOK_MS = 300
 _MESSAGE_BYTES = 300
-"""The estimated size of a message. The weight of a split only influences how splits are packed into units."""
+"""Estimated size of a message. The weight of a split only influences how splits are packed into units."""
 
 _log = logging.getLogger(__name__)
 
 
 class KafkaSource(Source):
-    """In a batch job it ends where the topics ended when it began. In a streaming job it never ends."""
+    """In a batch job, it ends where the topics ended when the job started. In a streaming job it never ends."""
 
     identifier: ClassVar[str] = "Kafka"
     declared: ClassVar[tuple[Option[Any], ...]] = opt.SOURCE_OPTIONS
@@ -62,8 +62,8 @@ class KafkaSource(Source):
     ordered = True
     beside_tables = frozenset({opt.SERVERS.key, opt.CONFIG.key})
     caveat = (
-        "Not so for topics that are compacted or whose messages expire while the job stands still: expired ones are "
-        "an error, and those that compaction took are not read again"
+        "Exception: topics that are compacted, or whose messages expire while the job is stopped. Expired "
+        "messages are an error; compacted ones are not read again"
     )
     example = """
         bootstrap.servers = "localhost:9092"
@@ -85,7 +85,7 @@ class KafkaSource(Source):
         self.acknowledges = options[opt.COMMIT]
         self._open_transactions = OpenTransactions(self._starting)
         self._committed: dict[Place, int] = {}
-        """The offsets that were committed for the group last."""
+        """Offsets last committed for the group."""
 
         self._patience_s: float = options[opt.POLL] / 1000
         if self._decoder.format == "avro":
@@ -103,7 +103,7 @@ class KafkaSource(Source):
         for entry in super().tables(options):
             own = {key: entry[key] for key in entry if entry.is_set(key)}
             if opt.SERVERS.key not in own:
-                raise UsageError("option 'bootstrap.servers': it is missing; write it beside tables_configs")
+                raise UsageError("option 'bootstrap.servers': missing; write it outside tables_configs")
             if opt.TOPIC.key not in own:
                 raise UsageError("option 'tables_configs': an entry has no topic")
             schema = own.get(opt.SCHEMA_BLOCK.key) or {}
@@ -115,8 +115,8 @@ class KafkaSource(Source):
         self.bounded = not streaming
         if streaming and self._sampling is not None:
             raise UsageError(
-                "option 'schema_sample': a streaming job reads for ever, and its columns are declared: schema "
-                "{ fields { id = bigint } }; or write job.mode = BATCH"
+                "option 'schema_sample': a streaming job requires declared columns: schema { fields { id = "
+                "bigint } }; or set job.mode = BATCH"
             )
 
     # -- planning -------------------------------------------------------------------------------------------------
@@ -134,7 +134,7 @@ class KafkaSource(Source):
             self._starting.starts(self._starting.places())
 
     def discover(self, planning: PlanningContext) -> Sequence[DiscoveredObject]:
-        """Return the partitions whose first messages tell the columns, each with the offsets that the job reads."""
+        """Return the partitions from whose first messages columns are inferred, with the offsets to read."""
         if self._sampling is None:
             return ()
         bounds, ids = self._bounds()
@@ -151,7 +151,7 @@ class KafkaSource(Source):
             return {**item, "shape": self._sampling.shape(found).body()}
 
     def _bounds(self) -> tuple[dict[Place, tuple[int, int]], Mapping[str, str]]:
-        """Return where a batch job begins and ends in each partition, and the ids of the topics."""
+        """Return the start and end of a batch job in each partition, and the IDs of the topics."""
         with errors_of_source():
             places = self._starting.places()
             ids = topic_ids(self._cluster, (topic for topic, _ in places))
@@ -192,7 +192,7 @@ class KafkaSource(Source):
                 new = self._starting.places()
             elif self._discovers and abs(now_ms - listed_ms) >= self.options[opt.DISCOVERY]:
                 new, listed_ms = [place for place in self._starting.places() if place not in known], now_ms
-            ids = self._same_topics(known, new, cursor)  # first: offsets of an older topic than its id cannot be read
+            ids = self._same_topics(known, new, cursor)  # First: offsets of a topic older than its ID cannot be read.
             known = {**known, **(self._starting.firsts(new) if cursor else self._starting.starts(new))}
             ends = self._starting.ends_behind(known)
             for warning in self._open_transactions.warnings(known, ends):
@@ -205,14 +205,14 @@ class KafkaSource(Source):
         return PollResult(items=tuple(map(_body, taken)), cursor=cursor, again_ms=again_ms)
 
     def _same_topics(self, known: Mapping[Place, int], new: Sequence[Place], memory: PollCursor) -> Mapping[str, str]:
-        """Return the ids of all topics; raise ``SourceChangedError`` when that of a known one has changed."""
+        """Return the IDs of all topics; raise ``SourceChangedError`` if a known one has changed."""
         ids = topic_ids(self._cluster, (topic for topic, _ in (*known, *new)))
         for topic, expected in _known_ids(memory).items():
             require_same(self._cluster, topic, expected, ids.get(topic), "of the checkpoint")
         return ids
 
     def acknowledge(self, planned: Sequence[Split], unread: Sequence[Split], cursor: PollCursor) -> None:
-        """Where each partition goes on: at its first range that is not published, else behind all that was found."""
+        """Store where to resume each partition: its first unpublished range, or after everything found."""
         offsets: dict[Place, int] = _known(cursor)[0] if cursor else {}
         ids = _known_ids(cursor)
         for each in (_range(split.body) for split in planned):
@@ -251,13 +251,13 @@ class KafkaSource(Source):
 
 
 _USED = {"auto.offset.reset", "enable.auto.commit", "max.poll.records"}
-"""Settings that each example of SeaTunnel's documentation has, for which no warning is logged."""
+"""Settings in every example of SeaTunnel's documentation, for which no warning is logged."""
 
 
 def _decoder(options: Options, starting: Starting) -> Decoder:
     format = options[opt.FORMAT].replace("-", "_")
     if format in opt.REFUSED:
-        raise UsageError(f"option 'format': {format} is not read here; write json, text, avro or {', '.join(CHANGES)}")
+        raise UsageError(f"option 'format': {format} is not supported; use json, text, avro or {', '.join(CHANGES)}")
     block, empty = options[opt.SCHEMA_BLOCK], options[opt.EMPTY_VALUE]
     name = starting.topics[0] if len(starting.topics) == 1 and not starting.pattern else table_without_name(options)
     block = {"table": name, **(block or {})}
@@ -265,13 +265,13 @@ def _decoder(options: Options, starting: Starting) -> Decoder:
         schema = table_schema(block)
         if schema is None and format not in ("json", "text"):
             raise UsageError(
-                f"option 'schema': format = {format} needs it; write schema {{ fields {{ id = bigint }} }}"
+                f"option 'schema': required for format = {format}; write schema {{ fields {{ id = bigint }} }}"
             )
         table_filter = {
             key: str(value) for key, value in (options[opt.TABLE_FILTER] or {}).items() if value is not None
         }
         if unknown := set(table_filter) - {"database_name", "schema_name", "table_name"}:
-            raise UsageError(f"option 'debezium_record_table_filter': there is no {sorted(unknown)[0]}")
+            raise UsageError(f"option 'debezium_record_table_filter': unknown key {sorted(unknown)[0]}")
         return Decoder(
             schema=schema or described_table(block, CONTENT),
             format=format,
@@ -342,13 +342,13 @@ def _known(memory: PollCursor) -> tuple[dict[Place, int], int]:
         offsets = stored.below(topics, topic)
         for partition in offsets:
             if not partition.isdigit():
-                raise SourceError(f"what is remembered of topic {topic} names a partition {partition!r}")
+                raise SourceError(f"the cursor of topic {topic} has a partition {partition!r}")
             known[topic, int(partition)] = stored.number(offsets, partition)
     return known, stored.number(memory, "listed_ms")
 
 
 def _known_ids(memory: PollCursor) -> dict[str, str]:
-    """Return the ids of the topics; a checkpoint of an older version has none."""
+    """Return the IDs of the topics; a checkpoint of an older version has none."""
     ids = stored.below(memory, "ids") if "ids" in memory else {}
     return {topic: stored.text(ids, topic) for topic in ids}
 

@@ -1,4 +1,4 @@
-"""The offsets at which a job starts and ends in each partition, from ``start_mode`` and from the brokers."""
+"""Offsets at which a job starts and ends in each partition, from ``start_mode`` and from the brokers."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ from seatunnel_core.connectors.kafka.cluster import Cluster, patiently
 from seatunnel_core.connectors.kafka.identity import noted_id, require_same, topic_ids
 
 SHORTER_S = 10.0
-"""How long a partition may end before what was read of it: a new leader may know less for a moment."""
+"""Time for which a partition may end before its known offset: a new leader may briefly know less."""
 
 Place = tuple[str, int]
 """A topic and one of its partitions."""
@@ -25,42 +25,44 @@ class Starting:
 
     cluster: Cluster
     topics: tuple[str, ...]
-    """The names of the topics; one regular expression when ``pattern`` is true."""
+    """Names of the topics; one regular expression if ``pattern`` is true."""
 
     pattern: bool
     mode: str
     group: str
     reset: str | None
-    """The setting ``auto.offset.reset``: where to start in a partition for which the group has no offset."""
+    """Setting ``auto.offset.reset``: start position in a partition for which the group has no offset."""
 
     timestamp_ms: int | None
     end_timestamp_ms: int | None
     offsets: Mapping[Place, int] = field(factory=dict)
     without_leader: bool = False
-    """Whether partitions without a leader are left out."""
+    """True if partitions without a leader are skipped."""
 
     committed: bool = True
-    """Whether only messages of committed transactions are read."""
+    """True if only messages of committed transactions are read."""
 
     @classmethod
     def of(cls, options: Options, cluster: Cluster) -> "Starting":
-        """Return the positions for the options of a source.
+        """Return the positions in the options of a source.
 
         Raises:
-            UsageError: Options contradict one another.
+            UsageError: Options contradict each other.
         """
         mode, config = options[opt.START], options[opt.CONFIG] or {}
         for needed, wanted in ((opt.START_TIMESTAMP, "timestamp"), (opt.START_OFFSETS, "specific_offsets")):
             if mode == wanted and not options.is_set(needed):
-                raise UsageError(f"option {needed.key!r}: start_mode is {wanted}, and it is missing")
+                raise UsageError(f"option {needed.key!r}: required with start_mode = {wanted}")
         reset = config.get("auto.offset.reset")
         if reset not in (None, "earliest", "latest", "none"):
-            raise UsageError(f"option 'kafka.config': auto.offset.reset is earliest, latest or none, found {reset!r}")
+            raise UsageError(
+                f"option 'kafka.config': auto.offset.reset: expected earliest, latest or none, found {reset!r}"
+            )
         pattern: bool = options[opt.PATTERN]
         written: str = options[opt.TOPIC]
         names = (written,) if pattern else tuple(each.strip() for each in written.split(",") if each.strip())
         if not names:
-            raise UsageError("option 'topic': it names no topic")
+            raise UsageError("option 'topic': it is empty")
         if pattern:
             try:
                 re.compile(written)
@@ -94,12 +96,12 @@ class Starting:
             inside = {"__consumer_offsets", "__transaction_state"}
             found = {name: each for name, each in found.items() if expression.fullmatch(name) and name not in inside}
             if not found:
-                raise SourceError(f"{self.cluster.names}: no topic has a name that matches {self.topics[0]!r}")
+                raise SourceError(f"{self.cluster.names}: no topic name matches {self.topics[0]!r}")
         places = []
         for name, topic in sorted(found.items()):
             if topic is None:
                 raise SourceError(
-                    f"{self.cluster.names}: there is no topic {name!r}; make it, or look at the option topic"
+                    f"{self.cluster.names}: topic {name!r} does not exist; create it, or correct the option topic"
                 )
             for number, partition in sorted(topic.partitions.items()):
                 if partition.leader >= 0:
@@ -114,7 +116,7 @@ class Starting:
         """Return the offset at which reading starts in each partition.
 
         Raises:
-            SourceError: The offset does not exist; the message names the first and the last one.
+            SourceError: The offset does not exist; the message contains the first and the last one.
         """
         if self.mode == "earliest":
             return self.firsts(places)
@@ -133,13 +135,13 @@ class Starting:
         return self._asked(places, OffsetSpec.earliest())
 
     def ends(self, places: Sequence[Place], *, opened: bool = False) -> dict[Place, int]:
-        """Return the offset behind the last committed message of each partition; with ``opened``, behind the last."""
+        """Return the offset after the last committed message of each partition; with ``opened``, after the last."""
         from confluent_kafka.admin import OffsetSpec
 
         return self._asked(places, OffsetSpec.latest(), committed=self.committed and not opened)
 
     def ends_behind(self, known: Mapping[Place, int]) -> dict[Place, int]:
-        """Return the end of each partition, which is not before the offset that is known.
+        """Return the end of each partition, which is not before the known offset.
 
         Raises:
             SourceError: A partition ends before it; retryable.
@@ -159,7 +161,7 @@ class Starting:
 
         Args:
             places: The partitions.
-            opened: Whether the messages of open transactions count.
+            opened: True to include the messages of open transactions.
         """
         from confluent_kafka.admin import OffsetSpec
 
@@ -171,16 +173,16 @@ class Starting:
         return {place: min(end, found[place]) if found[place] >= 0 else end for place, end in ends.items()}
 
     def unread(self, ends: Mapping[Place, int], opened: Mapping[Place, int]) -> list[str]:
-        """Return a warning for each partition with messages behind the start of an open transaction.
+        """Return a warning for each partition with messages after the start of an open transaction.
 
         Args:
-            ends: Where a batch job ends in each partition.
-            opened: The same with the messages of open transactions, asked for before that.
+            ends: The end of a batch job in each partition.
+            opened: The same with the messages of open transactions, requested before that.
         """
         return [
-            f"{self.cluster.names}: topic {topic}, partition {partition}: a producer has a transaction open since "
-            f"offset {end}. The job ends there and does not read the offsets up to {opened[topic, partition] - 1}. Run "
-            "it again when the transaction has ended"
+            f"{self.cluster.names}: topic {topic}, partition {partition}: a producer has had an open "
+            f"transaction since offset {end}. The job ends there and does not read the offsets up to "
+            f"{opened[topic, partition] - 1}. Run it again when the transaction has ended"
             for (topic, partition), end in sorted(ends.items())
             if end < opened[topic, partition]
         ]
@@ -189,13 +191,13 @@ class Starting:
         """Return a warning for each option of another ``start_mode``."""
         modes = ((opt.START_TIMESTAMP, "timestamp"), (opt.END_TIMESTAMP, "timestamp"))
         return tuple(
-            f"option {option.key!r} has no effect: it needs start_mode = {mode}, and start_mode is {self.mode}"
+            f"option {option.key!r} has no effect: it requires start_mode = {mode}, found {self.mode}"
             for option, mode in (*modes, (opt.START_OFFSETS, "specific_offsets"))
             if options.is_set(option) and self.mode != mode
         )
 
     def _from(self, places: Sequence[Place], moment_ms: int | None) -> dict[Place, int]:
-        """Return the offset of the first message that is at least as late; the end where there is none."""
+        """Return the offset of the first message that is at least as late; the end if there is none."""
         from confluent_kafka.admin import OffsetSpec
 
         found = self._asked(places, OffsetSpec.for_timestamp(moment_ms or 0))
@@ -240,14 +242,15 @@ class Starting:
         topic, partition = place
         if place not in asked:
             raise SourceError(
-                f"option 'start_mode.offsets': it has no offset for topic {topic}, partition {partition}; write "
-                f'"{topic}-{partition}" = {first}, where it begins, or = {end}, where it ends'
+                f"option 'start_mode.offsets': no offset for topic {topic}, partition {partition}; write "
+                f'"{topic}-{partition}" = {first} to start at the beginning, or = {end} for the end'
             )
         if not first <= asked[place] <= end:
             whose = f"of group {self.group}" if self.mode == "group_offsets" else "in start_mode.offsets"
             raise SourceError(
-                f"{self.cluster.names}: topic {topic}, partition {partition}: the offset {asked[place]} {whose} is not "
-                f"there: it has {first} to {end - 1}; write another offset, or start_mode = earliest"
+                f"{self.cluster.names}: topic {topic}, partition {partition}: the offset {asked[place]} "
+                f"{whose} does not exist: offsets are {first} to {end - 1}; write another offset, or "
+                "start_mode = earliest"
             )
         return asked[place]
 
@@ -262,8 +265,8 @@ def _offset(written: tuple[str, str]) -> tuple[Place, int]:
 
 def _shorter(cluster: Cluster, topic: str, partition: int, at: int, end: int) -> SourceError:
     error = SourceError(
-        f"{cluster.names}: topic {topic}, partition {partition} ends at offset {end}, and the job has read it up to "
-        f"{at}: its topic was created again, or brokers lost messages. Start a new job"
+        f"{cluster.names}: topic {topic}, partition {partition} ends at offset {end}, but the job has read it "
+        f"up to {at}: its topic was created again, or brokers lost messages. Start a new job"
     )
     error.retryable = True
     return error
@@ -271,8 +274,8 @@ def _shorter(cluster: Cluster, topic: str, partition: int, at: int, end: int) ->
 
 def _without_leader(cluster: Cluster, topic: str, partition: int) -> SourceError:
     error = SourceError(
-        f"{cluster.names}: topic {topic}, partition {partition} has no leader; wait until its brokers are back, or "
-        "write ignore_no_leader_partition = true"
+        f"{cluster.names}: topic {topic}, partition {partition} has no leader; wait until its brokers are "
+        "back, or set ignore_no_leader_partition = true"
     )
     error.retryable = True
     return error

@@ -1,4 +1,4 @@
-"""The writers of messages: one sends them at once, one stages them in files until their checkpoint is complete."""
+"""Writers of messages: one sends them at once, one stages them in files until their checkpoint completes."""
 
 import os
 from contextlib import suppress
@@ -17,16 +17,16 @@ from seatunnel_core.connectors.kafka.idle import Idle
 from seatunnel_core.connectors.staging.target import Target, unique_name
 
 STAGED = pa.schema([("topic", pa.string()), ("partition", pa.int32()), ("key", pa.binary()), ("value", pa.binary())])
-"""The columns of a staged file, in which each row is a message."""
+"""Columns of a staged file, in which each row is a message."""
 
 FILE_BYTES = 16 << 20
-"""The size at which a file is closed and the next one is begun; a transaction sends whole files."""
+"""Size at which a file is closed and the next one is started; a transaction sends whole files."""
 
 FILE_MESSAGES = 100_000
 
 
 class _Known:
-    """An encoder that looks up each topic that a row names once, before a message is sent to it."""
+    """Encoder that checks each topic once, before a message is sent to it."""
 
     def __init__(self, cluster: Cluster, encoder: Encoder) -> None:
         self._cluster = cluster
@@ -44,8 +44,8 @@ class _Known:
         found = self._cluster.topic(name)
         if found is None:
             raise RowError(
-                f"{self._cluster.names}: there is no topic {name!r}, which the column {self.encoder.topic_column!r} of "
-                "a row names; make it, or correct the row"
+                f"{self._cluster.names}: topic {name!r}, from the column {self.encoder.topic_column!r} of a "
+                "row, does not exist; create it, or correct the row"
             )
         self._partitions[name] = len(found.partitions)
         self.encoder = evolve(self.encoder, partitions=dict(self._partitions))
@@ -145,7 +145,7 @@ class DirectWriter(SinkWriter):
         self._check()
 
     def finish(self) -> Staged:
-        self._sending.producer.flush()  # every message is there or failed, in delivery.timeout.ms
+        self._sending.producer.flush()  # Every message has arrived or failed, within delivery.timeout.ms.
         self._check()
         _idle.give_back(self._cluster, self._sending)
         tables = self._known.encoder.topic_ids if self._rows else {}
@@ -169,7 +169,7 @@ class DirectWriter(SinkWriter):
 
 @define
 class Sending:
-    """A producer, and the errors of its messages."""
+    """Producer, and the errors of its messages."""
 
     producer: Any
     background: BackgroundErrors
@@ -185,7 +185,7 @@ class Sending:
                 self.producer.poll(0.1)
 
     def background_of(self, error: Any) -> BackgroundErrors | None:
-        """Return the errors of the background threads where the error itself is only a timeout, else ``None``."""
+        """Return the errors of the background threads if the error itself is only a timeout, else ``None``."""
         return self.background if error.name() in ("_MSG_TIMED_OUT", "_TIMED_OUT") else None
 
     def _delivered(self, error: Any, _: Any) -> None:
@@ -203,5 +203,5 @@ def _opened(cluster: Cluster) -> Sending:
         found.background.clear()
         return found
     background = BackgroundErrors()
-    only_errors = {"delivery.report.only.error": True}  # a call in Python for each message is half of the work
+    only_errors = {"delivery.report.only.error": True}  # A Python call for each message takes half of the time.
     return Sending(producer=cluster.producer(background, **only_errors), background=background)

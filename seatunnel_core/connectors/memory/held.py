@@ -1,9 +1,9 @@
-"""Rows of a Python program, copied once so that they can be sent to tasks and cannot change.
+"""Rows from a Python program, copied so that they can be sent to tasks and cannot change.
 
-They come as mappings, or from the Arrow PyCapsule interface.
+They are mappings, or come from the Arrow PyCapsule interface.
 
-pandas, Polars, DuckDB, pyarrow and others give their tables through ``__arrow_c_stream__`` or ``__arrow_c_array__``. A
-column whose type is not among those of ``rows/types.py`` gets the nearest one that holds all its values.
+pandas, Polars, DuckDB, pyarrow and others export tables through ``__arrow_c_stream__`` or ``__arrow_c_array__``. A
+column of a type that is missing in ``rows/types.py`` gets the nearest type that holds all its values.
 """
 
 import json
@@ -23,24 +23,24 @@ from seatunnel_core.rows.types import type_name
 from seatunnel_core.work.names import repeated
 
 _UNNAMED = re.compile(r"__index_level_\d+__")
-"""The name that pandas gives to a part of an index without a name."""
+"""Name that pandas gives to an index level without a name."""
 
 LARGEST = 2**30
-"""The largest size in bytes: the rows are sent to every worker."""
+"""Maximum size in bytes: the rows are sent to every worker."""
 
 
 @frozen(kw_only=True, slots=False)
 class Held:
-    """A copy of an object's rows; objects with the same rows, batches and types have the same digest."""
+    """A copy of an object's rows. Objects with the same rows, batches and types have the same digest."""
 
     stream: bytes = field(repr=False)
-    """The rows in Arrow's stream format."""
+    """The rows as an Arrow stream."""
 
     digest: str
     rows: int
     columns: pa.Schema = field(repr=False)
     read_once: bool = False
-    """Whether they came from an iterator, which nobody can read again."""
+    """True if they come from an iterator, which cannot be read again."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _arrived, (self.stream, self.digest, self.rows)
@@ -54,7 +54,7 @@ def hold(value: Any) -> Held:
     """Return a copy of the current rows of an object.
 
     Raises:
-        ValueError: It gives no Arrow rows, is larger than ``LARGEST``, or has a column that no sink could write.
+        ValueError: It has no Arrow rows, is larger than ``LARGEST``, or has a column that no sink can write.
     """
     if isinstance(value, Held):
         return value
@@ -64,10 +64,10 @@ def hold(value: Any) -> Held:
     names = table.column_names
     twice = repeated(names)
     if twice or not names:
-        raise ValueError(f"expected columns of different names, found {f'{twice} twice' if twice else 'no column'}")
+        raise ValueError(f"expected columns with different names, found {f'{twice} twice' if twice else 'no column'}")
     if table.nbytes > LARGEST:
         raise ValueError(
-            f"the object has {table.nbytes:,} bytes, and {LARGEST:,} is the most: write it to files, and read these"
+            f"the object has {table.nbytes:,} bytes, at most {LARGEST:,} are allowed: write it to files, and read those"
         )
     table = _known_columns(table).combine_chunks()
     sink = pa.BufferOutputStream()
@@ -78,11 +78,11 @@ def hold(value: Any) -> Held:
 
 
 def hold_rows(rows: Iterable[Any], columns: pa.Schema | None) -> Held:
-    """Return a copy of rows that are mappings from column to value, read once and to their end.
+    """Return a copy of rows that are mappings from column to value; consume the iterator.
 
     Raises:
-        RowError: A row does not fit ``columns``, or without them not with other rows; names the row and its key. Or all
-            rows are larger than ``LARGEST``, or have a column that no sink could write.
+        RowError: A row does not match ``columns`` or, without them, the other rows; the message gives row and key.
+            Or all rows together are larger than ``LARGEST``, or have a column that no sink can write.
     """
     made = PythonRows(columns)
     batches, size_bytes = [], 0
@@ -91,8 +91,8 @@ def hold_rows(rows: Iterable[Any], columns: pa.Schema | None) -> Held:
         size_bytes += batch.nbytes
         if size_bytes > LARGEST:
             raise RowError(
-                f"the first {made.count:,} rows have {size_bytes:,} bytes, and {LARGEST:,} is the most: write a "
-                "function with @st.source, which tasks read in pieces"
+                f"the first {made.count:,} rows have {size_bytes:,} bytes, at most {LARGEST:,} are allowed: "
+                "write a function with @st.source, which tasks read in pieces"
             )
     found = made.columns
     try:
@@ -103,7 +103,7 @@ def hold_rows(rows: Iterable[Any], columns: pa.Schema | None) -> Held:
 
 
 def _of_columns(batch: pa.RecordBatch, columns: pa.Schema) -> pa.RecordBatch:
-    """Return a batch of rows of Python with the columns of all rows, which hold all of its values."""
+    """Return Python rows as a batch with the columns of all rows, in types that hold all values."""
     there = dict(zip(batch.schema.names, batch.columns, strict=True))
     empty = pa.nulls(batch.num_rows)
     arrays = [_widened(there.get(column.name, empty), column.type) for column in columns]
@@ -111,7 +111,7 @@ def _of_columns(batch: pa.RecordBatch, columns: pa.Schema) -> pa.RecordBatch:
 
 
 def _widened(values: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Return values as another type that holds them: with further fields, in another order, of wider numbers."""
+    """Return values as a wider type: with further fields, in another order, or with wider numbers."""
     if values.type == kind:
         return values
     if of.is_null(values.type):
@@ -134,7 +134,7 @@ def _table(value: Any) -> pa.Table:
         if hasattr(value, "__arrow_c_array__"):
             return pa.Table.from_batches([pa.record_batch(value)])
     except (pa.ArrowException, TypeError) as error:
-        raise ValueError(f"the {type(value).__name__} gave no rows: {error}") from error
+        raise ValueError(f"cannot read rows of the {type(value).__name__}: {error}") from error
     raise ValueError(
         "expected an object with __arrow_c_stream__ or __arrow_c_array__, such as a DataFrame of pandas or Polars, in "
         f"Python code; found a {type(value).__name__}"
@@ -142,10 +142,10 @@ def _table(value: Any) -> pa.Table:
 
 
 def _without_index(table: pa.Table) -> pa.Table:
-    """Return the rows of a DataFrame of pandas without its index, which is no column.
+    """Return the rows of a pandas DataFrame without its index, which is not a column.
 
     Raises:
-        ValueError: the index has a name, so that it probably holds data.
+        ValueError: The index has a name, so it probably contains data.
     """
     described = json.loads((table.schema.metadata or {}).get(b"pandas", b"{}"))
     index = [
@@ -154,8 +154,8 @@ def _without_index(table: pa.Table) -> pa.Table:
     named = [name for name in index if not _UNNAMED.fullmatch(name)]
     if named:
         raise ValueError(
-            f"the DataFrame has the index {', '.join(named)}, and an index is no column: call reset_index() to make it "
-            "one, or reset_index(drop=True) to leave it out"
+            f"the DataFrame has the index {', '.join(named)}, which is not a column: call reset_index() to "
+            "make it one, or reset_index(drop=True) to drop it"
         )
     return table.drop_columns(index) if index else table
 
@@ -166,8 +166,7 @@ def _known_columns(table: pa.Table) -> pa.Table:
         kind = _known(column.type)
         if kind is None:
             raise ValueError(
-                f"column {column.name!r} has the type {column.type}, "
-                "which no sink could take; convert it or leave it out"
+                f"column {column.name!r} has the type {column.type}, which no sink can write; convert or remove it"
             )
         try:
             arrays.append(_cast(array, kind))

@@ -19,7 +19,7 @@ from seatunnel_core.connector_api.sink import Guarantee, Sink, SinkContext, Sink
 from seatunnel_core.connector_api.values import Committable
 
 LIMIT = Option(
-    "limit", SIZE, default=16_000_000, unit="bytes", doc="How many bytes all rows may have in memory, 256 MB at most."
+    "limit", SIZE, default=16_000_000, unit="bytes", doc="Maximum size of all rows in memory; at most 256 MB."
 )
 
 LARGEST = 256_000_000
@@ -68,8 +68,8 @@ class MemorySink(Sink):
                 found = [_rows(pair) for pair in stored.items(committable.body, "rows")]
             except (StoredValueError, ValueError) as error:
                 raise CommitError(
-                    f"pipeline {context.pipeline_id}, sink Memory: the committable {ascii(committable.id)[:60]} is not "
-                    f"one that this sink made: {error}"
+                    f"pipeline {context.pipeline_id}, sink Memory: the committable "
+                    f"{ascii(committable.id)[:60]} was not created by this sink: {error}"
                 ) from error
             size += _size(found) - _size(kept.committables.get(committable.id, ()))
             with kept.lock:
@@ -82,7 +82,7 @@ class MemorySink(Sink):
         self._kept.expected = committed_rows
 
     def collected(self) -> dict[str, pa.Table]:
-        """Return the rows of all checkpoints that are complete now, by table, in no particular order.
+        """Return the rows of all checkpoints completed so far, by table, in no particular order.
 
         Raises:
             UsageError: Some rows were committed in an earlier process, and were lost with it.
@@ -95,8 +95,8 @@ class MemorySink(Sink):
         rows = sum(some.num_rows for _, some in found)
         if kept.expected is not None and rows != kept.expected:
             raise UsageError(
-                f"this process has {rows:,} of the {kept.expected:,} rows that were collected: the others went to a "
-                "process that has ended. Run the job anew, or write files, which stay"
+                f"this process has {rows:,} of the {kept.expected:,} collected rows: the others were in a "
+                "process that has ended. Run the job again, or write to files, which persist"
             )
         return {
             table: pa.concat_tables([columns.empty_table(), *(some for name, some in found if name == table)])
@@ -105,13 +105,13 @@ class MemorySink(Sink):
 
 
 class _Kept:
-    """The rows that the driver keeps."""
+    """Rows kept by the driver."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.schemas: dict[str, pa.Schema] = {}
         self.committables: dict[str, list[tuple[str, pa.Table]]] = {}
-        """The rows of each committable by its id, so that a repeated commit changes nothing."""
+        """Rows of each committable by its id, so that a repeated commit changes nothing."""
 
         self.expected: int | None = None
 
@@ -128,8 +128,8 @@ class MemoryWriter(SinkWriter):
     def write(self, batch: Batch) -> None:
         if not batch.inserts_only:
             raise RowError(
-                f"{self._who}: the table {batch.table} has updated or deleted rows, and inserted ones only can be "
-                "collected; choose those to keep with the transform FilterRowKind"
+                f"{self._who}: the table {batch.table} has updated or deleted rows, but only inserted rows "
+                "can be collected; select them with the transform FilterRowKind"
             )
         self._batches.setdefault(batch.table, []).append(batch.rows)
         self._rows += batch.rows.num_rows
@@ -146,10 +146,10 @@ class MemoryWriter(SinkWriter):
 
 
 def too_much(who: str, limit: int) -> str:
-    """Return the message for rows that are larger than the option ``limit``."""
+    """Return the message for rows that exceed the option ``limit``."""
     return (
-        f"{who}: the rows have more than {limit:,} bytes, and all of them go into the memory of this program: filter "
-        "them, write files, or raise the option limit"
+        f"{who}: the rows exceed {limit:,} bytes, and all of them go into the memory of this program: filter "
+        "them, write to files, or raise the option limit"
     )
 
 
@@ -158,7 +158,7 @@ def _size(pairs: Sequence[tuple[str, pa.Table]]) -> int:
 
 
 def _text(batches: Sequence[pa.RecordBatch]) -> str:
-    """Return rows as a text in base64, for JSON."""
+    """Return rows as base64, for JSON."""
     sink = pa.BufferOutputStream()
     options = pa.ipc.IpcWriteOptions(compression="zstd")
     with pa.ipc.new_stream(sink, batches[0].schema, options=options) as writer:

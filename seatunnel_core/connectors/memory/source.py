@@ -18,22 +18,22 @@ from seatunnel_core.rows.nesting import row_id
 
 ARROW: OptionType[Held] = OptionType(name="object with the Arrow PyCapsule interface", parse=hold)
 
-DATA = Option("data", ARROW, required=True, doc="In Python code only: a DataFrame of pandas or Polars, for example.")
-TABLE = Option("table", STRING, doc="How the table is called; plugin_output, or default, when it is not set.")
+DATA = Option("data", ARROW, required=True, doc="Only in Python code: for example a DataFrame of pandas or Polars.")
+TABLE = Option("table", STRING, doc="Name of the table; by default plugin_output, else default.")
 ROWS = Option(
-    "rows_per_split", within(1, 10**9), default=100_000, unit="rows", doc="How many rows a task reads at a time."
+    "rows_per_split", within(1, 10**9), default=100_000, unit="rows", doc="Number of rows that a task reads at a time."
 )
 
 
 READ_ONCE = (
-    "its rows came from an iterator, which can be read only once: they were read before the job began, and each "
-    "arrives once. They are held in the memory of this process: a job that goes on in another one (restore=…) needs an "
-    "iterator of the same rows, and refuses others"
+    "its rows come from an iterator, which can be read only once: they were read before the job started, and "
+    "each is delivered once. They are kept in the memory of this process: to resume the job in another one "
+    "(restore=…), pass an iterator of the same rows; other rows are rejected"
 )
 
 
 class MemorySource(Source):
-    """Carries a copy of the rows to the tasks, which read pieces of it like those of a file."""
+    """Sends a copy of the rows to the tasks, which read ranges of it like those of a file."""
 
     identifier: ClassVar[str] = "Memory"
     declared: ClassVar[tuple[Option[Any], ...]] = (DATA, TABLE, ROWS, NESTING, COLUMN_NAMES)
@@ -74,8 +74,8 @@ class MemorySource(Source):
     def read(self, split: Split, context: ReadContext) -> Iterator[Batch]:
         if stored.text(split.body, "digest") != self._held.digest:
             raise SourceChangedError(
-                "the source Memory got another object than the job began with: give it the same rows, with the same "
-                "types, or begin a new job"
+                "the source Memory has a different object than at the start of the job: pass the same rows "
+                "with the same types, or start a new job"
             )
         if self._table is None:
             self._table = pa.ipc.open_stream(self._held.stream).read_all()
@@ -85,7 +85,7 @@ class MemorySource(Source):
             first += batch.num_rows
 
     def _identified(self, batch: pa.RecordBatch, first: int) -> pa.RecordBatch:
-        """Return a batch with the ids of its rows, where it has child tables; ``first`` is the number of its first."""
+        """Return a batch with the ids of its rows, if it has child tables; ``first`` is the number of its first row."""
         if len(self._columns) == batch.num_columns:
             return batch
         ids = [row_id(self._held.digest, number) for number in range(first, first + batch.num_rows)]

@@ -1,1 +1,1 @@
-"""Child tables of rows with lists, as sinks keep them: those of a row that is merged again are replaced."""
+"""Child tables of rows with lists in sinks: the children of a row that is merged again are replaced."""

@@ -1,13 +1,13 @@
 """Replace the children of merged rows, in the transaction that merges the rows.
 
-The rows of a table with lists have an id, ``_row_id``, which a new version of a row does not share with the old one. A
-child has the id of its parent, ``_parent_id``. A commit of staged rows
+The rows of a table with lists have an id, ``_row_id``, which differs between versions of a row. A child has the id of
+its parent, ``_parent_id``. A commit of staged rows
 
-1. deletes the children, and theirs in turn, of each row of the table whose key was staged: the row is replaced or
-   deleted, and its new version has all children that it has;
+1. deletes the children, and recursively theirs, of each row of the table whose key was staged: the row is replaced or
+   deleted, and its new version brings all its children;
 2. merges the rows;
-3. adds the staged children of those versions that the table has now. Of a row that was staged twice these are the
-   children of the last version, of a deleted row there are none.
+3. adds the staged children of the current versions of rows. Of a row that was staged twice these are the children of
+   the last version, of a deleted row there are none.
 
 A list that is null, empty or missing in the new version has no children. The child tables are those of the database, so
 a run whose rows have no list deletes the older children, too.
@@ -22,21 +22,21 @@ from seatunnel_core.connector_api.errors import SinkError
 from seatunnel_core.rows.nesting import LIST_INDEX, PARENT_ID, ROW_ID
 
 OF_CHILDREN = (ROW_ID, PARENT_ID, LIST_INDEX)
-"""The columns by which a child table is recognised."""
+"""Columns by which a child table is recognised."""
 
 BETWEEN = "__"
-"""What stands between the name of a table and the list, in the name of a child table."""
+"""Separator between the name of a table and the list, in the name of a child table."""
 
 
 @frozen(kw_only=True)
 class Rows:
-    """A table, or a subquery of staged rows, as statements name it."""
+    """A table, or a subquery of staged rows, in statements."""
 
     table: str
-    """The quoted name of the table, by which parents and children are told apart: a prefix of those of its children."""
+    """Quoted name of the table, which distinguishes parents and children: a prefix of those of its children."""
 
     source: str
-    """What stands behind FROM."""
+    """Expression after FROM."""
 
 
 @frozen(kw_only=True)
@@ -44,13 +44,13 @@ class Family:
     """A table whose rows are merged, and its child tables."""
 
     root: str
-    """The quoted table."""
+    """Quoted path of the table."""
 
     children: tuple[tuple[str, str], ...]
-    """The name of each child table, and its quoted path; a child stands behind its parent."""
+    """Name of each child table, and its quoted path; a child comes after its parent."""
 
     key: tuple[str, ...]
-    """The key columns, by which the rows are merged."""
+    """Key columns, by which the rows are merged."""
 
     quoted: Callable[[str], str] = field(repr=False)
 
@@ -58,7 +58,7 @@ class Family:
         """Yield the statements that delete the children of rows whose keys are staged.
 
         Args:
-            staged: What stands behind FROM for the staged rows, one for each table or file that has some.
+            staged: Expression after FROM for the staged rows, one for each table or file that has some.
         """
         same = " AND ".join(f"seatunnel_staged.{name} = seatunnel_root.{name}" for name in map(self.quoted, self.key))
         known = " OR ".join(f"EXISTS (SELECT 1 FROM {each} seatunnel_staged WHERE {same})" for each in staged)
@@ -80,11 +80,11 @@ class Family:
         yield from self._deleted(root)
 
     def added(self, staged: Mapping[str, Sequence[tuple[str, Sequence[str]]]], roots: Iterable[str]) -> Iterator[str]:
-        """Yield the statements that add the staged children of the versions that the table has now.
+        """Yield the statements that add the staged children of the current versions of rows.
 
         Args:
-            staged: For the name of each child table what stands behind FROM for its staged rows, and their columns.
-            roots: What stands behind FROM for the staged rows of the table that have an id.
+            staged: By name of the child table, the expression after FROM for its staged rows, and their columns.
+            roots: Expression after FROM for the staged rows of the table that have an id.
         """
         same = " AND ".join(
             f"seatunnel_staged.{name} = seatunnel_root.{name}" for name in map(self.quoted, (*self.key, ROW_ID))
@@ -118,24 +118,24 @@ def is_child(columns: Iterable[str]) -> bool:
 
 
 def in_order(names: Iterable[str]) -> list[str]:
-    """Return the names of child tables, each behind that of its parent."""
+    """Return the names of child tables, each after that of its parent."""
     return sorted(names, key=lambda name: (len(name), name))
 
 
 def require_place(schema: TableSchema, root: Sequence[str], child: Sequence[str]) -> None:
-    """Check that a child table is beside its root table and that its name begins with the name of the root.
+    """Check that a child table is in the schema of its root table and that its name starts with the name of the root.
 
     Args:
-        schema: Of the children.
-        root: The path of the table of the root.
-        child: The path of the child table.
+        schema: Schema of the children.
+        root: Path of the table of the root.
+        child: Path of the child table.
 
     Raises:
         SinkError: It has another name.
     """
     if tuple(root[:-1]) != tuple(child[:-1]) or not child[-1].startswith(f"{root[-1]}{BETWEEN}"):
         raise SinkError(
-            f"the rows of {schema.table} are children of those of {schema.root}, and are replaced with them: their "
-            f"table has to stand beside {'.'.join(root)} and be called {root[-1]}{BETWEEN}…, and not "
+            f"the rows of {schema.table} are children of those of {schema.root}, and are replaced with them: "
+            f"their table must be next to {'.'.join(root)} and be named {root[-1]}{BETWEEN}…, not "
             f'{".".join(child)}. Write the table as "${{table_name}}", at the end of the name'
         )

@@ -82,7 +82,7 @@ class RedisSink(Sink, SupportsDryRun):
             for committable in committables:
                 name = str(committable.body.get("list"))
                 if name and name.partition(":")[0] != committable.id:
-                    raise CommitError(f"the committable {committable.id!r} is not one that this sink made")
+                    raise CommitError(f"the committable {committable.id!r} was not created by this sink")
                 outcome = ["more" if name else "published"]
                 while outcome[0] == "more":
                     done = self._carry_out(client, name, context) if self.server.cluster else 0

@@ -66,7 +66,9 @@ class RedisSource(Source):
         columns = self._schema.columns.names
         each_field = self._type == "hash" and options[opt.HASH_MODE] == "kv"
         if each_field and options[opt.READ_KEY]:
-            raise UsageError("option 'read_key_enabled': it does not go with hash_key_parse_mode = kv; remove one of them")
+            raise UsageError(
+                "option 'read_key_enabled': it does not go with hash_key_parse_mode = kv; remove one of them"
+            )
         named = each_field or options[opt.READ_KEY]
         self._name: str | None = options[opt.KEY_FIELD] or (columns[0] if each_field else "key") if named else None
         self._each_field = each_field

@@ -1,4 +1,4 @@
-"""Staged files: their names, their staging folder, and how they are published once and swept.
+"""Staged files: their names, their staging folder, their publication and cleanup.
 
 Shared by every sink that publishes files: the file connectors, Iceberg, Kafka and Spark.
 """

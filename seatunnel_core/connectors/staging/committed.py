@@ -1,10 +1,10 @@
-"""The body of a file sink's committable: ``{"files": [[name, folder], …]}``, and what it may name.
+"""Body of a file sink's committable, ``{"files": [[name, folder], …]}``, and its validation.
 
-Each name lies in the staging folder of the committable's epoch and is to be moved into that folder of the target; a
-copy that keeps its original name has that as a third part. A receipt of the file system, if it gives any, comes last.
+Each name is in the staging folder of the committable's epoch and is moved into that folder of the target; a copy that
+keeps its original name has that as a third part. A receipt of the file system, if any, comes last.
 
-A body comes back from a checkpoint, whose seal does not prove who wrote it. So each name must be one that this sink
-gives to files of this unit, and each folder must lie below the target: no committable can reach anything else.
+A body is read from a checkpoint, whose seal does not prove who wrote it. So each name must be one that this sink gives
+to files of this unit, and each folder must be below the target: no committable can reach anything else.
 """
 
 import re
@@ -17,16 +17,16 @@ from seatunnel_core.connectors.staging.target import StagedFile, Target
 
 
 def staged_files(committable: Committable, target: Target) -> list[StagedFile]:
-    """Return the files that a committable names, in order.
+    """Return the files of a committable, in order.
 
     Raises:
-        CommitError: it names something that this sink did not stage for it, or a path outside the target.
+        CommitError: A file was not staged by this sink for it, or a path is outside the target.
     """
     return _files(committable, target, parts=2)
 
 
 def staged_copies(committable: Committable, target: Target) -> list[StagedFile]:
-    """Return the files that a committable names, for a sink whose files keep their original names.
+    """Return the files of a committable, for a sink whose files keep their original names.
 
     Raises:
         CommitError: as ``staged_files``.
@@ -39,9 +39,9 @@ def _files(committable: Committable, target: Target, *, parts: int) -> list[Stag
         return [_file(each, committable, target, parts) for each in stored.items(committable.body, "files")]
     except StoredValueError as error:
         raise CommitError(
-            f"{target.who}: the committable {ascii(committable.id)[:60]} of unit {committable.unit} is not one that "
-            f"this sink made: {error}. Nothing of it was published; the checkpoint was made by another program or for "
-            "another sink, so restore an older one"
+            f"{target.who}: the committable {ascii(committable.id)[:60]} of unit {committable.unit} was not "
+            f"created by this sink: {error}. Nothing of it was published; the checkpoint is from another "
+            "program or sink, so restore an older one"
         ) from error
 
 
@@ -55,10 +55,10 @@ def _file(found: object, committable: Committable, target: Target, parts: int) -
         raise StoredValueError(f"{ascii(name)[:200]} is not the name of a file that it staged")
     published = stored.path(written, "published") if parts == 3 else ""
     if parts == 3 and (published in ("", ".", "..") or "/" in published or (not folder and published == STAGING)):
-        raise StoredValueError(f"{ascii(published)[:200]} is not the name of a file")
+        raise StoredValueError(f"{ascii(published)[:200]} is not a file name")
     folders = folder.split("/") if folder else []
     if STAGING in folders[:1] or {"", ".", ".."}.intersection(folders):
-        raise StoredValueError(f"the folder {ascii(folder)[:200]} is not one below the target")
+        raise StoredValueError(f"the folder {ascii(folder)[:200]} is not below the target")
     if folders and not _stays_inside(target, folder):
         raise StoredValueError(f"the folder {ascii(folder)[:200]} is a link that leads out of {target.root}")
     receipt = stored.below(written, "receipt") if "receipt" in written else {}
@@ -66,7 +66,7 @@ def _file(found: object, committable: Committable, target: Target, parts: int) -
 
 
 def _given_by(name: str, committable: Committable, target: Target) -> bool:
-    """Return whether the name is one that ``staged_name`` gives to this sink, epoch and unit."""
+    """Return True if ``staged_name`` gives the name to this sink, epoch and unit."""
     sink = f"{target.job_id}-p{target.pipeline_id}-s{target.sink_ordinal}-o"
     unit = f"-e{committable.epoch}-u{committable.unit}-a"
     return re.search(re.escape(sink) + "[0-9]+" + re.escape(unit), name) is not None

@@ -1,4 +1,4 @@
-"""Refuse a table that was dropped or replaced after rows were published to it."""
+"""Reject a table that was dropped or replaced after rows were published to it."""
 
 import logging
 
@@ -42,7 +42,7 @@ def require_same_table(
 
 
 def lost(who: str, table: str, *, exists: bool, what: str = "table") -> str:
-    """Return the message about a table that is gone, or that another one of its name replaces."""
+    """Return the message about a table that no longer exists, or that was replaced by another of the same name."""
     found = (
         "is not the one to which this job has committed rows: it was dropped and created again"
         if exists
@@ -61,6 +61,6 @@ def gone(context: SinkContext, who: str, table: str) -> str:
     if table in context.published_to:
         return lost(who, table, exists=False)
     return (
-        f"{who}: the table {table} does not exist any more: it was dropped or renamed after this job had checked or "
+        f"{who}: the table {table} no longer exists: it was dropped or renamed after this job had checked or "
         "created it. Nothing was committed to it. Restore the table and resume the job, or start a new job"
     )

@@ -1,4 +1,4 @@
-"""The names of target files and folders, from the patterns in the options."""
+"""Names of target files and folders, from the patterns in the options."""
 
 import base64
 import datetime as dt
@@ -20,7 +20,7 @@ def file_name(expression: str, time_format: str, unique: str, number: int, suffi
     """Return the name of a file; whatever the pattern is, it contains ``unique`` and the file's number.
 
     Raises:
-        SinkError: the name would be too long for a file system.
+        SinkError: The name would be too long for a file system.
     """
     now = dt.datetime.now().strftime(strptime_format(time_format)) if "${now}" in expression else ""
     name = expression if "${transactionId}" in expression else "${transactionId}_" + expression
@@ -38,7 +38,7 @@ def file_name(expression: str, time_format: str, unique: str, number: int, suffi
 def moment_pattern(time_format: str) -> str:
     """Return a regular expression for the text that replaces ``${now}``.
 
-    It must match no more than that, or it would take the beginning of another job's id for a part of the moment.
+    It must match no more than that, or it would treat the beginning of another job's id as a part of the time.
     """
     return re.sub("%[A-Za-z]", r"\\d{2}", re.escape(strptime_format(time_format)).replace("%Y", r"\d{4}"))
 
@@ -51,7 +51,7 @@ def own_beginning(expression: str, time_format: str) -> str:
     """Return a regular expression for what may precede a job's id in the name of one of its files.
 
     That is nothing, the text that the option gives now, or a text that an older value of the option gave, if a
-    character that no id has separates it from the id.
+    character that no id contains separates it from the id.
     """
     before = expression.partition("${transactionId}")[0] if "${transactionId}" in expression else ""
     said = re.escape(before).replace(re.escape("${now}"), moment_pattern(time_format))
@@ -63,14 +63,14 @@ def check_expression(expression: str) -> None:
     """Check a pattern from which the variables of tables were removed.
 
     Raises:
-        UsageError: it names a folder, or a variable that does not exist.
+        UsageError: It contains a folder, or a variable that does not exist.
     """
     unknown = set(re.findall(r"\$\{[^}]*\}", expression)) - {"${transactionId}", "${now}", "${uuid}"}
     if unknown or "/" in expression or expression.startswith("."):
-        problem = f"the variable {sorted(unknown)[0]}" if unknown else "a slash or a dot at its beginning"
+        problem = f"the variable {sorted(unknown)[0]}" if unknown else "a slash or a leading dot"
         raise UsageError(
             f"option 'file_name_expression': {expression!r} has {problem}; use ${{transactionId}}, ${{now}}, "
-            "${uuid}, names of tables and plain text, and partition_by for folders"
+            f"${{uuid}}, table variables and plain text, and partition_by for folders"
         )
 
 
@@ -78,9 +78,9 @@ def folders(rows: pa.RecordBatch, keys: Sequence[str], expression: str) -> pa.Ar
     """Return the folder of each row, as an array of strings such as ``year=2013/month=1``.
 
     Raises:
-        RowError: a folder's name would be too long for a file system.
+        RowError: A folder name would be too long for a file system.
     """
-    first = pa.repeat("", rows.num_rows)  # an array among the parts, also where the pattern names no value
+    first = pa.repeat("", rows.num_rows)  # An array among the parts, even if the pattern has no value.
     parts: list[pa.Array | str] = []
     begins = True
     for part in folder_parts(expression, keys):
@@ -105,7 +105,7 @@ def _folder_texts(values: pa.Array) -> pa.Array:
 
 
 def _with_seconds(values: pa.Array, texts: pa.Array) -> pa.Array:
-    """Return the texts of moments; those whose offset has seconds, which Arrow leaves out, are in UTC."""
+    """Return the texts of timestamps; those whose offset has seconds, which Arrow drops, are in UTC."""
     moments = values.cast(pa.int64())
     offsets = pc.subtract(pc.local_timestamp(values).cast(pa.int64()), moments)
     minute = {"s": 60, "ms": 60_000, "us": 60_000_000, "ns": 60_000_000_000}[values.type.unit]
@@ -124,8 +124,8 @@ def _folder(name: str) -> str:
     longest = max(folders, key=lambda folder: len(folder.encode()), default="")
     if len(longest.encode()) > _LONGEST_NAME:
         raise RowError(
-            f"partition_by: the folder {longest[:60]}… would have a name of {len(longest.encode())} bytes, and a file "
-            f"system takes {_LONGEST_NAME}: choose a column with shorter values"
+            f"partition_by: the folder {longest[:60]}… would have a name of {len(longest.encode())} bytes, "
+            f"but a file system allows {_LONGEST_NAME}: choose a column with shorter values"
         )
     return "/".join(folders)
 
@@ -134,19 +134,19 @@ def folder_parts(expression: str, keys: Sequence[str]) -> list[str | int]:
     """Return the pattern of a partition's folders as texts and indexes of keys.
 
     Raises:
-        UsageError: it names a key that does not exist, or leads out of the target.
+        UsageError: It has a key that does not exist, or leads out of the target.
     """
     if "/.../" in expression or "${kn}" in expression:
         expression = "/".join(f"${{k{number}}}=${{v{number}}}" for number in range(len(keys)))
     if set(expression.split("/")) & {".", ".."}:
-        raise UsageError(f"partition_dir_expression {expression!r} leads to another folder: write no . and .. in it")
+        raise UsageError(f"partition_dir_expression {expression!r} leads to another folder: remove . and ..")
     parts: list[str | int] = []
     for piece in re.split(r"(\$\{[kv]\d+\})", expression.strip("/")):
         found = re.fullmatch(r"\$\{([kv])(\d+)\}", piece)
         if found is None:
             parts.append(piece)
         elif int(found[2]) >= len(keys):
-            raise UsageError(f"partition_dir_expression names {piece}, but partition_by has {len(keys)} columns")
+            raise UsageError(f"partition_dir_expression has {piece}, but partition_by has {len(keys)} columns")
         else:
             parts.append(folder_value(keys[int(found[2])]) if found[1] == "k" else int(found[2]))
     return parts

@@ -1,4 +1,4 @@
-"""Finding a file sink's published files by their names alone, and removing them for a retraction (rule R10)."""
+"""Find a file sink's published files by their names, and remove them to roll back published output (rule R10)."""
 
 import os
 import re
@@ -15,35 +15,35 @@ from seatunnel_core.connectors.staging.target import Target
 
 @frozen
 class NamePattern:
-    """The options that name a sink's files."""
+    """Options that determine the names of a sink's files."""
 
     expression: str
-    """With ``${transactionId}`` or without."""
+    """Pattern of the names, with ``${transactionId}`` or without."""
 
     time_format: str
-    """The format of ``${now}`` in it."""
+    """Format of ``${now}`` in it."""
 
 
 def retract(target: Target, pattern: NamePattern, retraction: Retraction) -> int:
     """Remove the files that ``retraction`` selects, durably, and return how many were removed.
 
     Args:
-        target: the folder of the sink.
-        pattern: the names of its files.
-        retraction: which units to remove.
+        target: Folder of the sink.
+        pattern: Names of its files.
+        retraction: Units to roll back.
 
     Raises:
-        SinkError: the message names the folder and the obstacle.
+        SinkError: The files cannot be removed; the message contains the folder and the reason.
     """
     try:
         found = _found(target, [pattern])
         return sum(_retract_in(target, folder, files, retraction) for folder, files in found)
     except OSError as error:
-        raise target.failed("cannot be taken back", error, target.root) from error
+        raise target.failed("cannot be rolled back", error, target.root) from error
 
 
 def published(target: Target, patterns: Sequence[NamePattern]) -> Iterator[str]:
-    """Yield the ids of the committables whose files lie in the target, under a name of any of the patterns.
+    """Yield the ids of the committables whose files are in the target, under a name of any of the patterns.
 
     The errors are those of ``retract``.
     """

@@ -1,7 +1,7 @@
 """Folders and file names that depend on the table: ``/out/${database_name}/${table_name}``.
 
 A variable may have a default for tables that lack a value, ``${schema_name:public}``; without a default it is empty.
-Values of the table are escaped, so that they neither lead out of the target nor hide a folder or a file.
+Values of the table are escaped, so that they neither leave the target nor hide a folder or a file.
 """
 
 import re
@@ -44,7 +44,7 @@ VARIABLE = re.compile(r"\$\{(" + "|".join(VARIABLES) + r")(?::([^{}]*))?\}")
 
 
 def filled(expression: str, schema: TableSchema, written: Callable[[str], str] = str) -> str:
-    """Return the expression with its variables of tables replaced, formatted by ``written``; other variables stay."""
+    """Return the expression with its table variables replaced, formatted by ``written``; other variables stay."""
     if "${" not in expression:
         return expression
 
@@ -56,17 +56,17 @@ def filled(expression: str, schema: TableSchema, written: Callable[[str], str] =
 
 
 def table_folder(template: str, schema: TableSchema) -> str:
-    """Return the part of the path that depends on the table, for a template such as ``${database_name}/${table_name}``.
+    """Return the table-dependent part of the path, for a template such as ``${database_name}/${table_name}``.
 
     Raises:
-        SinkError: a folder's name would be too long for a file system.
+        SinkError: A folder name would be too long for a file system.
     """
     folders = [folder for part in template.split("/") if (folder := table_name_in(part, schema))]
     for folder in folders:
         if len(folder.encode()) > _LONGEST_NAME:
             raise SinkError(
                 f"option 'path': the folder {folder[:60]}… of the table {schema.table} would have a name of "
-                f"{len(folder.encode())} bytes, and a file system takes {_LONGEST_NAME}"
+                f"{len(folder.encode())} bytes, but a file system allows {_LONGEST_NAME}"
             )
     return "/".join(folders)
 
@@ -78,25 +78,25 @@ def any_folders(template: str) -> "list[re.Pattern[str]]":
 
 
 def table_name_in(expression: str, schema: TableSchema) -> str:
-    """Return the name of a folder or file with its variables of tables replaced; other variables stay."""
+    """Return the name of a folder or file with its table variables replaced; other variables stay."""
     name = filled(expression, schema, folder_value)
     return "%2E" + name[1:] if name.startswith(".") and name != expression else name
 
 
 def checked_name(expression: str) -> str:
-    """Return a pattern of file names, which may have variables of tables behind ``${transactionId}`` only.
+    """Return a pattern of file names, which may have table variables only after ``${transactionId}``.
 
-    The id of the job must precede what a table brings in, or a file could be taken for another job's.
+    The id of the job must precede the values of a table, or a file could be mistaken for another job's.
 
     Raises:
-        UsageError: it has such a variable earlier, or is no valid pattern without them.
+        UsageError: It has such a variable earlier, or is otherwise invalid.
     """
     before = expression.partition("${transactionId}")[0] if "${transactionId}" in expression else ""
     found = VARIABLE.search(before)
     if found:
         raise UsageError(
-            f"option 'file_name_expression': {expression!r} has {found[0]} before ${{transactionId}}; write it behind, "
-            f'such as "${{transactionId}}_{found[0]}"'
+            f"option 'file_name_expression': {expression!r} has {found[0]} before ${{transactionId}}; write "
+            f'it after that, such as "${{transactionId}}_{found[0]}"'
         )
     check_expression(VARIABLE.sub("", expression))
     return expression
@@ -105,28 +105,28 @@ def checked_name(expression: str) -> str:
 def refuse_mixtures(
     written: Iterable[tuple[str, TableSchema, pa.Schema]], first: dict[str, tuple[TableSchema, pa.Schema]]
 ) -> None:
-    """Refuse two tables that end in one place with different columns.
+    """Reject two tables that share a folder with different columns.
 
     Args:
-        written: for each table the folder below the target and, behind a slash, the pattern of its files' names; and
-            the columns of its files.
-        first: the tables that are known already, by folder and pattern; receives the new ones.
+        written: For each table the folder below the target and, after a slash, the pattern of its file names; and the
+            columns of its files.
+        first: Tables that are known already, by folder and pattern; receives the new ones.
 
     Raises:
-        SinkError: the message names the two tables.
+        SinkError: Two tables share a folder; the message contains both.
     """
     for place, schema, columns in written:
         other, others = first.setdefault(place, (schema, columns))
         if not columns.equals(others):
             raise SinkError(
-                f"the tables {other.table} and {schema.table} would lie in one folder, {_folder(place)}, with "
-                f"different columns, ({_shown(others)}) and ({_shown(columns)}); write ${{table_name}} into path, or "
-                "give each a sink of its own"
+                f"the tables {other.table} and {schema.table} would be written to one folder, "
+                f"{_folder(place)}, with different columns, ({_shown(others)}) and ({_shown(columns)}); write "
+                f"${{table_name}} into path, or use a separate sink for each"
             )
 
 
 def _folder(place: str) -> str:
-    return place.rpartition("/")[0] or "the target itself"
+    return place.rpartition("/")[0] or "the target folder"
 
 
 def _shown(columns: pa.Schema) -> str:

@@ -1,4 +1,4 @@
-"""A target folder: where a file sink stages, how it publishes and what it sweeps (protocol rules R8 and R9).
+"""Target folder: staging, publication and cleanup of a file sink (protocol rules R8 and R9).
 
 The names of the files are those of ``staged_name``.
 """
@@ -19,7 +19,7 @@ from seatunnel_core.connectors.filesystems.rename import TargetExistsError
 from seatunnel_core.connectors.filesystems.staged_name import PROBE, STAGING, committable_id, owner, staging_folder
 
 _TRANSIENT = {errno.EIO, errno.EINTR, errno.EAGAIN, errno.ESTALE, errno.ETIMEDOUT, errno.ENOSPC, errno.EDQUOT}
-"""Failures of a disk or a server that may pass by themselves. A full disk is one of them: others free its space."""
+"""Failures of a disk or a server that may be temporary. A full disk is one of them: others free its space."""
 
 
 def unique_name(context: WriterContext) -> str:
@@ -37,18 +37,18 @@ class StagedFile:
     epoch: int
     name: str
     folder: str
-    """Below the target, with ``/``; empty for the target itself."""
+    """Folder below the target, with ``/``; empty for the target itself."""
 
     published: str = ""
-    """Its name in the target; empty if it keeps its staged name."""
+    """Name in the target; empty if it keeps its staged name."""
 
     receipt: Mapping[str, Any] = field(factory=dict)
-    """The body of the receipt that the file system gave when it was staged."""
+    """Body of the receipt from the file system when it was staged."""
 
 
 @frozen(kw_only=True)
 class Target:
-    """One target folder, as one sink of one pipeline uses it."""
+    """One target folder, for one sink of one pipeline."""
 
     root: str
     job_id: str
@@ -73,7 +73,7 @@ class Target:
 
     @property
     def who(self) -> str:
-        """The subject of messages: pipeline and sink."""
+        """Subject of messages: pipeline and sink."""
         return f"pipeline {self.pipeline_id}, sink {self.sink}"
 
     @property
@@ -87,13 +87,13 @@ class Target:
     # -- staging --------------------------------------------------------------------------------------------------
 
     def create(self, context: SinkContext) -> None:
-        """Create the staging folder of an epoch, so that it survives a crash of the machine, and mark it as prepared.
+        """Create the staging folder of an epoch durably, and mark it as prepared.
 
-        A target that an earlier epoch prepared must still show that: it is never created a second time. Folders that
-        a version without marks left are marked when the target is prepared for the first time since.
+        A target that an earlier epoch prepared must still show that: it is never created a second time. Folders without
+        marks, from older versions, are marked when the target is next prepared.
 
         Raises:
-            SinkError: the message names the folder and the obstacle.
+            SinkError: It cannot be created; the message contains the folder and the reason.
         """
         folder = self.staging(context.epoch)
         try:
@@ -102,7 +102,7 @@ class Target:
             for epoch in self._epochs() if unmarked else ():
                 self.files.prepare_staging(self.staging(epoch), self.root)
             self.files.prepare_staging(folder, self.root)
-            self._require_same(context.prepared_in, but=context.epoch)  # it may have been moved away meanwhile
+            self._require_same(context.prepared_in, but=context.epoch)  # It may have been moved meanwhile.
         except SinkError:
             self.files.unmark(folder)
             raise
@@ -113,7 +113,7 @@ class Target:
         """Require that this job has prepared the target in an epoch, or in a later one other than ``but``.
 
         Raises:
-            SinkError: it is another target.
+            SinkError: It is another target.
         """
         if not prepared_in or self.files.is_prepared(self.staging(prepared_in)):
             return
@@ -125,7 +125,7 @@ class Target:
         """Check in a task, before it stages, that the staging folder is the one that the driver prepared.
 
         Raises:
-            SinkError: it is not: it was moved away, or its disk is not mounted. A task never creates it.
+            SinkError: It is not: it was moved, or its disk is not mounted. A task never creates it.
         """
         try:
             found = self.files.is_prepared(self.staging(epoch))
@@ -138,7 +138,7 @@ class Target:
         """Check before a commit that the target is the one that the driver prepared for this epoch.
 
         Raises:
-            CommitError: it is not, or it cannot be read.
+            CommitError: It is not, or it cannot be read.
         """
         try:
             found = self.files.is_prepared(self.staging(epoch))
@@ -158,7 +158,7 @@ class Target:
         )
 
     def stage(self, epoch: int, name: str, folder: str, published: str = "") -> StagedOutput:
-        """Begin a file that is to become ``name``, or ``published``, in a folder of the target."""
+        """Start a file that becomes ``name``, or ``published``, in a folder of the target."""
         return self.files.stage(os.path.join(self.staging(epoch), name), self.path(folder, published or name))
 
     def path(self, folder: str, name: str) -> str:
@@ -166,16 +166,16 @@ class Target:
         return os.path.join(self.root, folder, name) if folder else os.path.join(self.root, name)
 
     def make_durable(self, epoch: int) -> None:
-        """Make the names in the staging folder survive a crash of the machine, as the folder itself does."""
+        """Make the names in the staging folder durable, as the folder itself is."""
         self.files.sync_folder(self.staging(epoch))
 
     def discard(self, epoch: int, name: str) -> None:
-        """Remove a staged file that nobody will publish. Never raises."""
+        """Remove a staged file that will not be published. Never raises."""
         with suppress(OSError):
             self.files.discard(os.path.join(self.staging(epoch), name))
 
     def failed(self, what: str, error: OSError, path: str) -> SinkError:
-        """Return a ``SinkError`` for a failed operation; retryable if the failure may pass."""
+        """Return a ``SinkError`` for a failed operation; retryable if the failure may be temporary."""
         found = SinkError(f"{self.who}: {error.filename or path} {what}: {error.strerror or error}")
         found.retryable = error.errno in _TRANSIENT
         return found
@@ -183,16 +183,16 @@ class Target:
     # -- whether tasks and driver see the same ----------------------------------------------------------------------
 
     def probe(self, epoch: int, token: str) -> None:
-        """Leave a file, in a task, where ``prove`` looks for it.
+        """Create a file, in a task, for ``prove`` to find.
 
         Raises:
-            SinkError: the task does not see the folder that the driver made, or cannot write there.
+            SinkError: The task does not see the folder that the driver created, or cannot write there.
         """
         try:
             self.files.leave_note(self._probe(epoch, token))
         except FileNotFoundError as error:
-            made = f"the driver made {self.staging(epoch)}"
-            raise SinkError(f"{self.who}: {made} and a task does not see it: {self._shared}") from error
+            made = f"the driver created {self.staging(epoch)}"
+            raise SinkError(f"{self.who}: {made} but a task does not see it: {self._shared}") from error
         except OSError as error:
             raise self.failed("cannot be written by a task", error, self.root) from error
 
@@ -200,7 +200,7 @@ class Target:
         """Raise ``SinkError``, in the driver, unless the file of ``probe`` is visible."""
         probe = self._probe(epoch, token)
         if not self.files.exists(probe):
-            raise SinkError(f"{self.who}: a task wrote {probe} and the driver does not see it: {self._shared}")
+            raise SinkError(f"{self.who}: a task wrote {probe} but the driver does not see it: {self._shared}")
         self.files.discard(probe)
 
     @property
@@ -213,10 +213,10 @@ class Target:
     # -- publishing -----------------------------------------------------------------------------------------------
 
     def waiting(self, epoch: int, name: str, *, may_be_committed: bool) -> str | None:
-        """Return the path of a staged file, for a sink that does not move it; ``None`` if it was published before.
+        """Return the path of a staged file, for a sink that does not move it; ``None`` if it was already published.
 
         Raises:
-            CommitError: it is missing, and nothing proves that it was published.
+            CommitError: It is missing, and nothing proves that it was published.
         """
         staged = os.path.join(self.staging(epoch), name)
         if self.files.exists(staged):
@@ -225,11 +225,10 @@ class Target:
         return None
 
     def publish(self, file: StagedFile, *, may_be_committed: bool) -> str:
-        """Move one staged file into the target, and return the folder that has to be synchronised.
+        """Move one staged file into the target, and return the folder to synchronise.
 
         Raises:
-            CommitError: the target exists already, or the staged file is missing and nothing proves that it was
-                published.
+            CommitError: The target exists, or the staged file is missing and nothing proves that it was published.
         """
         staged = os.path.join(self.staging(file.epoch), file.name)
         target = self.path(file.folder, file.published or file.name)
@@ -237,8 +236,8 @@ class Target:
             self.files.publish(staged, target, file.receipt)
         except TargetExistsError:
             raise CommitError(
-                f"{self.who}: {target} exists, and {staged} waits to become it: something else wrote or copied one of "
-                "them; look at both, move the wrong one away, and resume"
+                f"{self.who}: {target} exists, and {staged} waits to become it: another program wrote or "
+                "copied one of them; inspect both, move the wrong one, and resume"
             ) from None
         except FileNotFoundError:
             self._absent(staged, target, file.receipt, may_be_committed=may_be_committed)
@@ -252,23 +251,23 @@ class Target:
         return os.path.dirname(target)
 
     def _absent(self, staged: str, target: str, receipt: Mapping[str, Any], *, may_be_committed: bool) -> None:
-        """Accept a missing staged file if it was published before.
+        """Treat a missing staged file as published, if it may have been committed before.
 
         Raises:
-            CommitError: this is the first attempt, or the file system cannot tell.
+            CommitError: This is the first attempt, or the file system cannot decide.
         """
         if not may_be_committed:
-            raise CommitError(f"{self.who}: {staged} was staged and is gone; it should have become {target}")
+            raise CommitError(f"{self.who}: the staged file {staged} is missing; it should have become {target}")
         if why := self.files.why_unknown(staged, target, receipt):
             raise CommitError(f"{self.who}: {why}")
 
-    # -- sweeping -------------------------------------------------------------------------------------------------
+    # -- cleanup --------------------------------------------------------------------------------------------------
 
     def sweep(self, below: int, keep: frozenset[str]) -> int:
-        """Remove what this sink staged in epochs smaller than ``below``, except what ``keep`` names.
+        """Remove what this sink staged in epochs smaller than ``below``, except the committables in ``keep``.
 
-        The folders of the epochs stay, although empty. The newest checkpoint may still name what was published from
-        them, and a restore after a kill takes a missing staged file for a published one only while its folder exists.
+        The folders of the epochs stay, although empty. The newest checkpoint may still refer to what was published from
+        them, and a restore after a kill treats a missing staged file as published only while its folder exists.
         """
         try:
             return sum(self._sweep_epoch(epoch, keep) for epoch in self._epochs() if epoch < below)
@@ -276,7 +275,7 @@ class Target:
             raise self.failed("cannot be swept", error, self._pipeline_folder) from error
 
     def staged(self, below: int) -> int:
-        """Return how many files of this sink are staged in epochs smaller than ``below``."""
+        """Return the number of files of this sink that are staged in epochs smaller than ``below``."""
         found = 0
         for epoch in (epoch for epoch in self._epochs() if epoch < below):
             units = (owner(entry.name, self.job_id) for entry in self.files.entries(self.staging(epoch)))
@@ -298,7 +297,7 @@ class Target:
         self.files.remove_if_empty(os.path.join(self.root, STAGING))
 
     def _removed(self, epoch: int) -> bool:
-        """Remove the staging folder of an epoch if it holds nothing but its mark, and return whether it is gone."""
+        """Remove the staging folder of an epoch if it contains only its mark; return True if it no longer exists."""
         folder = self.staging(epoch)
         self.files.unmark(folder)
         if self.files.remove_if_empty(folder):

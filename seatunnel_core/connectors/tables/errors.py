@@ -10,17 +10,17 @@ from seatunnel_core.connector_api.errors import ConnectorError, SinkError
 def named_errors(
     who: str, what: str, kind: Callable[[str], SinkError], failed: Callable[[Exception], SinkError]
 ) -> Iterator[None]:
-    """Let only errors out that name the pipeline and the sink.
+    """Turn errors into ones that name the pipeline and the sink.
 
     Args:
         who: The pipeline and the sink: ``pipeline 1, sink Jdbc``.
-        what: What failed, as the words behind a name.
-        kind: Makes an error of the message of another plugin's error, such as one of a source's that the sink asked.
-        failed: Makes an error of what a library has raised.
+        what: What failed, as the words after a name.
+        kind: Creates an error from the message of another plugin's error, such as a source's.
+        failed: Creates an error from an exception of a library.
 
     Raises:
-        SinkError: As it was raised, with ``who`` before it unless it begins with a pipeline; or what ``kind`` or
-            ``failed`` has made.
+        SinkError: The original one, with ``who`` in front unless it starts with a pipeline; or the result of ``kind``
+            or ``failed``.
     """
     try:
         yield

@@ -52,9 +52,9 @@ TARGET_CONTRACT = Option(
         shape={"anyOf": [json_shape.BLOCK, json_shape.TEXT]},
     ),
     default=TargetContract(),
-    doc="What becomes of a table that is there when rows bring a column that it lacks (columns), or a type that its "
-    "column does not hold (data_type). freeze: an error before a row moves. evolve: the column is added, with null in "
-    "older rows, or widened where that changes no value, and an error where it would. One word says it for both.",
+    doc="Handling of rows with a column that an existing table lacks (columns), or with a type that its column does "
+    "not hold (data_type). freeze: fail before the first row. evolve: add the column, with null in older rows, or "
+    "widen its type if that changes no value; otherwise fail. A single word applies to both.",
 )
 
 ADD_IT = "; add it, or write schema_contract = evolve"
@@ -79,7 +79,7 @@ _EXACT_IN_FLOAT = (pa.int8(), pa.int16(), pa.uint8(), pa.uint16())
 
 
 def wider(held: pa.DataType, come: pa.DataType) -> pa.DataType | None:
-    """Return the type that holds the values of two, ``held`` itself where it does, and ``None`` where none does.
+    """Return the type that holds the values of two, ``held`` itself if it does, and ``None`` if there is none.
 
     A whole number of 64 bits and a fraction give ``double``, and a double column takes such numbers: the
     caller has to reject values that would change.

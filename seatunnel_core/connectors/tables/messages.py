@@ -32,7 +32,7 @@ def committed_before(who: str, where: str, committable: str) -> str:
 def not_own(who: str, committable: Committable, error: Exception) -> str:
     """Return the message that this sink did not stage what a committable names."""
     return (
-        f"{who}: the committable {ascii(committable.id)[:60]} is not one that this sink made: {error}. Nothing of it "
+        f"{who}: the committable {ascii(committable.id)[:60]} was not created by this sink: {error}. Nothing of it "
         "was published; restore an older checkpoint"
     )
 
@@ -58,7 +58,7 @@ def missing_table(named: str, mode: str) -> str:
 def not_empty(named: str) -> str:
     """Return the message that a table has rows and must not."""
     return (
-        f"the table {named} has rows, and data_save_mode is ERROR_WHEN_DATA_EXISTS; empty it, choose another, or write "
+        f"the table {named} has rows, and data_save_mode is ERROR_WHEN_DATA_EXISTS; empty it, choose another, or set "
         "APPEND_DATA"
     )
 

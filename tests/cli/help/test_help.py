@@ -41,7 +41,7 @@ def test_options_guarantees_and_an_example_stand_there(capsys: pytest.CaptureFix
     assert "  batch_size  (integer from 1 to 2147483647, rows, default 1000000)\n" in text
     assert "  file_format_type, older: file_format, older: format  (one of csv, text, json," in text
     assert "exactly-once: rows are staged" in text
-    assert "can take published rows back" in text
+    assert "can roll back published output" in text
     assert "options of every sink:\n  plugin_input" in text
     assert "  sink {\n    LocalFile {\n" in text
 

@@ -123,6 +123,6 @@ def test_a_wrong_job_is_not_valid(right: str, wrong: str) -> None:
 
 def test_every_option_is_offered_with_its_meaning() -> None:
     sink = SCHEMA["definitions"]["sink.LocalFile"]["properties"]
-    assert sink["path"]["description"].startswith("The folder to write to")
+    assert sink["path"]["description"].startswith("Folder to write to")
     assert {"csv", "json", "parquet"} <= set(sink["file_format_type"]["anyOf"][0]["enum"])
     assert sink["file_format"]["description"].startswith("An older name of file_format_type.")

@@ -177,11 +177,11 @@ def test_tables_that_cannot_keep_history_are_refused(tmp_path: Path) -> None:
 
 def test_options_that_contradict_each_other_are_refused(tmp_path: Path) -> None:
     for options, message in (
-        ({"keep_history": True}, "it belongs to write_mode = merge"),
-        ({**HISTORY, "keep_history": False, "history_columns": ["a", "b", "c"]}, "belongs to keep_history = true"),
+        ({"keep_history": True}, "requires write_mode = merge"),
+        ({**HISTORY, "keep_history": False, "history_columns": ["a", "b", "c"]}, "requires keep_history = true"),
         ({**HISTORY, "history_columns": ["a", "b", "A"]}, "expected three names"),
     ):
         with pytest.raises(UsageError, match=message):
             duckdb_sink(tmp_path, **options)
-    with pytest.raises(SinkError, match="have a column 'day' already; name others in history_columns"):
+    with pytest.raises(SinkError, match="already have a column 'day'; set other names in history_columns"):
         run(tmp_path, [batch((1, "mo", 1))], **HISTORY, history_columns=["day", "b", "c"])

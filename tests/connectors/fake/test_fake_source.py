@@ -107,7 +107,7 @@ def test_the_moment_of_now_is_that_of_planning(kind: str, name: str, *, rows: bo
 def test_splits_without_a_moment_say_so() -> None:
     """They were planned by the job as it was before somebody wrote the moment into it, and went on with it."""
     (split,) = plan(source({"c": "date"}), PlanningContext(parallelism=1)).splits
-    with pytest.raises(SourceError, match="begin a new job"):
+    with pytest.raises(SourceError, match="start a new job"):
         list(source([{"name": "c", "type": "date", "defaultValue": "CURRENT_DATE"}]).read(split, None))  # type: ignore[arg-type]
 
 
@@ -168,13 +168,17 @@ def test_wide_rows_come_in_small_batches(monkeypatch: pytest.MonkeyPatch) -> Non
 @pytest.mark.parametrize(
     ("fields", "options", "message"),
     [
-        ({"c": "int"}, {"int.min": 5, "int.max": 4}, "'int.min': 5 is more than int.max, which is 4"),
+        ({"c": "int"}, {"int.min": 5, "int.max": 4}, "'int.min': 5 is greater than int.max, which is 4"),
         ({"c": "int"}, {"vector.float.min": 5, "vector.float.max": 4}, "vector.float.min"),
         ({"c": "int"}, {"int.fake.mode": "template"}, r"template needs int.template = \[value"),
         ({"c": "int"}, {"float.max": 1e39}, "'float.max': 1e.39 does not fit into a float"),
         ({"c": "int"}, {"float.template": [-1e39]}, "'float.template': -1e.39 does not fit"),
         ({"c": "int"}, {"binary.vector.dimension": 12}, "expected a multiple of 8, found 12"),
-        ({"c": "int"}, {"date.day.template": [30]}, "2000-02 has no day 30; say in date.month.template"),
+        (
+            {"c": "int"},
+            {"date.day.template": [30]},
+            "2000-02 has no day 30; restrict the months with date.month.template",
+        ),
         ({"c": "int"}, {"date.year.template": [2023], "date.day.template": [29]}, "2023-02 has no day 29"),
         ({"c": "string"}, {"auto.increment.enabled": True}, "no column of type int or bigint"),
         ([{"name": "c", "type": "int", "defaultValue": "x"}], {}, "'schema': column 'c': defaultValue 'x' is not of"),
@@ -182,8 +186,8 @@ def test_wide_rows_come_in_small_batches(monkeypatch: pytest.MonkeyPatch) -> Non
         ({"c": "int"}, {"rows": {"fields": [1]}}, "'rows': expected a list"),
         ({"c": "int"}, {"rows": [{"kind": "UPSERT", "fields": [1]}]}, "row 1: expected a kind of .*found 'UPSERT'"),
         ({"c": "int"}, {"rows": [[1]]}, "row 1: expected { kind = INSERT, fields"),
-        ({"c": "int"}, {"rows": [{"fields": [1]}, {"fields": [1, 2]}]}, "row 2: it has 2 fields and the schema has 1"),
-        ({"c": "int"}, {"rows": [{"fields": {"d": 1}}]}, r"row 1: it has fields \['d'\]"),
+        ({"c": "int"}, {"rows": [{"fields": [1]}, {"fields": [1, 2]}]}, "row 2: found 2 fields, expected 1"),
+        ({"c": "int"}, {"rows": [{"fields": {"d": 1}}]}, r"row 1: fields \['d'\]"),
         (COLUMNS, {"rows": [{"fields": {"n": 1}}]}, "column 'id' is null, and its schema says nullable = false"),
     ],
 )
@@ -204,7 +208,7 @@ def test_a_value_that_its_type_does_not_have_is_refused_where_it_stands(key: str
 @pytest.mark.parametrize(("kind", "start"), [("int", 2**31 - 5), ("bigint", 2**63 - 5), ("int", -(2**31) - 1)])
 def test_counting_past_the_end_of_a_type_is_refused_before_any_row(kind: str, start: int) -> None:
     of = source({"c": kind}, **{"auto.increment.enabled": True, "auto.increment.start": start, "row.num": 3})
-    with pytest.raises(SourceError, match=r"column 'c', which goes from .*begin lower"):
+    with pytest.raises(SourceError, match=r"column 'c', whose range is .*start lower"):
         plan(of, PlanningContext(parallelism=2))
 
 
@@ -243,7 +247,7 @@ sink { Console {} }
         ),
         ("int.max = -1, int { min = 5 }", "int", "", "job.conf:2:25: the source FakeSource: option 'int.min': 5 is"),
         ("tinyint.min = -300", "int", "", "job.conf:2:19: the source FakeSource: 'tinyint.min': expected a whole"),
-        ("rows = [{ fields = [1] }]", "int", "", "job.conf:2:5: the source FakeSource: option 'rows', row 1: it has 1"),
+        ("rows = [{ fields = [1] }]", "int", "", "job.conf:2:5: the source FakeSource: option 'rows', row 1: found 1"),
         ("", "itn", "", "job.conf:5:7: the source FakeSource: option 'schema': column 'v': 'itn' is not a type"),
         ("", "binary_vector, columnScale = 9", "", "job.conf:5:7: .*'v': binary_vector.9. cannot be"),
         ("", "date, defaultValue = now", "", "job.conf:3:5: .*'schema': column 'v': defaultValue 'now' is not of type"),
@@ -266,5 +270,5 @@ def test_all_wrong_rows_are_reported_together() -> None:
     tree = parse(JOB % (f"rows = [ {wrong} ]", "int", ""), "job.conf", Variables({}, {}), problems)
     with pytest.raises(ConfigError) as raised:
         plan_job(read_job(tree, "job.conf", problems), lookup, load_engine(environment={"HOME": "/home/me"}))
-    for said in ("row 1: expected a kind", "row 2: column 'id'", "row 2: column 'v'", "row 3: it has 1 fields"):
+    for said in ("row 1: expected a kind", "row 2: column 'id'", "row 2: column 'v'", "row 3: found 1 fields"):
         assert f"option 'rows', {said}" in str(raised.value)

@@ -144,10 +144,10 @@ def test_a_time_in_the_future_is_no_cursor(folder: Folder) -> None:
 @pytest.mark.parametrize(
     ("incremental", "more", "said"),
     [
-        ({"column": "changed"}, {}, "write column = modified"),
+        ({"column": "changed"}, {}, "set column to modified"),
         ({"column": "name", "lag": "5m"}, {}, "names have no lag"),
         ({"column": "modified", "key": ["id"]}, {}, "key and nulls are for tables"),
-        ({"column": "modified"}, {"discovery_mode": "continuous"}, "a watched folder remembers"),
+        ({"column": "modified"}, {"discovery_mode": "continuous"}, "a watched folder already remembers"),
     ],
 )
 def test_what_does_not_go_together_is_refused(
@@ -159,5 +159,5 @@ def test_what_does_not_go_together_is_refused(
 
 def test_a_start_that_is_no_time_is_refused(tmp_path: Path) -> None:
     incremental = {"column": "modified", "start": "yesterday"}
-    with pytest.raises(SourceError, match="'yesterday' is no time of files"):
+    with pytest.raises(SourceError, match="'yesterday' is not a valid time"):
         local_files.source(tmp_path, file_format_type="csv", schema=FIELDS, incremental=incremental)

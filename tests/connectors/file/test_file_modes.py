@@ -225,13 +225,13 @@ def test_an_engine_that_was_replaced_changes_nothing_when_it_wakes_up(
     [
         (
             {"file_format_type": "binary"},
-            "binary files keep the names that they have; write data_save_mode = DROP_DATA",
+            "binary files keep their names; write data_save_mode = DROP_DATA",
         ),
         ({"data_save_mode": "DROP_DATA"}, "DROP_DATA acts before the first row"),
-        ({"path": "/out"}, "lies in the root of the file system"),
-        ({"replace_partitions": ["day"]}, "partition_by has nothing"),
-        ({**DAYS, "partition_dir_expression": "${v0}"}, "each partition needs a folder of its own"),
-        ({**DAYS, "write_mode": "append"}, "it belongs to write_mode = replace"),
+        ({"path": "/out"}, "is in the root of the file system"),
+        ({"replace_partitions": ["day"]}, "partition_by is unset"),
+        ({**DAYS, "partition_dir_expression": "${v0}"}, "needs a separate folder for each partition"),
+        ({**DAYS, "write_mode": "append"}, "requires write_mode = replace"),
     ],
 )
 def test_options_that_cannot_work_are_refused(tmp_path: Path, options: dict[str, Any], message: str) -> None:
@@ -242,13 +242,13 @@ def test_options_that_cannot_work_are_refused(tmp_path: Path, options: dict[str,
 def test_a_folder_that_cannot_be_replaced_is_refused_before_a_row_moves(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "real")
-    with pytest.raises(SinkError, match=f"it is a link; write the folder that it leads to, {tmp_path}/real"):
+    with pytest.raises(SinkError, match=f"it is a link; write the folder that it links to, {tmp_path}/real"):
         started(files(tmp_path / "link"), place())
     with pytest.raises(SinkError, match="it is a link"):
         files(tmp_path / "link").dry_run(None)
     other = files(tmp_path / "real", write_mode="append")
     started(other, place(job_id="other"))
-    with pytest.raises(SinkError, match=r"real/.seatunnel is there, in which another job stages its rows"):
+    with pytest.raises(SinkError, match=r"real/.seatunnel exists: another job stages rows there"):
         started(files(tmp_path / "real"), place())
 
 

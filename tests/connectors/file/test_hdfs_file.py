@@ -132,7 +132,7 @@ def test_a_commit_that_is_repeated_finds_what_it_published_and_nothing_else(
     commit(made, [committable], place())
     commit(made, [committable], place(), may_be_committed=True)
     server.put(path, b"x" * committable.bytes)
-    with pytest.raises(CommitError, match="another file than the one that was staged"):
+    with pytest.raises(CommitError, match="is not the file that was staged"):
         commit(made, [committable], place(), may_be_committed=True)
     server.delete(path)
     commit(made, [committable], place(), may_be_committed=True)  # somebody took it away: the staging folder is there
@@ -218,10 +218,10 @@ def test_a_file_that_changed_is_refused(cluster: HdfsCluster, server: Files, fol
         server.put(f"{folder}/a.csv", b"1\n3\n")
         with pytest.raises(SourceChangedError, match=r"a\.csv changed after it was listed: it had 4 bytes"):
             file.check()
-    with pytest.raises(SourceChangedError, match="had 4 bytes and now has 4, or was written again"):
+    with pytest.raises(SourceChangedError, match="had 4 bytes and now has 4, or was rewritten"):
         read(made, found)
     server.delete(f"{folder}/a.csv")
-    with pytest.raises(SourceChangedError, match="it is not there any more"):
+    with pytest.raises(SourceChangedError, match="it no longer exists"):
         read(made, found)
 
 
@@ -302,7 +302,7 @@ def test_the_other_namenode_takes_over(tmp_path_factory: pytest.TempPathFactory,
 @pytest.mark.parametrize(
     ("wrong", "says"),
     [
-        ({"kerberos_principal": "a@B"}, "option 'kerberos_keytab_path': Kerberos needs it too"),
+        ({"kerberos_principal": "a@B"}, "option 'kerberos_keytab_path': required with Kerberos"),
         ({"fs.defaultFS": "s3a://bucket"}, "fs.defaultFS is 's3a://bucket', which names no HDFS cluster"),
         ({"hdfs_site_path": "/absent/hdfs-site.xml"}, "hdfs_site_path is '/absent/hdfs-site.xml', but"),
         ({"path": "hdfs://elsewhere:1/x"}, "option 'path': 'hdfs://elsewhere:1/x' is not a path of hdfs://"),
@@ -323,7 +323,7 @@ def test_who_may_not_look_or_write_is_answered_with_how(cluster: HdfsCluster, se
 
 def test_a_check_tells_who_may_write_and_leaves_nothing(cluster: HdfsCluster, server: Files, folder: str) -> None:
     server.ask("PUT", "MKDIRS", folder, permission="755")
-    assert sink(cluster, f"{folder}/a/b").dry_run(None)[0].endswith("will be made, and we may write there")
+    assert sink(cluster, f"{folder}/a/b").dry_run(None)[0].endswith("will be created (writable)")
     with pytest.raises(SinkError, match=r"AccessControlException: .*user=bob"):
         sink(cluster, f"{folder}/a/b", remote_user="bob").dry_run(None)
     assert server.contents(folder) == {}

@@ -84,7 +84,7 @@ def test_a_pattern_of_folders_without_a_value_is_one_folder(tmp_path: Path) -> N
     ("pattern", "message"),
     [
         ("../${v0}", "partition_dir_expression .* leads to another folder"),
-        ("${k0}=${v0}/${v1}", r"partition_dir_expression names \$\{v1\}, but partition_by has 1 columns"),
+        ("${k0}=${v0}/${v1}", r"partition_dir_expression has \$\{v1\}, but partition_by has 1 columns"),
     ],
 )
 def test_a_pattern_of_folders_stays_in_the_target_and_names_columns_before_there_are_rows(
@@ -269,7 +269,7 @@ def test_a_folder_with_data_is_refused_when_the_job_says_so(tmp_path: Path) -> N
     made = sink(tmp_path, data_save_mode="ERROR_WHEN_DATA_EXISTS")
     made.apply_save_mode(sink_place(place()))
     (tmp_path / "old").write_text("old")
-    with pytest.raises(SinkError, match="holds 'old'"):
+    with pytest.raises(SinkError, match="contains 'old'"):
         made.apply_save_mode(sink_place(place()))
 
 
@@ -282,7 +282,7 @@ def test_what_is_there_is_counted_before_rows_are_added(tmp_path: Path) -> None:
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("old")
     made.apply_save_mode(sink_place(place()))
-    assert additions(made, 6, {}) == ("6 rows added to 2 files that were there",)
+    assert additions(made, 6, {}) == ("6 rows added to 2 existing files",)
     assert additions(made, 0, {}) == ()
 
 
@@ -295,7 +295,7 @@ def test_who_goes_on_with_a_job_tells_its_own_files_from_others(tmp_path: Path) 
     assert additions(resumed, 6, {}) == ()
     (tmp_path / "a.parquet").write_text("old")
     resumed.prepare(evolve(sink_place(place(epoch=3)), process=2))
-    assert additions(resumed, 6, {}) == ("6 rows added to 1 file that was there",)
+    assert additions(resumed, 6, {}) == ("6 rows added to 1 existing file",)
 
 
 def test_a_full_disk_is_named() -> None:
@@ -313,9 +313,12 @@ def test_a_full_disk_is_named() -> None:
         ({"file_name_expression": "a/b"}, "a slash"),
         ({"file_name_expression": "${day}"}, r"the variable \$\{day\}"),
         ({"have_partition": True}, "partition_by"),
-        ({"filename_extension": "csv/../../x"}, "option 'filename_extension': .* has a slash"),
-        ({"filename_time_format": "yyyy/MM"}, "option 'filename_time_format': .* has a slash"),
-        ({"file_format_type": "parquet", "compress_codec": "bz2"}, "does not go with parquet; it takes snappy"),
+        ({"filename_extension": "csv/../../x"}, "option 'filename_extension': .* contains a slash"),
+        ({"filename_time_format": "yyyy/MM"}, "option 'filename_time_format': .* contains a slash"),
+        (
+            {"file_format_type": "parquet", "compress_codec": "bz2"},
+            "is not supported for parquet; supported are snappy",
+        ),
     ],
 )
 def test_options_that_cannot_work_are_refused(tmp_path: Path, options: dict[str, Any], message: str) -> None:
@@ -345,7 +348,7 @@ def test_ordinary_values_keep_their_look_in_folders() -> None:
 
 
 def test_a_folder_that_has_to_be_there_is_not_created(tmp_path: Path) -> None:
-    with pytest.raises(SinkError, match="/target is not there, and schema_save_mode is ERROR_WHEN_SCHEMA_NOT_EXIST"):
+    with pytest.raises(SinkError, match="/target does not exist, and schema_save_mode is ERROR_WHEN_SCHEMA_NOT_EXIST"):
         sink(tmp_path / "target", schema_save_mode="ERROR_WHEN_SCHEMA_NOT_EXIST")
     assert list(tmp_path.iterdir()) == []
     (tmp_path / "target").mkdir()

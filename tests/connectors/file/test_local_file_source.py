@@ -93,7 +93,7 @@ def test_quoted_empty_values_are_null_where_they_are_no_text(tmp_path: Path) -> 
 def test_not_nullable_is_held(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("1,a\n,b\n")
     columns = [{"name": "id", "type": "int", "nullable": False}, {"name": "name", "type": "string"}]
-    with pytest.raises(RowError, match="line 2, column 'id': is null, and the schema says nullable = false"):
+    with pytest.raises(RowError, match="line 2, column 'id': is null, but the schema has nullable = false"):
         rows(source(tmp_path, schema={"columns": columns}))
 
 
@@ -170,7 +170,7 @@ def test_a_file_that_was_written_again_with_the_same_size_is_refused(tmp_path: P
     before = path.stat().st_mtime_ns
     path.write_text("2,b\n")
     os.utime(path, ns=(before + 1, before + 1))
-    with pytest.raises(SourceChangedError, match=r"a\.csv changed after it was listed: .* or was written again"):
+    with pytest.raises(SourceChangedError, match=r"a\.csv changed after it was listed: .* or was rewritten"):
         read(made, found)
 
 
@@ -195,7 +195,9 @@ def test_a_header_gives_the_order_of_columns_file_by_file(tmp_path: Path) -> Non
 
 def test_a_header_that_names_a_column_twice_is_refused_with_a_way_to_read_it(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("# made by hand\nid,id\n1,a\n")
-    with pytest.raises(SourceError, match=r"a\.csv: its header names id more than once; .*skip_header_row_number = 2"):
+    with pytest.raises(
+        SourceError, match=r"a\.csv: its header contains id more than once; .*skip_header_row_number = 2"
+    ):
         rows(source(tmp_path, schema=FIELDS, csv_use_header_line=True, skip_header_row_number=1))
     assert rows(source(tmp_path, schema=FIELDS, csv_use_header_line=False, skip_header_row_number=2)) == [(1, "a")]
 
@@ -234,7 +236,7 @@ def test_which_files_are_read(tmp_path: Path, options: dict[str, Any], names: li
 
 
 def test_what_is_no_moment_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="expected a moment such as \"2024-01-31 12:00:00\", found 'today'"):
+    with pytest.raises(ValueError, match="expected a time such as \"2024-01-31 12:00:00\", found 'today'"):
         source(tmp_path, file_filter_modified_end="today")
 
 
@@ -319,10 +321,10 @@ def test_a_split_of_json_lines_reads_what_stands_before_it_only_for_the_line_of_
     [
         ({"schema": {"fields": {"id": "integer"}}}, "did you mean int"),
         ({"schema": {"fields": {"id": "float_vector(2)"}}}, "use json"),
-        ({"schema": FIELDS, "field_delimiter": "||"}, "one character .*; for others write file_format_type = text, or"),
-        ({"schema": FIELDS, "field_delimiter": "a\n"}, "no line end"),
+        ({"schema": FIELDS, "field_delimiter": "||"}, "one character .*; for others set file_format_type = text, or"),
+        ({"schema": FIELDS, "field_delimiter": "a\n"}, "without line breaks"),
         ({"schema": FIELDS, "date_format": "DD.MM.yyyy"}, "use yyyy MM dd"),
-        ({"schema": FIELDS, "encoding": "klingon"}, "not known"),
+        ({"schema": FIELDS, "encoding": "klingon"}, "is unknown"),
     ],
 )
 def test_options_that_cannot_work_are_refused(tmp_path: Path, options: dict[str, Any], message: str) -> None:

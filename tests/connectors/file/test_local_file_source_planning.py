@@ -44,7 +44,7 @@ def checked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Checked:
 
 
 ABSENT = {
-    "absent.csv": "absent.csv cannot be listed: No such file or directory. Write the path of a file or a folder",
+    "absent.csv": "absent.csv cannot be listed: No such file or directory. Set path to a file, a folder",
     "*.nope": "no file matches the pattern",
     "uneven.csv": "uneven.csv: the columns cannot be inferred: CSV parse error: Row #2",
 }
@@ -117,7 +117,7 @@ def test_a_file_that_this_user_may_not_read(checked: Checked) -> None:
     (checked.folder / "b.csv").chmod(0)
     with not_root(checked.folder):
         assert checked("*.csv", SCHEMA) == 2
-    assert "/b.csv cannot be opened: Permission denied. Make it readable, or leave it out with" in checked.err
+    assert "/b.csv cannot be opened: Permission denied. Make it readable, or exclude it with" in checked.err
 
 
 @contextmanager
@@ -148,4 +148,4 @@ def test_a_check_looks_into_parquet_files_as_a_task_does(torn: str, more: tuple[
     assert f"/in/{torn} is not a Parquet file" in checked.err
     assert "Declare" not in checked.err, "a schema does not mend it"
     if torn == "a.parquet" and not more:
-        assert "Write the format of the files as file_format_type" in checked.err
+        assert "Set file_format_type to the format of the files" in checked.err

@@ -133,8 +133,10 @@ def test_tables_of_the_same_columns_may_share_a_folder(tmp_path: Path) -> None:
 
 
 def test_other_tables_in_one_folder_are_refused_before_data_moves(tmp_path: Path) -> None:
-    message = r"the tables shop\.public\.orders and shop\.people would lie in one folder, shop, .*\(id bigint, city"
-    with pytest.raises(SinkError, match="would lie in one folder, the target itself, with different columns"):
+    message = (
+        r"the tables shop\.public\.orders and shop\.people would be written to one folder, shop, .*\(id bigint, city"
+    )
+    with pytest.raises(SinkError, match="would be written to one folder, the target folder, with different columns"):
         sink(str(tmp_path)).check_schemas([ORDERS, PEOPLE])
     of_two_sources = sink(f"{tmp_path}/${{database_name}}")
     of_two_sources.create_tables([ORDERS], sink_place(place()))
@@ -149,7 +151,7 @@ def test_other_tables_in_one_folder_are_refused_before_data_moves(tmp_path: Path
 
 
 def test_a_table_before_the_id_would_hide_whose_file_it_is(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r'write it behind, such as "\$\{transactionId\}_\$\{table_name\}"'):
+    with pytest.raises(UsageError, match=r'write it after that, such as "\$\{transactionId\}_\$\{table_name\}"'):
         sink(str(tmp_path), file_name_expression="${table_name}_${transactionId}")
     with pytest.raises(UsageError, match="has the variable"):
         sink(str(tmp_path), file_name_expression="${table}")
@@ -168,5 +170,5 @@ def test_only_the_folders_of_tables_are_emptied(tmp_path: Path) -> None:
     strict.apply_save_mode(sink_place(place()))
     (tmp_path / "other/deep").mkdir()
     (tmp_path / "other/deep/new").write_text("x")
-    with pytest.raises(SinkError, match="holds 'new'"):
+    with pytest.raises(SinkError, match="contains 'new'"):
         strict.apply_save_mode(sink_place(place()))

@@ -34,5 +34,5 @@ def test_a_target_below_a_working_folder_that_is_gone(tmp_path: Path, monkeypatc
     (tmp_path / "away").mkdir()
     monkeypatch.chdir(tmp_path / "away")
     (tmp_path / "away").rmdir()
-    with pytest.raises(UsageError, match="'out' is a path below the folder in which the engine was started"):
+    with pytest.raises(UsageError, match="'out' is relative to the folder in which the engine was started"):
         sink("out")

@@ -178,7 +178,7 @@ def test_a_commit_that_is_repeated_finds_what_it_published_and_nothing_else(
     commit(made, [committable], place())
     commit(made, [committable], place(), may_be_committed=True)
     bucket.put_object(key, b"x" * committable.bytes)
-    with pytest.raises(CommitError, match="another object than the one that was staged"):
+    with pytest.raises(CommitError, match="is not the object that was staged"):
         commit(made, [committable], place(), may_be_committed=True)
 
 
@@ -230,12 +230,12 @@ def test_an_object_that_changed_is_refused(server: OssStandIn, bucket: Any, fold
     (version,) = made._listing.files()
     with made._files.open(version) as file:
         bucket.put_object(key, b"1\n3\n")
-        with pytest.raises(SourceChangedError, match=r"a\.csv changed after it was listed: it was written again"):
+        with pytest.raises(SourceChangedError, match=r"a\.csv changed after it was listed: it was rewritten"):
             file.read_range(0, 4)
-    with pytest.raises(SourceChangedError, match=r"had 4 bytes and now has 4, or was written again"):
+    with pytest.raises(SourceChangedError, match=r"had 4 bytes and now has 4, or was rewritten"):
         read(made, found)
     bucket.delete_object(key)
-    with pytest.raises(SourceChangedError, match="it is not there any more"):
+    with pytest.raises(SourceChangedError, match="it no longer exists"):
         read(made, found)
 
 
@@ -257,7 +257,7 @@ def test_a_rule_that_removes_what_is_staged_is_said(
     rule = "<Rule><ID>r</ID><Prefix></Prefix><Status>Enabled</Status><Expiration><Days>7</Days></Expiration></Rule>"
     server.set(rules={BUCKET: [rule]})
     sink(server, folder).prepare(sink_place(place()))
-    assert "removes objects after 7 days: what is staged for longer" in caplog.text
+    assert "removes objects after 7 days: output staged for longer" in caplog.text
 
 
 def test_an_object_that_comes_between_the_look_and_the_copy_is_not_replaced(

@@ -83,12 +83,12 @@ def test_a_folder_with_another_value_than_its_column_has_is_named(tmp_path: Path
     (tmp_path / "year=many").mkdir()
     (tmp_path / "year=many" / "a.json").write_text('{"id": 1}\n')
     made = source(tmp_path, file_format_type="json", schema={"fields": {"id": "int", "year": "int"}})
-    with pytest.raises(RowError, match=r"a\.json, column 'year': its folder says 'many' is not of type int"):
+    with pytest.raises(RowError, match=r"a\.json, column 'year': partition folder: 'many' is not of type int"):
         read(made, plan(made))
 
 
 def test_a_list_names_no_folder(tmp_path: Path) -> None:
-    with pytest.raises(SinkError, match="column 'part' is a array<int>, after which no folder can be named"):
+    with pytest.raises(SinkError, match="column 'part' has type array<int>, which cannot be a folder name"):
         write(tmp_path, {"part": "array<int>"}, [{"part": [1]}], file_format_type="json", partition_by=["part"])
 
 

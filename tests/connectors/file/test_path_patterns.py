@@ -162,7 +162,7 @@ def test_files_that_nobody_reads_are_reported(found: Found_, caplog: pytest.LogC
     """They were left out silently, and their rows with them."""
     with caplog.at_level(logging.WARNING):
         found("year=?")
-    assert "2 files are left out because they or their folders begin with _, such as" in caplog.text
+    assert "2 files are skipped because they or their folders start with _, such as" in caplog.text
     caplog.clear()
     with caplog.at_level(logging.WARNING):
         found("2024/01")
@@ -202,9 +202,9 @@ def test_a_pattern_that_names_an_empty_folder_names_something(tmp_path: Path) ->
 
 
 def test_patterns_that_cannot_be_are_refused() -> None:
-    with pytest.raises(UsageError, match=f"stands for more than {MOST_ALTERNATIVES} patterns"):
+    with pytest.raises(UsageError, match=f"expands to more than {MOST_ALTERNATIVES} patterns"):
         list(LocalFileSystem().walk("/in/" + "{a,b}" * 20, recursive=True))
-    with pytest.raises(UsageError, match=r"has \.\. behind a pattern"):
+    with pytest.raises(UsageError, match=r"has \.\. after a pattern"):
         list(LocalFileSystem().walk("/in/*/../a", recursive=True))
 
 

@@ -128,5 +128,5 @@ def test_a_published_file_that_was_taken_away_is_not_missed(server: Sshd, tmp_pa
     (published,) = tmp_path.glob("job-*")
     published.unlink()
     commit(sink, [committable], place(), may_be_committed=True)
-    with pytest.raises(CommitError, match="was staged and is gone"):
+    with pytest.raises(CommitError, match="is missing; it should have become"):
         commit(sink, [committable], place())

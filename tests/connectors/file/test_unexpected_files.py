@@ -34,7 +34,7 @@ def made(path: Path, text: str, **options: Any) -> Any:
 def test_a_name_that_is_no_number_is_answered_with_the_option(tmp_path: Path, format: str, option: str) -> None:
     columns = {"fields": {"id": "int", "name": "string"}}
     of = made(tmp_path / "a", WRITTEN, file_format_type=format, field_delimiter=",", schema=columns)
-    with pytest.raises(RowError, match=rf"line 1, column 'id': 'id' is not an int; if this .*, write {option}$"):
+    with pytest.raises(RowError, match=rf"line 1, column 'id': 'id' is not an int; if this .*, set {option}$"):
         read(of, plan(of))
 
 
@@ -58,7 +58,7 @@ def test_columns_of_texts_are_noted_where_their_names_stand_as_values(tmp_path: 
     assert len(read(of, plan(of), context=context)) == 3
     ((what, (count, where)),) = context.notes.items()
     assert (count, where) == (1, f"{tmp_path / 'a'}, line 1")
-    assert "write csv_use_header_line = true" in what
+    assert "set csv_use_header_line = true" in what
     for text, options in ((WRITTEN, {"csv_use_header_line": True}), (WRITTEN[8:], {}), ("", {})):
         of, context = made(tmp_path / "a", text.replace("id", "ID"), schema=columns, **options), Noted()
         read(of, plan(of), context=context)
@@ -91,7 +91,7 @@ def test_inferred_columns_are_doubted(
             of.planned_schemas()
         except Exception:
             assert text in ("id\n1,2\n",)
-    said = f"{tmp_path / 'a'}, line 1: it looks like the names of the columns"
+    said = f"{tmp_path / 'a'}, line 1: read as a row, but it may contain the column names"
     assert any(said in record.getMessage() for record in caplog.records) == doubtful
     assert any("csv_use_header_line = true" in remark for remark in of.planned_reading()) == doubtful
 

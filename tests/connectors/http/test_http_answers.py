@@ -64,7 +64,7 @@ def test_a_value_that_some_rows_lack_is_null_and_one_that_all_lack_is_an_error(s
     service.at["/a"] = lambda _: {"rows": [{"x": {"y": 1}}, {}]}
     options: dict[str, Any] = {"url": f"{service.url}/a", "schema": {"fields": {"y": "int"}}}
     assert rows_of(**options, json_field={"y": "$.rows[*].x.y"}) == [{"y": 1}, {"y": None}]
-    with pytest.raises(SourceError, match=r"json_field y = .* finds nothing; the answer is an object with rows"):
+    with pytest.raises(SourceError, match=r"json_field y = .* finds nothing; the response is an object with rows"):
         rows_of(**options, json_field={"y": "$.rows[*].x.z"})
     for name in ("json_filed_missed_return_null", "json_field_missed_return_null"):
         assert rows_of(**options, json_field={"y": "$.rows[*].x.z"}, **{name: True}) == [{"y": None}] * 2
@@ -83,7 +83,7 @@ def test_a_content_field_that_finds_nothing_is_an_error_unless_what_holds_it_is_
 def test_an_answer_about_something_else_is_no_row_of_nulls(service: HttpService) -> None:
     service.at["/a"] = lambda _: {"code": 7, "message": "no such shop"}
     with pytest.raises(
-        SourceError, match="no row has any of the columns id, name; the first is an object with code, mess"
+        SourceError, match="no row has any of the columns id, name; the first has an object with code, mess"
     ):
         rows_of(url=f"{service.url}/a", schema=PEOPLE)
 
@@ -109,14 +109,14 @@ def test_a_text_has_the_encoding_that_the_answer_names(service: HttpService) -> 
 def test_bytes_that_are_no_text_are_refused(service: HttpService, schema: Any, kind: str) -> None:
     """Each became U+FFFD without a word."""
     service.at["/a"] = lambda _: Said(body=b'[{"id": 1, "name": "a\xff"}]', headers={"Content-Type": kind})
-    with pytest.raises(SourceError, match=r"/a: the answer is not (UTF-8|gbk): .*0xff"):
+    with pytest.raises(SourceError, match=r"/a: the response is not (UTF-8|gbk): .*0xff"):
         rows_of(url=f"{service.url}/a", **({"schema": schema} if schema else {}))
 
 
 def test_an_encoding_that_is_not_known_is_reported(service: HttpService) -> None:
     """It ended in an error of Python."""
     service.at["/a"] = lambda _: Said(body=b"[]", headers={"Content-Type": "text/plain; charset=no-such"})
-    with pytest.raises(SourceError, match="/a: the answer is in 'no-such', an encoding that is not known"):
+    with pytest.raises(SourceError, match="/a: the response is in 'no-such', an unknown encoding"):
         rows_of(url=f"{service.url}/a")
 
 
@@ -161,5 +161,5 @@ def test_paths_read_lax_json(service: HttpService) -> None:
         assert [
             {"id": row["id"], "name": row["name"]} for row in rows_of(url=f"{service.url}/a", schema=PEOPLE, **more)
         ] == rows
-    with pytest.raises(SourceError, match="the answer is not JSON"):
+    with pytest.raises(SourceError, match="the response is not JSON"):
         rows_of(url=f"{service.url}/a", schema=PEOPLE)

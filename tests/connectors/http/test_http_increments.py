@@ -161,7 +161,7 @@ def test_numbers_have_a_lag_that_is_one(service: HttpService, declared: str) -> 
     api.rows |= {20: 66, 21: 64}
     assert api.night(lag=25) == [20]
     assert float(service.asked[-1].query["since"]) == 65
-    with pytest.raises(SourceError, match=r"lag is a .*, and not '5m'"):
+    with pytest.raises(SourceError, match=r"lag must be a .*, not '5m'"):
         api.source(lag="5m")
 
 
@@ -237,13 +237,13 @@ def test_the_parameter_may_stand_in_the_body(service: HttpService) -> None:
 @pytest.mark.parametrize(
     ("more", "incremental", "said"),
     [
-        ({"schema": None}, {}, "write schema, as in"),
-        ({}, {"key": None}, r"write key|Write key"),
+        ({"schema": None}, {}, "declare schema, as in"),
+        ({}, {"key": None}, r"Set key"),
         ({}, {"key": ["nr"]}, "schema has no column 'nr'; it has id, changed"),
         ({"schema": {"fields": {"id": "int", "changed": "double"}}}, {}, "cannot be compared"),
-        ({"schema": {"fields": {"id": "int", "changed": "string"}}}, {"lag": "5m"}, "texts have none"),
-        ({}, {"start": "yesterday"}, "'yesterday' is no value of 'changed', a timestamp_tz"),
-        ({"pageing": {"total_page_size": 3}}, {}, "leave total_page_size out"),
+        ({"schema": {"fields": {"id": "int", "changed": "string"}}}, {"lag": "5m"}, "not supported for strings"),
+        ({}, {"start": "yesterday"}, "'yesterday' is not a value of 'changed', which is timestamp_tz"),
+        ({"pageing": {"total_page_size": 3}}, {}, "remove total_page_size"),
     ],
 )
 def test_what_does_not_go_together_is_refused(
@@ -257,7 +257,7 @@ def test_what_does_not_go_together_is_refused(
 
 
 def test_a_streaming_job_has_no_increments(api: Api) -> None:
-    with pytest.raises(UsageError, match=r"write job\.mode = BATCH"):
+    with pytest.raises(UsageError, match=r"set job\.mode = BATCH"):
         api.source().run_in(streaming=True)
 
 

@@ -63,7 +63,9 @@ def test_a_check_looks_at_the_first_page_and_says_so(options: dict[str, Any], se
     (schema,) = made.planned_schemas() or ()
     assert schema.columns.names == ["id", "price", "at"]
     assert len(service.asked) == 1
-    assert made.planned_reading() == ("its columns are those of the first 100 rows; here the first page was looked at",)
+    assert made.planned_reading() == (
+        "its columns are those of the first 100 rows; --check inspected only the first page",
+    )
 
 
 def test_numbers_with_more_digits_than_a_double_has_are_texts(options: dict[str, Any], service: HttpService) -> None:
@@ -89,8 +91,8 @@ def test_columns_by_paths_are_inferred(options: dict[str, Any], service: HttpSer
     ("more", "message"),
     [
         ({"schema_sample": 1, "schema": {"fields": {"id": "int"}}}, "schema declares the columns"),
-        ({"schema_sample": 1, "format": "text"}, "columns are inferred of format = json"),
-        ({"schema_contract": "freeze"}, "write schema_sample, too"),
+        ({"schema_sample": 1, "format": "text"}, "columns are inferred only for format = json"),
+        ({"schema_contract": "freeze"}, "set schema_sample"),
     ],
 )
 def test_options_that_do_not_go_together(options: dict[str, Any], more: dict[str, Any], message: str) -> None:
@@ -99,7 +101,7 @@ def test_options_that_do_not_go_together(options: dict[str, Any], more: dict[str
 
 
 def test_a_streaming_job_declares_its_columns(options: dict[str, Any]) -> None:
-    with pytest.raises(UsageError, match="a streaming job asks for ever, and its columns are declared"):
+    with pytest.raises(UsageError, match="a streaming job repeats its requests, and requires declared columns"):
         source_of(**options, schema_sample=1).run_in(streaming=True)
 
 
@@ -126,7 +128,7 @@ def test_lists_become_child_tables(options: dict[str, Any], service: HttpService
         assert rows == read(made, found)
         ids = {row["_row_id"]: row["id"] for row in rows if "id" in row}
         assert [(ids[row["_parent_id"]], row["x"]) for row in rows if "x" in row] == [(1, 1), (1, 2), (2, 3)]
-    with pytest.raises(UsageError, match="option 'nesting': a streaming job gets the same rows again"):
+    with pytest.raises(UsageError, match="option 'nesting': a streaming job reads the same rows repeatedly"):
         source_of(**options, nesting="tables", schema={"fields": {"id": "int"}}).run_in(streaming=True)
-    with pytest.raises(UsageError, match="option 'nesting': rows without columns have none"):
+    with pytest.raises(UsageError, match="option 'nesting': requires columns"):
         source_of(**options, nesting="tables")

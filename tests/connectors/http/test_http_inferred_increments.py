@@ -115,8 +115,8 @@ def test_values_are_compared_as_what_they_are(service: HttpService, first: list[
 @pytest.mark.parametrize(
     ("first", "second", "said"),
     [
-        ([1], ["x"], "of the kind text now, and the cursor is '1'"),
-        (["2026-01-01"], ["2026-01-01T00:00:00Z"], "of the kind moment now"),
+        ([1], ["x"], "now of the kind text, but the cursor is '1'"),
+        (["2026-01-01"], ["2026-01-01T00:00:00Z"], "now of the kind moment"),
         ([1, "x"], [], "of several kinds"),
         ([True], [], "of the kind|cannot be compared|is no value"),
         (["a", None], [], "without a value in 'at'"),
@@ -150,10 +150,10 @@ def test_a_key_that_no_row_has_is_refused(service: HttpService) -> None:
     api = Api(service, schema={"table": "orders", "primaryKey": {"name": "pk", "columnNames": ["nr"]}})
     api.rows = [{"id": 1, "at": 1}]
     with pytest.raises(
-        UsageError, match=r"primaryKey names 'nr', and the .* rows have no such field; they have id, at"
+        UsageError, match=r"primaryKey contains 'nr', but the .* rows have no such field; they have id, at"
     ):
         api.night()
-    with pytest.raises(UsageError, match="Write key, as in"):
+    with pytest.raises(UsageError, match="Set key, as in"):
         Api(service, schema={"table": "orders"}).source()
 
 

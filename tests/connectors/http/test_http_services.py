@@ -77,7 +77,7 @@ def test_a_wrong_token_is_named_by_its_option_and_never_shown(
 ) -> None:
     service.at["/v1/people"] = lambda asked: Said(status=401, body=f"nobody has {dict(asked.headers)}")
     source = source_of(plugin, service)
-    with pytest.raises(SourceError, match=f"401 Unauthorized: look at {source.credentials}") as raised:
+    with pytest.raises(SourceError, match=f"401 Unauthorized: check {source.credentials}") as raised:
         source.planned_schemas()
     secrets = [value for key, value in SOURCES[plugin][0].items() if key not in ("email", "revision", "version")]
     assert [secret for secret in secrets if secret in str(raised.value) + repr(source.options)] == []
@@ -90,12 +90,12 @@ def test_the_login_of_my_hours(service: HttpService) -> None:
     who = {"email": "me@example.org", "password": "pass-of-mine"}
     assert (asked.method, asked.json) == ("POST", {"grantType": "password", **who, "clientId": "api"})
     service.at["/login"] = lambda _: {"message": "wrong"}
-    with pytest.raises(SourceError, match="/login gives no accessToken"):
+    with pytest.raises(SourceError, match="/login has no accessToken"):
         source_of(services.MyHours, service).planned_schemas()
 
 
 def test_what_is_made_of_a_token_is_not_given_twice(service: HttpService) -> None:
-    with pytest.raises(UsageError, match="authorization is made of access_token; leave it out"):
+    with pytest.raises(UsageError, match="authorization is set by access_token; remove it"):
         source_of(services.Github, service, headers={"authorization": "Bearer other"})
 
 

@@ -65,7 +65,7 @@ def test_arrays_have_some_rows_each_and_the_rest_is_sent_in_the_end(service: Htt
     assert staged.rows == 7
     assert [[row["id"] for row in asked.json] for asked in service.asked] == [[0, 1, 2], [3, 4, 5], [6]]
     assert time.monotonic() - begun > 0.1, "it waits between two requests"
-    with pytest.raises(UsageError, match="several rows are sent with array_mode = true"):
+    with pytest.raises(UsageError, match="requires array_mode = true"):
         sink_of(service, batch_size=2)
 
 
@@ -75,7 +75,7 @@ def test_a_refused_row_is_named_with_status_and_answer(service: HttpService, wri
     )
     writers.append(begin(sink_of(service, headers={"X-Key": "secret-of-mine"}), SCHEMA, place()))
     with pytest.raises(
-        SinkError, match=r"row 3 of the work unit: .*/rows answered 422 .*It said: no id in \*\*\*"
+        SinkError, match=r"row 3 of the work unit: .*/rows answered 422 .*Response: no id in \*\*\*"
     ) as raised:
         writers[0].write(Batch(table=SCHEMA.table, rows=numbered(0, 5)))
     assert not raised.value.retryable
@@ -106,18 +106,18 @@ def test_host_port_and_certificate_are_tried_before_data_moves(service: HttpServ
     here = sink_place(place())
     sink_of(service, url=f"{service.url}/nothing/here").prepare(here)  # only a POST would tell
     assert [asked.method for asked in service.asked] == ["HEAD"]
-    with pytest.raises(SinkError, match=r"pipeline 1, sink Http: .*nobody answers at localhost:1;"):
+    with pytest.raises(SinkError, match=r"pipeline 1, sink Http: .*connection refused at localhost:1;"):
         sink_of(service, url="http://localhost:1/rows", retry=0).prepare(here)
     file = certificate_in(tmp_path)
     with http_service(file) as secure:
-        with pytest.raises(SinkError, match="its certificate is not accepted"):
+        with pytest.raises(SinkError, match="its certificate is not trusted"):
             sink_of(secure).prepare(here)
         sink_of(secure, tls_ca_file=str(file)).prepare(here)
 
 
 def test_it_promises_at_least_once(service: HttpService) -> None:
     sink = sink_of(service)
-    assert (sink.guarantee, "sent again" in sink.weakness) == (Guarantee.AT_LEAST_ONCE, True)
+    assert (sink.guarantee, "sends again" in sink.weakness) == (Guarantee.AT_LEAST_ONCE, True)
     committable = stage(sink, SCHEMA, [numbered(0, 1)], place())
     before = len(service.asked)
     for _ in range(2):

@@ -101,7 +101,9 @@ def test_the_first_night_can_begin_at_a_snapshot(orders: Nightly) -> None:
     assert orders.night(start=str(start)) == [4]
     orders.cursor = None
     oldest = table_in(orders.folder, "orders").snapshots()[0].snapshot_id
-    with pytest.raises(SourceError, match=rf"it is not known what shop\.orders had before {oldest}, its oldest"):
+    with pytest.raises(
+        SourceError, match=rf"the content of shop.orders before {oldest}, its oldest snapshot, is unknown"
+    ):
         orders.night(start=str(oldest))
     with pytest.raises(SourceError, match=r"start: shop\.orders has no snapshot 7, or it has expired"):
         orders.night(start="7")
@@ -170,10 +172,10 @@ def test_a_cursor_that_is_no_snapshot_behind_the_newest_one_is_refused(orders: N
     orders.night()
     table = table_in(orders.folder, "orders")
     table.manage_snapshots().set_current_snapshot(snapshot_id=first).commit()
-    with pytest.raises(SourceError, match=r"no snapshots lead from .*, or the table was rolled back"):
+    with pytest.raises(SourceError, match=r"the snapshots from .*, or the table was rolled back"):
         orders.night()
     orders.cursor = Cursor(value="yesterday")
-    with pytest.raises(SourceError, match=r"'yesterday' is no snapshot of shop\.orders; write its id"):
+    with pytest.raises(SourceError, match=r"'yesterday' is not a snapshot of shop\.orders; write its ID"):
         orders.night()
 
 
@@ -189,7 +191,7 @@ def test_rows_are_read_by_the_present_columns(orders: Nightly) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"incremental": {"column": "id"}}, "by their snapshots, and not by 'id'; write column = snapshot"),
+        ({"incremental": {"column": "id"}}, "by snapshot, not by 'id'; set column to snapshot"),
         ({"incremental": {"column": "snapshot", "lag": "5m"}}, "key, nulls and lag are for columns"),
         ({"incremental": {"column": "snapshot"}, "use_snapshot_id": 1}, "'use_snapshot_id' and 'incremental': each"),
         ({"use_snapshot_timestamp": 1, "use_snapshot_id": 1}, "'use_snapshot_id' and 'use_snapshot_timestamp': each"),

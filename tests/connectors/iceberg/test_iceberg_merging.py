@@ -235,7 +235,7 @@ def test_a_key_twice_from_a_query_without_order_is_refused(tmp_path: Path) -> No
         ),
         ({**MERGE, "iceberg.table.auto-create-props": {"format-version": "1"}}, "has version 1 of Iceberg's format"),
         ({**MERGE, "merge_key": "price"}, "column 'price' of orders is a double, by which Iceberg finds no row"),
-        ({"write_mode": "merge"}, "bring no key by which they could be merged"),
+        ({"write_mode": "merge"}, "have no key to merge them by"),
     ],
 )
 def test_tables_that_cannot_be_merged_into_are_refused(tmp_path: Path, options: Any, message: str) -> None:

@@ -191,7 +191,7 @@ def test_changes_and_other_modes_are_refused(tmp_path: Path) -> None:
         writer.write(Batch(table="orders", rows=rows((1, "mo")), kinds=pa.array([int(RowKind.DELETE)], pa.int8())))
     for options, message in (
         ({**REPLACE, "data_save_mode": "DROP_DATA"}, "DROP_DATA acts before the first row"),
-        ({"replace_partitions": ["day"]}, "it belongs to write_mode = replace"),
+        ({"replace_partitions": ["day"]}, "requires write_mode = replace"),
     ):
         with pytest.raises(UsageError, match=message):
             orders_sink(tmp_path, **options)

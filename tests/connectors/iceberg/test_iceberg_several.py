@@ -213,5 +213,5 @@ def test_a_level_that_a_table_lacks_is_left_out_and_found_again(
     ],
 )
 def test_a_table_that_makes_no_name_is_refused_by_a_check(sink_of: Any, more: dict[str, str], table: str) -> None:
-    with pytest.raises(SinkError, match="which is no name of a table with its namespace"):
+    with pytest.raises(SinkError, match="which is not a table name with a namespace"):
         sink_of(**more).check_schema(TableSchema(table=table, columns=ORDERS.columns))

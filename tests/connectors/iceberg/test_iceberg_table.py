@@ -155,7 +155,7 @@ def test_a_committable_of_something_else_is_refused(sink_of: Any) -> None:
     bodies.append({"tables": [{**part, "files": [[*part["files"][0], 7]]}]})
     bodies.append({"tables": [{**part, "files": [[]]}]})
     for body in bodies:
-        with pytest.raises(CommitError, match="is not one that this sink made"):
+        with pytest.raises(CommitError, match="was not created by this sink"):
             commit(sink, [with_body(committable, body)], there)
 
 
@@ -287,7 +287,7 @@ def test_every_type_arrives_with_its_values(sink_of: Any, catalog: Catalog) -> N
 
 @pytest.mark.parametrize("kind", [pa.null(), pa.decimal256(50, 2), pa.list_(pa.uint64())])
 def test_a_type_that_iceberg_has_not_is_refused_by_a_check(sink_of: Any, kind: pa.DataType) -> None:
-    with pytest.raises(SinkError, match=r"column 'c' of the table t has the type .* Iceberg has none"):
+    with pytest.raises(SinkError, match=r"column 'c' of the table t has the type .* Iceberg has no type"):
         sink_of().check_schema(TableSchema(table="t", columns=pa.schema([("c", kind)])))
 
 
@@ -344,12 +344,12 @@ def test_updates_and_deletes_are_refused(sink_of: Any) -> None:
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({}, "say which catalog has the table"),
-        ({"iceberg.catalog.config": {"type": "hadoop", "warehouse": "/w"}}, "no catalog of type hadoop"),
-        ({"iceberg.catalog.config": {"catalog-impl": "com.example.Own"}}, "type is 'com.example.Own', and may be rest"),
+        ({}, "missing: the catalog of the table"),
+        ({"iceberg.catalog.config": {"type": "hadoop", "warehouse": "/w"}}, "catalogs of type hadoop are not"),
+        ({"iceberg.catalog.config": {"catalog-impl": "com.example.Own"}}, "expected one of rest.*'com.example.Own'"),
         (
             {"catalog_type": "sql", "table": "${tabel_name}"},
-            r"has a variable that no table has; write \$\{table_name\}",
+            r"has an unknown variable; write \$\{table_name\}",
         ),
     ],
 )

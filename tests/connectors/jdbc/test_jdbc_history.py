@@ -103,9 +103,9 @@ def test_tables_that_cannot_keep_history_are_refused(database: Database) -> None
 
 def test_options_that_contradict_each_other_are_refused(tmp_path: Path) -> None:
     database = empty("sqlite", tmp_path)
-    with pytest.raises(UsageError, match="it belongs to write_mode = merge"):
+    with pytest.raises(UsageError, match="requires write_mode = merge"):
         sink(database, keep_history=True)
-    with pytest.raises(UsageError, match="belongs to keep_history = true"):
+    with pytest.raises(UsageError, match="requires keep_history = true"):
         sink(database, write_mode="merge", history_columns=["a", "b", "c"])
 
 

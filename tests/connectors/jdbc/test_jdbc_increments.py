@@ -155,7 +155,7 @@ def test_numbers_have_a_lag_that_is_one(tmp_path: Path, declared: str) -> None:
     shop.put(20, 66)
     shop.put(21, 64)
     assert shop.night(lag=25) == [20]
-    with pytest.raises(SourceError, match="lag is one, and not '5m'"):
+    with pytest.raises(SourceError, match="lag must be a number, not '5m'"):
         shop.source(lag="5m").window(shop.cursor)
 
 
@@ -194,7 +194,7 @@ def test_more_rows_at_the_border_than_the_state_can_have_are_refused(
         ("TIMESTAMP", {"column": "chanegd"}, "no column 'chanegd'; did you mean changed"),
         ("REAL", {}, "'changed' of orders is REAL, whose values cannot be compared exactly"),
         ("TIMESTAMP", {"key": ["nr"]}, "no column 'nr'"),
-        ("TIMESTAMP", {"start": "yesterday"}, "start: 'yesterday' is no value of changed"),
+        ("TIMESTAMP", {"start": "yesterday"}, "start: 'yesterday' is not a value of changed"),
     ],
 )
 def test_what_cannot_be_read_in_increments_is_refused(

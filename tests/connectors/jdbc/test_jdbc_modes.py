@@ -177,7 +177,7 @@ SQLITE = {"url": "jdbc:sqlite:/nowhere.db", "table": "people"}
         ({**REPLACE, "data_save_mode": "DROP_DATA"}, "DROP_DATA acts before the first row"),
         ({**REPLACE, "query": "INSERT INTO t VALUES (?)"}, "'query': a statement says itself"),
         ({"write_mode": "append", "primary_keys": "id"}, "'primary_keys': with it a row replaces"),
-        ({"merge_key": "id"}, "'merge_key': it belongs to write_mode = merge"),
+        ({"merge_key": "id"}, "'merge_key': requires write_mode = merge"),
         ({**MERGE, "table": ""}, "'table': write_mode needs it"),
     ],
 )
@@ -197,10 +197,10 @@ def test_older_options_mean_what_they_did() -> None:
 def test_a_key_that_is_missing_is_refused_by_a_check() -> None:
     with pytest.raises(SinkError, match=r"no column 'idd'.*did you mean id\?"):
         JdbcSink(options_of(JdbcSink, {**SQLITE, **MERGE, "merge_key": "idd"})).check_schema(SCHEMA)
-    with pytest.raises(SinkError, match="bring no key"):
+    with pytest.raises(SinkError, match="have no key"):
         JdbcSink(options_of(JdbcSink, {**SQLITE, "write_mode": "merge"})).check_schema(SCHEMA)
     nested = TableSchema(table="t", columns=pa.schema([("id", pa.list_(pa.int64()))]))
-    with pytest.raises(SinkError, match="by which no row is found"):
+    with pytest.raises(SinkError, match="which cannot identify a row"):
         JdbcSink(options_of(JdbcSink, {**SQLITE, **MERGE})).check_schema(nested)
 
 

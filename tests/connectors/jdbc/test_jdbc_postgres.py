@@ -132,10 +132,10 @@ def test_a_number_that_is_too_long_for_rows_is_named(server: Postgres, shop: Any
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"table_path": "shop.peple"}, "there is no table shop.peple in postgresql 127.0.0.1:"),
+        ({"table_path": "shop.peple"}, "the table shop.peple does not exist in postgresql 127.0.0.1:"),
         ({"table_path": "shop.people", "partition_column": "nmae"}, "did you mean name?"),
         ({"query": "SELECT nam FROM shop.people"}, 'column "nam" does not exist'),
-        ({"query": "SELECT id, id FROM shop.people"}, "two columns of the query are called 'id'"),
+        ({"query": "SELECT id, id FROM shop.people"}, "the query has two columns 'id'"),
         ({"query": "SELEC 1"}, "syntax error"),
         ({"table_path": "shop.people", "where_condition": "where nam = 1"}, 'column "nam" does not exist'),
         ({"query": "SELECT 1", "properties": {"sslmode": "verify-full"}}, "SSL"),
@@ -211,7 +211,7 @@ def test_a_new_process_is_refused_a_state_that_is_newer(
     with caplog.at_level(logging.WARNING):
         of.open(restored=True)
     of.close()
-    assert "goes on with a newer state of postgresql 127.0.0.1" in caplog.text
+    assert "continues with a newer state of postgresql 127.0.0.1" in caplog.text
 
 
 def test_a_server_that_was_started_again_costs_the_state_and_no_row(server: Postgres, shop: Any) -> None:

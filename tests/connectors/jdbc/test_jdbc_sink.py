@@ -118,7 +118,7 @@ def test_a_statement_that_cannot_be_is_refused_before_data_moves(file: Path, que
         ({"query": "INSERT INTO t VALUES (?), (?)"}, "one list of values"),
         ({"query": "INSERT INTO t VALUES (?, :a)"}, "both ? and :name"),
         ({"generate_sink_sql": True, "data_save_mode": "CUSTOM_PROCESSING"}, "option 'custom_sql'"),
-        ({"generate_sink_sql": True, "table": "${nam}"}, "variable that no table has"),
+        ({"generate_sink_sql": True, "table": "${nam}"}, "unknown variable"),
     ],
 )
 def test_options_that_do_not_go_together(file: Path, options: dict[str, Any], said: str) -> None:

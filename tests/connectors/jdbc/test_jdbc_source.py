@@ -139,11 +139,11 @@ def test_several_tables_with_what_stands_beside_them(shop: str) -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"table_path": "peple"}, "there is no table peple in sqlite"),
+        ({"table_path": "peple"}, "the table peple does not exist in sqlite"),
         ({"table_path": "people", "partition_column": "idd"}, "no column 'idd'; did you mean id?"),
         ({"query": "SELECT nam FROM people"}, "no such column: nam"),
         ({"table_path": "people", "where_condition": "where nam = 1"}, "no such column: nam"),
-        ({"table_path": "people", "partition_column": "id", "partition_lower_bound": "x"}, "'x' is no value of id"),
+        ({"table_path": "people", "partition_column": "id", "partition_lower_bound": "x"}, "'x' is not a value of id"),
     ],
 )
 def test_what_is_wrong_is_said_before_data_moves(shop: str, options: dict[str, Any], said: str) -> None:
@@ -164,7 +164,7 @@ def test_what_is_wrong_is_said_before_data_moves(shop: str, options: dict[str, A
         ({"url": "jdbc:postgresql://a,b/db", "query": "x"}, "several hosts"),
         ({"url": "jdbc:sqlite:", "query": "x"}, "the path of the file"),
         ({"url": "jdbc:postgresql://h/shop", "table_path": "other.public.t"}, "opens shop"),
-        ({"url": "jdbc:sqlite:x", "table_path": "t", "where_condition": "id > 1"}, "begins with where"),
+        ({"url": "jdbc:sqlite:x", "table_path": "t", "where_condition": "id > 1"}, "starts with where"),
         ({"url": "jdbc:sqlite:x", "table_list": [{"table_path": "a"}, {"table_path": "a"}]}, "two entries"),
         ({"url": "jdbc:sqlite:x", "table_list": [{"table_path": "a"}], "table_path": "b"}, "into its entries"),
         ({"url": "jdbc:sqlite:x", "table_list": [{"partition_num": 2}]}, "neither table_path nor query"),
@@ -193,7 +193,7 @@ def test_a_check_says_what_does_not_hold_after_a_restart(shop: str, capsys: pyte
     job.write_text(f'source {{ Jdbc {{ url = "{shop}", table_path = people }} }}\nsink {{ Console {{ }} }}\n')
     assert main(["-c", str(job), "--check"]) == 0
     said = capsys.readouterr().out
-    assert "but: Jdbc-source-1: Not so for tables that are changed while the job runs" in said
+    assert "but: Jdbc-source-1: Exception: tables that change while the job runs" in said
     assert "people: id bigint, name string, born date" in said
 
 

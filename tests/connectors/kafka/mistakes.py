@@ -95,17 +95,17 @@ _LARGE = pa.RecordBatch.from_pydict({"id": [1], "name": ["x" * 5_000]}, schema=S
 MISTAKES = {
     "a host that nobody knows": Mistake(
         options={"bootstrap.servers": "no-such-host.invalid:9092"},
-        names=("no-such-host.invalid:9092", "look at the host in bootstrap.servers"),
+        names=("no-such-host.invalid:9092", "check the host in bootstrap.servers"),
     ),
     "a port on which nobody listens": Mistake(
         options={"bootstrap.servers": f"127.0.0.1:{deaf_port()}"}, names=("Connection refused", "bootstrap.servers")
     ),
-    "a topic that is not there": Mistake(options={"topic": "poeple"}, names=("there is no topic 'poeple'",)),
+    "a topic that is not there": Mistake(options={"topic": "poeple"}, names=("topic 'poeple' does not exist",)),
     "a topic that is not there, in the sink": Mistake(
-        sink=True, options={"topic": "poeple"}, names=("there is no topic 'poeple'",)
+        sink=True, options={"topic": "poeple"}, names=("topic 'poeple' does not exist",)
     ),
     "a pattern that matches no topic": Mistake(
-        options={"topic": "poe.*", "pattern": True}, names=("no topic has a name that matches 'poe.*'",)
+        options={"topic": "poe.*", "pattern": True}, names=("no topic name matches 'poe.*'",)
     ),
     "a wrong password": Mistake(
         secure=True,
@@ -134,7 +134,7 @@ MISTAKES = {
     "a setting that nobody knows": Mistake(
         options={"kafka.config": {"fetch.min.byte": "1"}}, names=('No such configuration property: "fetch.min.byte"',)
     ),
-    "a format that is not here": Mistake(options={"format": "protobuf"}, names=("protobuf is not read here",)),
+    "a format that is not here": Mistake(options={"format": "protobuf"}, names=("protobuf is not supported",)),
     "an offset that is not there": Mistake(
         options={"start_mode": "specific_offsets", "start_mode.offsets": {"people-0": "99"}},
         names=("topic people, partition 0: the offset 99",),
@@ -153,7 +153,7 @@ MISTAKES = {
         options={"topic": "small", "semantics": "EXACTLY_ONCE", "staging_path": "/staging"},
         topic={"max_message_bytes": "2000"},
         rows=_LARGE,
-        names=("for topic small, which takes 2,000", "max.message.bytes"),
+        names=("for topic small, which accepts 2,000", "max.message.bytes"),
     ),
     "a time for transactions that the brokers do not allow": Mistake(
         sink=True,

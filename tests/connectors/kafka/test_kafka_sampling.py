@@ -75,7 +75,7 @@ def test_a_message_that_does_not_fit_is_refused_or_left_out_and_counted() -> Non
         rows(Skipped(), {"id": 1}, {"id": "x"})
     with pytest.raises(RowError, match=r"offset 1, column 'more': the first 100 messages of each partition have no"):
         rows(Skipped(), {"id": 1}, {"id": 1, "more": 1})
-    for wrong, said in ((None, "no value"), (b"[1]", "expected an object"), (b"{", "not json")):
+    for wrong, said in ((None, "no value"), (b"[1]", "expected an object"), (b"{", "invalid json")):
         with pytest.raises(RowError, match=f"partition 3, offset 0.*{said}"):
             rows(Skipped(), wrong)
     noted = Skipped()
@@ -95,8 +95,8 @@ def test_a_message_that_does_not_fit_is_refused_or_left_out_and_counted() -> Non
     ("options", "said"),
     [
         ({"schema": {"fields": {"id": "int"}}}, "schema declares the columns"),
-        ({"format": "text"}, "format = json, and it is text"),
-        ({"schema_sample": None, "nesting": "tables"}, "'nesting': it is for columns that are inferred"),
+        ({"format": "text"}, "format = json, found text"),
+        ({"schema_sample": None, "nesting": "tables"}, "'nesting': only for inferred columns"),
     ],
 )
 def test_options_that_contradict_each_other_are_refused(options: dict[str, Any], said: str) -> None:
@@ -106,7 +106,7 @@ def test_options_that_contradict_each_other_are_refused(options: dict[str, Any],
 
 
 def test_a_streaming_job_declares_its_columns() -> None:
-    with pytest.raises(UsageError, match="'schema_sample': a streaming job reads for ever"):
+    with pytest.raises(UsageError, match="'schema_sample': a streaming job requires declared columns"):
         made().run_in(streaming=True)
 
 

@@ -167,13 +167,13 @@ def test_keys_partitions_and_topics_follow_the_rows(broker: Kafka, topic: str) -
     sent(broker, topic, rows(batch), topic="${name}")
     assert [len(broker.values(name)) for name in names] == [2, 1]
     missing = pa.RecordBatch.from_pydict({"id": [1], "name": ["nowhere"]}, schema=SCHEMA.columns)
-    with pytest.raises(RowError, match="there is no topic 'nowhere'"):
+    with pytest.raises(RowError, match=r"topic 'nowhere', .* does not exist"):
         sent(broker, topic, rows(missing), topic="${name}")
 
 
 def test_formats_without_kinds_refuse_rows_that_go(broker: Kafka, topic: str) -> None:
     kinds = [RowKind.INSERT, RowKind.DELETE]
-    with pytest.raises(RowError, match="which json cannot say; write format = debezium_json"):
+    with pytest.raises(RowError, match="which json cannot represent; set format = debezium_json"):
         sent(broker, topic, rows(numbered(0, 2), kinds))
 
 
@@ -229,7 +229,7 @@ def test_a_job_whose_record_is_gone_does_not_go_on(broker: Kafka, topic: str, tm
     stage(made, SCHEMA, [numbered(0, 5)], place())
     name = made._publishing(sink_place(place())).name
     broker.admin.delete_topics([name])[name].result(30)
-    with pytest.raises(SinkError, match="is gone, which records what was sent, and 1 files wait"):
+    with pytest.raises(SinkError, match="which recorded what was sent, no longer exists, and 1 files"):
         sink(exact(broker, topic, tmp_path)).prepare(sink_place(place(epoch=2)))
 
 
@@ -253,6 +253,6 @@ def test_a_forged_committable_sends_nothing(broker: Kafka, topic: str, tmp_path:
     made.prepare(sink_place(place()))
     staged = stage(made, SCHEMA, [numbered(0, 1)], place())
     for files in ([["../../etc/passwd", ""]], [["messages-other-p1-s0-o0-e1-u1-a1-0-0.arrow", ""]], "x"):
-        with pytest.raises(CommitError, match="is not one that this sink made"):
+        with pytest.raises(CommitError, match="was not created by this sink"):
             commit(made, [evolve(staged, body={"files": files})], place())
     assert broker.values(topic) == []

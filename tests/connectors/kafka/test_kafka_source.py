@@ -177,7 +177,7 @@ def test_messages_that_expired_are_an_error_and_never_fewer_rows(broker: Kafka, 
         read(made, found)
     assert ids(source(broker, topic)) == list(range(50, 100))
     gone = {"start_mode": "specific_offsets", "start_mode.offsets": {f"{topic}-0": "7"}}
-    with pytest.raises(SourceError, match=r"the offset 7 in start_mode\.offsets is not there: it has 50 to 99"):
+    with pytest.raises(SourceError, match=r"the offset 7 in start_mode\.offsets does not exist: offsets are 50 to 99"):
         ids(source(broker, topic, **gone))
 
 
@@ -229,7 +229,7 @@ def test_several_tables_from_one_source(broker: Kafka, topic: str) -> None:
 def test_a_bad_message_is_named_or_left_out(broker: Kafka, topic: str) -> None:
     broker.topic(topic)
     broker.send(topic, [b'{"id": 1}', b"{", b'{"id": "x"}', None, b'{"id": 2}'])
-    with pytest.raises(RowError, match=f"topic {topic}, partition 0, offset 1: not json"):
+    with pytest.raises(RowError, match=f"topic {topic}, partition 0, offset 1: invalid json"):
         ids(source(broker, topic))
     skipped = Skipped(fail=False)
     assert ids(source(broker, topic), context=skipped) == [1, 2]

@@ -61,14 +61,15 @@ def test_a_topic_that_is_created_again_is_an_error_in_a_batch_job(broker: Kafka,
     broker.send(topic, lines(ROWS[100:400]), partition=0)
     new = topic_ids(made._cluster, [topic])[topic]
     with pytest.raises(
-        SourceChangedError, match=f"topic {topic} was deleted and created again: .*{re.escape(f'{old} and is {new}')}"
+        SourceChangedError,
+        match=f"topic {topic} was deleted and created again: .*{re.escape(f'{old} and is now {new}')}",
     ):
         read(made, found)
     body = {key: value for key, value in found.splits[0].body.items() if key != "topic_id"}
     without = evolve(found.splits[0], body=body)  # of an enumeration of an older version
     assert len(read(made, found, [without])) == 100
     longer = evolve(without, body={**without.body, "end": 500})
-    with pytest.raises(SourceChangedError, match="the partition ends at offset 300 now"):
+    with pytest.raises(SourceChangedError, match="the partition now ends at offset 300"):
         read(source(broker, topic, **{"poll.timeout": 500}), found, [longer])
 
 
@@ -112,7 +113,7 @@ def test_an_end_before_what_was_read_is_an_error(broker: Kafka, topic: str, monk
     made = source(broker, topic)
     made.run_in(streaming=True)
     with pytest.raises(
-        SourceError, match=f"topic {topic}, partition 0 ends at offset 5, and the job has read it up to 7"
+        SourceError, match=f"topic {topic}, partition 0 ends at offset 5, but the job has read it up to 7"
     ):
         made.poll({"topics": {topic: {"0": 7}}, "listed_ms": 0}, PlanningContext(parallelism=2))
 
@@ -155,8 +156,8 @@ def test_messages_behind_an_open_transaction_are_reported(
         caplog.clear()
         assert ids(source(broker, topic, **more)) == [0, 1, 2]
         assert [message.partition("topic ")[2] for message in caplog.messages] == [
-            f"{topic}, partition 1: a producer has a transaction open since offset 3. The job ends there and does not "
-            "read the offsets up to 8. Run it again when the transaction has ended"
+            f"{topic}, partition 1: a producer has had an open transaction since offset 3. The job ends there and does "
+            "not read the offsets up to 8. Run it again when the transaction has ended"
         ]
     streaming = source(broker, topic)
     streaming.run_in(streaming=True)
@@ -168,7 +169,7 @@ def test_messages_behind_an_open_transaction_are_reported(
         monkeypatch.setattr(open_transactions, "WAIT_S", wait_s)
         assert streaming.poll(memory, planning).items == ()
     (said,) = caplog.messages  # once, and not while a transaction is short
-    assert f"topic {topic}, partition 1: a producer has a transaction open since offset 3. The job waits" in said
+    assert f"topic {topic}, partition 1: a producer has had an open transaction since offset 3. The job waits" in said
     producer.abort_transaction(30)
     deadline = time.monotonic() + 60
     while not (found := streaming.poll(memory, planning).items) and time.monotonic() < deadline:
@@ -178,5 +179,5 @@ def test_messages_behind_an_open_transaction_are_reported(
 
 def test_a_timestamp_without_its_mode_is_reported(broker: Kafka, topic: str) -> None:
     assert source(broker, topic, **{"start_mode.timestamp": 5}).remarks == (
-        "option 'start_mode.timestamp' has no effect: it needs start_mode = timestamp, and start_mode is earliest",
+        "option 'start_mode.timestamp' has no effect: it requires start_mode = timestamp, found earliest",
     )

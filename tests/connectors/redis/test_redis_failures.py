@@ -169,7 +169,7 @@ def test_a_foreign_committable_is_refused(server: RedisServer) -> None:
     sink, _ = begun(server)
     unit = stage(sink, SCHEMA, [numbered(0, 1)], place())
     for body in ({}, {"list": 7}, {"list": "0-9-9:1-0"}):
-        with pytest.raises(CommitError, match="not one that this sink made"):
+        with pytest.raises(CommitError, match="was not created by this sink"):
             commit(sink, [evolve(unit, body=body)], place())
 
 

@@ -1,7 +1,7 @@
 """Files inside archives: ``archive_compress_codec``.
 
-An archive is one split. Its members are unpacked one after the other into a temporary file without a name, from which
-any format can read; it disappears with the task.
+An archive is one split. Its members are unpacked one after the other into an anonymous temporary file, from which any
+format can read; it disappears with the task.
 """
 
 import errno
@@ -38,7 +38,9 @@ class Archived(SourceFormat):
         self._inner = inner
         super().__init__(inner.name, inner.options)
         if inner.name == "binary":
-            raise UsageError("option 'archive_compress_codec': binary files are copied as they are; leave it out")
+            raise UsageError(
+                "option 'archive_compress_codec': not supported with binary, which copies files unchanged; remove it"
+            )
         self._kind = kind
         self.typed = inner.typed
         self.task_modules = inner.task_modules
@@ -53,7 +55,7 @@ class Archived(SourceFormat):
         for member in self._members(file):
             if member.version.size:
                 return self._inner.infer(member)
-        raise SourceError(f"{file.version.path} has no member with content from which to infer the columns")
+        raise SourceError(f"{file.version.path} has no non-empty member from which to infer the columns")
 
     def found(self, file: OpenFile, start: int, end: int) -> Any:
         members = [self._inner.found(member, 0, member.version.size) for member in self._members(file)]
@@ -78,14 +80,14 @@ class Archived(SourceFormat):
         file.check()
         if not is_read:
             context.note(
-                "are read from archives that have no member with content; members whose name or folder begins with . "
-                "or _ are left out",
+                "are read from archives that have no non-empty member; members whose name or folder starts "
+                "with . or _ are skipped",
                 file.version.path,
                 rows=0,
             )
 
     def _members(self, file: OpenFile) -> Iterator["Member"]:
-        """Yield the members, each open until the next one. Names that begin with ``.`` or ``_`` are left out."""
+        """Yield the members, each open until the next one. Names that start with ``.`` or ``_`` are skipped."""
         with file.python_file() as content, _damage_named(file.version.path):
             for name, unpacked in _MEMBERS[self._kind](content, file.version.path):
                 if is_visible(name):
@@ -117,7 +119,7 @@ class Member(LocalOpenFile):
 
 
 class _UnreadableError(Exception):
-    """A member that cannot be unpacked; the message says why."""
+    """A member that cannot be unpacked; the message gives the reason."""
 
 
 _DAMAGED = (
@@ -128,11 +130,11 @@ _DAMAGED = (
 
 @contextmanager
 def _damage_named(path: str) -> Iterator[None]:
-    """Turn errors of damaged bytes into a ``SourceError`` that names the archive or its member."""
+    """Turn errors about damaged bytes into a ``SourceError`` with the archive or its member."""
     try:
         yield
     except (*_DAMAGED, OSError) as error:
-        if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):  # a place before the beginning
+        if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):  # A negative position.
             raise
         raise SourceError(f"{path} cannot be unpacked: {error}") from error
 

@@ -1,7 +1,7 @@
-"""The format ``binary``: files of any kind, copied byte by byte under their own names.
+"""The format ``binary``: files of any kind, copied byte by byte under their names.
 
 A row is one piece of a file: ``data``, ``relativePath`` below the source's folder, and ``partIndex`` from 0. The sink
-joins the pieces, so they have to arrive in order, in one work unit: a split is a whole file.
+joins the pieces, so they must arrive in order, in one work unit: a split is a whole file.
 """
 
 import os
@@ -32,10 +32,10 @@ COLUMNS = pa.schema([("data", pa.binary()), ("relativePath", pa.string()), ("par
 
 _LONGEST_NAME = 255
 _OPEN_FILES = 64
-"""How many files are written at the same time; with one more, the oldest has all its pieces."""
+"""Maximum number of open files; if one more is opened, the oldest is complete."""
 
 _MOST_BYTES = 2**31 - 2
-"""Of one value: Arrow's offsets in a column have 32 bits."""
+"""Maximum size of a value, because offsets of an Arrow column have 32 bits."""
 
 
 class Binary(SourceFormat):
@@ -50,7 +50,7 @@ class Binary(SourceFormat):
 
     def columns_of(self, declared: pa.Schema | None) -> pa.Schema | None:
         if declared is not None and not declared.equals(COLUMNS):
-            raise SourceError(f"binary files have the columns {', '.join(COLUMNS.names)}: leave out the schema")
+            raise SourceError(f"binary files have the columns {', '.join(COLUMNS.names)}: remove schema")
         return COLUMNS
 
     def pieces(
@@ -66,20 +66,22 @@ class Binary(SourceFormat):
     ) -> Iterator[pa.RecordBatch]:
         size, step = file.version.size, self._step(file.version)
         name = os.path.relpath(file.version.path, self.files.fixed_part(self.files.named(self.options[opt.PATH])))
-        if any("\udc80" <= sign <= "\udcff" for sign in name):  # bytes that Python could not take for text
-            raise SourceError(f"{file.version.path!a}: its name is not UTF-8, so no column can hold it; rename it")
+        if any("\udc80" <= sign <= "\udcff" for sign in name):  # Bytes that Python could not decode.
+            raise SourceError(
+                f"{file.version.path!a}: the file name is not UTF-8, so no column can contain it; rename the file"
+            )
         for part, start in enumerate(range(0, max(size, 1), step)):
             data = file.read_range(start, min(start + step, size))
             yield pa.record_batch([[data], [name], [part]], schema=COLUMNS).select(wanted.names)
         file.check()
 
     def _step(self, version: FileVersion) -> int:
-        """Return how many bytes one row holds."""
+        """Return the number of bytes per row."""
         if not self.options[opt.COMPLETE_FILE]:
             return int(self.options[opt.CHUNK_SIZE])
         if version.size > _MOST_BYTES:
             raise SourceError(
-                f"{version.path} has {version.size} bytes, and a row holds less than 2 GiB; leave out "
+                f"{version.path} has {version.size} bytes, but a row can have less than 2 GiB; remove "
                 "binary_complete_file_mode"
             )
         return max(version.size, 1)
@@ -99,9 +101,9 @@ class BinaryFileWriter(FileWriter):
             found = columns.field(column.name).type if column.name in columns.names else None
             if found != column.type:
                 raise SinkError(
-                    f"binary files are made of the columns data bytes, relativePath string and partIndex bigint, and "
-                    f"{column.name} is {'missing' if found is None else f'a {type_name(found)}'}: read them with "
-                    "file_format_type = binary"
+                    "binary files are written from the columns data bytes, relativePath string and partIndex "
+                    f"bigint, but {column.name} is {'missing' if found is None else f'a {type_name(found)}'}: "
+                    "read the files with file_format_type = binary"
                 )
 
     def write(self, rows: pa.RecordBatch) -> None:
@@ -118,7 +120,7 @@ class BinarySinkWriter(SinkWriter):
         self._staging = self._target.staging(context.epoch)
         self._unique = unique_name(context)
         self._files: dict[str, _Copy] = {}
-        """By their path below the target."""
+        """Open files by path below the target."""
 
         self._open: deque[_Copy] = deque()
         self._rows = self._bytes = 0
@@ -158,8 +160,9 @@ class BinarySinkWriter(SinkWriter):
         if part != copy.parts or data is None or copy.finished:
             found = "data is null" if data is None else f"partIndex is {part}, expected {copy.expected}"
             raise RowError(
-                f"{self._target.who}, file {path!r}: {found}; the pieces of a file must arrive in order and once, so "
-                "use no transform that leaves out or moves some of them, and no two files of one relativePath"
+                f"{self._target.who}, file {path!r}: {found}; the pieces of a file must arrive once and in "
+                "order: use no transform that removes or reorders them, and no two files with the same "
+                "relativePath"
             )
         copy.output.stream.write(data)
         copy.parts += 1
@@ -170,7 +173,7 @@ class BinarySinkWriter(SinkWriter):
         final = self._target.path("", name)
         if self._target.files.exists(final):
             raise SinkError(
-                f"{self._target.who}: {final} exists, and binary files keep their names; move it away, or write "
+                f"{self._target.who}: {final} exists, and binary files keep their names; move it, or set "
                 "data_save_mode = DROP_DATA"
             )
         staged = f"{self._unique}-{len(self._files)}"
@@ -186,7 +189,7 @@ class BinarySinkWriter(SinkWriter):
         if {"", ".", ".."}.intersection(parts) or STAGING in parts[:1] or "\0" in (path or ""):
             raise RowError(f"{self._target.who}, column 'relativePath': {path!r} is not a path below the target")
         if max(len(part.encode()) for part in parts) > _LONGEST_NAME:
-            problem = f"{path!r} has a name of over {_LONGEST_NAME} bytes; shorten it"
+            problem = f"{path!r} has a name of more than {_LONGEST_NAME} bytes; shorten it"
             raise RowError(f"{self._target.who}, column 'relativePath': {problem}")
         return "/".join(parts)
 
@@ -194,16 +197,16 @@ class BinarySinkWriter(SinkWriter):
 @define
 class _Copy:
     staged: str
-    """Its name in the staging folder."""
+    """Name in the staging folder."""
 
     output: StagedOutput
     wants_receipt: bool
     parts: int = 0
-    """How many pieces it has."""
+    """Number of pieces."""
 
     finished: bool = False
     receipts: list[Any] = field(factory=list)
-    """What the committable holds of it besides its names."""
+    """Further entries of the file in the committable, after its names."""
 
     @property
     def expected(self) -> str:

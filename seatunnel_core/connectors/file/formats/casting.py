@@ -1,7 +1,7 @@
-"""Casts values of typed files to the types of a table, and refuses each value that would change.
+"""Cast values of typed files to the types of a table, and reject each value that would change.
 
-Arrow checks most casts itself; the others are cast back and compared. Only a type that a job declares may take a part
-of a value: the day of a timestamp, or its time of day.
+Arrow checks most casts itself; the others are cast back and compared. Only a declared type may take a part of a value:
+the day of a timestamp, or its time of day.
 """
 
 from collections.abc import Callable
@@ -14,24 +14,24 @@ from seatunnel_core.rows.values import plain
 
 
 def cast(array: pa.Array, kind: pa.DataType, *, declared: bool = False) -> pa.Array:
-    """Cast an array as Arrow does, and texts also to times and null, for formats without such types.
+    """Cast an array as Arrow does, and also strings to times and null, for formats without such types.
 
     Args:
-        array: the values of a file.
-        kind: the type of the table.
-        declared: whether the job declares the type, so that a timestamp becomes its date or its time, also inside of
-            other values. A timestamp with a zone is seen in UTC.
+        array: Values of a file.
+        kind: Type of the table.
+        declared: True if the job declares the type, so that a timestamp becomes its date or its time, also inside other
+            values. A timestamp with a zone is converted to UTC.
 
     Raises:
-        ValueError: a value would change.
-        pa.ArrowNotImplementedError: there is no cast between the types.
+        ValueError: A value would change.
+        pa.ArrowNotImplementedError: There is no cast between the types.
     """
     if of.is_string(array.type) and (of.is_time(kind) or of.is_null(kind)):
         return pa.array([plain(value, kind) for value in array.to_pylist()], kind)
     if isinstance(array.type, pa.BaseExtensionType):
         return _from_extension(array, kind)
     if of.is_decimal(kind) and (of.is_integer(array.type) or of.is_floating(array.type)):
-        # Arrow wants room for the largest of whole numbers, and takes 0.100000000000000006 for 0.1.
+        # Arrow requires room for the largest integer, and accepts 0.100000000000000006 as 0.1.
         return array.cast(pa.string()).cast(kind)
     array = _in_utc(array, kind)
     made = array.cast(kind)
@@ -40,14 +40,14 @@ def cast(array: pa.Array, kind: pa.DataType, *, declared: bool = False) -> pa.Ar
 
 
 def _in_utc(array: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Return moments that become dates or times without their zone, in which Arrow would look at them."""
+    """Return timestamps that become dates or times in UTC, without their zone, which Arrow would apply."""
     if of.is_timestamp(array.type) and array.type.tz and (of.is_date(kind) or of.is_time(kind)):
         return array.cast(pa.timestamp(array.type.unit))
     return array
 
 
 def _from_extension(array: pa.Array, kind: pa.DataType) -> pa.Array:
-    if of.is_string(kind) and not of.is_string(array.type.storage_type):  # a UUID, as everybody writes it
+    if of.is_string(kind) and not of.is_string(array.type.storage_type):  # A UUID in its usual notation.
         return pa.array([None if value is None else str(value) for value in array.to_pylist()], kind)
     return cast(array.storage, kind)
 
@@ -81,7 +81,7 @@ def _entries(maps: pa.MapArray) -> list[pa.Array]:
 
 def _require_same_values(found: pa.Array, made: pa.Array) -> None:
     if _counts(found.type, made.type) and found.null_count < len(found):
-        raise ValueError("which of them is a matter of units; read it as it is, and convert it with Sql")
+        raise ValueError("the unit of the numbers is unknown; read them as they are, and convert them with Sql")
     try:
         if of.is_floating(found.type) and of.is_decimal(made.type):
             same = pc.equal(found.cast(pa.string()).cast(made.type), made)
@@ -90,24 +90,24 @@ def _require_same_values(found: pa.Array, made: pa.Array) -> None:
         else:
             return
     except pa.ArrowInvalid:
-        raise ValueError("it would become another value") from None
+        raise ValueError("its value would change") from None
     if of.is_floating(found.type):
         same = pc.or_(same, pc.is_nan(found))
     if pc.all(same).as_py() is False:
-        raise ValueError("it would become another value")
+        raise ValueError("its value would change")
 
 
 def _counts(found: pa.DataType, made: pa.DataType) -> bool:
-    """Return whether numbers would be taken for moments, or moments for numbers; a duration counts as its number."""
+    """Return True if numbers would be cast to timestamps or the reverse; a duration counts as its number."""
     if of.is_duration(found):
         return not (of.is_integer(made) or of.is_duration(made))
     return bool((of.is_integer(found) and of.is_temporal(made)) or (of.is_temporal(found) and of.is_integer(made)))
 
 
 def _way_back(found: pa.DataType, made: pa.DataType) -> Callable[[pa.Array], pa.Array] | None:
-    """Return the cast that undoes another; ``None`` if Arrow itself refuses values that would change."""
+    """Return the inverse of a cast; ``None`` if Arrow itself rejects values that would change."""
     if of.is_floating(made) and (of.is_float64(found) or of.is_decimal(found)):
-        return lambda values: values.cast(pa.string()).cast(found)  # in the fewest digits that identify it
+        return lambda values: values.cast(pa.string()).cast(found)  # With the fewest digits that identify it.
     if of.is_timestamp(found) and of.is_time(made):
         return lambda values: values.cast(pa.time64("us")).view(pa.timestamp("us")).cast(found)
     if (of.is_timestamp(found) and of.is_date(made)) or (of.is_boolean(made) and not of.is_boolean(found)):

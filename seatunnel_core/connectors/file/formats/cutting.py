@@ -1,4 +1,4 @@
-"""Cutting files of lines into splits."""
+"""Division of text files into splits."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -12,20 +12,20 @@ from seatunnel_core.connectors.file.formats.delimited.quoting import ChunkQuotes
 from seatunnel_core.connectors.filesystems.filesystem import FileVersion, OpenFile
 
 CHUNK_BYTES = 4 << 20
-"""How much of a file is examined for quotes at a time; it is in memory twice."""
+"""Size of the parts of a file that are examined for quotes; each is in memory twice."""
 
 SAMPLE_BYTES = 1 << 20
-"""How much of a file is read to estimate the length of its rows."""
+"""Size of the sample for estimating the length of rows."""
 
 WORTH_READING_TWICE = 2
-"""How many pieces a file with quotes must have to be examined, which costs about a third of reading it."""
+"""Minimum number of pieces of a file with quotes that is examined, which costs about a third of reading it."""
 
 SMALLEST_PIECE = 4 << 10
-"""The size in bytes below which a speed limit cuts no further."""
+"""Minimum size of a piece, in bytes, to which a speed limit reduces it."""
 
 
 def piece(split_size: int, planning: PlanningContext, bytes_per_row: float | None = None) -> int:
-    """Return how many bytes one split should have."""
+    """Return the number of bytes of one split."""
     wanted = split_size
     if planning.bytes_per_second:
         wanted = min(wanted, max(planning.bytes_per_second, SMALLEST_PIECE))
@@ -36,7 +36,7 @@ def piece(split_size: int, planning: PlanningContext, bytes_per_row: float | Non
 
 @frozen(kw_only=True)
 class SplitPlan:
-    """What determines the splits of a file of lines."""
+    """Settings for the splits of text files."""
 
     dialect: Dialect
     split_size: int
@@ -45,20 +45,20 @@ class SplitPlan:
 
     @property
     def splittable(self) -> bool:
-        """Whether a file may be cut into several splits."""
+        """True if a file may be divided into several splits."""
         return self.enabled and self.dialect.splittable
 
     @property
     def quoted(self) -> bool:
-        """Whether a value may contain a line end, so that the whole file has to be examined before it is cut."""
+        """True if a value may contain a line break, so that the whole file must be examined before it is divided."""
         return bool(self.dialect.quote)
 
     def piece(self, planning: PlanningContext, bytes_per_row: float | None = None) -> int:
-        """Return how many bytes one split should have."""
+        """Return the number of bytes of one split."""
         return piece(self.split_size, planning, bytes_per_row)
 
     def must_examine(self, version: FileVersion, planning: PlanningContext) -> bool:
-        """Return whether a task has to examine the file before it can be cut."""
+        """Return True if a task must examine the file before it can be divided."""
         if not self.splittable or not version.size:
             return False
         return planning.rows_per_second is not None or (
@@ -72,7 +72,7 @@ class SplitPlan:
         return [(start, min(start + CHUNK_BYTES, version.size)) for start in range(0, version.size, CHUNK_BYTES)]
 
     def examine(self, file: OpenFile, start: int, end: int, planning: PlanningContext) -> dict[str, Any]:
-        """Return the estimated number of rows of one chunk, and where it can be cut, as JSON values."""
+        """Return the estimated number of rows of one chunk, and its possible split positions, as JSON values."""
         if not self.quoted:
             sample = file.read_range(0, min(SAMPLE_BYTES, file.version.size))
             return {"rows": _scaled(sample, end - start)}
@@ -104,13 +104,13 @@ def _scaled(sample: bytes, size: int) -> int:
 def file_ranges(
     plan: SplitPlan, version: FileVersion, examined: Sequence[dict[str, Any]], planning: PlanningContext
 ) -> list[tuple[int, int]]:
-    """Return the byte ranges of a text file, each about as long as planned; one range if it cannot be cut.
+    """Return the byte ranges of a text file, each about as long as planned; one range if it cannot be divided.
 
     Args:
-        plan: how to cut.
-        version: the file.
-        examined: the results of ``SplitPlan.examine`` for its chunks, in order; empty if none was needed.
-        planning: what the engine knows.
+        plan: The settings.
+        version: The file.
+        examined: The results of ``SplitPlan.examine`` for its chunks, in order; empty if none was needed.
+        planning: The engine's planning context.
     """
     if not plan.splittable:
         return [(0, version.size)]

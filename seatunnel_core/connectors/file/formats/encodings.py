@@ -1,4 +1,4 @@
-"""The text encodings that Python knows, and their conversion to UTF-8."""
+"""Text encodings of Python, and their conversion to UTF-8."""
 
 import codecs
 
@@ -7,13 +7,13 @@ import pyarrow as pa
 from seatunnel_core.connector_api.errors import SourceError
 
 _MARK, _MARKED = "\udcff", "seatunnel.marked"
-"""What stands for bytes that are no character of their encoding: the byte ``FF``, which is none of UTF-8 either."""
+"""Replacement of undecodable bytes: the byte ``FF``, which is invalid in UTF-8, too."""
 
 codecs.register_error(_MARKED, lambda error: (_MARK, error.end))  # type: ignore[attr-defined]
 
 
 def is_text_encoding(name: str) -> bool:
-    """Return whether Python has an incremental codec of that name between text and bytes."""
+    """Return True if Python has an incremental codec of that name between text and bytes."""
     try:
         codecs.getincrementalencoder(name)().encode("a")
         codecs.getincrementaldecoder(name)().decode(b"")
@@ -23,27 +23,26 @@ def is_text_encoding(name: str) -> bool:
 
 
 def no_characters(encoding: str) -> str:
-    """Return what is wrong with bytes that are no text in an encoding, and what to write, behind what has them."""
+    """Return the problem with undecodable bytes and its correction, as the end of a message."""
     return (
-        f"has bytes that are no characters in {encoding}; write the encoding of the file, for example "
-        "encoding = ISO-8859-1 or encoding = GBK"
+        f"has bytes that are not valid {encoding}; set the encoding of the file, for example encoding = "
+        "ISO-8859-1 or encoding = GBK"
     )
 
 
 def as_utf8(stream: pa.NativeFile, encoding: str, path: str) -> pa.NativeFile:
-    """Return a stream of UTF-8 for that of a file in another encoding.
+    """Return a stream in another encoding as UTF-8.
 
-    Bytes that are no character become a byte that is none in UTF-8: who reads the value refuses its row, by name.
+    Undecodable bytes become a byte that is invalid in UTF-8: the reader of the value then rejects its row.
     """
     decoder = codecs.getincrementaldecoder(encoding)(_MARKED)
 
     def transcoded(piece: bytes) -> bytes:
         try:
             text = decoder.decode(piece, not len(piece))
-        except UnicodeError:  # UTF-16 and UTF-32 without a byte-order mark
+        except UnicodeError:  # UTF-16 and UTF-32 without a byte-order mark.
             raise SourceError(
-                f"{path}: its first bytes do not say in which order bytes follow; write encoding = {encoding}LE or "
-                f"{encoding}BE"
+                f"{path}: it has no byte-order mark; set encoding = {encoding}LE or {encoding}BE"
             ) from None
         return text.encode("utf-8", "surrogateescape")
 

@@ -1,4 +1,4 @@
-"""Numbers as they are written, and whether an inferred type would change them."""
+"""Numbers as they are written, and the check that an inferred type preserves them."""
 
 import functools
 import math
@@ -10,28 +10,28 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 INFERRED = (
-    ", which the beginnings of the files suggest, with all that it says; declare the column, "
-    "for example schema { columns = [ { name = zip, type = string } ] }"
+    ", which the beginnings of the files suggest, without losing digits; declare the column, for example "
+    "schema { columns = [ { name = zip, type = string } ] }"
 )
-"""Follows ``'01067' is not a bigint``."""
+"""Continuation of ``'01067' is not a bigint``."""
 
 _MORE_THAN_A_NUMBER = re.compile(r"\s*(?:-?0[\dxX]|\+\d+\s*$)")
 _EXACT_SIGNS = 15
-"""A number with this many digits keeps all of them as a float of 64 bits."""
+"""Number of digits that a 64-bit float always preserves."""
 
 _HEXADECIMAL = re.compile(rb"(?<![\w.])[+-]?0[xX][0-9a-fA-F]{1,16}(?!\w)")
 _LONGEST_HEXADECIMAL = 20
-"""Number of bytes of the longest that fits into 64 bits, with its neighbours."""
+"""Number of bytes of the longest hexadecimal number of 64 bits, with the characters around it."""
 
 _WHOLE = 2**53
-"""Floats below this hold all whole numbers."""
+"""Floats below this represent all integers."""
 
 _TOKEN = re.compile(rb"[:,\[\s-](?=[0-9.]{16}|[0-9.]+[eE][+-]?[0-9]{3})([0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)")
-"""A long number of JSON; also one within a text, which is then checked needlessly."""
+"""Pattern of a long number in JSON; one within a string is then checked needlessly."""
 
 
 def is_shortened(text: str | None, kind: pa.DataType) -> bool:
-    """Return whether a number loses information in a type: ``01067``, ``+41``, or 20 digits as a float."""
+    """Return True if a number loses information in a type: ``01067``, ``+41``, or 20 digits as a float."""
     if text is None or _MORE_THAN_A_NUMBER.match(text):
         return text is not None
     if pa.types.is_integer(kind) or not re.search(r"\d", text):  # nan, and infinity
@@ -41,15 +41,15 @@ def is_shortened(text: str | None, kind: pa.DataType) -> bool:
 
 
 def is_number(kind: pa.DataType) -> bool:
-    """Return whether a type is one of integers or floats."""
+    """Return True if a type is one of integers or floats."""
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
 
 
 def decimal_only(pieces: Iterator[bytes], columns: pa.Schema) -> Iterator[bytes]:
-    """Yield pieces of delimited text that Arrow's parser may read: for whole numbers it takes ``0x10`` as 16.
+    """Yield pieces of delimited text that are safe for Arrow's parser, which reads ``0x10`` as the integer 16.
 
     Raises:
-        pa.ArrowInvalid: a piece may have such a value, and a column has whole numbers.
+        pa.ArrowInvalid: A piece may have such a value, and there is an integer column.
     """
     if not any(pa.types.is_integer(column.type) for column in columns):
         yield from pieces
@@ -64,10 +64,10 @@ def decimal_only(pieces: Iterator[bytes], columns: pa.Schema) -> Iterator[bytes]
 
 
 def whole(texts: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Parse whole numbers as Java does: with a sign, and decimal digits only.
+    """Parse integers as Java does: with a sign, and decimal digits only.
 
     Raises:
-        pa.ArrowInvalid: a text is no such number, or one too large for the type.
+        pa.ArrowInvalid: A text is not an integer, or is too large for the type.
     """
     if pc.any(pc.match_substring_regex(texts, r"^[ \t]*[+-]?0[xX]")).as_py():
         raise pa.ArrowInvalid("a hexadecimal number")
@@ -75,10 +75,10 @@ def whole(texts: pa.Array, kind: pa.DataType) -> pa.Array:
 
 
 def finite(texts: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Parse numbers; the result is infinite only where the text is.
+    """Parse numbers; the result is infinite only if the text is.
 
     Raises:
-        pa.ArrowInvalid: a text is no number, or one too large for the type.
+        pa.ArrowInvalid: A text is not a number, or is too large for the type.
     """
     if pa.types.is_integer(kind):
         return whole(texts, kind)
@@ -90,15 +90,15 @@ def finite(texts: pa.Array, kind: pa.DataType) -> pa.Array:
 
 
 def exactly(texts: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Parse numbers, as Arrow's parser of text does.
+    """Parse numbers as Arrow's text parser does.
 
     Raises:
-        pa.ArrowInvalid: a text is no number, or has more information than a number of the type.
+        pa.ArrowInvalid: A text is not a number, or would lose digits in the type.
     """
     texts, numbers = _numbers(texts, kind)
     for text in _doubtful(texts, numbers):
         if is_shortened(text, kind):
-            raise pa.ArrowInvalid(f"{text!r} has more to say than one of type {kind}")
+            raise pa.ArrowInvalid(f"{text!r} would lose digits as {kind}")
     return numbers
 
 
@@ -112,7 +112,7 @@ def _numbers(texts: pa.Array, kind: pa.DataType) -> tuple[pa.Array, pa.Array]:
 
 
 def _doubtful(texts: pa.Array, numbers: pa.Array) -> Iterator[str]:
-    """Yield the texts that may have more information than their numbers: few, because Python checks each."""
+    """Yield the texts that may lose digits as numbers: few, because Python checks each."""
     some = texts.filter(functools.reduce(pc.or_, (pc.starts_with(texts, first) for first in ("0", "-0", "+"))))
     yield from some.filter(pc.match_substring_regex(some, r"^(-?0[0-9xX]|\+[0-9]+$)")).to_pylist()
     if pa.types.is_floating(numbers.type):
@@ -123,7 +123,7 @@ def _doubtful(texts: pa.Array, numbers: pa.Array) -> Iterator[str]:
 
 
 def may_shorten(rows: pa.RecordBatch, lines: bytes) -> bool:
-    """Return whether a number of the lines may have lost digits in a float of the rows that were read from them."""
+    """Return True if a number in the lines may have lost digits in a float of the rows read from them."""
     floats = [each for values in rows.columns for each in _floats(values)]
     if not floats:
         return False

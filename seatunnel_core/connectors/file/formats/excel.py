@@ -1,8 +1,8 @@
 """The format ``excel``: reads ``.xlsx`` and ``.xls``, writes ``.xlsx``.
 
-Cells hold numbers of 64 bits, texts and truth values; a date is a number with a format. Values that do not fit are
-written as text, so that they come back unchanged: whole numbers above 2^53, decimals of over 15 digits, microseconds,
-and dates before March 1900, before which Excel counts days differently.
+Cells contain 64-bit numbers, texts and booleans; a date is a number with a format. Values that do not fit are written
+as text, so that they are read back unchanged: integers above 2^53, decimals of over 15 digits, microseconds, and dates
+before March 1900, before which Excel counts days differently.
 """
 
 import datetime as dt
@@ -33,11 +33,11 @@ from seatunnel_core.rows.value_text import json_text, shortest
 from seatunnel_core.rows.values import Converter
 
 MOST_ROWS = 1_048_576
-"""Of a sheet, with its header."""
+"""Maximum number of rows of a sheet, with its header."""
 
 MOST_COLUMNS = 16_384
 MOST_CHARACTERS = 32_767
-"""Of a text in a cell, in units of UTF-16."""
+"""Maximum number of characters of a text in a cell, in UTF-16 units."""
 
 _BYTES = re.compile(r"\[\s*(?:-?\d{1,3}(?:\s*,\s*-?\d{1,3})*)?\s*\]")
 _EXACT = 2**53
@@ -46,7 +46,7 @@ _FIRST_DAY = dt.date(1900, 3, 1)
 
 
 class Excel(DeclaredFormat):
-    """One split per file. Holds one row of ``.xlsx`` in memory, and the shared texts; of ``.xls`` the whole file.
+    """One split per file. Keeps one row of ``.xlsx`` and the shared texts in memory; an ``.xls`` file as a whole.
 
     Both libraries are written in Python: damaged bytes raise an exception and cannot crash the task.
     """
@@ -68,14 +68,14 @@ class Excel(DeclaredFormat):
         file.check()
 
     def _values(self, file: OpenFile, columns: pa.Schema) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Yield the position of each row, and its values. Empty rows are left out."""
+        """Yield the position of each row, and its values. Empty rows are skipped."""
         path = file.version.path
         with file.python_file() as content:
             try:
                 texts = frozenset(at for at, column in enumerate(columns) if _is_text(column.type))
                 with opened_sheet(content, self.options[opt.SHEET_NAME], texts) as (name, rows):
                     for number, row in enumerate(rows, 1):
-                        found = row[: len(columns)]  # what stands beside the table is no part of it
+                        found = row[: len(columns)]  # Cells next to the table do not belong to it.
                         if number > self.options[opt.SKIP_HEADER] and any(cell is not None for cell in found):
                             cells = zip(columns, found, strict=False)
                             values = {column.name: cell for column, cell in cells}
@@ -84,7 +84,7 @@ class Excel(DeclaredFormat):
                 raise SourceError(f"{path} has no sheet {error}") from None
             except (GeneratorExit, ConnectorError):
                 raise
-            except Exception as error:  # whatever the libraries meet in bytes that they did not expect
+            except Exception as error:  # Anything that the libraries raise for unexpected bytes.
                 raise SourceError(
                     f"{path} is not an Excel file, or is damaged: {type(error).__name__}: {error}"
                 ) from error
@@ -97,10 +97,10 @@ class Excel(DeclaredFormat):
         return self._texts.value(self._cell(cell, kind), kind)
 
     def _cell(self, cell: Any, kind: pa.DataType) -> Any:
-        """Return a cell as ``Texts`` takes it.
+        """Return a cell in the form that ``Texts`` takes.
 
-        A cell without a value is null, and so is an empty text in a column that is not of strings. A number in a column
-        of strings that has no text by its format has up to 15 digits, as Excel shows it in a wide column.
+        A cell without a value is null, and so is an empty text in a column that is not of strings. In a column of
+        strings, a number whose format gives no text has up to 15 digits, as Excel shows it in a wide column.
         """
         if cell in (None, ""):
             return cell if pa.types.is_string(kind) else None
@@ -108,7 +108,7 @@ class Excel(DeclaredFormat):
             return _bytes(self._value(cell, pa.string()))
         if pa.types.is_struct(kind) and isinstance(cell, str | int | float) and not _is_json_row(cell, kind):
             return self._row(self._value(cell, pa.string()), kind)
-        if isinstance(cell, dt.timedelta):  # a time that is shown as [h]:mm
+        if isinstance(cell, dt.timedelta):  # A time that is displayed as [h]:mm.
             cell = (dt.datetime.min + cell).time() if cell < dt.timedelta(days=1) else str(cell)
         if isinstance(cell, float) and (pa.types.is_string(kind) or pa.types.is_decimal(kind)):
             return str(int(cell)) if cell.is_integer() else f"{Decimal(f'{cell:.{_DIGITS}g}'):f}"
@@ -122,15 +122,15 @@ class Excel(DeclaredFormat):
         """Return the fields of a row that is stored in one cell, as SeaTunnel writes it: missing ones are null.
 
         Raises:
-            ValueError: there are more than the type has, or one has another type.
+            ValueError: There are too many, or one has another type.
         """
         parts = list(self._parts(text, kind))
         if len(parts) > kind.num_fields:
-            raise ValueError(f"{text[:80]!r} has {len(parts)} fields, and {type_name(kind)} has {kind.num_fields}")
+            raise ValueError(f"{text[:80]!r} has {len(parts)} fields, expected {kind.num_fields} of {type_name(kind)}")
         return {part.name: self._part(value or None, part.type) for part, value in zip(kind, parts, strict=False)}
 
     def _part(self, text: str | None, kind: pa.DataType) -> Any:
-        """Return a field of a row; JSON of a nested one as Python's values, which the converter of the row checks."""
+        """Return a field of a row; nested JSON as Python values, which the converter of the row checks."""
         value = self._value(text, kind)
         return json.loads(text) if text and pa.types.is_nested(kind) and text[0] in "{[" else value
 
@@ -152,7 +152,7 @@ class Excel(DeclaredFormat):
         if isinstance(cell, dt.datetime):
             if pa.types.is_date(kind) and cell.time() == dt.time():
                 return cell.date()
-            if pa.types.is_string(kind):  # a day is a moment at midnight
+            if pa.types.is_string(kind):  # A day is a timestamp at midnight.
                 return cell.isoformat(" ") if cell.time() != dt.time() else cell.date().isoformat()
             return cell
         if isinstance(cell, dt.date) and pa.types.is_timestamp(kind):
@@ -165,19 +165,19 @@ def _is_text(kind: pa.DataType) -> bool:
 
 
 def _is_json_row(cell: Any, kind: pa.DataType) -> bool:
-    """Return True if a cell is one JSON object with fields of a row, and not the fields between delimiters."""
+    """Return True if a cell is one JSON object with fields of a row, not fields separated by delimiters."""
     text = str(cell).strip()
     if not text.startswith("{"):
         return False
     try:
         found = json.loads(text)
     except ValueError:
-        return _json_end(text, 0) == 0  # if JSON ends before the cell does, other fields follow
+        return _json_end(text, 0) == 0  # More fields follow if the JSON ends before the cell.
     return not found or any(kind.get_field_index(name) >= 0 for name in found)
 
 
 def _json_end(text: str, at: int) -> int:
-    """Return where the JSON that begins at a place ends; the place itself if there is none."""
+    """Return the end of the JSON that starts at a position; the position itself if there is none."""
     try:
         return json.JSONDecoder().raw_decode(text, at)[1] if text[at : at + 1] in ("{", "[") else at
     except ValueError:
@@ -185,7 +185,7 @@ def _json_end(text: str, at: int) -> int:
 
 
 def _bytes(text: str) -> bytes:
-    """Return the bytes of ``[72, -1]``, as sinks write them; of any other text its own."""
+    """Return the bytes of ``[72, -1]``, as sinks write them; of any other text its encoding."""
     if _BYTES.fullmatch(text.strip()):
         numbers = [int(number) for number in re.findall(r"-?\d+", text)]
         if all(-128 <= number < 256 for number in numbers):
@@ -211,13 +211,13 @@ class ExcelFileWriter(FileWriter):
         name = style.sheet_name
         if not 1 <= len(name) <= 31 or set(name) & set("[]:*?/\\") or name.startswith("'") or name.endswith("'"):
             raise UsageError(
-                f"option 'sheet_name': {name!r} cannot be: a sheet has a name of 1 to 31 characters without []:*?/\\"
+                f"option 'sheet_name': {name!r} is not allowed: a sheet name has 1 to 31 characters without []:*?/\\"
             )
 
     @classmethod
     def refuse(cls, columns: pa.Schema) -> None:
         if len(columns) > MOST_COLUMNS:
-            raise SinkError(f"a sheet has at most {MOST_COLUMNS} columns, and there are {len(columns)}")
+            raise SinkError(f"a sheet has at most {MOST_COLUMNS} columns, found {len(columns)}")
 
     @classmethod
     def prepared(cls, style: FileStyle, rows: pa.RecordBatch) -> pa.RecordBatch:
@@ -234,10 +234,10 @@ class ExcelFileWriter(FileWriter):
 
 
 def _visible(columns: pa.Schema, cells: list[pa.Array]) -> list[pa.Array]:
-    """Add an empty text to each row without a cell, because readers leave out a row without cells.
+    """Add an empty text to each row without a cell, because readers skip such rows.
 
     Raises:
-        RowError: all columns are of strings, in which an empty text is not null.
+        RowError: All columns are strings, for which an empty text is not null.
     """
     bare = reduce(pc.and_, (pc.equal(each, "") for each in cells))
     if not pc.any(bare).as_py():
@@ -245,7 +245,7 @@ def _visible(columns: pa.Schema, cells: list[pa.Array]) -> list[pa.Array]:
     at = next((at for at, column in enumerate(columns) if not pa.types.is_string(column.type)), None)
     if at is None:
         name = columns.names[0]
-        said = "in a row of nulls alone a sheet has no cell, and readers leave it out; write csv or json"
+        said = "a row of nulls has no cell in a sheet, and readers skip it; write csv or json"
         raise RowError(f"column {name!r}: {said}", column=name)
     return [*cells[:at], pc.if_else(bare, xlsx.text(""), cells[at]), *cells[at + 1 :]]
 
@@ -259,7 +259,7 @@ def _column(column: pa.Field, values: pa.Array) -> pa.Array:
 
 
 def _cells(kind: pa.DataType) -> Callable[[Any], str]:
-    """Return the function that makes a cell of a value of this type."""
+    """Return the function that converts a value of this type to a cell."""
     if pa.types.is_nested(kind):
         return lambda value: _text(json_text(value, kind))
     for matches, cell in (
@@ -281,7 +281,7 @@ def _cells(kind: pa.DataType) -> Callable[[Any], str]:
 def _text(value: str) -> str:
     characters = len(value.encode("utf-16-le")) // 2
     if characters > MOST_CHARACTERS:
-        raise ValueError(f"{value[:60]!r}… has {characters} characters, and a cell of a sheet takes {MOST_CHARACTERS}")
+        raise ValueError(f"{value[:60]!r}… has {characters} characters, but a cell can have at most {MOST_CHARACTERS}")
     return xlsx.text(value)
 
 
@@ -292,7 +292,7 @@ def _number(value: float) -> str:
 
 
 def _decimal(value: Decimal) -> str:
-    few = len(f"{value:f}".replace(".", "").strip("-0")) <= _DIGITS  # no arithmetic, which would round
+    few = len(f"{value:f}".replace(".", "").strip("-0")) <= _DIGITS  # No arithmetic, which would round.
     return xlsx.number(float(value)) if few else _text(f"{value:f}")
 
 

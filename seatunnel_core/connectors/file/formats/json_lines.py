@@ -1,6 +1,6 @@
-"""Reads JSON lines: one object per line, fields by name; absent ones are null.
+"""Read JSON lines: one object per line, fields by name; missing ones are null.
 
-Unknown ones are ignored where the job declares its columns; where they were inferred, its contract says what they are.
+Unknown fields are ignored if the job declares its columns; if the columns were inferred, its contract decides.
 """
 
 import re
@@ -35,27 +35,29 @@ class JsonLinesReader:
     """Reads ranges of one file."""
 
     dialect: Dialect
-    """Its encoding and compression; the other fields have no meaning for JSON."""
+    """Encoding and compression; the other fields have no meaning for JSON."""
 
     columns: pa.Schema
     texts: Texts
-    """How dates and times are written."""
+    """Formats of dates and times."""
 
     fitting: Fitting | None = None
-    """What makes rows of objects if the columns were inferred."""
+    """Converter from objects to rows, if the columns were inferred."""
 
     sampled: bool = False
-    """Whether they were inferred from the beginnings of files, so that rows may be of another shape."""
+    """True if they were inferred from the beginnings of files, so that rows may have another shape."""
 
     identified: bool = False
-    """Whether each row begins with its id, which is not among ``columns``."""
+    """True if each row starts with its id, which is not among ``columns``."""
 
     file: OpenFile = field(repr=False)
     context: ReadContext = field(repr=False)
 
     def read(self, start: int, end: int) -> Iterator[pa.RecordBatch]:
         """Yield the rows in the bytes from ``start`` to ``end``; both are line ends, or the ends of the file."""
-        lines_before_start = cache(lambda: self._lines_to(start))  # reads all of them: only an error is worth that
+        lines_before_start = cache(
+            lambda: self._lines_to(start)
+        )  # Reads all of them, which is justified only for an error.
         convert = exact_converter if self.fitting is not None else self._converter
         native = NativeJson(self.columns, convert, complete=self.sampled)
         lines_before = 0
@@ -75,9 +77,9 @@ class JsonLinesReader:
         self.file.check()
 
     def _ids(self, piece: bytes, start: int) -> list[str]:
-        """Return an id for each line of a piece, which begins at ``start`` in the text of the file.
+        """Return an id for each line of a piece, which starts at ``start`` in the text of the file.
 
-        The text of the line is part of it: a file that is written again may have another row at the same place.
+        It includes the text of the line: a file that is rewritten may have another row at the same place.
         """
         starts = [0, *(found.end() for found in _LINE_END.finditer(piece))]
         lines = [piece[first:end].strip() for first, end in zip(starts, [*starts[1:], len(piece)], strict=True)]
@@ -85,7 +87,7 @@ class JsonLinesReader:
         return [row_id(path, start + place, line) for place, line in zip(starts, lines, strict=True)]
 
     def _places(self, lines_before: int, lines_before_start: Callable[[], int]) -> Callable[[int], str]:
-        """Return a function that names the place of a row of a piece, by its number from 0."""
+        """Return a function that formats the location of a row of a piece, given its number from 0."""
         return lambda row: f"{self.file.version.path}, line {lines_before_start() + lines_before + row + 1}"
 
     def _lines_to(self, start: int) -> int:
@@ -160,10 +162,10 @@ def pieces(dialect: Dialect, file: OpenFile, start: int, end: int) -> Iterator[b
 
 
 def object_of(line: bytes, dialect: Dialect) -> dict[str, Any]:
-    """Return the object that is a line.
+    """Return the object in a line.
 
     Raises:
-        RowError: it is none.
+        RowError: The line is not an object.
     """
     try:
         found = parsed(line)
@@ -177,10 +179,10 @@ def object_of(line: bytes, dialect: Dialect) -> dict[str, Any]:
 
 
 def infer(text: bytes, dialect: Dialect, levels: int) -> pa.Schema:
-    """Return the columns of some whole lines, of which ``levels`` levels below the rows are looked into.
+    """Return the columns of some whole lines, inspecting ``levels`` levels below the rows.
 
     Raises:
-        RowError: one is no JSON object; names the line.
+        RowError: A line is not a JSON object; the message contains its number.
     """
     lines = text.splitlines()
     for number, line in enumerate(lines, 1):
@@ -188,7 +190,7 @@ def infer(text: bytes, dialect: Dialect, levels: int) -> pa.Schema:
             try:
                 object_of(line, dialect)
             except RowError as error:
-                raise RowError(f"line {number}: {error}, so the columns cannot be inferred; give a schema") from None
+                raise RowError(f"line {number}: {error}, so the columns cannot be inferred; declare schema") from None
     return look(lines, levels).columns()
 
 
@@ -197,7 +199,7 @@ _LINES = Dialect(delimiter="\x00", quote="")
 _LINE_END = re.compile(rb"\r\n|\r|\n")
 
 _OFFSET = re.compile(rb'\d[+-]\d\d:?(?:\d\d)?"')
-"""The end of a text with the offset of a zone, which a moment of Arrow does not keep."""
+"""Pattern of a text with a zone offset at its end, which Arrow's timestamps do not keep."""
 
 
 def _with_ids(rows: pa.RecordBatch, ids: list[str]) -> pa.RecordBatch:
@@ -206,5 +208,5 @@ def _with_ids(rows: pa.RecordBatch, ids: list[str]) -> pa.RecordBatch:
 
 
 def _may_change(rows: pa.RecordBatch, lines: bytes) -> bool:
-    """Return whether a value of the lines may have lost something in the rows that were read from them."""
+    """Return True if a value of the lines may have lost information in the rows read from them."""
     return may_shorten(rows, lines) or _OFFSET.search(lines) is not None

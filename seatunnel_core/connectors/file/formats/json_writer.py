@@ -1,4 +1,4 @@
-"""Writes ``json``: one object per line."""
+"""Write ``json``: one object per line."""
 
 from typing import ClassVar
 
@@ -24,7 +24,7 @@ class JsonFileWriter(FileWriter):
 
 
 def joined(texts: pa.Array) -> pa.Buffer:
-    """Return all texts in a row, as they lie in memory."""
+    """Return all texts in a row, as they are in memory."""
     _, offsets, data = texts.buffers()
     ends = memoryview(offsets).cast("i")
     return data.slice(ends[texts.offset], ends[texts.offset + len(texts)] - ends[texts.offset])

@@ -1,6 +1,6 @@
-"""The file formats by name. Each has a class for the source and one for the sink, in a module of its own.
+"""File formats by name. Each has a class for the source and one for the sink, in a separate module.
 
-The modules are imported when a job names the format, so that no job loads the packages of another format.
+A module is imported when a job uses its format, so no job loads the packages of another format.
 """
 
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ _HERE = "seatunnel_core.connectors.file.formats"
 
 @frozen
 class Format:
-    """The implementation of a format, as ``module:class``; ``None`` if there is none."""
+    """Implementation of a format, as ``module:class``; ``None`` if there is none."""
 
     source: str | None = None
     sink: str | None = None

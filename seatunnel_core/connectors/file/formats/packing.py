@@ -1,4 +1,4 @@
-"""Compresses and decompresses text files: Arrow's codecs, and three that it lacks for files.
+"""Compress and decompress text files: Arrow's codecs, and three that it lacks for files.
 
 ``zlib`` is the format of RFC 1950. ``snappy`` is the framing format of Snappy. ``lzo`` is the container of the program
 lzop: a header, and blocks of up to 64 MiB with a checksum each.
@@ -43,7 +43,7 @@ def unpacked(stream: pa.NativeFile, codec: str) -> pa.NativeFile:
 
 
 def packed(stream: pa.NativeFile, codec: str) -> pa.NativeFile:
-    """Return a stream that compresses into another one, and closes it with itself."""
+    """Return a stream that compresses into another one, and closes both together."""
     if codec in _PACKERS:
         return pa.PythonFile(_Packed(stream, _PACKERS[codec]()), mode="w")
     return pa.CompressedOutputStream(stream, codec)
@@ -71,7 +71,7 @@ class _Pieces(io.RawIOBase):
 
 
 def _unpack_zlib(stream: pa.NativeFile) -> Iterator[bytes]:
-    """Decompress one stream after the other, as in joined files."""
+    """Decompress consecutive streams, as in concatenated files."""
     parser, piece = zlib.decompressobj(), stream.read(_PIECE_BYTES)
     try:
         while piece:
@@ -82,7 +82,7 @@ def _unpack_zlib(stream: pa.NativeFile) -> Iterator[bytes]:
     except zlib.error as error:
         raise OSError(f"damaged: {error}") from error
     if not parser.eof:
-        raise OSError("damaged: it ends before its end")
+        raise OSError("damaged: unexpected end")
 
 
 _SNAPPY = b"\xff\x06\x00\x00sNaPpY"
@@ -121,9 +121,9 @@ def _lzo_flags(stream: pa.NativeFile) -> int:
     method = _exactly(stream, 2 if version >= 0x940 else 1)[0]
     flags: int = struct.unpack(">I", _exactly(stream, 4))[0]
     if needed > 0x1040 or method not in (1, 2, 3) or flags & _HAS_FILTER:
-        raise OSError("damaged, or of a kind of LZO that is not read")
-    _exactly(stream, 12 if version >= 0x940 else 8)  # mode and time
-    _exactly(stream, _exactly(stream, 1)[0] + 4)  # the file's name, and the checksum of the header
+        raise OSError("damaged, or an unsupported kind of LZO")
+    _exactly(stream, 12 if version >= 0x940 else 8)  # Mode and time.
+    _exactly(stream, _exactly(stream, 1)[0] + 4)  # File name, and checksum of the header.
     if flags & _HAS_MORE:
         _exactly(stream, struct.unpack(">I", _exactly(stream, 4))[0] + 4)
     return flags
@@ -135,25 +135,25 @@ def _lzo_blocks(stream: pa.NativeFile, flags: int) -> Iterator[bytes]:
     while size := struct.unpack(">I", _exactly(stream, 4))[0]:
         packed_size = struct.unpack(">I", _exactly(stream, 4))[0]
         if packed_size > size or size > _LARGEST_BLOCK:
-            raise OSError("damaged: a block has an impossible size")
+            raise OSError("damaged: a block has an invalid size")
         sums = [check for bit, check in ((0x1, zlib.adler32), (0x100, zlib.crc32)) if flags & bit]
         expected = [struct.unpack(">I", _exactly(stream, 4))[0] for _ in sums]
         if packed_size < size:
-            _exactly(stream, 4 * sum(bool(flags & bit) for bit in (0x2, 0x200)))  # of the packed bytes
+            _exactly(stream, 4 * sum(bool(flags & bit) for bit in (0x2, 0x200)))  # Checksum of the compressed bytes.
         block = _exactly(stream, packed_size)
         try:
             block = bytes(LZOCompressor.decompress(block, size)) if packed_size < size else block
         except LZOError as error:
             raise OSError(f"damaged: {error}") from error
         if len(block) != size or [check(block) for check in sums] != expected:
-            raise OSError("damaged: a checksum is not that of its block")
+            raise OSError("damaged: wrong checksum of a block")
         yield block
 
 
 def _exactly(stream: pa.NativeFile, size: int) -> bytes:
     found = bytes(stream.read(size))
     if len(found) != size:
-        raise OSError("damaged: it ends before its end")
+        raise OSError("damaged: unexpected end")
     return found
 
 
@@ -180,7 +180,7 @@ class _Packer(ABC):
 class _Packed:
     """A file object that collects blocks.
 
-    It is not a file object of Python, which would write the end of a file that is given up.
+    It is not a Python file object, which would write the end of an abandoned file.
     """
 
     def __init__(self, stream: pa.NativeFile, packer: _Packer) -> None:

@@ -18,20 +18,21 @@ from seatunnel_core.rows.unknown import unmarked
 BATCH_ROWS = 65_536
 
 ROW_GROUP_BYTES = 16 << 20
-"""How much of Arrow data is collected for a row group: about 100,000 rows of a common table. With four times as much a
-task needs 70 MB more, and readers gain nothing measurable."""
+"""Size of the Arrow data of a row group: about 100,000 rows of a typical table. With four times as much a task needs 70
+MB more, and readers gain nothing measurable.
+"""
 
 ROW_GROUP_ROWS = 1 << 20
 
 SAMPLE_ROWS = 16_384
-"""How many rows are examined to choose the columns with a dictionary."""
+"""Number of rows examined to choose the columns with a dictionary."""
 
 MOST_DISTINCT = 0.2
-"""The largest share of distinct values in the sample for which a dictionary pays off."""
+"""Largest share of distinct values in the sample for which a dictionary pays off."""
 
 
 class Parquet(RowGroups):
-    """Splits of neighbouring row groups."""
+    """Format whose splits are consecutive row groups."""
 
     group: ClassVar[str] = "row group"
 
@@ -55,7 +56,7 @@ class Parquet(RowGroups):
         for batch in opened.iter_batches(
             batch_size=BATCH_ROWS, row_groups=list(groups), columns=list(names), use_threads=False
         ):
-            batch.validate(full=True)  # of a damaged file, texts may be none
+            batch.validate(full=True)  # Texts of a damaged file may be invalid.
             yield Placed(rows=batch, first=first)
             first += batch.num_rows
 
@@ -92,7 +93,7 @@ class ParquetFileWriter(FileWriter):
                 compression=self.style.codec or "none",
                 use_dictionary=_worth_a_dictionary(table),
                 use_deprecated_int96_timestamps=self.style.int96,
-                store_decimal_as_integer=True,  # as Spark and Hive do it for up to 18 digits
+                store_decimal_as_integer=True,  # As Spark and Hive do for up to 18 digits.
             )
         if table.num_rows:
             self._writer.write_table(table, row_group_size=table.num_rows)
@@ -106,7 +107,7 @@ class ParquetFileWriter(FileWriter):
 
 
 def _worth_a_dictionary(table: pa.Table) -> bool | list[str]:
-    """Return the columns with repeated values; for others a dictionary costs time and is discarded in the end."""
+    """Return the columns with repeated values; for others a dictionary costs time and is finally discarded."""
     if table.num_rows < SAMPLE_ROWS or any(pa.types.is_nested(column.type) for column in table.schema):
         return True
     sample = table.slice(0, SAMPLE_ROWS)
@@ -116,5 +117,5 @@ def _worth_a_dictionary(table: pa.Table) -> bool | list[str]:
 def _come_again(values: pa.ChunkedArray) -> bool:
     try:
         return len(pc.unique(values)) <= SAMPLE_ROWS * MOST_DISTINCT
-    except pa.ArrowNotImplementedError:  # Arrow compares no decimals of 32 and 64 bits yet
+    except pa.ArrowNotImplementedError:  # Arrow does not yet compare decimals of 32 and 64 bits.
         return True

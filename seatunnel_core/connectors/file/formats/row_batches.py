@@ -1,4 +1,4 @@
-"""Makes batches of rows whose values arrive one by one, such as cells of a sheet or elements of an XML file."""
+"""Build batches of rows from values that arrive one by one, such as cells of a sheet or elements of an XML file."""
 
 import datetime as dt
 import re
@@ -22,7 +22,7 @@ _ISO = re.compile(r"\d{4}-\d\d-\d\d")
 
 @frozen(kw_only=True)
 class Texts:
-    """How values are written as texts. ISO 8601 is always understood."""
+    """Formats of values in text. ISO 8601 is always accepted."""
 
     date_format: str = "yyyy-MM-dd"
     datetime_format: str = "yyyy-MM-dd HH:mm:ss"
@@ -32,7 +32,7 @@ class Texts:
         """Return the formats in the options of a source.
 
         Raises:
-            SourceError: a format is invalid.
+            SourceError: A format is invalid.
         """
         found = cls(date_format=options[opt.DATE_FORMAT], datetime_format=options[opt.DATETIME_FORMAT])
         for each in (found.date_format, found.datetime_format):
@@ -40,17 +40,17 @@ class Texts:
         return found
 
     def value(self, found: Any, kind: pa.DataType) -> Any:
-        """Convert one value to what Arrow takes for a type; for many values of a type use ``converter``.
+        """Convert one value to the form that Arrow takes for a type; for many values of a type use ``converter``.
 
         An empty text is null, except in a column of strings.
 
         Raises:
-            ValueError: the message names what was found and what was expected.
+            ValueError: The message contains the value and what was expected.
         """
         return self.converter(kind)(found)
 
     def converter(self, kind: pa.DataType) -> Converter:
-        """Return a function that does what ``value`` does, for one type."""
+        """Return a function that does the same as ``value``, for one type."""
         convert, written = converter(kind), self._format(kind)
         own = reading_format(written) if written and not ISO_LIKE.fullmatch(written) else None
         if pa.types.is_string(kind):
@@ -65,10 +65,10 @@ class Texts:
             try:
                 if own is None or _ISO.match(text):
                     return convert(text)
-                moment = dt.datetime.strptime(text, own)  # no other form, which may have days where this has months
+                moment = dt.datetime.strptime(text, own)  # No other form, in which day and month may be swapped.
             except ValueError as error:
                 said = str(error) if own is None or _ISO.match(text) else f"{text!r} is not of type {type_name(kind)}"
-                raise ValueError(f"{said}, of the form {written}" if written else said) from None
+                raise ValueError(f"{said}, in the format {written}" if written else said) from None
             return convert(moment.date() if pa.types.is_date(kind) else moment)
 
         return read
@@ -81,7 +81,7 @@ class Texts:
 
 @frozen(kw_only=True)
 class RowBatches:
-    """Turns values into rows of ``columns``; bad rows go to ``context.skip``."""
+    """Converts values to rows of ``columns``; bad rows go to ``context.skip``."""
 
     columns: pa.Schema
     converter: Callable[[pa.DataType], Converter]

@@ -1,6 +1,6 @@
-"""The formats whose files consist of groups of rows with an index at their end: ``parquet`` and ``orc``.
+"""File formats with row groups and an index at the end: ``parquet`` and ``orc``.
 
-A split holds ``groups``, the numbers of neighbouring row groups, or stripes as ORC calls them.
+A split has ``groups``, the numbers of consecutive row groups, which ORC calls stripes.
 """
 
 import sys
@@ -26,7 +26,7 @@ from seatunnel_core.rows.types import type_name
 
 @frozen(kw_only=True)
 class Footer:
-    """The content of a file's footer."""
+    """Content of a file's footer."""
 
     columns: pa.Schema
     groups: tuple[tuple[int, int], ...]
@@ -39,28 +39,28 @@ class Placed:
 
     rows: pa.RecordBatch
     first: int
-    """The number of the first row, from 1."""
+    """Number of the first row, from 1."""
 
     within: str = ""
-    """What the rows are counted in, such as ``stripe 0, ``; empty for the whole file."""
+    """Prefix of the row number, such as ``stripe 0, ``; empty if rows are counted within the file."""
 
     losses: Sequence[tuple[str, int, int]] = ()
     """Lost precision: the text of a note, the index of the first affected row, and the number of affected rows."""
 
 
 class RowGroups(SourceFormat):
-    """The part that these formats share."""
+    """Common base class of these formats."""
 
     typed = True
     group: ClassVar[str]
-    """The format's name for a group of rows, such as ``stripe``."""
+    """Name of a row group in the format, such as ``stripe``."""
 
     @abstractmethod
     def opened(self, file: OpenFile) -> AbstractContextManager[Any]:
         """Open the file with the library of the format.
 
         Raises:
-            SourceError: it is not of this format.
+            SourceError: It does not have this format.
         """
 
     @abstractmethod
@@ -72,8 +72,8 @@ class RowGroups(SourceFormat):
         """Yield the rows of some groups, with the named columns.
 
         Raises:
-            pa.ArrowException: the file is damaged.
-            OSError: it cannot be read.
+            pa.ArrowException: The file is damaged.
+            OSError: It cannot be read.
         """
 
     @property
@@ -110,8 +110,8 @@ class RowGroups(SourceFormat):
         for column in columns:
             if pa.types.is_duration(column.type):
                 raise SourceError(
-                    f"{file.version.path}: column {column.name!r} has spans of time ({column.type}), and there is no "
-                    "type for them; declare the columns in schema, this one as bigint"
+                    f"{file.version.path}: column {column.name!r} has durations ({column.type}), for which "
+                    "there is no type; declare the columns in schema, this one as bigint"
                 )
         return columns
 
@@ -166,7 +166,7 @@ def _conform(
             arrays = [
                 _fit(array, column, declared=declared) for array, column in zip(rows.columns, wanted, strict=True)
             ]
-    except pa.ArrowNotImplementedError as error:  # of no row, but of the types
+    except pa.ArrowNotImplementedError as error:  # The types, not a row, are the problem.
         pairs = zip(rows.schema, wanted, strict=True)
         differ = [f"column {to.name!r}: {_kinds(own.type, to.type)}" for own, to in pairs if own.type != to.type]
         raise RowError(f"{path}, {'; '.join(differ)}: {error}") from error
@@ -182,12 +182,12 @@ def _fit(array: pa.Array, column: pa.Field, *, declared: bool) -> pa.Array:
     """
     found = array if array.type == column.type else cast(array, column.type, declared=declared)
     if found.null_count and not column.nullable:
-        raise ValueError("is null, and the schema says nullable = false")
+        raise ValueError("is null, but the schema has nullable = false")
     return found
 
 
 def _bad_rows(rows: pa.RecordBatch, wanted: pa.Schema, *, declared: bool) -> dict[int, str]:
-    """Return what is wrong with each row that does not fit, by its index."""
+    """Return the problem of each row that does not fit, by its index."""
     found: dict[int, str] = {}
     for array, column in zip(rows.columns, wanted, strict=True):
         for number, why in _misfits(array, column, 0, declared=declared):
@@ -196,7 +196,7 @@ def _bad_rows(rows: pa.RecordBatch, wanted: pa.Schema, *, declared: bool) -> dic
 
 
 def _misfits(array: pa.Array, column: pa.Field, start: int, *, declared: bool) -> Iterator[tuple[int, str]]:
-    """Yield index and problem of each value that does not fit, found by halving."""
+    """Yield index and problem of each value that does not fit, found by bisection."""
     try:
         _fit(array, column, declared=declared)
     except ValueError as error:
@@ -220,7 +220,7 @@ def _kinds(found: pa.DataType, expected: pa.DataType) -> str:
 
 
 def group_ranges(groups: Sequence[tuple[int, int]], size: int, rows: int | None) -> Sequence[Mapping[str, Any]]:
-    """Join neighbouring groups until they have ``size`` bytes or ``rows`` rows."""
+    """Merge consecutive groups until they have ``size`` bytes or ``rows`` rows."""
     ranges: list[dict[str, Any]] = []
     for number, (group_rows, group_bytes) in enumerate(groups):
         last = ranges[-1] if ranges else None

@@ -1,6 +1,6 @@
-"""The sheets of ``.xlsx`` and ``.xls`` files, as rows of Python values.
+"""Sheets of ``.xlsx`` and ``.xls`` files, as rows of Python values.
 
-In columns of texts a number, date or duration has the text that the sheet shows.
+In columns of strings, a number, date or duration has the text that the sheet displays.
 """
 
 import datetime as dt
@@ -14,28 +14,28 @@ from typing import Any, BinaryIO
 from seatunnel_core.connectors.file.formats.shown_cells import shown
 
 _OLDER = b"\xd0\xcf\x11\xe0"
-"""The first bytes of ``.xls`` files."""
+"""First bytes of ``.xls`` files."""
 
 _ESCAPED = re.compile("_x([0-9A-Fa-f]{4})_")
 _LASTS = re.compile(r"\[(h+|m+|s+)\]", re.IGNORECASE)
-"""In the format of a duration."""
+"""Pattern of the format of a duration."""
 
 
 Sheet = tuple[str, Iterator[Sequence[Any]]]
-"""The name of a sheet, and its rows."""
+"""Name of a sheet, and its rows."""
 
 
 def opened_sheet(content: BinaryIO, wanted: str | None, texts: Container[int]) -> AbstractContextManager[Sheet]:
     """Open a sheet of either format.
 
     Args:
-        content: the file.
-        wanted: the name of the sheet; the first one for ``None``.
-        texts: the columns, from 0, in which a number is wanted as the sheet shows it.
+        content: The file.
+        wanted: The name of the sheet; the first one for ``None``.
+        texts: The columns, from 0, whose numbers are returned as the sheet displays them.
 
     Raises:
-        NoSheetError: the sheet does not exist.
-        Exception: the file is damaged; the libraries raise whatever they meet.
+        NoSheetError: The sheet does not exist.
+        Exception: The file is damaged; the libraries raise various errors.
     """
     older = content.read(len(_OLDER)) == _OLDER
     content.seek(0)
@@ -43,7 +43,7 @@ def opened_sheet(content: BinaryIO, wanted: str | None, texts: Container[int]) -
 
 
 class NoSheetError(Exception):
-    """The sheet does not exist; the message names it and the existing ones."""
+    """The sheet does not exist; the message contains it and the existing ones."""
 
 
 def _chosen(name: str | None, names: Sequence[str]) -> str:
@@ -54,22 +54,22 @@ def _chosen(name: str | None, names: Sequence[str]) -> str:
 
 @contextmanager
 def _xlsx(content: BinaryIO, wanted: str | None, texts: Container[int]) -> Iterator[Sheet]:
-    """Open a file and yield the name of the sheet and its rows; in the columns of ``texts`` numbers are as shown."""
+    """Open a file and yield the name of the sheet and its rows; in the columns of ``texts``, numbers as displayed."""
     import openpyxl
 
-    with warnings.catch_warnings(action="ignore"):  # of what it leaves out: filters, validations, pictures
+    with warnings.catch_warnings(action="ignore"):  # Ignored parts: filters, validations, pictures.
         book = openpyxl.load_workbook(content, read_only=True, data_only=True, keep_links=False)
     try:
         name = _chosen(wanted, [each.title for each in book.worksheets])
         sheet = book[name]
-        sheet.reset_dimensions()  # what the file says of its size may be wrong
+        sheet.reset_dimensions()  # The size given in the file may be wrong.
         yield name, ([_shown(cell, at in texts) for at, cell in enumerate(row)] for row in sheet.iter_rows())
     finally:
         book.close()
 
 
 def _shown(cell: Any, as_text: bool) -> Any:
-    """Return the value of a cell of openpyxl; as the sheet shows it, if it is wanted as a text."""
+    """Return the value of a cell of openpyxl; as the sheet displays it if a text is wanted."""
     value = cell.value
     if not as_text or value is None or isinstance(value, str | bool):
         return _unescaped(value)
@@ -82,7 +82,7 @@ def _as_text(value: Any, code: str) -> Any:
 
 
 def _unescaped(cell: Any) -> Any:
-    """Return the text of a cell with escaped characters such as ``_x000D_`` decoded, which openpyxl leaves out."""
+    """Return the text of a cell with escaped characters such as ``_x000D_`` decoded, which openpyxl does not do."""
     if not isinstance(cell, str) or "_x" not in cell:
         return cell
     found = _ESCAPED.sub(lambda sign: chr(int(sign[1], 16)), cell)
@@ -91,7 +91,7 @@ def _unescaped(cell: Any) -> Any:
 
 @contextmanager
 def _xls(content: BinaryIO, wanted: str | None, texts: Container[int]) -> Iterator[Sheet]:
-    """Do what ``_xlsx`` does."""
+    """Do the same as ``_xlsx`` for ``.xls``."""
     import xlrd
 
     file = {"file_contents": content.read(), "formatting_info": True}

@@ -1,7 +1,7 @@
-"""The text that a sheet shows for a number, date or duration, by the format code of its cell (ECMA-376, 18.8.31).
+"""The displayed text of a number, date or duration in a sheet, by the format code of its cell (ECMA-376, 18.8.31).
 
-Colours, the width of spaces and the blanks that align fractions are left out. A code is not rendered if its names of
-months are in another language than English, or if each machine shows it differently: such a value has its usual text.
+Colours, the width of spaces and the blanks that align fractions are omitted. A code is not rendered if its month names
+are in another language than English, or if it depends on the machine: such a value has its usual text.
 """
 
 import datetime as dt
@@ -18,7 +18,7 @@ from attrs import frozen
 Cell = int | float | dt.datetime | dt.date | dt.time | dt.timedelta
 
 _DIGITS = 15
-"""Significant digits of a number that Excel knows."""
+"""Number of significant digits in Excel."""
 
 _TOKEN = re.compile(
     r"""
@@ -32,7 +32,7 @@ _TOKEN = re.compile(
     re.VERBOSE | re.IGNORECASE | re.DOTALL,
 )
 _LOCAL = re.compile(r"\[\$-F[48]00\]|^mm-dd-yy$|^m/d/yy h:mm$", re.IGNORECASE)
-"""Codes of dates that every machine shows by its own settings: the built-in formats 14 and 22, and those of Windows."""
+"""Codes of dates that depend on the settings of the machine: the built-in formats 14 and 22, and those of Windows."""
 
 _MONTHS = (
     *("January", "February", "March", "April", "May", "June"),
@@ -52,9 +52,9 @@ class _NotRenderedError(Exception):
 
 
 def shown(value: Cell, code: str) -> str | None:
-    """Return the text that a sheet shows for a value; ``None`` if the value has its usual text."""
+    """Return the text that a sheet displays for a value; ``None`` if the value has its usual text."""
     if isinstance(value, dt.datetime) and code.lower() == "m/d/yy h:mm":
-        return value.isoformat(" ")  # with its time, whatever form this machine gives it
+        return value.isoformat(" ")  # With its time, in whatever form this machine displays it.
     try:
         sections = _sections(code)
         if any(token.kind in ("date", "elapsed", "half") for token in sections[0]):
@@ -71,7 +71,7 @@ def _sections(code: str) -> tuple[tuple[_Token, ...], ...]:
     """Return the parts of a code between its semicolons, without colours.
 
     Raises:
-        _NotRenderedError: a part of it is not rendered.
+        _NotRenderedError: A part is not rendered.
     """
     if _LOCAL.search(code):
         raise _NotRenderedError
@@ -93,11 +93,11 @@ def _read(kind: str, text: str) -> list[_Token]:
             sign, _, locale = text[1:].partition("-")
             foreign = bool(locale) and not locale.upper().endswith("09")
             return [_Token("literal", sign), *([_Token("foreign", "")] if foreign else [])]
-        return [_Token("condition", text)] if text[:1] in ("<", ">", "=") else []  # else a colour
+        return [_Token("condition", text)] if text[:1] in ("<", ">", "=") else []  # Otherwise a colour.
     if kind == "other" and text == "/":
         return [_Token("slash", text)]
     if kind == "date" and text[0] in "bBgGeE":
-        raise _NotRenderedError  # years of other calendars
+        raise _NotRenderedError  # Years of other calendars.
     return [_Token("literal" if kind in ("quoted", "escaped", "other") else kind, text)]
 
 
@@ -105,9 +105,9 @@ def _read(kind: str, text: str) -> list[_Token]:
 
 
 def _signed(number: Decimal, sections: Sequence[Sequence[_Token]]) -> str:
-    """Return a number in the section of its sign, or in the first one whose condition it meets.
+    """Return a number in the section for its sign, or in the first one whose condition it meets.
 
-    The sections are those of positive numbers, of negative ones, and of zero; a lone one adds the minus itself.
+    The sections are for positive numbers, negative ones, and zero; a single one adds the minus sign itself.
     """
     count = min(len(sections), 3)
     usual = ((">", 0) if count > 2 else (">=", 0), ("<", 0))
@@ -119,7 +119,7 @@ def _signed(number: Decimal, sections: Sequence[Sequence[_Token]]) -> str:
         sign, limit = usual[min(at, 1)] if given is None else _condition(given)
         if _COMPARED[sign](number, limit):
             return _number_with_sign(number, tokens, negative=sign in ("<", "<=") and limit <= 0)
-    raise _NotRenderedError  # a sheet shows #######
+    raise _NotRenderedError  # A sheet displays #######.
 
 
 _COMPARED: Mapping[str, Callable[[Any, Any], bool]] = {
@@ -140,7 +140,7 @@ def _condition(text: str) -> tuple[str, Decimal]:
 
 
 def _number_with_sign(number: Decimal, tokens: Sequence[_Token], *, negative: bool) -> str:
-    """Return a number in a section; one for negative numbers only writes the sign itself, if it wants one."""
+    """Return a number in a section; one for negative numbers only contains its own sign, if any."""
     shown_tokens = [each for each in tokens if each.kind != "condition"]
     return ("-" if number < 0 and not negative else "") + _number(abs(number), shown_tokens)
 
@@ -190,7 +190,7 @@ def _last_digit(parts: Sequence[_Token]) -> int:
 
 
 def _commas_behind(parts: Sequence[_Token], last: int) -> int:
-    """Return how many commas stand directly behind a place: each one divides by 1000."""
+    """Return the number of commas directly after a position: each one divides by 1000."""
     count = 0
     while last + 1 + count < len(parts) and parts[last + 1 + count].kind == "comma":
         count += 1
@@ -198,7 +198,7 @@ def _commas_behind(parts: Sequence[_Token], last: int) -> int:
 
 
 def _whole(digits: str, parts: Sequence[_Token], *, grouped: bool) -> str:
-    """Return the digits before the point in their places; the first place takes all that are left."""
+    """Return the digits before the point at their positions; the first position takes all that remain."""
     first = next((at for at, each in enumerate(parts) if each.kind == "digit"), None)
     if first is None:
         return "".join(each.text for each in parts if each.kind != "comma") + digits
@@ -226,7 +226,7 @@ def _whole(digits: str, parts: Sequence[_Token], *, grouped: bool) -> str:
 
 
 def _decimals(digits: str, parts: Sequence[_Token]) -> str:
-    """Return the digits behind the point in their places; ``#`` leaves out zeros at the end."""
+    """Return the digits after the point at their positions; ``#`` drops trailing zeros."""
     written, at = "", 0
     for each in parts:
         if each.kind != "digit":
@@ -260,7 +260,7 @@ def _scientific(number: Decimal, parts: Sequence[_Token]) -> str:
 def _fraction(number: Decimal, tokens: Sequence[_Token]) -> str:
     """Return a number as ``1 1/4``: its whole part, if it has a place before the numerator, and the nearest fraction.
 
-    Blanks that only align numerators and denominators are left out.
+    Blanks that only align numerators and denominators are omitted.
     """
     before, over, under, after = _around_slash(tokens)
     wholes = [at for at, each in enumerate(before) if each.kind == "digit"]
@@ -281,7 +281,7 @@ _Tokens = Sequence[_Token]
 
 
 def _around_slash(tokens: _Tokens) -> tuple[_Tokens, str, str, _Tokens]:
-    """Return the tokens of a fraction before its numerator, both parts of it, and the tokens behind its denominator."""
+    """Return the tokens of a fraction before its numerator, both parts of it, and the tokens after its denominator."""
     slash = next(at for at, each in enumerate(tokens) if each.kind == "slash")
     first, last = slash, slash + 1
     while first and tokens[first - 1].kind == "digit":
@@ -297,7 +297,7 @@ def _around_slash(tokens: _Tokens) -> tuple[_Tokens, str, str, _Tokens]:
 
 
 def _nearest(rest: Fraction, under: str) -> tuple[int, int]:
-    """Return numerator and denominator nearest to a number; ``under`` is ``16``, or has a place for each digit."""
+    """Return the nearest numerator and denominator; ``under`` is ``16``, or has a place for each digit."""
     if under[0] in "#?0":
         found = rest.limit_denominator(10 ** len(under) - 1)
         return found.numerator, found.denominator
@@ -329,7 +329,7 @@ def _moment(value: Cell, tokens: Sequence[_Token]) -> str:
 
 @frozen(kw_only=True)
 class _Moment:
-    """A moment, and the duration since the day of its format's counting began."""
+    """A point in time, and the duration since the first day of its format."""
 
     clock: dt.datetime
     duration: dt.timedelta
@@ -353,7 +353,7 @@ def _parts(value: dt.date | dt.time | dt.timedelta, *, has_date: bool, elapsed: 
 
 
 def _minutes(tokens: Sequence[_Token]) -> frozenset[int]:
-    """Return the places of each ``m`` or ``mm`` that means minutes: behind hours, or before seconds."""
+    """Return the positions of each ``m`` or ``mm`` that means minutes: after hours, or before seconds."""
     units = [(at, token) for at, token in enumerate(tokens) if token.kind in ("date", "elapsed")]
     found = set()
     for number, (at, token) in enumerate(units):

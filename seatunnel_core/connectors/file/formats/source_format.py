@@ -1,4 +1,4 @@
-"""The interface of a file format for the source: how to cut its files, infer their columns, and read them."""
+"""Interface of a file format for the source: divide files into splits, infer their columns, and read them."""
 
 import math
 from abc import ABC, abstractmethod
@@ -17,23 +17,23 @@ from seatunnel_core.rows.schema_text import schema_from_text
 from seatunnel_core.rows.unknown import is_unknown, marked
 
 Piece = tuple[dict[str, Any], int, int]
-"""The body of a split as far as it describes a part of a file, and its estimated bytes and rows."""
+"""Part of the body of a split that describes a part of a file, with its estimated bytes and rows."""
 
 
 class SourceFormat(ABC):
-    """One format, with the options of one source. Picklable: it is shipped to tasks.
+    """A format with the options of one source. Picklable: it is sent to tasks.
 
-    A format that overrides nothing but ``infer`` and ``read`` has one split per file.
+    A format that overrides only ``infer`` and ``read`` has one split per file.
     """
 
     task_modules: tuple[str, ...] = ()
     """Top-level modules that reading imports beyond pyarrow."""
 
     typed: bool = False
-    """Whether its files declare the types of their columns, so that none is inferred from values."""
+    """True if its files declare the types of their columns, so that none are inferred from values."""
 
     files: FileSystem = LocalFileSystem()
-    """The file system of its files."""
+    """File system of its files."""
 
     def __init__(self, name: str, options: Options) -> None:
         self.name = name
@@ -41,44 +41,44 @@ class SourceFormat(ABC):
         self.may_lack: frozenset[str] = frozenset()
 
     def let_lack(self, names: frozenset[str]) -> None:
-        """Set the columns that a file may lack; ``read`` then leaves out those that it does not have."""
+        """Set the columns that a file may lack; ``read`` then omits those that it does not have."""
         self.may_lack = names
 
     def present(self, wanted: pa.Schema, names: Sequence[str], problem: str) -> pa.Schema:
         """Return the wanted columns that a file has.
 
         Args:
-            wanted: the columns to read.
-            names: the columns of the file.
-            problem: the message for a missing column, up to its name: ``"/data/a.csv: its header has no column"``.
+            wanted: The columns to read.
+            names: The columns of the file.
+            problem: The message for a missing column, up to its name: ``"/data/a.csv: its header has no column"``.
 
         Raises:
-            SourceError: a column is missing that has to be there, or all are.
+            SourceError: A required column is missing, or all are.
         """
         known = set(names)
         absent = [name for name in wanted.names if name not in known]
         if absent and (len(absent) == len(wanted) or not self.may_lack.issuperset(absent)):
             raise SourceError(
-                f"{problem} {', '.join(absent)}; it has {', '.join(names)}. Where files may lack columns, write "
-                "missing_columns = NULL, or a defaultValue for the column in schema, which may be null"
+                f"{problem} {', '.join(absent)}; it has {', '.join(names)}. If files may lack columns, set "
+                "missing_columns = NULL, or give the column a defaultValue in schema, which may be null"
             )
         return pa.schema([column for column in wanted if column.name in known])
 
     def columns_of(self, declared: pa.Schema | None) -> pa.Schema | None:
         """Return the columns of the files as far as the options define them.
 
-        Those are the ``declared`` ones, unless the format has fixed columns.
+        These are the ``declared`` ones, unless the format has fixed columns.
 
         Raises:
-            SourceError: the format cannot hold a declared column.
-            UsageError: it needs declared columns, and there are none.
+            SourceError: The format cannot represent a declared column.
+            UsageError: It requires declared columns, and there are none.
         """
         return declared
 
     # -- planning -------------------------------------------------------------------------------------------------
 
     def must_inspect(self, version: FileVersion, planning: PlanningContext) -> bool:
-        """Return whether a task has to examine the file before it can be cut."""
+        """Return True if a task must examine the file before it can be divided."""
         return False
 
     def chunks(self, version: FileVersion, planning: PlanningContext) -> Sequence[tuple[int, int]]:
@@ -95,58 +95,58 @@ class SourceFormat(ABC):
         """Yield the splits of one file.
 
         Args:
-            version: the file.
-            examined: the results of ``examine`` for its chunks, in order.
-            columns: all columns of the file.
-            planning: what the engine knows.
+            version: The file.
+            examined: The results of ``examine`` for its chunks, in order.
+            columns: All columns of the file.
+            planning: The engine's planning context.
         """
         if version.size:
             yield {}, version.size, math.ceil(version.size / typical_row_bytes(columns))
 
     def whole(self, file: OpenFile) -> dict[str, Any]:
-        """Return the body of a split that covers the whole file, as far as it describes a part of it."""
+        """Return the part of the body that describes a split of the whole file."""
         return {}
 
     def where(self, bodies: Sequence[Mapping[str, Any]]) -> str:
-        """Describe for the user the part of a file from the first to the last of some splits."""
+        """Return a description, for messages, of the part of a file covered by some consecutive splits."""
         return "the whole file"
 
     # -- in tasks -------------------------------------------------------------------------------------------------
 
     @abstractmethod
     def infer(self, file: OpenFile) -> pa.Schema:
-        """Return the columns that a file has by itself.
+        """Return the columns of a file.
 
         Raises:
-            SourceError: they cannot be inferred.
+            SourceError: They cannot be inferred.
         """
 
     def doubt(self, file: OpenFile) -> str:
-        """Return what users have probably meant otherwise, seen in a file whose columns are inferred; ``""`` if none.
+        """Return a warning about a likely mistake in a file whose columns are inferred; ``""`` if there is none.
 
         Runs in a task, after ``infer``.
         """
         return ""
 
     def found(self, file: OpenFile, start: int, end: int) -> Any:
-        """Return what one chunk says about the columns, in JSON, for ``columns_found``; ``None`` for nothing.
+        """Return what one chunk shows about the columns, as JSON, for ``columns_found``; ``None`` if nothing.
 
         Runs in a task, for a format with a ``sample``.
         """
         raise NotImplementedError(f"{self.name} infers columns from the first chunk of each file")
 
     def columns_found(self, found: Sequence[Any]) -> pa.Schema:
-        """Return the columns of all files, from what was found in their chunks, in order.
+        """Return the columns of all files, from the results of their chunks, in order.
 
         Without a ``sample`` these are the columns of each file, as texts.
 
         Raises:
-            SourceError: two files have types for a column that do not go together.
+            SourceError: Two files have incompatible types for a column.
         """
         return together([schema_from_text(each) for each in found], typed=self.typed)
 
     def sample(self) -> str:
-        """Return what columns are inferred from if it is more than the beginning of each file.
+        """Return what columns are inferred from, if it is more than the beginning of each file.
 
         For messages: ``"all rows of all files"``.
         """
@@ -159,20 +159,20 @@ class SourceFormat(ABC):
         """Yield the rows of one split.
 
         Args:
-            file: the file of the split.
-            body: of the split.
-            columns: all columns of the file, in its order.
-            wanted: the columns to read, and the schema of the result, except those of ``may_lack`` that the file lacks.
-            context: receives bad rows.
+            file: File of the split.
+            body: Body of the split.
+            columns: All columns of the file, in its order.
+            wanted: Columns to read, and the schema of the result, except those of ``may_lack`` that the file lacks.
+            context: Receives bad rows.
 
         Raises:
-            RowError: a value is invalid; the message names file, position, column, value and what was expected.
-            SourceError: the file is damaged.
+            RowError: A value is invalid; the message contains file, position, column, value and what was expected.
+            SourceError: The file is damaged.
         """
 
 
 class DeclaredFormat(SourceFormat):
-    """A format whose files have no names of columns, so that a job has to declare them."""
+    """A format whose files have no column names, so that the job must declare them."""
 
     names: ClassVar[str]
     """The meaning of the names in the schema, such as ``the names of elements``."""
@@ -180,8 +180,8 @@ class DeclaredFormat(SourceFormat):
     def columns_of(self, declared: pa.Schema | None) -> pa.Schema | None:
         if declared is None:
             raise UsageError(
-                f"option 'schema': {self.name} needs it, with {self.names}: "
-                "schema { fields { id = bigint, name = string } }"
+                f"option 'schema': required for {self.name}, with {self.names}: schema "
+                f"{{ fields {{ id = bigint, name = string }} }}"
             )
         return declared
 
@@ -190,7 +190,7 @@ class DeclaredFormat(SourceFormat):
 
 
 def typical_row_bytes(columns: pa.Schema) -> float:
-    """Return the size to assume for a row of a file that nobody examined; used for estimates only."""
+    """Return the assumed size of a row of a file that was not examined; used for estimates only."""
     return 8.0 * max(len(columns), 1)
 
 
@@ -198,11 +198,11 @@ def together(found: Sequence[pa.Schema], *, typed: bool) -> pa.Schema:
     """Merge the columns of several files into those of one table.
 
     Args:
-        found: the columns of each file.
-        typed: whether files declare their types, so that types which do not go together are an error.
+        found: The columns of each file.
+        typed: True if files declare their types, so that incompatible types are an error.
 
     Raises:
-        SourceError: two files have types for a column that do not go together.
+        SourceError: Two files have incompatible types for a column.
     """
     distinct = list({columns.to_string(): columns for columns in found}.values())
     if len(distinct) <= 1:

@@ -1,4 +1,4 @@
-"""Deriving from a sink's options how its files are written."""
+"""Derive the style of written files from a sink's options."""
 
 import codecs
 
@@ -13,17 +13,17 @@ from seatunnel_core.connectors.file.formats.written_text import Forms
 
 
 def style_of(options: Options) -> FileStyle:
-    """Return how the files of a sink are written.
+    """Return the style of a sink's files.
 
     Raises:
-        UsageError: options do not go together.
+        UsageError: Options contradict each other.
     """
     format = options[opt.FORMAT]
     writer = file_writer(format)
     codec = options[opt.COMPRESS] or writer.default_codec
     if codec not in ("none", *writer.codecs):
-        takes = f"it takes {', '.join(writer.codecs)}" if writer.codecs else "leave it out"
-        raise UsageError(f"option 'compress_codec': {codec} does not go with {format}; {takes}")
+        takes = f"supported are {', '.join(writer.codecs)}" if writer.codecs else "remove it"
+        raise UsageError(f"option 'compress_codec': {codec} is not supported for {format}; {takes}")
     found = FileStyle(
         format=format,
         extension=options[opt.EXTENSION],
@@ -49,7 +49,9 @@ def style_of(options: Options) -> FileStyle:
 def _null(text: str, delimiter: str | None, format: str) -> str:
     forbidden = {"\r", "\n", '"', _delimiter(delimiter, format)} if text else set()
     if any(sign in text for sign in forbidden):
-        raise UsageError(f"option 'null_format': {text!r} has the field delimiter, a quote or a line end; write \\\\N")
+        raise UsageError(
+            f"option 'null_format': {text!r} contains the field delimiter, a quote or a line break; write \\\\N"
+        )
     return text
 
 
@@ -61,7 +63,7 @@ def _delimiter(written: str | None, format: str) -> str:
 
 def _encoding(name: str) -> str:
     if not is_text_encoding(name):
-        raise UsageError(f"option 'encoding': {name!r} is not known; use UTF-8, GBK or ISO-8859-1")
+        raise UsageError(f"option 'encoding': {name!r} is unknown; use UTF-8, GBK or ISO-8859-1")
     return codecs.lookup(name).name
 
 

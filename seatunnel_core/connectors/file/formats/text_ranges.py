@@ -1,4 +1,4 @@
-"""The formats of lines, ``csv``, ``text`` and ``json``: read in ranges of bytes that end at ends of rows."""
+"""The line-based formats ``csv``, ``text`` and ``json``: read in byte ranges that end at row ends."""
 
 import math
 from abc import abstractmethod
@@ -34,19 +34,19 @@ from seatunnel_core.rows.schema_block import declared_table
 from seatunnel_core.rows.unknown import marked
 
 INFERENCE_BYTES = 16 << 20
-"""How much of the beginning of a text file is read to infer columns and types."""
+"""Number of bytes at the beginning of a text file from which columns and types are inferred."""
 
 LOOKED_AT_BYTES = 8 << 20
-"""How much of a JSON file a task looks into at a time to infer columns and types; a quarter of a second."""
+"""Number of bytes of a JSON file that a task inspects at a time to infer columns and types; a quarter of a second."""
 
 _WINDOW = 64 << 10
 
 _NEVER = "\x1c"
-"""The delimiter of text that is read as whole lines: a character that occurs in no text."""
+"""Delimiter for text that is read as whole lines: a character that occurs in no text."""
 
 
 class TextRanges(SourceFormat):
-    """The part that the formats of lines share. A split holds ``start`` and ``end`` in bytes."""
+    """Base class of the line-based formats. A split has ``start`` and ``end`` in bytes."""
 
     def __init__(self, name: str, options: Options) -> None:
         super().__init__(name, options)
@@ -57,7 +57,7 @@ class TextRanges(SourceFormat):
 
     @property
     def _infers_columns(self) -> bool:
-        """Whether columns are inferred from the files instead of declared by the job."""
+        """True if columns are inferred from the files instead of declared by the job."""
         return declared_table(self.options[opt.SCHEMA_BLOCK]) is None
 
     @abstractmethod
@@ -101,7 +101,7 @@ class TextRanges(SourceFormat):
     # -- in tasks -------------------------------------------------------------------------------------------------
 
     def _aligned(self, file: OpenFile, body: Mapping[str, Any], first: int) -> tuple[int, int]:
-        """Return the range of the lines that begin in the range of a split; the first row is at ``first``."""
+        """Return the range of the lines that start in the range of a split; the first row is at ``first``."""
         end = stored.number(body, "end")
         if not self.dialect.seekable:
             return first, end
@@ -109,7 +109,7 @@ class TextRanges(SourceFormat):
         return max(start, first), max(end, first)
 
     def _beginning(self, file: OpenFile, start: int, most: int) -> bytes:
-        """Return whole lines from the beginning of the text, ``most`` bytes at most."""
+        """Return whole lines from the beginning of the text, at most ``most`` bytes."""
         if self.dialect.seekable:
             text = file.read_range(start, min(start + most, file.version.size))
         else:
@@ -122,7 +122,7 @@ class JsonLines(TextRanges):
     """One JSON object per line."""
 
     def _dialect(self) -> Dialect:
-        Texts.of(self.options)  # refuses a format that is not understood
+        Texts.of(self.options)  # Rejects an unsupported format.
         return Dialect(quote="", **self._packing())
 
     def infer(self, file: OpenFile) -> pa.Schema:
@@ -134,7 +134,7 @@ class JsonLines(TextRanges):
         return None if declared is None else self._identified(declared)
 
     def _identified(self, columns: pa.Schema) -> pa.Schema:
-        """Return the columns with that of the row's id, if lists become tables."""
+        """Return the columns, with a row id first if lists become tables."""
         try:
             return nesting_of(self.options).identified(columns)
         except ValueError as error:
@@ -163,7 +163,7 @@ class JsonLines(TextRanges):
     # -- columns --------------------------------------------------------------------------------------------------
 
     def _fitting(self, read: pa.Schema, columns: pa.Schema) -> Fitting:
-        """Return what makes rows of the inferred columns that are read, among all of them."""
+        """Return the converter to the inferred columns that are read, among all of them."""
         return Fitting(
             read,
             self.options[SCHEMA_CONTRACT],
@@ -174,7 +174,7 @@ class JsonLines(TextRanges):
 
     @property
     def _sampled(self) -> int | None:
-        """How many rows of each file are looked at; ``None`` for all."""
+        """Number of rows of each file to inspect; ``None`` for all."""
         return self.options[SCHEMA_SAMPLE]  # type: ignore[no-any-return]
 
     def sample(self) -> str:
@@ -201,8 +201,9 @@ class JsonLines(TextRanges):
             whole.unite(Shape.of(body))
         if not whole.kinds:
             raise SourceError(
-                f"{self.options[opt.PATH]}: no line is a JSON object, so the columns cannot be inferred; write "
-                "each object into a line of its own, such as jq -c '.[]' makes of a list and jq -c . of other JSON"
+                f"{self.options[opt.PATH]}: no line is a JSON object, so the columns cannot be inferred; "
+                "write each object on one line, for example with jq -c '.[]' for a list, or jq -c . for "
+                "other JSON"
             )
         return self._identified(whole.columns())
 
@@ -211,7 +212,7 @@ class Text(TextRanges):
     """Values between delimiters; without a schema each line is one value."""
 
     header_option: ClassVar[str] = "skip_header_row_number = 1"
-    """What to write for files that begin with the names of the columns."""
+    """Setting for files that start with the column names."""
 
     def columns_of(self, declared: pa.Schema | None) -> pa.Schema | None:
         problem = nested_text.unfit(declared) if declared is not None else None
@@ -230,7 +231,7 @@ class Text(TextRanges):
 
     @property
     def _ragged(self) -> bool:
-        """Whether lines may lack values, as in SeaTunnel; not if the job sets what becomes of bad rows."""
+        """True if lines may have fewer values than columns, as in SeaTunnel; not if ``row_errors`` is set."""
         return not self.options.is_set(opt.ROW_ERRORS)
 
     def _shared(self) -> dict[str, Any]:
@@ -275,7 +276,7 @@ class Text(TextRanges):
 
 
 class Csv(Text):
-    """Values between delimiters, in quotes where they need them."""
+    """Values between delimiters, quoted where necessary."""
 
     header_option: ClassVar[str] = "csv_use_header_line = true"
 
@@ -286,8 +287,8 @@ class Csv(Text):
         if not seems_header(self._beginning(file, start, HEADER_BYTES), self.dialect):
             return ""
         return (
-            f"{file.version.path}, line 1: it looks like the names of the columns, as it has texts where other lines "
-            f"have numbers or dates, but it is read as a row. If it names them, write {self.header_option}"
+            f"{file.version.path}, line 1: read as a row, but it may contain the column names, as it has "
+            f"texts where other lines have numbers or dates. If so, set {self.header_option}"
         )
 
     def _without_schema(self) -> pa.Schema | None:
@@ -302,14 +303,14 @@ class Csv(Text):
         return Dialect(
             delimiter=check_delimiter(self.options[opt.FIELD_DELIMITER] or ",", several=several),
             quote=quote,
-            escape="" if escape == quote else escape,  # a quote that takes the next one literally is a doubled quote
+            escape="" if escape == quote else escape,  # A quote that escapes the next one is a doubled quote.
             header=self.options[opt.USE_HEADER],
             **self._shared(),
         )
 
 
 def _whole_rows(text: bytes, dialect: Dialect) -> bytes:
-    """Return the text without the last row, which may be cut off."""
+    """Return the text without the last row, which may be truncated."""
     end = text.rfind(b"\n") + 1
     if dialect.quote:
         while end and text.count(dialect.quote_byte, 0, end) % 2:
@@ -318,7 +319,7 @@ def _whole_rows(text: bytes, dialect: Dialect) -> bytes:
 
 
 def _line_start(file: OpenFile, place: int) -> int:
-    """Return the first beginning of a line at or after ``place``."""
+    """Return the first start of a line at or after ``place``."""
     if place == 0 or place >= file.version.size:
         return min(place, file.version.size)
     position = place - 1

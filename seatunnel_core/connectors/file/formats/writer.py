@@ -1,4 +1,4 @@
-"""The interface of a file format for the sink: a writer of one file."""
+"""Interface of a file format for the sink: a writer of one file."""
 
 from abc import ABC, abstractmethod
 from typing import ClassVar
@@ -14,13 +14,13 @@ from seatunnel_core.connectors.file.formats.written_text import Encoded, Forms
 
 @frozen(kw_only=True)
 class FileStyle:
-    """How files are written, as the options define it."""
+    """Style of written files, from the options."""
 
     format: str
     delimiter: str = ","
     line_end: str = "\n"
     null: str = ""
-    """The text of null in delimited text."""
+    """Text for null in delimited text."""
 
     header: bool = False
     quote_all: bool = False
@@ -30,15 +30,15 @@ class FileStyle:
     forms: Forms = field(factory=Forms)
     sheet_name: str = "Sheet1"
     sheet_rows: int | None = None
-    """How many rows a sheet may have; ``None`` for as many as the format allows."""
+    """Maximum number of rows in a sheet; ``None`` for the limit of the format."""
 
     int96: bool = False
-    """Whether Parquet stores timestamps in the form of old readers."""
+    """True if Parquet stores timestamps in the deprecated INT96 form."""
 
     root_tag: str = "RECORDS"
     row_tag: str = "RECORD"
     attributes: bool = False
-    """Whether XML stores the values of a row as attributes."""
+    """True if XML stores the values of a row as attributes."""
 
     @property
     def writer(self) -> "type[FileWriter]":
@@ -52,50 +52,50 @@ class FileStyle:
 
     @property
     def most_rows(self) -> int:
-        """How many rows a file may have."""
+        """Maximum number of rows in a file."""
         most = self.writer.most_rows
         return min(self.sheet_rows or most, most) if self.format == "excel" else most
 
     @property
     def suffix(self) -> str:
-        """The end of file names, with its dot."""
+        """File name extension, with its dot."""
         if self.extension:
             return f".{self.extension.lstrip('.')}"
         outside = self.codec and not self.writer.packs_itself
         return self.writer.suffix + (SUFFIXES[self.codec] if self.codec and outside else "")
 
     def open(self, stream: pa.NativeFile, columns: pa.Schema) -> "FileWriter":
-        """Begin a file, which is written into ``stream``; closing the writer closes that, too.
+        """Start a file, which is written into ``stream``; closing the writer also closes that.
 
         Raises:
-            SinkError: the format cannot hold a column; the message names it.
+            SinkError: The format cannot represent a column; the message contains it.
         """
         return self.writer(self, stream, columns)
 
 
 class FileWriter(ABC):
-    """Writes one file, which is complete only after ``close``."""
+    """Writer of one file, which is complete only after ``close``."""
 
     suffix: ClassVar[str]
-    """The end of file names, with its dot."""
+    """File name extension, with its dot."""
 
     codecs: ClassVar[tuple[str, ...]] = tuple(SUFFIXES)
-    """The codecs that ``compress_codec`` may name, besides ``none``."""
+    """Values of ``compress_codec``, except ``none``."""
 
     default_codec: ClassVar[str] = "none"
-    """The codec of files if the job names none."""
+    """Codec if the job sets none."""
 
     packs_itself: ClassVar[bool] = False
-    """Whether the format compresses by itself, so that the stream is not compressed."""
+    """True if the format compresses by itself, so that the stream is not compressed."""
 
     is_text: ClassVar[bool] = True
-    """Whether the files are text, with an encoding and with formats of dates."""
+    """True if the files are text, with an encoding and formats of dates."""
 
     most_rows: ClassVar[int] = 2**62
-    """How many rows a file can have at most."""
+    """Maximum number of rows in a file."""
 
     keeps_names: ClassVar[bool] = False
-    """Whether the files are copies whose names are in the rows."""
+    """True if the files are copies whose names are in the rows."""
 
     def __init__(self, style: FileStyle, stream: pa.NativeFile, columns: pa.Schema) -> None:
         self.style = style
@@ -113,14 +113,14 @@ class FileWriter(ABC):
 
     @classmethod
     def refuse(cls, columns: pa.Schema) -> None:
-        """Raise ``SinkError`` for a column that the format cannot hold."""
+        """Raise ``SinkError`` for a column that the format cannot represent."""
 
     @classmethod
     def prepared(cls, style: FileStyle, rows: pa.RecordBatch) -> pa.RecordBatch:
-        """Return the rows in the form that ``write`` takes, one for each row. Nothing is written yet.
+        """Return the rows in the form that ``write`` takes, one for each row. Writes nothing.
 
         Raises:
-            RowError: the format cannot hold a value; the message names the column.
+            RowError: The format cannot represent a value; the message contains the column.
         """
         return rows
 

@@ -1,4 +1,4 @@
-"""How a sink writes texts: formats of dates and times, and encodings other than UTF-8."""
+"""Text output of a sink: formats of dates and times, and encodings other than UTF-8."""
 
 import codecs
 import datetime as dt
@@ -14,7 +14,7 @@ from seatunnel_core.connectors.file.formats.delimited.dialect import SINGLE
 from seatunnel_core.rows.date_format import strptime_format
 
 _ZERO = "\x01"
-"""Precedes a number whose leading zero is left out."""
+"""Flag before a number without leading zero."""
 
 
 @frozen(kw_only=True)
@@ -25,12 +25,12 @@ class Form:
     """The format for ``strftime``."""
 
     digits: int
-    """How many digits of a second's fraction follow at the end."""
+    """Number of digits of the fraction of a second at the end."""
 
     @classmethod
     @cache
     def of(cls, java: str) -> "Form":
-        """Return the form of a format in Java's letters; raise ``SourceError`` for an invalid one."""
+        """Return the form of a Java date format; raise ``SourceError`` for an invalid one."""
         found = re.fullmatch(r"(.*ss)\.(S{1,9})", java)
         whole, fraction = found.groups() if found else (java, "")
         return cls(
@@ -39,7 +39,7 @@ class Form:
         )
 
     def column(self, values: pa.Array) -> pa.Array:
-        """Return the texts of dates or timestamps, cut off after the digits that are written."""
+        """Return the texts of dates or timestamps, truncated after the written digits."""
         if pa.types.is_timestamp(values.type):
             unit, step = ("us", "microsecond") if self.digits else ("s", "second")
             values = pc.floor_temporal(values, unit=step).cast(pa.timestamp(unit, values.type.tz and "UTC"))
@@ -58,7 +58,7 @@ class Form:
 
 @frozen(kw_only=True)
 class Forms:
-    """The formats of dates and times, in Java's letters; ``None`` for the file format's own."""
+    """Formats of dates and times, as Java patterns; ``None`` for the file format's default."""
 
     date_format: str | None = None
     datetime_format: str | None = None
@@ -91,8 +91,7 @@ class Forms:
 class Encoded:
     """A file object for Arrow that takes UTF-8 and writes another encoding.
 
-    It raises ``UnicodeEncodeError``. It is not a file object of Python, which would write the end of a file that is
-    given up.
+    It raises ``UnicodeEncodeError``. It is not a Python file object, which would write the end of an abandoned file.
     """
 
     def __init__(self, stream: pa.NativeFile, encoding: str) -> None:
@@ -102,12 +101,12 @@ class Encoded:
         self.closed = False
 
     def write(self, data: bytes) -> int:
-        """Re-encode bytes of UTF-8, write them, and return how many were taken."""
+        """Re-encode UTF-8 bytes, write them, and return how many were consumed."""
         self._stream.write(self._encoder.encode(self._decoder.decode(data)))
         return len(data)
 
     def flush(self) -> None:
-        """Do nothing: nothing is held back."""
+        """Do nothing: nothing is buffered."""
 
     def close(self) -> None:
         """Write the end of the encoding, and close the stream."""
@@ -124,5 +123,5 @@ def require_encodable(rows: pa.RecordBatch, encoding: str) -> None:
             try:
                 str(value).encode(encoding)
             except UnicodeEncodeError:
-                problem = f"{str(value)[:60]!r} cannot be written in the encoding {encoding}; write encoding = UTF-8"
+                problem = f"{str(value)[:60]!r} cannot be written in the encoding {encoding}; set encoding = UTF-8"
                 raise RowError(f"column {name!r}: {problem}", column=name) from None

@@ -1,6 +1,6 @@
-"""Writes the one sheet of an ``.xlsx`` file, row by row, with only the parts of ECMA-376 that readers need.
+"""Write a single sheet as an ``.xlsx`` file, row by row, with only the parts of ECMA-376 that readers need.
 
-Texts are inside their cells, so that nothing has to be held until the end.
+Texts are inside their cells, so nothing is buffered until the end.
 """
 
 import datetime as dt
@@ -11,11 +11,11 @@ from xml.sax.saxutils import escape, quoteattr
 import pyarrow as pa
 
 DATE, TIMESTAMP, TIMESTAMP_MS, TIME, TIME_MS = range(1, 6)
-"""How a number is shown; the place of each in ``_SHOWN`` of the styles."""
+"""Display format of a number, as its index in ``_SHOWN`` of the styles."""
 
 _SHOWN = ("yyyy\\-mm\\-dd", "yyyy\\-mm\\-dd hh:mm:ss", "yyyy\\-mm\\-dd hh:mm:ss.000", "hh:mm:ss", "hh:mm:ss.000")
 _FIRST = 164
-"""The first number of a custom format."""
+"""First number of a custom format."""
 
 _MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 _OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
@@ -26,7 +26,7 @@ _DAY_ZERO = dt.datetime(1899, 12, 30)
 _DAY_MS = 86_400_000
 
 _HIDDEN = re.compile("_x(?=[0-9A-Fa-f]{4}_)|[\x00-\x08\x0b-\x1f\ufffe\uffff]")
-"""Characters that XML cannot hold, and texts that would be read as the escape of one."""
+"""Characters that XML cannot represent, and texts that would be read as the escape of one."""
 
 
 class SheetFile:
@@ -37,7 +37,7 @@ class SheetFile:
         for path, text in _parts(sheet_name).items():
             self._zip.writestr(path, _HEAD + text)
         self._sheet = self._zip.open("xl/worksheets/sheet1.xml", "w", force_zip64=True)
-        # A file that is given up gets no end, which Python would write when it collects the garbage.
+        # An abandoned file gets no end, which Python would write on garbage collection.
         self._ends = (self._sheet.close, self._zip.close)
         vars(self._sheet)["close"] = vars(self._zip)["close"] = object
         self._write(f'{_HEAD}<worksheet xmlns="{_MAIN}"><sheetData>')
@@ -77,7 +77,7 @@ def boolean(value: bool) -> str:
 
 
 def moment(value: dt.datetime, shown: int) -> str:
-    """Return a cell with a moment of whole milliseconds, as days since the end of 1899."""
+    """Return a cell with a timestamp of whole milliseconds, as days since the end of 1899."""
     milliseconds = (value - _DAY_ZERO) // dt.timedelta(milliseconds=1)
     return number(milliseconds // _DAY_MS if milliseconds % _DAY_MS == 0 else milliseconds / _DAY_MS, shown)
 

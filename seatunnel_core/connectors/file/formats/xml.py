@@ -1,7 +1,7 @@
-"""The format ``xml``: an element per row, whose values are its attributes or the elements in it.
+"""The format ``xml``: an element per row, whose values are its attributes or child elements.
 
-The parser is expat, which reads incrementally. A file that declares entities is refused: they could name other files,
-or grow without end.
+The parser is expat, which reads incrementally. A file that declares entities is rejected: they could refer to other
+files, or expand without limit.
 """
 
 import base64
@@ -29,20 +29,20 @@ from seatunnel_core.rows.values import Converter
 
 PIECE_BYTES = 64 << 10
 LONGEST_ROW = 64 << 20
-"""How many characters of one row are held."""
+"""Maximum number of characters of one row."""
 
 _OTHER_ENCODING = (
-    ". If the text is in another encoding than it says, or than UTF-8 where it says nothing, write the one that it is "
-    "in, for example encoding = ISO-8859-1"
+    ". If the file has another encoding than it declares, or than UTF-8 if it declares none, set it, for "
+    "example encoding = ISO-8859-1"
 )
 _NIL = "xsi:nil"
 _NAME = re.compile(r"[^\W\d][\w.\-·]*")
 _HIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
-"""Characters that XML cannot hold."""
+"""Characters that XML cannot represent."""
 
 
 class Xml(DeclaredFormat):
-    """One split per file, of which one row at a time is held in memory."""
+    """One split per file; keeps one row at a time in memory."""
 
     names: ClassVar[str] = "the names of elements or attributes"
 
@@ -54,7 +54,7 @@ class Xml(DeclaredFormat):
         self._dialect.check()
         self.task_modules = modules(self._dialect.compression)
         if not options[opt.XML_ROW_TAG]:
-            raise UsageError("option 'xml_row_tag': xml needs it: the name of the element that is a row")
+            raise UsageError("option 'xml_row_tag': required for xml: the name of the element that is a row")
 
     def read(
         self, file: OpenFile, body: Mapping[str, Any], columns: pa.Schema, wanted: pa.Schema, context: ReadContext
@@ -75,7 +75,7 @@ class Xml(DeclaredFormat):
 
     def _rows(self, file: OpenFile, columns: Sequence[str]) -> Iterator[tuple[str, "_Values"]]:
         path = file.version.path
-        # What the option says counts; otherwise, what the file says of itself.
+        # The option takes precedence over the declaration in the file.
         encoding = "utf-8" if self.options.is_set(opt.ENCODING) else None
         in_attributes = self.options[opt.XML_ATTRIBUTES]
         rows = _Rows(self.options[opt.XML_ROW_TAG], columns, encoding, in_attributes=in_attributes)
@@ -88,22 +88,22 @@ class Xml(DeclaredFormat):
                     rows.feed(piece, last=not more)
                 except (expat.ExpatError, ValueError) as error:
                     other = "" if piece.isascii() else _OTHER_ENCODING
-                    raise RowError(f"{path}, line {rows.line}: not XML as it can be read: {error}{other}") from error
+                    raise RowError(f"{path}, line {rows.line}: invalid XML: {error}{other}") from error
                 while rows.found:
                     line, values = rows.found.popleft()
                     yield f"{path}, line {line}, element <{rows.tag}>", values
 
 
 _Values = Mapping[str, str | list[str | None] | None]
-"""The values of a row by their names: a list for an element that occurs more than once."""
+"""Values of a row by name: a list for an element that occurs more than once."""
 
 
 def _once(values: _Values, wanted: pa.Schema, where: str, context: ReadContext) -> _Values:
-    """Return the values of a row, with the last one of each element that occurs more than once and is no array."""
+    """Return the values of a row, with the last one of each repeated element that is not an array."""
     found = {}
     for name, value in values.items():
         if isinstance(value, list) and name in wanted.names and not pa.types.is_list(wanted.field(name).type):
-            context.note(f"have the element <{name}> more than once; the last one counts, as in SeaTunnel", where)
+            context.note(f"have the element <{name}> more than once; the last one is used, as in SeaTunnel", where)
             value = value[-1]
         found[name] = value
     return found
@@ -125,10 +125,10 @@ class _Rows:
         self._row: dict[str, str | list[str | None] | None] | None = None
         self._row_line = 0
         self._depth = 0
-        """Within a row: 1 in itself, 2 in one of its values."""
+        """Depth within a row: 1 in itself, 2 in one of its values."""
 
         self._is_null = False
-        """Whether the value that is read says of itself that it is null."""
+        """True if the current value is marked as null."""
 
         self._texts: list[str] = []
         self._length = 0
@@ -165,7 +165,7 @@ class _Rows:
         if self._depth > 1:
             self._length += len(text)
             if self._length > LONGEST_ROW:
-                raise ValueError(f"the row that begins on line {self._row_line} has more than {LONGEST_ROW} characters")
+                raise ValueError(f"the row that starts on line {self._row_line} has more than {LONGEST_ROW} characters")
             self._texts.append(text)
 
     def _end(self, name: str) -> None:
@@ -195,7 +195,9 @@ class _Rows:
             row[name] = [before, value]
 
     def _refuse(self, *_: object) -> int:
-        raise ValueError("it declares an entity, which is not read: it could name another file, or grow without end")
+        raise ValueError(
+            "it declares an entity, which is not supported: it could refer to another file, or expand without limit"
+        )
 
 
 class XmlFileWriter(FileWriter):
@@ -211,14 +213,14 @@ class XmlFileWriter(FileWriter):
     def check(cls, style: FileStyle) -> None:
         for key, tag in (("xml_root_tag", style.root_tag), ("xml_row_tag", style.row_tag)):
             if not _NAME.fullmatch(tag):
-                raise UsageError(f"option {key!r}: {tag!r} is no name of an element; use letters, digits, _ - and .")
+                raise UsageError(f"option {key!r}: {tag!r} is not a valid element name; use letters, digits, _ - and .")
 
     @classmethod
     def refuse(cls, columns: pa.Schema) -> None:
         for name in columns.names:
             if not _NAME.fullmatch(name):
                 raise SinkError(
-                    f"column {name!r} cannot be the name of an element or attribute of xml; rename it with FieldMapper"
+                    f"column {name!r} is not a valid name of an xml element or attribute; rename it with FieldMapper"
                 )
 
     @classmethod
@@ -251,7 +253,7 @@ def _texts(column: pa.Field, array: pa.Array, style: FileStyle) -> list[str]:
             raise RowError(f"column {column.name!r}: {error}", column=column.name) from None
         if bad := _HIDDEN.search(text):
             raise RowError(
-                f"column {column.name!r}: {text[:60]!r} has the character {bad[0]!a}, which XML cannot hold",
+                f"column {column.name!r}: {text[:60]!r} has the character {bad[0]!a}, which XML cannot represent",
                 column=column.name,
             )
         if value is None:

@@ -1,4 +1,4 @@
-"""Connections of fsspec's clients: one for each thread and set of options, and the meaning of their errors."""
+"""Connections of fsspec's clients: one for each thread and set of options, and the translation of their errors."""
 
 import errno
 import ftplib
@@ -15,7 +15,7 @@ from seatunnel_core.connector_api.errors import UsageError
 from seatunnel_core.connectors.filesystems.fsspec.protocols import PROTOCOLS
 
 _connected = threading.local()
-"""The connections of one thread. Other threads use them for the files that were begun on them."""
+"""Connections of one thread. Other threads use them for files that were opened on them."""
 
 
 @define(eq=False)
@@ -26,7 +26,7 @@ class Connection:
     """fsspec's own client, connected."""
 
     turn: Any = field(factory=threading.RLock)
-    """Held by whoever sends a request, until it is answered."""
+    """Lock of a request, until its response."""
 
     lost: bool = False
 
@@ -34,17 +34,17 @@ class Connection:
         """Mark the connection as lost, so that the next request opens another one."""
         self.lost = True
         if isinstance(connection := getattr(self.client, "ftp", None), ftplib.FTP):
-            connection.close()  # without a word to the server; else Python would warn of an open socket
+            connection.close()  # Without a message to the server; otherwise Python would warn of an open socket.
 
 
 def connection_of(protocol: str, options: Mapping[str, Any], top: str) -> Connection:
     """Return the connection of this thread.
 
-    The key of a connection names the process, because a fork must not use the connection of its parent.
+    The key of a connection contains the process, because a fork must not use the connection of its parent.
 
     Raises:
-        UsageError: a package is missing.
-        OSError: the server cannot be reached, or refuses the user.
+        UsageError: A package is missing.
+        OSError: The server cannot be reached, or rejects the user.
     """
     connections: dict[str, Connection] = _connected.__dict__
     key = repr((os.getpid(), protocol, sorted(options.items())))
@@ -61,11 +61,11 @@ def connection_of(protocol: str, options: Mapping[str, Any], top: str) -> Connec
 
 @contextmanager
 def os_errors(path: str, *, hint: str | None = None) -> Iterator[None]:
-    """Translate errors of fsspec and its packages into ``OSError``, with our form of the path.
+    """Translate errors of fsspec and its packages into ``OSError``, with the connector's path.
 
     Args:
-        path: what was asked for.
-        hint: while connecting, the options that log in; an error then names those to correct.
+        path: The path of the request.
+        hint: While connecting, the options for the login; an error then suggests correcting them.
     """
     try:
         yield
@@ -81,18 +81,18 @@ def os_errors(path: str, *, hint: str | None = None) -> Iterator[None]:
 
 
 def _number(error: Exception) -> int:
-    """Return the error number of an exception: ``EIO`` for what may pass, such as a closed connection."""
+    """Return the error number of an exception: ``EIO`` for a temporary failure, such as a closed connection."""
     if "Authentication" in type(error).__name__ or isinstance(error, (TypeError, ValueError)):
         return errno.EACCES
     said = str(error)
-    if said.startswith(("530", "532")) or "private key" in said:  # of FTP, and of paramiko
+    if said.startswith(("530", "532")) or "private key" in said:  # FTP's error, and paramiko's.
         return errno.EACCES
     if said.startswith("55") and "denied" in said.lower():
         return errno.EACCES
     if said.startswith(("452", "552")):
         return errno.ENOSPC
     if isinstance(error, OSError) and not isinstance(error, (ConnectionError, TimeoutError)):
-        return max(error.errno or 0, 0) or errno.EIO  # the numbers of a name that is not known are below 0
+        return max(error.errno or 0, 0) or errno.EIO  # Error numbers of an unknown host are negative.
     return errno.EIO
 
 

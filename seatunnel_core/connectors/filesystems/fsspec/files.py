@@ -1,6 +1,6 @@
-"""The files of one server as a file system.
+"""Files of one server as a file system.
 
-What is staged lies beside what is published, in the same file system, and is renamed as local files are.
+Staged files are in the same file system as the target, and are published by a rename, like local files.
 """
 
 import datetime as dt
@@ -23,13 +23,13 @@ from seatunnel_core.connectors.filesystems.rename import TargetExistsError
 
 @frozen(kw_only=True)
 class FsspecFileSystem(RemoteFileSystem):
-    """One server, as one user."""
+    """One server, accessed as one user."""
 
     protocol: str
     """One of ``PROTOCOLS``."""
 
     options: Mapping[str, Any] = field(factory=dict, repr=False)
-    """The arguments of fsspec's class; some are secret."""
+    """Arguments of fsspec's class; some are secret."""
 
     top: str = "/"
     schemes: tuple[str, ...] = ()
@@ -40,24 +40,24 @@ class FsspecFileSystem(RemoteFileSystem):
 
     @property
     def connection(self) -> Connection:
-        """The connection of this thread.
+        """Connection of this thread.
 
         Raises:
-            UsageError: a package is missing.
-            OSError: the server cannot be reached, or refuses the user.
+            UsageError: A package is missing.
+            OSError: The server cannot be reached, or rejects the user.
         """
         return connection_of(self.protocol, self.options, self.top)
 
     def within(self, path: str) -> str:
-        """Return the path as the server knows it."""
+        """Return the path as the server uses it."""
         return path[len(self.top) :] or "/"
 
     @contextmanager
     def asking(self, path: str, connection: Connection | None = None) -> Iterator[Any]:
-        """Lend the client of fsspec for one request about a path, exclusively.
+        """Yield the fsspec client for one request about a path, exclusively.
 
         Raises:
-            OSError: the request failed; after ``EIO`` the connection counts as lost.
+            OSError: The request failed; after ``EIO`` the connection counts as lost.
         """
         connection = connection or self.connection
         try:
@@ -90,7 +90,7 @@ class FsspecFileSystem(RemoteFileSystem):
             return self.top + real(client, self.within(path))
 
     def _listed(self, folder: str) -> dict[str, Mapping[str, Any]]:
-        """Return the infos of a folder by name; of a link that of its target, or its own if it is broken."""
+        """Return the infos of a folder by name; for a link those of its target, or its own if it is broken."""
         with self.asking(folder) as client:
             found = client.ls(self.within(folder), detail=True)
             return {info["name"].rstrip("/").rpartition("/")[2]: _followed(client, info) for info in found}
@@ -135,7 +135,7 @@ class FsspecFileSystem(RemoteFileSystem):
         try:
             with self.asking(folder) as client:
                 client.rmdir(self.within(folder))
-        except Exception:  # it is not empty, or not there, or the server is not
+        except Exception:  # It is not empty, or does not exist, or the server is unreachable.
             return False
         return True
 
@@ -170,9 +170,9 @@ class FsspecFileSystem(RemoteFileSystem):
         return found.size
 
     def publish(self, staged: str, target: str, receipt: Mapping[str, Any]) -> None:
-        """Rename the file after checking that there is no target: the rename itself would replace it.
+        """Rename the file after checking that the target does not exist: the rename itself would replace it.
 
-        Between the two nothing of ours can appear there, because no two of our files share a name.
+        Between the two, no file of this engine can appear there, because file names are unique.
         """
         if self.exists(target):
             if not self.exists(staged):
@@ -226,6 +226,6 @@ def _nanoseconds(moment: Any) -> int:
     if isinstance(moment, dt.datetime):
         aware = moment if moment.tzinfo else moment.replace(tzinfo=dt.UTC)
         return (aware - dt.datetime(1970, 1, 1, tzinfo=dt.UTC)) // dt.timedelta(microseconds=1) * 1000
-    if isinstance(moment, str):  # of FTP: 20240131120000
+    if isinstance(moment, str):  # The format of FTP: 20240131120000.
         return _nanoseconds(dt.datetime.strptime(moment[:14], "%Y%m%d%H%M%S"))
-    return round(float(moment) * 1_000_000) * 1000  # a float has no more
+    return round(float(moment) * 1_000_000) * 1000  # A float has no more digits.

@@ -1,4 +1,4 @@
-"""Files of a server that are open, for reading or for writing."""
+"""Open files of a server, for reading or for writing."""
 
 import errno
 from typing import TYPE_CHECKING, Any
@@ -55,7 +55,7 @@ class FsspecOpenFile(RemoteOpenFile):
 
 
 class FsspecOutput(StagedOutput):
-    """A file that is staged on the server itself, while the task writes it."""
+    """A file that is staged on the server while the task writes it."""
 
     def __init__(self, files: "FsspecFileSystem", path: str) -> None:
         self._files = files
@@ -71,8 +71,8 @@ class FsspecOutput(StagedOutput):
 class _StagedFile:
     """A file object that takes turns with the other requests of its connection.
 
-    It is not a class of ``io``: Python closes forgotten objects of these by itself. That would send a request, perhaps
-    within another one of the same thread, whose answer would be lost.
+    It is not a class of ``io``: Python closes unreferenced objects of these by itself. That would send a request,
+    perhaps within another one of the same thread, whose response would be lost.
     """
 
     def __init__(self, files: "FsspecFileSystem", path: str, connection: Connection) -> None:

@@ -1,4 +1,4 @@
-"""The servers that rename a file in one step, and fsspec's clients for them."""
+"""Servers that rename a file in one step, and fsspec's clients for them."""
 
 import errno
 import os
@@ -10,27 +10,28 @@ from attrs import field, frozen
 
 @frozen(kw_only=True)
 class Protocol:
-    """The client of fsspec for one kind of server that renames a file in one step."""
+    """fsspec client for one kind of server that renames a file in one step."""
 
     module: str
     kind: str
-    """The class in the module. It is not looked up in fsspec's registry, where other packages may replace it."""
+    """Class in the module. It is not resolved by fsspec's registry, where other packages may replace it."""
 
     rename: Callable[[Any, str, str], None] = field(repr=False)
-    """Renames with a client of the class: fsspec's own ``mv`` copies unless a class overrides it."""
+    """Function that renames with a client of the class: fsspec's own ``mv`` copies unless a class overrides it."""
 
     package: str = "fsspec"
-    """What has to be installed, by the name of its module."""
+    """Required package, by the name of its module."""
 
     login: str = "user and password"
-    """The options with which the user logs in."""
+    """Options for the login."""
 
     real: Callable[[Any, str], str] | None = None
-    """Returns the path without links, if the server has links."""
+    """Function that resolves links, if the server has links."""
 
     shared: bool = True
-    """Whether files may be open while a connection serves another request. A file may be begun in one thread and
-    finished in another, which then takes turns with the first: no client keeps the answers for two threads apart."""
+    """True if files may be open while a connection serves another request. A file may be opened in one thread and
+    finished in another, which then takes turns with the first: no client separates the responses for two threads.
+    """
 
 
 def _rename_in_memory(client: Any, old: str, new: str) -> None:

@@ -1,1 +1,1 @@
-"""What stores of objects have in common: no folders, no rename, and a write that happens whole or not at all."""
+"""Common part of object stores: no folders, no rename, and atomic writes."""

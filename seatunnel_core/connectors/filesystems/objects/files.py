@@ -1,7 +1,7 @@
-"""The objects of a bucket as files.
+"""Objects of a bucket as files.
 
-They are listed by the prefixes of their keys, read in ranges, and published by a copy within the store, so that no
-byte goes through the driver.
+They are listed by the prefixes of their keys, read in ranges, and published by a copy within the store, so that no data
+goes through the driver.
 """
 
 import errno
@@ -27,7 +27,7 @@ from seatunnel_core.connectors.filesystems.rename import TargetExistsError
 from seatunnel_core.connectors.filesystems.staged_name import PREPARED, PROBE, STAGING
 
 _REMOVALS = 4
-"""How many times a removal is tried before the commit counts as failed."""
+"""Number of attempts of a removal before the commit counts as failed."""
 
 _PAUSE_S = 0.2
 
@@ -36,11 +36,11 @@ logger = logging.getLogger("seatunnel.connectors")
 
 @frozen(kw_only=True)
 class ObjectFileSystem(RemoteFileSystem):
-    """One bucket, as one user."""
+    """One bucket, accessed as one user."""
 
     store: ObjectStore
     gone_is_published: bool = False
-    """Whether a staged object counts as published if it and its copy are both gone, as the user states."""
+    """True if a staged object counts as published if it and its copy are both missing; set by the user."""
 
     has_folders: ClassVar[bool] = False
     gives_receipts: ClassVar[bool] = True
@@ -76,13 +76,13 @@ class ObjectFileSystem(RemoteFileSystem):
             found = self.store.head(key)
         except FileNotFoundError:
             return None
-        except PermissionError:  # without a word: a listing that is refused says why
+        except PermissionError:  # Without a warning: a listing that is rejected gives the reason.
             self.is_folder(path)
             raise
         return self._version(found)
 
     def versions(self, folder: str, walk: Walk, state: MatchState) -> Iterator[FileVersion]:
-        """Yield the files of one deep listing, whose pages come in the order of the keys."""
+        """Yield the files of one deep listing, whose pages arrive in the order of the keys."""
         begin = len(folder.rstrip("/")) + 1
         deep = walk.pattern.recursive or bool(walk.pattern.names)
         for path, of_folder in groupby(self._objects(folder, deep=deep), key=lambda each: each.path.rpartition("/")[0]):
@@ -96,7 +96,7 @@ class ObjectFileSystem(RemoteFileSystem):
     def _objects(self, folder: str, *, deep: bool) -> Iterator[FileVersion]:
         for page in self._pages(folder, deep=deep):
             for found in page.objects:
-                if not found.key.endswith("/"):  # what some programs leave in the place of a folder
+                if not found.key.endswith("/"):  # Placeholder of a folder, written by some programs.
                     yield self._version(found)
 
     def _version(self, found: Found) -> FileVersion:
@@ -122,7 +122,7 @@ class ObjectFileSystem(RemoteFileSystem):
         return self.version(path) is not None
 
     def entries(self, folder: str) -> Sequence[Entry]:
-        """Of a folder that is not there nothing: it would be one that holds nothing yet."""
+        """Return the entries of a folder; none for one that does not exist, as a bucket has no empty folders."""
         found: list[Entry] = []
         for page in self._pages(folder, deep=False):
             keys = [(prefix.rstrip("/"), True) for prefix in page.folders]
@@ -131,7 +131,7 @@ class ObjectFileSystem(RemoteFileSystem):
         return found
 
     def folders(self, root: str, without: str = "") -> Iterator[tuple[str, list[Entry]]]:
-        """In one listing. A folder may come more than once."""
+        """Yield folders from a single listing. A folder may occur more than once."""
         skipped = f"{root}/{without}/"
         paths = (version.path for version in self._objects(root, deep=True))
         kept = (path for path in paths if not without or not path.startswith(skipped))
@@ -139,7 +139,7 @@ class ObjectFileSystem(RemoteFileSystem):
             yield folder, [_entry(path, is_folder=False) for path in of_folder]
 
     def remove(self, path: str) -> bool:
-        """Remove an object that the caller has just seen: the server does not report whether it existed."""
+        """Remove an object that the caller has just found: the server does not report whether it existed."""
         self.store.delete([self.key(path)])
         return True
 
@@ -149,16 +149,16 @@ class ObjectFileSystem(RemoteFileSystem):
                 self.store.delete([found.key for found in page.objects])
 
     def require_writable(self, path: str) -> bool:
-        """Begin an upload and end it: who may do that may write, and no object or version comes of it."""
+        """Start an upload and abort it: this needs write permission, and creates no object or version."""
         key = f"{self._prefix(path)}{STAGING}/{PROBE}{secrets.token_hex(8)}"
         self.store.abort(key, self.store.begin(key, ""))
         return True
 
     def move(self, path: str, to: str) -> None:
-        """Copy an object whose name no other has, and remove it; an earlier call that was killed may have copied it."""
+        """Copy an object to an unused name, and remove it; an earlier call that was killed may have copied it."""
         found = self.store.head(self.key(path))
         if self.version(to) is None:
-            with suppress(FileExistsError):  # another process was faster
+            with suppress(FileExistsError):  # Another process was faster.
                 self._copy(path, to, found.size)
         there = self.version(to)
         if there is None or there.size != found.size:
@@ -168,19 +168,19 @@ class ObjectFileSystem(RemoteFileSystem):
     # -- staging and publishing -----------------------------------------------------------------------------------
 
     def make_staging(self, folder: str, root: str) -> None:
-        """There is nothing to make; but the bucket has to be there, and a rule of it may take what is staged away."""
+        """Create nothing; check that the bucket exists and has no rule that removes staged objects."""
         self.store.require_writable(self._prefix(folder))
         for days in self.store.days_of_objects(self._prefix(folder)):
             logger.warning(
-                "the bucket %s has a rule that removes objects after %d days: what is staged for longer than that, "
-                "because a job stands still, is lost. Let the rule leave out %s, or wait for longer",
+                "the bucket %s has a rule that removes objects after %d days: output staged for longer, by a "
+                "job that is stopped, is lost. Exclude %s from the rule, or extend its period",
                 self.store.bucket,
                 days,
                 f"{root}/{STAGING}",
             )
 
     def prepare_staging(self, folder: str, root: str) -> None:
-        """Leave a note in the place of a folder, which a bucket does not have."""
+        """Write a note instead of a folder, which a bucket does not have."""
         self.make_staging(folder, root)
         self.leave_note(f"{folder}/{PREPARED}")
 
@@ -201,17 +201,17 @@ class ObjectFileSystem(RemoteFileSystem):
         """Copy the staged object, and remove it once the copy exists.
 
         So a server that is killed meanwhile loses nothing. If both objects exist, the copy was made by a request whose
-        answer was lost, or by a process that was killed.
+        response was lost, or by a process that was killed.
         """
         size = stored.number(receipt, "size")
         there = self._is(staged, target, size)
         if there is None:
             try:
                 self._copy(staged, target, size)
-            except FileExistsError:  # the answer to a request was lost, or another process was faster
+            except FileExistsError:  # The response to a request was lost, or another process was faster.
                 there = self._is(staged, target, size)
                 if there is None:
-                    raise OSError(errno.EIO, "there was an object, and there is none", target) from None
+                    raise OSError(errno.EIO, "the object no longer exists", target) from None
         if there is not None and not self.exists(staged):
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), staged)
         if there is False:
@@ -221,8 +221,8 @@ class ObjectFileSystem(RemoteFileSystem):
     def _consume(self, staged: str, target: str) -> None:
         """Remove a staged object after its copy. Only then it counts as published.
 
-        If a consumer moved the target away and the process was killed before the removal, the next one would publish
-        the object again.
+        If a consumer moved the target and the process was killed before the removal, the next one would publish the
+        object again.
         """
         for tried in range(_REMOVALS):
             time.sleep(tried * _PAUSE_S)
@@ -232,7 +232,7 @@ class ObjectFileSystem(RemoteFileSystem):
                 said = error.strerror or str(error)
             else:
                 return
-        raise OSError(errno.EIO, f"it is copied, and what was staged cannot be removed: {said}", target)
+        raise OSError(errno.EIO, f"it is copied, but the staged object cannot be removed: {said}", target)
 
     def _copy(self, staged: str, target: str, size: int) -> None:
         if size <= LARGEST_COPY:
@@ -254,7 +254,7 @@ class ObjectFileSystem(RemoteFileSystem):
             raise
 
     def _is(self, staged: str, target: str, size: int) -> bool | None:
-        """Return whether the object at ``target`` is a copy of the staged one; ``None`` if there is none."""
+        """Return True if the object at ``target`` is a copy of the staged one; ``None`` if there is none."""
         try:
             found = self.store.head(self.key(target))
         except FileNotFoundError:
@@ -267,17 +267,18 @@ class ObjectFileSystem(RemoteFileSystem):
             return ""
         if found is None:
             return (
-                f"{staged}, which was to become {target}, is gone, and so is {target}: either it was published and "
-                "somebody took it away since, or it was removed first, by a rule of the bucket or by hand, and its "
-                "rows are lost. If you know that they were published, write missing_staged = published"
+                f"{staged}, which was to become {target}, is gone, and so is {target}: either it was "
+                "published and removed since, or it was removed before that, by a rule of the bucket or by "
+                "hand, and its rows are lost. If you know that it was published, write missing_staged = "
+                "published"
             )
-        return f"{target} is there and is another object than the one that was staged as {staged}; move it away"
+        return f"{target} exists and is not the object that was staged as {staged}; move it"
 
     def discard(self, staged: str) -> bool:
-        """Remove a staged object, and the upload of a task that died before it was complete."""
+        """Remove a staged object, and the upload of a task that died before completing it."""
         key = self.key(staged)
         for upload in list(self.store.uploads(key)):
-            with suppress(FileNotFoundError):  # it was completed, or another process was faster
+            with suppress(FileNotFoundError):  # It was completed, or another process was faster.
                 self.store.abort(key, upload)
         return self.remove(staged)
 
@@ -300,19 +301,19 @@ class _OpenObject(RemoteOpenFile):
         try:
             return self._files.store.get(self._files.key(self.version.path), start, end, self.version.etag)
         except FileExistsError:
-            raise self.changed("it was written again") from None
+            raise self.changed("it was rewritten") from None
         except OSError as error:
             raise self._failed(error) from error
 
     def check(self) -> None:
-        """Do nothing: each range was of the listed version."""
+        """Do nothing: each range was from the listed version."""
 
     def is_same(self, now: FileVersion) -> bool:
         return (now.size, now.etag) == (self.version.size, self.version.etag)
 
     def _failed(self, error: OSError) -> SourceError | SourceChangedError:
         if isinstance(error, FileNotFoundError):
-            return self.changed("it is not there any more")
+            return self.changed("it no longer exists")
         found = SourceError(f"{self.version.path} cannot be read: {error.strerror or error}")
         found.retryable = error.errno == errno.EIO
         return found

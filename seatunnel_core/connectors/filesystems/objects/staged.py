@@ -1,8 +1,8 @@
 """Staging in an object store, as an object below ``<target>/.seatunnel/<job>/…``.
 
 A small object is put in one request, a larger one is uploaded in parts. Until such an upload is complete, a note has
-its key: not every server lists uploads by a prefix of their keys (MinIO lists those of one key only), and a sweep has
-to find the uploads of tasks that died.
+its key: not every server lists uploads by a prefix of their keys (MinIO lists those of one key only), and a cleanup
+must find the uploads of tasks that died.
 """
 
 import errno
@@ -15,20 +15,19 @@ from seatunnel_core.connectors.filesystems.filesystem import Receipt, StagedOutp
 from seatunnel_core.connectors.filesystems.objects.store import ObjectStore
 
 PART_BYTES = 8 << 20
-"""The size of the first thousand parts of an upload; it doubles with each further thousand. Stores take 10,000
-parts."""
+"""Size of the first thousand parts of an upload; it doubles with each further thousand. Stores accept 10,000 parts."""
 
 NOTE = b"\n"
-"""The content of a note: one byte, which a bucket without quota left refuses."""
+"""Content of a note: one byte, which a bucket without remaining quota rejects."""
 
 
 def mark(staged: str) -> str:
-    """Return the value of ``MARK``, a hash of the staged path: it names the attempt and fits into a header."""
+    """Return the value of ``MARK``, a hash of the staged path: it identifies the attempt and fits into a header."""
     return blake2b(staged.encode(errors="surrogateescape"), digest_size=16).hexdigest()
 
 
 class StagedObject(StagedOutput):
-    """Sends a part whenever one is full, so that no more than one is held."""
+    """Upload that sends each part when it is full, so that only one is in memory."""
 
     def __init__(self, store: ObjectStore, key: str, staged: str) -> None:
         """Take the path ``staged``, and its ``key`` in the bucket."""
@@ -40,7 +39,7 @@ class StagedObject(StagedOutput):
         self.stream = pa.PythonFile(_Sink(self), mode="w")
 
     def take(self, data: bytes) -> None:
-        """Add bytes, and send the parts that are full."""
+        """Add bytes, and send full parts."""
         self._held += data
         while len(self._held) >= (size := PART_BYTES << (len(self._etags) // 1000)):
             self._send(bytes(memoryview(self._held)[:size]))
@@ -66,14 +65,14 @@ class StagedObject(StagedOutput):
 def complete(store: ObjectStore, key: str, upload: str, etags: Sequence[str], size: int, *, new: bool) -> None:
     """Complete an upload, and check that the object exists.
 
-    A server that is killed meanwhile may lose parts, or report success without having the object. If only its answer
+    A server that is killed meanwhile may lose parts, or report success without storing the object. If only its response
     was lost, it reports that there is no such upload. ``docs/design/decisions/object-stores.md`` has the measurements.
 
     Raises:
-        FileExistsError: it has to be a ``new`` object, and there is another one.
-        OSError: with ``EIO`` if the uploaded parts are lost.
+        FileExistsError: It must be a ``new`` object, and there is another one.
+        OSError: With ``EIO`` if the uploaded parts are lost.
     """
-    words = "the server says that it is complete, and has not got it"
+    words = "the server reported completion, but does not have the object"
     try:
         store.complete(key, upload, etags, new=new)
     except (FileExistsError, PermissionError):
@@ -93,7 +92,7 @@ def _receipt(size: int) -> Receipt:
 
 
 class _Sink:
-    """A file object that is not one of Python's, which would close itself when it is given up."""
+    """A file object that is not one of Python's, which would close itself when it is abandoned."""
 
     def __init__(self, output: StagedObject) -> None:
         self._output = output

@@ -1,4 +1,4 @@
-"""The interface of an object store, as the file connectors use it."""
+"""Interface of an object store for the file connectors."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
@@ -7,26 +7,26 @@ from typing import ClassVar
 from attrs import frozen
 
 MARK = "seatunnel-staged"
-"""The metadata of an object that identifies the staged object it was copied from."""
+"""Metadata key for the staged object from which an object was copied."""
 
 LARGEST_COPY = 1 << 30
-"""Bytes that are copied in one request: every store takes as many, and copies them before a client gives up waiting."""
+"""Maximum bytes to copy in one request: every store accepts as many, and copies them before a client times out."""
 
 
 @frozen(kw_only=True)
 class Found:
-    """An object, as a listing or its own head reports it."""
+    """An object, as reported by a listing or by its own head."""
 
     key: str
     size: int
-    """Bytes."""
+    """Size in bytes."""
 
     modified_s: int
-    """Seconds since 1970."""
+    """Modification time, in seconds since 1970."""
 
     etag: str
     mark: str = ""
-    """The value of ``MARK``; a listing does not report it."""
+    """Value of ``MARK``; a listing does not report it."""
 
 
 @frozen(kw_only=True)
@@ -35,17 +35,17 @@ class Page:
 
     objects: Sequence[Found]
     folders: Sequence[str] = ()
-    """The common prefixes of further objects, up to the next slash."""
+    """Common prefixes of further objects, up to the next slash."""
 
     more: str | None = None
-    """The token for the next page; ``None`` for the last one."""
+    """Token for the next page; ``None`` for the last one."""
 
 
 class ObjectStore(ABC):
-    """One bucket, as one user. Picklable: it travels to tasks, and connects where it is used. Safe for many threads.
+    """One bucket, accessed as one user. Picklable: it is sent to tasks, and connects on first use. Thread-safe.
 
-    All methods raise ``OSError`` with the address concerned: ``FileNotFoundError`` if there is no such object or
-    upload, ``PermissionError`` for a refusal, and ``EIO`` for failures that may pass.
+    All methods raise ``OSError`` with the address concerned: ``FileNotFoundError`` if the object or upload does not
+    exist, ``PermissionError`` for a denied request, and ``EIO`` for failures that may be temporary.
     """
 
     task_modules: ClassVar[tuple[str, ...]]
@@ -56,7 +56,7 @@ class ObjectStore(ABC):
     @property
     @abstractmethod
     def schemes(self) -> tuple[str, ...]:
-        """The schemes of its addresses, such as ``s3``; we write the first one and understand the others."""
+        """URL schemes, such as ``s3``; the first one is written and all are accepted."""
 
     @abstractmethod
     def head(self, key: str) -> Found:
@@ -64,14 +64,14 @@ class ObjectStore(ABC):
 
     @abstractmethod
     def page(self, prefix: str, *, deep: bool, more: str | None = None, most: int = 1000) -> Page:
-        """Return a page of what lies below a prefix: all of it if ``deep``, else up to the next slash."""
+        """Return a page of the objects below a prefix: all of them if ``deep``, else up to the next slash."""
 
     @abstractmethod
     def get(self, key: str, start: int, end: int, etag: str) -> bytes:
         """Return a range of bytes.
 
         Raises:
-            FileExistsError: the object has another ETag.
+            FileExistsError: The object has another ETag.
         """
 
     @abstractmethod
@@ -83,8 +83,8 @@ class ObjectStore(ABC):
         """Copy an object of up to ``LARGEST_COPY`` with its mark, within the store.
 
         Raises:
-            FileExistsError: the key is taken; not every server checks that.
-            FileNotFoundError: there is no such source.
+            FileExistsError: The key is in use; not every server checks that.
+            FileNotFoundError: The source does not exist.
         """
 
     @abstractmethod
@@ -95,7 +95,7 @@ class ObjectStore(ABC):
 
     @abstractmethod
     def begin(self, key: str, mark: str) -> str:
-        """Begin an upload, and return its id."""
+        """Start an upload, and return its id."""
 
     @abstractmethod
     def send(self, key: str, upload: str, number: int, part: bytes) -> str:
@@ -112,7 +112,7 @@ class ObjectStore(ABC):
         A server that was killed meanwhile may report success without having the object, so check it.
 
         Raises:
-            FileExistsError: it has to be a ``new`` object, and there is one already.
+            FileExistsError: It must be a ``new`` object, and there already is one.
         """
 
     @abstractmethod
@@ -125,10 +125,10 @@ class ObjectStore(ABC):
 
     @abstractmethod
     def require_writable(self, folder: str) -> None:
-        """Raise ``OSError`` if nothing could be staged or published, as far as requests can tell.
+        """Raise ``OSError`` if nothing could be staged or published, as far as requests can determine.
 
         Args:
-            folder: the prefix of the staging folder.
+            folder: The prefix of the staging folder.
         """
 
     @abstractmethod

@@ -1,4 +1,4 @@
-"""A bucket of Alibaba Cloud OSS, by oss2. The client and the meaning of answers are those of the checkpoint storage."""
+"""A bucket of Alibaba Cloud OSS, by oss2. The client and its error handling are those of the checkpoint storage."""
 
 import errno
 import os
@@ -19,7 +19,7 @@ from seatunnel_storage_api.retry import Backoff
 Answer = TypeVar("Answer")
 
 _PATIENCE = Backoff(attempts=8, first_wait_ms=100, longest_wait_ms=3_000)
-"""Ten seconds. Each request may be sent more than once with the same result."""
+"""Time limit for retries: ten seconds. Each request may be repeated with the same result."""
 
 _NEW = {"x-oss-forbid-overwrite": "true"}
 _MARK = f"x-oss-meta-{MARK}"
@@ -33,7 +33,7 @@ _WRITTEN = {
     "a folder in it is written as namespace": "a folder in it belongs into path",
     " in plugin-config": "",
 }
-"""The names of options in messages of the storage, and the names that the connector has for them."""
+"""Names of options in messages of the storage, with their names in the connector."""
 
 _making = threading.Lock()
 _clients: dict[str, Any] = {}
@@ -41,11 +41,11 @@ _clients: dict[str, Any] = {}
 
 @frozen(kw_only=True)
 class OssStore(ObjectStore):
-    """One bucket, as one user."""
+    """One bucket, accessed as one user."""
 
     bucket: str
     configuration: Mapping[str, str] = field(repr=False)
-    """The options, by the keys of the storage."""
+    """Options, by the keys of the storage."""
 
     task_modules: ClassVar[tuple[str, ...]] = ("oss2", "seatunnel_storage_hdfs")
 
@@ -55,7 +55,7 @@ class OssStore(ObjectStore):
 
     @property
     def client(self) -> Any:
-        """The one client of this process for the bucket, an ``oss2.Bucket``."""
+        """Only client of this process for the bucket, an ``oss2.Bucket``."""
         key = repr((os.getpid(), sorted(self.configuration.items())))
         with _making:
             if key not in _clients:
@@ -151,7 +151,7 @@ class OssStore(ObjectStore):
             after = {"key_marker": page.next_key_marker, "upload_id_marker": page.next_upload_id_marker}
 
     def require_writable(self, folder: str) -> None:
-        """Check that a second put to the same key is refused: with versioning, a copy would replace an object."""
+        """Check that a second put to the same key is rejected: with versioning, a copy would replace an object."""
         name = f"{folder}{PROBE}{secrets.token_hex(8)}"
         try:
             self._ask(name, lambda client: client.put_object(name, b"\n", headers=_NEW))
@@ -159,19 +159,19 @@ class OssStore(ObjectStore):
         except FileExistsError:
             return
         finally:
-            with suppress(OSError):  # a sweep takes it
+            with suppress(OSError):  # The cleanup removes it.
                 self.delete([name])
         raise PermissionError(
             errno.EACCES,
-            "the bucket has versioning, enabled or suspended, on which x-oss-forbid-overwrite has no effect, so what "
-            "is there could be replaced; write into a bucket without it",
+            "the bucket has versioning, enabled or suspended, on which x-oss-forbid-overwrite has no effect, "
+            "so existing objects could be replaced; use a bucket without it",
             f"oss://{self.bucket}/{folder}",
         )
 
     def days_of_objects(self, prefix: str) -> Sequence[int]:
         try:
             rules = self._ask("", lambda client: client.get_bucket_lifecycle().rules)
-        except OSError:  # there are none, or it may not be asked
+        except OSError:  # There are none, or the user may not read them.
             return []
         found = []
         for rule in rules:
@@ -184,7 +184,7 @@ class OssStore(ObjectStore):
 
 @contextmanager
 def _os_errors(path: str) -> Iterator[None]:
-    """Translate errors of the storage's client into ``OSError``, with our form of the path and our names of options."""
+    """Translate errors of the storage's client into ``OSError``, with the connector's paths and option names."""
     try:
         yield
     except CheckpointStorageError as error:

@@ -26,7 +26,7 @@ DEFAULT_REGION = "us-east-1"
 CONNECT_TIMEOUT_S = 10
 READ_TIMEOUT_S = 60
 CONNECTIONS = 32
-"""How many are kept open; further threads open one for each request."""
+"""Number of connections to keep open; further threads open one for each request."""
 
 _CHAINS: Mapping[str, tuple[str, ...]] = {
     "EnvironmentVariableCredentialsProvider": ("env",),
@@ -38,13 +38,13 @@ _CHAINS: Mapping[str, tuple[str, ...]] = {
     "DefaultAWSCredentialsProviderChain": (),
     "DefaultCredentialsProvider": (),
 }
-"""The providers that botocore asks, by its names for them; an empty tuple stands for its whole chain."""
+"""Providers of botocore, by its names for them; an empty tuple means its whole chain."""
 
 PROVIDERS = (
     *("SimpleAWSCredentialsProvider", "TemporaryAWSCredentialsProvider", "AnonymousAWSCredentialsProvider"),
     *_CHAINS,
 )
-"""The classes that ``fs.s3a.aws.credentials.provider`` may name, with or without their package."""
+"""Classes that ``fs.s3a.aws.credentials.provider`` may be, with or without their package."""
 
 _AMAZON = re.compile(r"s3[.-](?:dualstack\.|fips\.)?([a-z]{2}(?:-[a-z]+)+-\d)\.amazonaws\.com(?:\.cn)?")
 _PASSING = {429, 500, 502, 503, 504}
@@ -59,7 +59,7 @@ class Connection:
     """The address of a server, and the credentials for it."""
 
     endpoint: str | None
-    """A URL; ``None`` for Amazon's own."""
+    """URL of the server; ``None`` for Amazon S3."""
 
     provider: str
     """One of ``PROVIDERS``."""
@@ -70,10 +70,10 @@ class Connection:
     """``hadoop_s3_properties``."""
 
     def client(self) -> Any:
-        """Return the one client of this process for the connection, made by boto3.
+        """Return the only client of this process for the connection, made by boto3.
 
         Raises:
-            OSError: there are no credentials.
+            OSError: There are no credentials.
         """
         with _making:
             if self.key not in _clients:
@@ -82,7 +82,7 @@ class Connection:
 
     @property
     def key(self) -> str:
-        """The key of a client, with the process: after a fork the child must not use the client of its parent."""
+        """Key of a client, including the process: after a fork the child must not use the client of its parent."""
         return repr((os.getpid(), astuple(self)))
 
     def check(self) -> None:
@@ -91,28 +91,28 @@ class Connection:
             raise UsageError(f"S3File needs boto3: {install_command('s3')}")
         pair = [name for name in ("access_key", "secret_key") if not getattr(self, name)]
         if len(pair) == 1:
-            raise UsageError(f"option {pair[0]!r}: it is not set, and the other key is; write both, or neither")
+            raise UsageError(f"option {pair[0]!r}: missing, although the other key is set; set both, or neither")
         if pair and self.provider in PROVIDERS[:2]:
-            raise UsageError(f"options 'access_key' and 'secret_key': {self.provider} needs them")
+            raise UsageError(f"options 'access_key' and 'secret_key': required by {self.provider}")
         if self.provider == "TemporaryAWSCredentialsProvider" and not self.properties.get(SESSION_TOKEN):
-            raise UsageError(f"option 'hadoop_s3_properties': {self.provider} needs {SESSION_TOKEN} in it")
+            raise UsageError(f"option 'hadoop_s3_properties': {self.provider} requires {SESSION_TOKEN} in it")
 
 
 def provider_of(written: str | None, *, has_keys: bool) -> str:
     """Return the simple name of a provider.
 
-    Without one, the two keys are used if they are set, else what botocore finds.
+    Without one, the two keys are used if set, else botocore's chain.
 
     Raises:
-        UsageError: it is unknown.
+        UsageError: It is unknown.
     """
     if not written:
         return "SimpleAWSCredentialsProvider" if has_keys else "DefaultCredentialsProvider"
     simple = written.strip().rpartition(".")[2]
     if simple not in PROVIDERS:
         raise UsageError(
-            f"option 'fs.s3a.aws.credentials.provider': {written!r} is not known; write one of {', '.join(PROVIDERS)}, "
-            "with or without its package"
+            f"option 'fs.s3a.aws.credentials.provider': {written!r} is unknown; use one of "
+            f"{', '.join(PROVIDERS)}, with or without its package"
         )
     return simple
 
@@ -121,7 +121,7 @@ def endpoint_of(written: str | None, properties: Mapping[str, str]) -> str | Non
     """Return the URL of a server that may be written without a scheme.
 
     Raises:
-        UsageError: it is no address of a server.
+        UsageError: It is not the address of a server.
     """
     if not (written or "").strip():
         return None
@@ -210,7 +210,7 @@ _REMEDIES = {
     "AccessDenied": ". Let this key list the bucket and its uploads, and get, put and delete objects",
     "RequestTimeTooSkewed": ". Set the clock of this machine",
 }
-"""What to do, by the server's code."""
+"""Remedy, by the server's error code."""
 
 _OTHER_REGION = frozenset({"AuthorizationHeaderMalformed", "PermanentRedirect", "IllegalLocationConstraintException"})
 """Codes of a server whose bucket is in another region than the request was signed for."""
@@ -220,7 +220,7 @@ _CONNECTING = {
     "http:// in fs.s3a.endpoint",
     "EndpointConnectionError": ". Correct fs.s3a.endpoint, or start the server",
 }
-"""What to do, by botocore's class of the error."""
+"""Remedy, by botocore's error class."""
 
 # -- what a server says -----------------------------------------------------------------------------------------------
 

@@ -20,7 +20,7 @@ _PATIENCE = Backoff(attempts=16, first_wait_ms=100, longest_wait_ms=3_000)
 """Half a minute: as long as the restart of a server takes."""
 
 _answered: set[str] = set()
-"""The keys of connections whose server has answered at least once."""
+"""Keys of connections whose server has responded at least once."""
 
 
 @frozen(kw_only=True)
@@ -142,7 +142,7 @@ class S3Store(ObjectStore):
     def require_writable(self, folder: str) -> None:
         self.page(folder, deep=True, most=1)  # which says more than a put, where there is no such bucket
         probe = f"{folder}{PROBE}{secrets.token_hex(8)}"
-        self.put(probe, b"\n")  # with a byte, which a bucket whose quota is used up does not take
+        self.put(probe, b"\n")  # With one byte, which a bucket without remaining quota rejects.
         try:
             self.copy(probe, f"{probe}-copy")
         finally:
@@ -152,7 +152,7 @@ class S3Store(ObjectStore):
     def days_of_objects(self, prefix: str) -> Sequence[int]:
         try:
             answer = self._ask("", lambda client: client.get_bucket_lifecycle_configuration(Bucket=self.bucket))
-        except OSError:  # there are none, or it may not be asked, or the server does not know them
+        except OSError:  # There are none, or they may not be read, or the server does not support them.
             return []
         found = []
         for rule in answer.get("Rules", ()):

@@ -51,18 +51,7 @@ def collated(declared: str, column: pa.Field) -> str:
 def report_merged(
     dialect: "Dialect", connection: Any, table: DatabaseTable, path: Sequence[str], staging: str, keys: Sequence[str]
 ) -> int:
-    """Report how many keys of staged rows the collation of a table merges with others, and return the number.
-
-    Call it before the rows are moved, in the transaction that moves them.
-
-    Args:
-        dialect: The database.
-        connection: To it.
-        table: The columns of the target.
-        path: The path of the target.
-        staging: The quoted table of staged rows, whose columns have the collations of the target.
-        keys: The key columns.
-    """
+    """Report the number of keys of staged rows that the collation of a table merges with others, and return it."""
     if dialect.address.kind not in _EXACT:
         return 0
     collations = {each.name: each.collation for each in table.columns if each.name in keys and each.collation}

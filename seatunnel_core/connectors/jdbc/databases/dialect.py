@@ -1,4 +1,4 @@
-"""The interface to a database: all that differs between databases is behind ``Dialect``."""
+"""Interface to a database: everything that differs between databases is behind ``Dialect``."""
 
 import importlib
 import threading
@@ -36,42 +36,43 @@ TASK_MODULES = {
     "postgresql": ("sqlalchemy", "adbc_driver_postgresql", "psycopg"),
     "sqlite": ("sqlalchemy",),
 }
-"""The modules that a dialect imports besides pyarrow."""
+"""Modules that a dialect imports in addition to pyarrow."""
 
 Asking = Callable[[str], Sequence[Sequence[Any]]]
-"""Runs a statement and returns its rows."""
+"""Function that runs a statement and returns its rows."""
 
 
 class Dialect(TableDatabase):
     """A database of one kind at an address.
 
-    Picklable; tasks open connections of their own. Call the methods under "writing" only if ``not_written`` is empty.
+    Picklable; tasks open separate connections. Call the methods under "writing" only if ``not_written`` is empty.
     """
 
     keeps_schemas: ClassVar[bool] = False
-    """Whether a table has a schema between the database and its name."""
+    """True if a table has a schema between the database and its name."""
 
     shares_snapshots: ClassVar[bool] = False
-    """Whether several connections can read the same snapshot of the database."""
+    """True if several connections can read the same snapshot of the database."""
 
     one_writer: ClassVar[bool] = False
-    """Whether a transaction that writes keeps all others from writing, whatever table they write."""
+    """True if a transaction that writes blocks all other writers, whatever table they write."""
 
     not_written: ClassVar[str] = ""
-    """Why a sink cannot write into it, and what to do instead; ``""`` where one can."""
+    """Reason why a sink cannot write into it, and an alternative; ``""`` if it can."""
 
     orders: ClassVar[Mapping[str, Order]] = {OWN: Order(shown="{}")}
-    """The orders in which rows can be divided, by name; ``Column.order`` is one of the names. Checkpoints contain these
-    names, so they must not change."""
+    """Orders in which rows can be divided, by name; ``Column.order`` is one of the names. Checkpoints contain these
+    names, so they must not change.
+    """
 
     plain_order: ClassVar[str] = OWN
-    """The name of the order that is reliable for the values of any column."""
+    """Name of the order that is reliable for the values of any column."""
 
     table_options: ClassVar[str] = ""
-    """The text behind the columns in a CREATE TABLE."""
+    """Text after the columns in a CREATE TABLE."""
 
     text_order: ClassVar[str] = ""
-    """The text behind ``table_options`` for a table in which texts that differ in case or accents are different."""
+    """Text after ``table_options`` for a table in which texts that differ in case or accents are different."""
 
     def __init__(self, address: Address, pool_size: int) -> None:
         self.address = address
@@ -79,13 +80,13 @@ class Dialect(TableDatabase):
 
     @property
     def pool(self) -> Pool:
-        """The connections of this process."""
+        """Connections of this process."""
         return pool_of(self.address, self._pool_size, self.open, self.alive)
 
     # -- connections ----------------------------------------------------------------------------------------------
 
     def engine(self) -> Any:
-        """Create SQLAlchemy's engine, without a pool of its own; not called where the dialect overrides ``open``."""
+        """Create SQLAlchemy's engine, without a pool; not called if the dialect overrides ``open``."""
         raise NotImplementedError(self.address.kind)
 
     def open(self, kind: str) -> Any:
@@ -93,14 +94,14 @@ class Dialect(TableDatabase):
         return _engine(self).connect()
 
     def require(self) -> None:
-        """Check that the database exists, where opening it would create it.
+        """Check that the database exists, if opening it would create it.
 
         Raises:
             SourceError: It does not exist.
         """
 
     def alive(self, connection: Any) -> bool:
-        """Return whether a connection still works; leave it at the beginning of a transaction."""
+        """Return True if a connection still works; leave it at the beginning of a transaction."""
         try:
             connection.exec_driver_sql("SELECT 1")
             connection.rollback()
@@ -142,7 +143,7 @@ class Dialect(TableDatabase):
         return [column[0] for column in cursor.description]
 
     def export_snapshot(self, connection: Any) -> str:
-        """Begin a transaction whose snapshot others can read while it lasts, and return the name of the snapshot."""
+        """Start a transaction whose snapshot others can read while it lasts, and return the name of the snapshot."""
         raise NotImplementedError(f"{self.address.kind} shares no snapshots")
 
     # -- names and texts ------------------------------------------------------------------------------------------
@@ -182,15 +183,15 @@ class Dialect(TableDatabase):
         """Return the columns and keys of a table; ``None`` when it does not exist."""
 
     def may_create(self, connection: Any, path: TablePath) -> bool | None:
-        """Return whether a table may be made under this path; ``None`` where that shows only when one is made."""
+        """Return True if a table may be created at this path; ``None`` if only creating it would show that."""
         return None
 
     def tables(self, connection: Any, schema: str | None, prefix: str) -> list[str]:
-        """Return the tables of a schema whose names start with a prefix; schema ``None`` is that of new tables."""
+        """Return the tables of a schema whose names start with a prefix; ``None`` is the schema for new tables."""
         raise NotImplementedError(self.not_written)
 
     def estimated_rows(self, connection: Any, path: TablePath) -> int | None:
-        """Return the database's own estimate of the number of rows of a table; ``None`` where it has none."""
+        """Return the database's estimate of the number of rows of a table; ``None`` if it has none."""
         return None
 
     def sampled(self, one_of: int) -> str:
@@ -198,7 +199,7 @@ class Dialect(TableDatabase):
         return f"random() < {1 / one_of:.9f}"
 
     def rises(self, ask: Asking, column: Column, borders: Sequence[str]) -> bool:
-        """Return whether borders that were found in the column's order also ascend when compared as literals."""
+        """Return True if bounds that were found in the column's order also ascend when compared as literals."""
         return True
 
     @abstractmethod
@@ -237,7 +238,7 @@ class Dialect(TableDatabase):
     def create_table(
         self, path: TablePath, columns: pa.Schema, primary_key: Sequence[str], *, temporary: bool = False
     ) -> str:
-        """Return the CREATE TABLE statement of a new table; one that somebody else makes at the same time stays.
+        """Return the CREATE TABLE statement of a new table; it keeps one that another session creates at the same time.
 
         Raises:
             TypeError: The database has no type for a column.
@@ -257,7 +258,7 @@ class Dialect(TableDatabase):
         return f"ALTER TABLE {self.quoted(*path)} ADD COLUMN {self.quoted(name)} {declared}"
 
     def widen_column(self, connection: Any, path: TablePath, column: Column, declared: str) -> str | None:
-        """Return the statement that gives a column another type and changes nothing else; ``None`` without one."""
+        """Return the statement that changes the type of a column and nothing else; ``None`` if there is none."""
         return None
 
     def key_type(self, arrow: pa.DataType) -> Any:
@@ -265,7 +266,7 @@ class Dialect(TableDatabase):
         return self.column_type(arrow)
 
     def unstorable(self, values: pa.Array) -> tuple[pa.Array | None, str]:
-        """Return a mask of moments that would be stored as others, ``None`` without any; and why, for a message."""
+        """Return a mask of timestamps that would be stored as others, or ``None``, and the reason for a message."""
         return beyond(values), BEYOND
 
     def place_types(self, connection: Any, statement: str) -> Sequence[str]:
@@ -280,14 +281,14 @@ class Dialect(TableDatabase):
         return f"DELETE FROM {self.quoted(*path)}"
 
     def begin(self, connection: Any) -> None:
-        """Begin a transaction in which other writers of the same rows have to wait."""
+        """Start a transaction in which other writers of the same rows have to wait."""
         raise NotImplementedError(self.not_written)
 
     def begin_rows(self, connection: Any) -> None:
         """Begin a transaction on a connection for rows, where the driver does not do so implicitly."""
 
     def lock_table(self, connection: Any, path: TablePath, *, reads: bool = False) -> None:
-        """Let nobody else write a table, nor read it unless ``reads``, until the transaction ends (not by DDL)."""
+        """Lock a table until the transaction ends (not by DDL): against writers and, unless ``reads``, readers."""
 
     def lock_row(self, statement: str) -> str:
         """Return the SELECT in a form that locks its row until the transaction ends."""
@@ -334,7 +335,7 @@ class Dialect(TableDatabase):
 
     @abstractmethod
     def may_pass(self, error: BaseException) -> bool:
-        """Return whether a retry of the failed operation may succeed."""
+        """Return True if a retry of the failed operation may succeed."""
 
     def is_full(self, error: BaseException) -> bool:
         """Return True if the server has no space left, which is no fault of the rows and may pass."""
@@ -345,11 +346,11 @@ class Dialect(TableDatabase):
         return str(error)
 
     def has_lost_snapshot(self, error: BaseException) -> bool:
-        """Return whether a statement failed because the exported snapshot is not held any more."""
+        """Return True if a statement failed because the exported snapshot is not held any more."""
         return False
 
     def is_missing_table(self, error: BaseException) -> bool:
-        """Return whether a statement failed because a table does not exist."""
+        """Return True if a statement failed because a table does not exist."""
         return False
 
     def failed(self, kind: Callable[[str], E], what: str, error: BaseException) -> E:

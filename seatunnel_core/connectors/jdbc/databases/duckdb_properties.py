@@ -13,17 +13,17 @@ _IDLE = frozenset(
 )
 
 _INSTEAD = {
-    "access_mode": "a source opens the file to read only",
-    "TimeZone": "write timezone('Europe/Berlin', column) in query, for example: the session has UTC",
+    "access_mode": "a source always opens the file read-only",
+    "TimeZone": "write timezone('Europe/Berlin', column) in query, for example: the session uses UTC",
     "session_init_sql_file": "write settings as properties, and other statements into query",
 }
 
 
 def require(properties: tuple[tuple[str, str], ...]) -> None:
-    """Check the properties that the driver knows; DuckDB checks its own settings when the file is opened.
+    """Check the properties of the driver; DuckDB checks its own settings when the file is opened.
 
     Raises:
-        UsageError: Some would change something here; the message says what to write instead.
+        UsageError: Some would have an effect that is not supported; the message gives an alternative for each.
     """
     others = {name for name, _ in properties} - _IDLE - _INSTEAD.keys()
     KnownProperties(

@@ -1,4 +1,4 @@
-"""Check of the properties of an address, by the kind of its database."""
+"""Check of the properties in a URL, by the kind of database."""
 
 from collections.abc import Callable, Mapping
 
@@ -18,9 +18,9 @@ _CHECKS: Mapping[str, Callable[[Properties], None]] = {
 
 
 def require_known(kind: str, properties: Properties) -> None:
-    """Check that each property has an effect here, or changes nothing.
+    """Check that each property is supported or has no effect.
 
     Raises:
-        UsageError: Some are not; the message lists all of them, each with what to write instead.
+        UsageError: Some are not; the message lists all of them with alternatives.
     """
     _CHECKS[kind](properties)

@@ -1,4 +1,4 @@
-"""Properties of Connector/J and of MariaDB's driver: those that change nothing here, and what to write for others."""
+"""Properties of Connector/J and of MariaDB's driver: those without effect, and alternatives for others."""
 
 from seatunnel_core.connectors.jdbc.databases.properties import KnownProperties
 
@@ -102,7 +102,7 @@ _IDLE = frozenset(
         "useUsageAdvisor",
     ]
 )
-"""Properties that change how a Java driver works, and no value and no guarantee here."""
+"""Properties that tune a Java driver, and affect neither values nor guarantees."""
 
 _AS_BY_DEFAULT = {
     "tinyInt1isBit": "true",
@@ -124,7 +124,7 @@ _AS_BY_DEFAULT = {
     "defaultTransactionIsolation": "READ_COMMITTED",
     "transactionIsolation": "READ-COMMITTED",
 }
-"""Values that say what holds here anyway."""
+"""Values that are always in effect."""
 
 _ISOLATION = (
     "write sessionVariables=transaction_isolation='REPEATABLE-READ', for example (before MariaDB 11.1 tx_isolation); "
@@ -133,8 +133,8 @@ _ISOLATION = (
 _INSTEAD = {
     "tinyInt1isBit": "write the option int_type_narrowing = false: tinyint(1) is a number then",
     "transformedBitIsBoolean": "write the option int_type_narrowing = true: tinyint(1) is a boolean then",
-    "yearIsDateType": 'a YEAR is a number here; write query = "SELECT MAKEDATE(column, 1) …" for a date',
-    "jdbcCompliantTruncation": "a value that does not fit is an error here; shorten it in query, or in a transform Sql",
+    "yearIsDateType": 'YEAR is read as a number; write query = "SELECT MAKEDATE(column, 1) …" for a date',
+    "jdbcCompliantTruncation": "a value that does not fit is always an error; shorten it in query, or in transform Sql",
     "noDatetimeStringSync": "write CAST(column AS CHAR) in query for the text of a date",
     "blobsAreStrings": "write CONVERT(column USING utf8mb4) in query for the text of a blob",
     "emptyStringsConvertToZero": "write NULLIF(column, '') in query",

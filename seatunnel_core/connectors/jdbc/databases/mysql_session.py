@@ -36,7 +36,7 @@ class Session:
     """The statements that are run first."""
 
     zero_is_null: bool
-    """Whether the date 0000-00-00 is read as null; otherwise it is an error."""
+    """True if the date 0000-00-00 is read as null; otherwise it is an error."""
 
 
 def session_of(address: Address, literal: Callable[[str], str]) -> Session:
@@ -128,7 +128,7 @@ def _secured(written: Mapping[str, str]) -> ssl.SSLContext | None:
 
 
 class Reader:
-    """A connection of asyncmy for reading rows, with an event loop of its own."""
+    """A connection of asyncmy for reading rows, with a separate event loop."""
 
     def __init__(self, session: Session) -> None:
         import asyncmy

@@ -67,7 +67,7 @@ _BEGINNING = 64
 """The number of characters or bytes of a value by which rows are divided; the server always sorts by that many."""
 
 _INDEXED = 255
-"""The longest declared length of a column whose values are sorted as a whole."""
+"""Maximum declared length of a column whose values are sorted as a whole."""
 
 MOMENT = "moment"
 """The order of timestamps in a zone whose clocks are set back."""

@@ -28,7 +28,7 @@ from seatunnel_core.connectors.jdbc.pool import BULK
 from seatunnel_core.connectors.tables.table_path import TablePath, parts_of
 
 _SETTINGS = ("-c tcp_keepalives_idle=60", "-c tcp_keepalives_interval=10", "-c tcp_keepalives_count=6")
-"""Keepalives, so that the server notices when a machine is gone and releases the locks of its connections."""
+"""Keepalives, so that the server detects when a machine fails and releases the locks of its connections."""
 
 _TAKES_TEXT = {"text", "character varying", "character", "name", '"char"', "unknown"}
 
@@ -42,7 +42,7 @@ _REFUSED = (
     *("authentication failed", "does not exist", "no pg_hba.conf entry", "no password supplied"),
     *("permission denied", "not permitted to log in"),
 )
-"""What a server says at the start of a connection, which has no SQLSTATE, when it will say it again."""
+"""Permanent errors of a server at the start of a connection, which have no SQLSTATE."""
 
 _CREATING = 0x5EA_7C4EA7E
 """The key of the advisory lock of transactions that create a table."""
@@ -257,7 +257,7 @@ class PostgreSQL(Dialect):
         return column_type(arrow)
 
     def unstorable(self, values: pa.Array) -> tuple[pa.Array | None, str]:
-        return before_4713_bc(values), "lies before 4713 BC, where dates and timestamps of PostgreSQL begin"
+        return before_4713_bc(values), "is before 4713 BC, the minimum of dates and timestamps in PostgreSQL"
 
     def place_types(self, connection: Any, statement: str) -> Sequence[str]:
         """Return the types that the server infers when it prepares the statement; one that it cannot infer is text."""
@@ -350,11 +350,11 @@ class PostgreSQL(Dialect):
         return state.startswith(_PASSING) or self.is_full(error) or self.has_lost_snapshot(error)
 
     def is_full(self, error: BaseException) -> bool:
-        no_room = "could not extend file" in str(error)  # a quota of the file system has no state of its own
+        no_room = "could not extend file" in str(error)  # A quota of the file system has no SQLSTATE.
         return no_room or getattr(error, "sqlstate", None) == "53100"
 
     def has_lost_snapshot(self, error: BaseException) -> bool:
-        """Return whether the connection that held the snapshot is gone; a restart of the pipeline exports another."""
+        """Return True if the connection that held the snapshot is gone; a restart of the pipeline exports another."""
         return "snapshot" in str(error) and getattr(error, "sqlstate", None) in ("22023", "42704", "55000")
 
     def is_missing_table(self, error: BaseException) -> bool:

@@ -12,7 +12,7 @@ LIBPQ = {
     "requireAuth": "require_auth",
     "sslNegotiation": "sslnegotiation",
 }
-"""Properties of the JDBC driver, and their names in libpq."""
+"""Properties of the JDBC driver, with their names in libpq."""
 
 ROLES = {
     **dict.fromkeys(("any", "preferprimary"), "any"),
@@ -20,10 +20,10 @@ ROLES = {
     **dict.fromkeys(("secondary", "slave"), "standby"),
     **dict.fromkeys(("prefersecondary", "preferslave"), "prefer-standby"),
 }
-"""Values of ``targetServerType`` in lower case, and those of libpq's ``target_session_attrs``."""
+"""Values of ``targetServerType`` in lower case, with those of libpq's ``target_session_attrs``."""
 
 TRANSLATED = frozenset({"currentSchema", "options", "ssl", "targetServerType", "socketTimeout", *LIBPQ})
-"""Properties that are not passed to libpq under their own name."""
+"""Properties that are not passed to libpq under the same name."""
 
 _OF_LIBPQ = frozenset(
     [
@@ -49,7 +49,7 @@ _IDLE = frozenset(
         *("quoteReturningIdentifiers", "readOnlyMode", "receiveBufferSize", "reWriteBatchedInserts", "sendBufferSize"),
         *("socketFactory", "socketFactoryArg", "sslResponseTimeout", "sspiServiceClass", "stringtype", "tcpKeepAlive"),
         *("tcpNoDelay", "unknownLength", "useSpnego", "xmlFactoryFactory"),
-        # Of MySQL's drivers: PostgreSQL's ignores them, too.
+        # Properties of MySQL's drivers, which PostgreSQL's ignores too.
         *("characterEncoding", "rewriteBatchedStatements", "serverTimezone", "useSSL", "useUnicode"),
         *("zeroDateTimeBehavior", "allowMultiQueries", "autoReconnect"),
     ]
@@ -77,7 +77,7 @@ PROPERTIES = KnownProperties(
         "sslhostnameverifier": "write sslmode=verify-ca to check the certificate and not the name of the host",
         "sslpasswordcallback": "write sslpassword",
         "authenticationPluginClassName": "write the option password, or passfile",
-        "localSocketAddress": "the address of the connection is the system's choice; set a route there",
+        "localSocketAddress": "the operating system chooses the local address; set a route there",
         "defaultTransactionIsolation": "write options=-c default_transaction_isolation=serializable, for example",
         "host": "write the host into url",
         "port": "write the port into url",

@@ -34,7 +34,7 @@ _LISTS = {
     for name in ("bool", "int2", "int4", "int8", "float4", "float8", "text", "varchar", "bpchar", "bytea")
 }
 _READ_LISTS = {name: _TYPES[name] for name in ("date", "time", "timestamp", "timestamptz")}
-"""Types whose arrays keep their type when they are read; they are written as texts, which the server casts."""
+"""Types whose arrays keep their type in reads; they are written as texts, which the server casts."""
 
 _SHORT = {
     "timestamp without time zone": "timestamp",
@@ -90,7 +90,7 @@ def before_4713_bc(values: pa.Array) -> pa.Array | None:
 
 
 def with_typed_array(column: Column) -> Column:
-    """Return the column of an array for reading: with the type of its elements where rows have it."""
+    """Return the column of an array for reading: with the type of its elements if rows have it."""
     if not (column.declared.endswith("[]") and column.arrow == pa.list_(pa.string())):
         return column
     element = column.declared.removesuffix("[]")

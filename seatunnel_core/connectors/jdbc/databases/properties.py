@@ -1,4 +1,4 @@
-"""Properties in URLs of JDBC: a database honours them, needs them for nothing, or has another option in their place."""
+"""Properties in JDBC URLs: supported, without effect, or replaced by another option."""
 
 from collections.abc import Iterable, Mapping
 
@@ -19,35 +19,35 @@ class KnownProperties:
     """Properties that have an effect here."""
 
     idle: frozenset[str]
-    """Properties that change how a Java driver works, and no value and no guarantee here."""
+    """Properties that tune the Java driver, and affect neither values nor guarantees."""
 
     as_by_default: Mapping[str, str] = field(factory=dict)
-    """Values that say what holds here anyway."""
+    """Values that are always in effect."""
 
     instead: Mapping[str, str] = field(factory=dict)
-    """What to write in place of a property; ``{}`` stands for its value."""
+    """Alternative of a property; ``{}`` is replaced by its value."""
 
-    unknown: str = "Leave it out, or correct its name"
-    """What to write in place of a property that is not known; ``{}`` stands for its name."""
+    unknown: str = "Remove it, or correct its name"
+    """Hint for an unknown property; ``{}`` is replaced by its name."""
 
     numbers: frozenset[str] = frozenset()
-    """Properties that have whole numbers."""
+    """Properties whose value is a whole number."""
 
     words: Mapping[str, Iterable[str]] = field(factory=dict)
-    """Properties that have one of some words, in lower case."""
+    """Properties whose value is one of some words, in lower case."""
 
     def require(self, properties: Iterable[tuple[str, str]]) -> None:
-        """Check that each property is honoured, or changes nothing here.
+        """Check that each property is supported or has no effect.
 
         Raises:
-            UsageError: Some are not; the message lists all of them, each with what to write instead.
+            UsageError: Some are not; the message lists all of them with alternatives.
         """
         wrong = [answer for name, value in properties if (answer := self._answer(name, value))]
         if wrong:
             raise UsageError(f"option 'properties' or 'url': {'; '.join(wrong)}")
 
     def _answer(self, name: str, value: str) -> str:
-        """Return what to write instead of a property; an empty text if it may stay."""
+        """Return the message for a property; empty if the property is accepted."""
         if name in self.numbers and not value.strip().isdecimal():
             return f"{name} = {value} is not a whole number"
         if name in self.words and value.strip().lower() not in self.words[name]:

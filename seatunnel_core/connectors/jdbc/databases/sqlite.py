@@ -21,7 +21,7 @@ from seatunnel_core.connectors.jdbc.order import NUMBERS, OWN, Order, hexadecima
 from seatunnel_core.connectors.tables.table_path import TablePath, parts_of
 
 _WAIT_S = 60.0
-"""How long to wait for the lock of another process."""
+"""Timeout for the lock of another process, in seconds."""
 
 _MOST_DIGITS = 76
 """The most digits of a decimal of rows."""
@@ -132,7 +132,7 @@ class SQLite(Dialect):
         )
 
     def may_create(self, connection: Any, path: TablePath) -> bool | None:
-        """As the rights to the file say, and to its folder, where SQLite keeps a journal meanwhile."""
+        """Check the permissions of the file and of its folder, where SQLite keeps a journal during a transaction."""
         file = self.address.database
         places = () if file == ":memory:" else (file, os.path.dirname(os.path.abspath(file)))
         return all(os.access(each, os.W_OK) for each in places if os.path.exists(each))
@@ -145,7 +145,7 @@ class SQLite(Dialect):
         self, statement: str, columns: Sequence[Column], fetch_size: int, snapshot: str | None
     ) -> Generator[Fetched, None, None]:
         schema = schema_of(columns)
-        with self.pool.lend() as connection:  # given back before rows go on: a reader would keep writers waiting
+        with self.pool.lend() as connection:  # Released before rows are emitted: a reader would block writers.
             try:
                 batches = self._rows(connection, statement, fetch_size)
             except sqlite3.OperationalError as error:

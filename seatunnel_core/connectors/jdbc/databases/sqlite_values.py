@@ -196,7 +196,7 @@ def plain(column: pa.Array, declared: str) -> list[Any]:
 
 
 def _keeps_texts(declared: str) -> bool:
-    """Return whether a text that looks like a number stays a text, by SQLite's rules of affinity."""
+    """Return True if a text that looks like a number stays a text, by SQLite's rules of affinity."""
     words = declared.upper()
     return "INT" not in words and (not words or any(part in words for part in ("CHAR", "CLOB", "TEXT", "BLOB")))
 

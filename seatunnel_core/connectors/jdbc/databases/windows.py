@@ -17,7 +17,7 @@ def note_version(address: Address, version: str) -> None:
 
 
 def has_windows(address: Address) -> bool:
-    """Return whether the server has window functions, as far as is known."""
+    """Return True if the server has window functions, as far as is known."""
     return (address.host, address.port) not in _without
 
 

@@ -55,7 +55,7 @@ def test_a_row_may_hold_a_whole_file(tmp_path: Path) -> None:
     assert [[(row["data"], row["partIndex"]) for row in rows] for rows in found] == [[(b"0123456789", 0)], [(b"", 0)]]
     with open(tmp_path / "large", "wb") as file:
         file.truncate(2**31)
-    with pytest.raises(SourceError, match=r"/large has 2147483648 bytes, and a row holds less than 2 GiB; leave out"):
+    with pytest.raises(SourceError, match=r"/large has 2147483648 bytes, but a row can have less than 2 GiB; remove"):
         plan(made)
 
 
@@ -84,7 +84,7 @@ def test_a_piece_that_is_missing_is_an_error(tmp_path: Path) -> None:
 
 def test_a_file_that_is_there_is_not_replaced(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"old")
-    with pytest.raises(SinkError, match="/a exists, and binary files keep their names; move it away"):
+    with pytest.raises(SinkError, match="/a exists, and binary files keep their names; move it"):
         stage(sink(tmp_path), SCHEMA, [pieces((b"new", "a", 0))], place())
     dropping = sink(tmp_path, data_save_mode="DROP_DATA")
     dropping.apply_save_mode(sink_place(place()))
@@ -94,7 +94,7 @@ def test_a_file_that_is_there_is_not_replaced(tmp_path: Path) -> None:
 
 def test_other_columns_are_refused_before_data_moves(tmp_path: Path) -> None:
     columns = pa.schema([("data", pa.string()), ("relativePath", pa.string())])
-    with pytest.raises(SinkError, match=r"data is a string: read them with file_format_type = binary"):
+    with pytest.raises(SinkError, match=r"data is a string: read the files with file_format_type = binary"):
         sink(tmp_path).check_schema(TableSchema(table="default", columns=columns))
     with pytest.raises(SourceError, match="binary files have the columns data, relativePath, partIndex"):
         source(tmp_path, schema={"fields": {"id": "int"}})
@@ -113,7 +113,7 @@ def test_a_committable_publishes_under_no_name_that_leads_elsewhere(tmp_path: Pa
     good = stage(made, SCHEMA, [pieces((b"x", "a", 0))], place())
     name = good.body["files"][0][0]
     for files in ([[name, "", published]], [[name, ""]]):
-        with pytest.raises(CommitError, match="is not one that this sink made"):
+        with pytest.raises(CommitError, match="was not created by this sink"):
             commit(made, [evolve(good, body={"files": files})], place())
     commit(made, [good], place())
     assert (tmp_path / "a").read_bytes() == b"x"
@@ -122,5 +122,5 @@ def test_a_committable_publishes_under_no_name_that_leads_elsewhere(tmp_path: Pa
 def test_a_name_that_is_no_text_is_refused(tmp_path: Path) -> None:
     (tmp_path / os.fsdecode(b"caf\xe9")).write_bytes(b"x")
     made = source(tmp_path)
-    with pytest.raises(SourceError, match=r"caf\\udce9': its name is not UTF-8"):
+    with pytest.raises(SourceError, match=r"caf\\udce9': the file name is not UTF-8"):
         list(made.read(plan(made).splits[0], Skipped()))

@@ -97,7 +97,9 @@ def test_a_column_that_older_files_lack_is_null_when_the_job_says_so(people: dic
 def test_the_message_names_the_ways(people: dict[str, Any]) -> None:
     if people["file_format_type"] == "json":
         return  # a field that is not there is null
-    with pytest.raises(SourceError, match=r"no column email; it has id, name\. .*missing_columns = NULL, or a default"):
+    with pytest.raises(
+        SourceError, match=r"no column email; it has id, name\. .*missing_columns = NULL, or give the column a default"
+    ):
         emails(people)
 
 

@@ -163,7 +163,7 @@ def test_columns_that_are_not_read_are_known_to_the_contract(sampled: Path) -> N
 def test_a_bad_line_is_refused_with_its_place_or_skipped(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text('{"id": 1}\nnonsense\n{"id": 2.5}\n')
     made = source(tmp_path, file_format_type="json")
-    with pytest.raises(SourceError, match=r"a\.json: line 2: not a JSON object on one line: .*; give a schema"):
+    with pytest.raises(SourceError, match=r"a\.json: line 2: not a JSON object on one line: .*; declare schema"):
         made.planned_schemas()
     skipped = Skipped(fail=False)
     assert read(made, plan(made), context=skipped) == [{"id": 1.0}, {"id": 2.5}]
@@ -171,7 +171,7 @@ def test_a_bad_line_is_refused_with_its_place_or_skipped(tmp_path: Path) -> None
 
 
 def test_options_that_would_do_nothing_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="option 'schema_sample': it is for file_format_type = json"):
+    with pytest.raises(UsageError, match="option 'schema_sample': only for file_format_type = json"):
         source(tmp_path, file_format_type="csv", schema_sample=1)
     with pytest.raises(UsageError, match="option 'schema_contract': schema declares the columns"):
         source(tmp_path, file_format_type="json", schema_contract="freeze", schema={"fields": {"id": "int"}})
@@ -182,7 +182,7 @@ def test_options_that_would_do_nothing_are_refused(tmp_path: Path) -> None:
 def test_a_check_says_what_the_columns_are_found_in(sampled: Path) -> None:
     made = source(sampled, file_format_type="json")
     assert made.planned_reading() == (
-        "its columns are those of all rows of all files; here the beginning of one file was looked at",
+        "its columns are those of all rows of all files; --check inspected only the beginning of one file",
     )
     assert not source(sampled, file_format_type="json", schema={"fields": {"id": "int"}}).planned_reading()
 

@@ -84,7 +84,7 @@ def test_control_characters_are_values_like_others(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("\n".join(lines) + "\n")
     skipped = Skipped(fail=False)
     assert rows(source(tmp_path / "a", "||"), skipped=skipped) == [(1, CONTROL[:half], "a"), (2, CONTROL[half:], "b")]
-    assert "line 3: every control character is in it" in skipped.errors[0]
+    assert "line 3: it contains every control character" in skipped.errors[0]
 
 
 TYPES = {"id": "bigint", "one": "string", "at": "timestamp"}
@@ -113,9 +113,9 @@ def test_a_value_that_would_be_read_as_another_is_refused(tmp_path: Path, delimi
 
 def test_where_there_are_quotes_it_is_one_character(tmp_path: Path) -> None:
     (tmp_path / "a").touch()
-    with pytest.raises(SourceError, match='write file_format_type = text, or quote_char = ""'):
+    with pytest.raises(SourceError, match='set file_format_type = text, or quote_char = ""'):
         source(tmp_path / "a", "||", file_format_type="csv")
     with pytest.raises(SourceError, match="one character"):
         source(tmp_path / "a", "||", file_format_type="csv", quote_char="", escape_char="\\")
-    with pytest.raises((SourceError, UsageError), match=r"must be one character .* write file_format_type = text"):
+    with pytest.raises((SourceError, UsageError), match=r"must be one character .* set file_format_type = text"):
         local_files.sink(tmp_path, file_format_type="csv", field_delimiter="||")

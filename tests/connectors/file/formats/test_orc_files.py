@@ -168,8 +168,8 @@ def test_nanoseconds_are_cut_with_a_note(tmp_path: Path) -> None:
     ]
     path = tmp_path / "a.orc"
     assert context.notes == [
-        ("have nanoseconds in the column 'at', which are cut to microseconds", f"{path}, stripe 0, row 3", 2),
-        ("have nanoseconds in the column 'list', which are cut to microseconds", f"{path}, stripe 0, row 1", 1),
+        ("have nanoseconds in the column 'at', which are truncated to microseconds", f"{path}, stripe 0, row 3", 2),
+        ("have nanoseconds in the column 'list', which are truncated to microseconds", f"{path}, stripe 0, row 1", 1),
     ]
 
 

@@ -99,7 +99,7 @@ def test_what_a_job_says_counts_for_each_of_several_tables(tmp_path: Path) -> No
 
 def test_a_missing_value_is_no_value_for_a_column_that_must_have_one(tmp_path: Path) -> None:
     columns = [{"name": "a", "type": "string"}, {"name": "b", "type": "string", "nullable": False}]
-    with pytest.raises(RowError, match="line 1, column 'b': is null, and the schema says nullable = false"):
+    with pytest.raises(RowError, match="line 1, column 'b': is null, but the schema has nullable = false"):
         rows(tmp_path, "x\n", Noting(), schema={"columns": columns})
 
 
@@ -128,8 +128,12 @@ def test_lines_between_expressions_may_be_ragged_too(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("delimiter", "says"),
-    [(r"[a", "is not understood"), (r"\s*", "matches nothing, too"), (r"\p{L}", "not understood")],
+    [
+        (r"[a", "not a supported regular"),
+        (r"\s*", "a regular expression that also matches"),
+        (r"\p{L}", "not a supported regular"),
+    ],
 )
 def test_an_expression_that_cannot_be_is_refused(delimiter: str, says: str) -> None:
-    with pytest.raises(SourceError, match=f"field_delimiter .* is a regular expression that .*{says}"):
+    with pytest.raises(SourceError, match=f"field_delimiter .* is .*{says}.*"):
         text_or_pattern(delimiter)

@@ -56,7 +56,7 @@ def test_no_other_form_stands_in_for_the_one_that_is_written(tmp_path: Path) -> 
     given = {"schema": {"fields": {"a": "date"}}, "file_format_type": "json", "date_format": "yyyyddMM"}
     assert [str(row[0]) for row in rows(source(tmp_path, **given))] == ["2024-06-05", "2024-05-06"]
     (tmp_path / "a.json").write_text('{"a": "20240513"}\n')
-    with pytest.raises(SourceError, match="'20240513' is not of type date, of the form yyyyddMM"):
+    with pytest.raises(SourceError, match="'20240513' is not of type date, in the format yyyyddMM"):
         rows(source(tmp_path, **given))
 
 

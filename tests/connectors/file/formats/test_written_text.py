@@ -62,7 +62,7 @@ def test_a_value_that_the_encoding_has_no_signs_for_is_an_error_of_its_row(tmp_p
 @pytest.mark.parametrize("format", ["csv", "text", "json", "xml"])
 def test_a_name_of_a_column_that_the_encoding_lacks_is_named(tmp_path: Path, format: str) -> None:
     options = {"file_format_type": format, "encoding": "ISO-8859-1", "enable_header_write": True}
-    expected = "the column name 漢字 has '漢字', which iso8859-1 cannot represent; rename the column"
+    expected = "the column name 漢字 contains '漢字', which iso8859-1 cannot represent; rename the column"
     with pytest.raises(SinkError, match=expected):
         local_files.write(tmp_path, {"id": "int", "漢字": "int"}, [{"id": 1, "漢字": 2}], **options)
 
@@ -138,7 +138,7 @@ def test_what_cannot_be_is_refused_before_data_moves(tmp_path: Path) -> None:
     for encoding in ("nonsense", "base64"):
         with pytest.raises(UsageError, match="option 'encoding': "):
             write(tmp_path, "csv", ROWS, encoding=encoding)
-        with pytest.raises(SourceError, match="is not known; use UTF-8"):
+        with pytest.raises(SourceError, match="is unknown; use UTF-8"):
             back(tmp_path, "csv", encoding=encoding)
     with pytest.raises(UsageError, match="options 'date_format' and 'datetime_format': the format 'QQ' is not"):
         write(tmp_path, "csv", ROWS, date_format="QQ")

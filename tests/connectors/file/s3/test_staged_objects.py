@@ -137,7 +137,7 @@ def test_a_commit_that_is_repeated_finds_what_it_published_and_nothing_else(serv
     commit(made, [committable], place())
     commit(made, [committable], place(), may_be_committed=True)
     server.client().put_object(Bucket=BUCKET, Key=key, Body=b"x" * committable.bytes)
-    with pytest.raises(CommitError, match="another object than the one that was staged"):
+    with pytest.raises(CommitError, match="is not the object that was staged"):
         commit(made, [committable], place(), may_be_committed=True)
 
 
@@ -212,5 +212,5 @@ def test_a_save_mode_and_a_retraction_leave_nothing_of_what_they_take(server: S3
     refusing = sink(server, folder, data_save_mode="ERROR_WHEN_DATA_EXISTS")
     refusing.apply_save_mode(sink_place(place()))
     client.put_object(Bucket=BUCKET, Key=f"{folder[1:]}/new", Body=b"{}")
-    with pytest.raises(SinkError, match="holds 'new' and data_save_mode is ERROR_WHEN_DATA_EXISTS"):
+    with pytest.raises(SinkError, match="contains 'new' and data_save_mode is ERROR_WHEN_DATA_EXISTS"):
         refusing.apply_save_mode(sink_place(place()))

@@ -132,7 +132,7 @@ class TestAfterwards:
         look = watched.look(changed)
         assert look.taken == ()
         assert look.warnings == (
-            "changed after it was taken up, and is not read again: /d/a, /d/b. Write new rows into new files",
+            "changed after it was read, and is not read again: /d/a, /d/b. Write new rows into new files",
         )
         assert [watched.look(changed).warnings for _ in range(2)] == [(), ()]
 
@@ -248,7 +248,7 @@ class TestSource:
 
     def test_the_columns_have_to_be_declared(self, tmp_path: Path) -> None:
         said = {"path": str(tmp_path), "file_format_type": "csv", "discovery_mode": "continuous"}
-        with pytest.raises(UsageError, match=r"files that are not there yet are not known.*schema \{ fields"):
+        with pytest.raises(UsageError, match=r"the columns of future files are unknown.*schema \{ fields"):
             LocalFileSource(options_of(LocalFileSource, said))
 
     def test_a_file_that_vanishes_while_it_is_listed_is_left_out(

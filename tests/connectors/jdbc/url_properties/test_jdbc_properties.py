@@ -28,7 +28,7 @@ def source(url: str) -> JdbcSource:
         (f"{PG}?targetServerType=boss&connectTimeout=soon", ["not one of any", "connectTimeout = soon"]),
         (f"{LITE}?date_class=INTEGER&foreign_keys=maybe", ["strftime", "foreign_keys = maybe is not one of"]),
         (f"{LITE}?locking_mode=EXCLUSIVE&forein_keys=on&busy_timeout=x", ["NORMAL", "foreign_keys?", "busy_timeout"]),
-        (f"{DUCK}?TimeZone=Europe/Berlin&access_mode=READ_WRITE", ["timezone('Europe/Berlin'", "read only"]),
+        (f"{DUCK}?TimeZone=Europe/Berlin&access_mode=READ_WRITE", ["timezone('Europe/Berlin'", "read-only"]),
         (f"{MY}?defaultTransactionIsolation=SERIALIZABLE", ["sessionVariables=transaction_isolation"]),
         (f"{MY}?connectTimeout=soon&colour=red", ["connectTimeout = soon", "sessionVariables=colour="]),
     ],

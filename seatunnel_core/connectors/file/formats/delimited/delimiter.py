@@ -1,7 +1,7 @@
-r"""``field_delimiter`` of text that is read: a regular expression, as in SeaTunnel.
+r"""``field_delimiter`` for reading text: a regular expression, as in SeaTunnel.
 
-Most are one text, literal or escaped: ``;``, ``\\|``, ``[|]``, ``\\Q||\\E``. An expression that would cut at every
-character, such as ``|`` by itself, or that is invalid, such as ``*``, cannot be meant: it is taken literally.
+Most are a literal text, possibly escaped: ``;``, ``\\|``, ``[|]``, ``\\Q||\\E``. An expression that would split at
+every character, such as ``|`` by itself, or that is invalid, such as ``*``, is taken literally.
 """
 
 import re
@@ -13,14 +13,14 @@ _SIGN = re.compile(
     r"|\[(?P<s>[^\\\]^])\]|(?P<c>[^\\.^$|?*+()\[{])"
 )
 _WRITTEN = r"[\\\[(]"
-"""Characters that only a regular expression contains."""
+"""Characters that occur only in regular expressions."""
 
 
 def text_or_pattern(written: str) -> tuple[str, str]:
-    """Return the delimiter, and its expression if it is no single text; else an empty expression.
+    """Return the delimiter and, unless it is a single text, its expression; else an empty expression.
 
     Raises:
-        SourceError: it is an invalid expression, or one that matches the empty text.
+        SourceError: The expression is invalid, or matches the empty text.
     """
     for escaped, meant in (("\\t", "\t"), ("\\001", "\x01"), ("\\u0001", "\x01")):
         written = written.replace(escaped, meant)
@@ -37,19 +37,21 @@ def _said(sign: re.Match[str]) -> str:
 
 
 def _is_meant(expression: str) -> bool:
-    """Return whether it is meant as an expression, rather than as a text with special characters."""
+    """Return True if it is meant as an expression, rather than as a text with special characters."""
     plainly = re.search(_WRITTEN, expression) is not None
     try:
         compiled = re.compile(expression, re.ASCII)
     except re.error as error:
         if plainly:
             raise SourceError(
-                f"field_delimiter {expression!r} is a regular expression that is not understood: {error}"
+                f"field_delimiter {expression!r} is not a supported regular expression: {error}"
             ) from None
         return False
     if compiled.match("") is not None:
         if plainly:
-            raise SourceError(f"field_delimiter {expression!r} is a regular expression that matches nothing, too")
+            raise SourceError(
+                f"field_delimiter {expression!r} is a regular expression that also matches the empty text"
+            )
         return False
     alternatives = set(expression.split("|"))
     return plainly or not (re.search(r"^\^|\$$|^\.+$", expression) or len(alternatives) < expression.count("|") + 1)

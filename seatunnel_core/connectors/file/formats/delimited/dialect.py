@@ -1,4 +1,4 @@
-"""How a delimited text file is written: delimiter, quotes, nulls, dates, encoding, compression, header."""
+"""Dialect of delimited text: delimiter, quotes, nulls, dates, encoding, compression, header."""
 
 import codecs
 import re
@@ -16,38 +16,38 @@ from seatunnel_core.rows.date_format import strptime_format
 from seatunnel_core.work.names import repeated
 
 PREAMBLE_BYTES = 1 << 20
-"""The header and the skipped lines before it must lie within this many bytes."""
+"""Maximum size of the header and the skipped lines before it, in bytes."""
 
 _BOM = b"\xef\xbb\xbf"
 _STAND_INS = tuple(chr(sign) for sign in (*range(1, 32), 127) if chr(sign) not in "\t\r\n")
 BETWEEN = "\x1d\x1e\x1f\x1e\x1d"
-"""Replaces the delimiter where lines are examined one by one; occurs in no text."""
+"""Replacement of the delimiter where lines are examined one by one; occurs in no text."""
 
 ISO_LIKE = re.compile(r"yyyy-MM-dd(( |'T')HH:mm:ss(\.S{1,6})?)?")
-"""The formats that are read without being configured."""
+"""Formats that are always accepted."""
 
 
 @frozen(kw_only=True)
 class Dialect:
-    """How a file is written; the fields have the names and meanings of the connector's options."""
+    """Dialect of a file; the fields have the names and meanings of the connector's options."""
 
     delimiter: str = ","
-    """Has several characters only if there are neither quotes nor escapes."""
+    """Field delimiter. It has several characters only if there are neither quotes nor escapes."""
 
     pattern: str = ""
-    """The regular expression of the delimiter, if that is no single text."""
+    """Regular expression of the delimiter, unless that is a single text."""
 
     quote: str = '"'
-    """Empty: there are no quotes, and every line end ends a row."""
+    """Quote character. If empty, there are no quotes, and every line break ends a row."""
 
     escape: str = ""
     null_marker: str | None = None
     keeps_empty: bool = False
-    """Whether an empty value in a column of strings is the empty string, and not null."""
+    """True if an empty value in a column of strings is the empty string, not null."""
 
     skip_lines: int = 0
     header: bool = False
-    """Whether the first line (after the skipped ones) names the columns."""
+    """True if the first line (after the skipped ones) names the columns."""
 
     encoding: str = "utf-8"
     compression: str | None = None
@@ -56,17 +56,17 @@ class Dialect:
 
     @property
     def seekable(self) -> bool:
-        """Whether bytes of the file are bytes of the text, so that a range of it can be read by itself."""
+        """True if the bytes of the file are the bytes of the text, so that a range can be read separately."""
         return self.compression is None and self.is_utf8
 
     @property
     def is_utf8(self) -> bool:
-        """Whether the bytes of the file, unpacked, are those of the text in UTF-8."""
+        """True if the decompressed bytes of the file are the text in UTF-8."""
         return codecs.lookup(self.encoding).name in ("utf-8", "ascii")
 
     @property
     def splittable(self) -> bool:
-        """Whether ends of rows can be found from any position; with escapes they cannot."""
+        """True if row ends can be found from any position; with escapes they cannot."""
         return self.seekable and not self.escape
 
     @property
@@ -76,12 +76,12 @@ class Dialect:
 
     @property
     def is_one_character(self) -> bool:
-        """Whether Arrow's parser supports the delimiter."""
+        """True if Arrow's parser supports the delimiter."""
         return not self.pattern and len(self.delimiter_byte) == 1
 
     @property
     def without_pattern(self) -> "Dialect":
-        """The dialect of lines in which ``BETWEEN`` replaces each match of the delimiter's expression."""
+        """Dialect of lines in which ``BETWEEN`` replaces each match of the delimiter's expression."""
         return evolve(self, delimiter=BETWEEN, pattern="") if self.pattern else self
 
     @property
@@ -106,7 +106,7 @@ class Dialect:
         return [csv.ISO8601, *(reading_format(each) for each in formats if not ISO_LIKE.fullmatch(each))]
 
     def parsed_type(self, wanted: pa.DataType) -> pa.DataType:
-        """Return the type as which Arrow's parser reads a column.
+        """Return the type with which Arrow's parser reads a column.
 
         It supports dates only in ISO form, no nested types, and at most 38 digits.
         """
@@ -115,14 +115,14 @@ class Dialect:
         return pa.string() if pa.types.is_nested(wanted) or pa.types.is_decimal256(wanted) else wanted
 
     def hint(self, wanted: pa.DataType) -> str:
-        """Return what a value of this type should look like, if an option defines that."""
+        """Return a description of valid values of this type, if an option defines it."""
         if pa.types.is_nested(wanted):
             return " with U+0002, U+0003 and so on between its parts"
         if pa.types.is_date(wanted):
-            return f" of the form {self.date_format} (date_format)"
+            return f" in the format {self.date_format} (date_format)"
         if pa.types.is_timestamp(wanted):
             zone = " with a zone such as Z or +02:00" if wanted.tz else " without a zone"
-            return f" of the form {self.datetime_format} (datetime_format){zone}"
+            return f" in the format {self.datetime_format} (datetime_format){zone}"
         return ""
 
     def parse_options(self, *, multiline: bool) -> csv.ParseOptions:
@@ -139,21 +139,21 @@ class Dialect:
         """Return text and dialect with a delimiter of one character, as Arrow's parser needs it.
 
         Raises:
-            pa.ArrowInvalid: the text contains every control character, so that none can replace the delimiter.
+            pa.ArrowInvalid: The text contains every control character, so that none can replace the delimiter.
         """
         if self.is_one_character:
             return text, self
         for sign in _STAND_INS:
             if sign.encode() not in text:
                 return self.with_delimiter(text, sign.encode()), evolve(self, delimiter=sign, pattern="")
-        raise pa.ArrowInvalid("every control character is in it, and one has to stand for the field delimiter")
+        raise pa.ArrowInvalid("it contains every control character, but one must replace the field delimiter")
 
     def with_delimiter(self, text: bytes, sign: bytes) -> bytes:
         """Return whole lines with ``sign`` in place of each delimiter."""
         if not self.pattern:
             return text.replace(self.delimiter_byte, sign)
         pattern = re.compile(self.pattern.encode())
-        lines = re.split(rb"(\r\n|\n|\r)", text)  # an expression may match line ends, too
+        lines = re.split(rb"(\r\n|\n|\r)", text)  # An expression may match line breaks, too.
         return b"".join(part if number % 2 else pattern.sub(sign, part) for number, part in enumerate(lines))
 
     def text_stream(self, file: OpenFile, start: int = 0) -> pa.NativeFile:
@@ -168,7 +168,7 @@ class Dialect:
         return stream
 
     def blocks(self, file: OpenFile, start: int, end: int, block_bytes: int) -> Iterator[bytes]:
-        """Yield the text between two offsets in blocks; of a file that is not seekable, all text from ``start`` on."""
+        """Yield the text between two offsets in blocks; for a file that is not seekable, all text from ``start`` on."""
         if self.seekable:
             for place in range(start, end, block_bytes):
                 yield file.read_range(place, min(place + block_bytes, end))
@@ -181,18 +181,18 @@ class Dialect:
         """Check the encoding and the formats.
 
         Raises:
-            SourceError: the encoding or a date format is unknown.
+            SourceError: The encoding or a date format is unknown.
         """
         if not is_text_encoding(self.encoding):
-            raise SourceError(f"the encoding {self.encoding!r} is not known; use UTF-8, GBK or ISO-8859-1")
+            raise SourceError(f"the encoding {self.encoding!r} is unknown; use UTF-8, GBK or ISO-8859-1")
         for each in (self.date_format, self.datetime_format):
             reading_format(each)
 
     def preamble(self, file: OpenFile) -> tuple[list[str] | None, int]:
-        """Return the names in the header (``None`` without one), and the offset at which the rows begin.
+        """Return the names in the header (``None`` without one), and the offset of the first row.
 
         Raises:
-            SourceError: the header cannot be read, or names a column twice.
+            SourceError: The header cannot be read, or contains a column twice.
         """
         if not (self.skip_lines or self.header):
             start = 3 if self._head(file, 3) == _BOM else 0
@@ -209,7 +209,7 @@ class Dialect:
         return self._names(head[position:end], file.version.path), end
 
     def lines_of_preamble(self, file: OpenFile, start: int) -> int:
-        """Return how many lines end before ``start``."""
+        """Return the number of lines that end before ``start``."""
         head = self._head(file, start)
         return head.count(b"\n") + head.count(b"\r") - head.count(b"\r\n")
 
@@ -235,8 +235,8 @@ class Dialect:
         doubled = repeated(names)
         if doubled:
             raise SourceError(
-                f"{path}: its header names {', '.join(doubled)} more than once; rename them in the file, or "
-                "declare the columns in schema and skip the header: csv_use_header_line = false, "
+                f"{path}: its header contains {', '.join(doubled)} more than once; rename them in the file, "
+                "or declare the columns in schema and skip the header: csv_use_header_line = false, "
                 f"skip_header_row_number = {self.skip_lines + 1}"
             )
         return names
@@ -257,40 +257,42 @@ class Dialect:
 
 
 def reading_format(java: str) -> str:
-    """Return a date format as one of ``strptime`` that reads one digit where there may be two.
+    """Return a date format for ``strptime`` that accepts one digit where two are usual.
 
-    Fractions of a second are supported only as ISO 8601 writes them.
+    Fractions of a second are supported only in ISO 8601.
 
     Raises:
-        SourceError: the format is invalid, or its texts could be ISO 8601 with another meaning.
+        SourceError: The format is invalid, or its texts could be ISO 8601 with another meaning.
     """
     if re.match("yyyy-d+-M", java):
-        raise SourceError(f"texts of the format {java!r} look like ISO 8601, yyyy-MM-dd, which is always read")
+        raise SourceError(f"texts in the format {java!r} look like ISO 8601, yyyy-MM-dd, which is always accepted")
     whole = re.sub(r"\.S+$", "", java) if ISO_LIKE.fullmatch(java) else java
     return strptime_format(SINGLE.sub(r"\g<0>\g<0>", whole))
 
 
 SINGLE = re.compile(r"(?<!M)M(?!M)|(?<!d)d(?!d)|(?<!H)H(?!H)")
-"""A month, a day or an hour without a leading zero."""
+"""Pattern of a month, day or hour without a leading zero."""
 
 
 def check_delimiter(delimiter: str, *, several: str = "") -> str:
     """Return the delimiter, with its escapes replaced.
 
     Args:
-        delimiter: as written in the options.
-        several: what to write for a delimiter of several characters; empty if several are allowed.
+        delimiter: The delimiter in the options.
+        several: Alternative for a delimiter of several characters; empty if several are allowed.
 
     Raises:
-        SourceError: it has a line end, or is not one ASCII character although it has to be.
+        SourceError: It has a line break, or must be one ASCII character and is not.
     """
     for written, meant in (("\\t", "\t"), ("\\001", "\x01"), ("\\u0001", "\x01")):
         delimiter = delimiter.replace(written, meant)
     if not delimiter or "\r" in delimiter or "\n" in delimiter:
-        raise SourceError(f"field_delimiter {delimiter!r} must be characters such as ',' ';' or '\\t', and no line end")
+        raise SourceError(
+            f"field_delimiter {delimiter!r} must be characters such as ',' ';' or '\\t', without line breaks"
+        )
     if several and len(delimiter.encode()) != 1:
         raise SourceError(
-            f"field_delimiter {delimiter!r} must be one character such as ',' ';' or '\\t'; for others write {several}"
+            f"field_delimiter {delimiter!r} must be one character such as ',' ';' or '\\t'; for others set {several}"
         )
     return delimiter
 

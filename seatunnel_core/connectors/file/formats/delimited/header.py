@@ -1,4 +1,4 @@
-"""First lines that look like the names of columns in files of which the job does not say so."""
+"""Detection of column names in the first line of files that are read without a header."""
 
 from collections.abc import Iterator
 
@@ -10,17 +10,17 @@ from seatunnel_core.connectors.file.formats.delimited.dialect import Dialect
 from seatunnel_core.connectors.file.formats.delimited.inference import infer
 
 LOOKED_AT_BYTES = 64 << 10
-"""How much of the beginning of a text is compared with its first line."""
+"""Number of bytes at the beginning of a text that are compared with its first line."""
 
 
 def seems_header(text: bytes, dialect: Dialect) -> bool:
-    """Return whether the first of some whole lines has texts only, and the others have values of another type."""
+    """Return True if the first of some whole lines has only texts, and the others have values of another type."""
     first, end, rest = text.partition(b"\n")
     if not end or not rest.strip():
         return False
     try:
         names, rows = infer(first + end, None, dialect), infer(rest, None, dialect)
-    except RowError:  # lines of other lengths, or a value of several lines
+    except RowError:  # Lines of other lengths, or a value of several lines.
         return False
     alike = len(names) == len(rows) and all(map(_is_text, names.values()))
     return alike and not all(map(_is_text, rows.values()))
@@ -33,12 +33,11 @@ def _is_text(kind: pa.DataType) -> bool:
 def noting_names(
     rows: Iterator[pa.RecordBatch], path: str, what_to_write: str, context: ReadContext
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of a file from its first line on; if that holds the names of the columns, note it."""
+    """Yield the rows of a file from its first line on; if it contains the column names, note it."""
     for number, batch in enumerate(rows):
         if number == 0 and batch.num_rows and _holds_names(batch):
             context.note(
-                f"hold the names of the columns as if they were values; if files begin with them, write "
-                f"{what_to_write}",
+                f"have the column names as values; if files start with them, set {what_to_write}",
                 f"{path}, line 1",
             )
         yield batch

@@ -17,16 +17,16 @@ _DIGIT = re.compile("[0-9]")
 def infer(
     text: bytes, names: Sequence[str] | None, dialect: Dialect, *, ragged: bool = False
 ) -> Mapping[str, pa.DataType]:
-    """Return the columns and types that some whole lines of text suggest; ``null`` for a column without a value.
+    """Return the columns and types inferred from some whole lines of text; ``null`` for a column without a value.
 
     Args:
-        text: the lines.
-        names: the names in the header; ``None`` if there is none.
-        dialect: how the text is written.
-        ragged: whether lines with another number of values are allowed.
+        text: The lines.
+        names: The names in the header; ``None`` if there is none.
+        dialect: The dialect of the text.
+        ragged: True to allow lines with another number of values.
 
     Raises:
-        RowError: the lines do not have the same number of values.
+        RowError: The lines do not have the same number of values.
     """
     if not text.strip(b"\r\n"):
         return dict.fromkeys(names or (), pa.null())
@@ -66,9 +66,9 @@ def _parser(
 
 
 def _texts(table: pa.Table, as_written: pa.Table) -> Iterator[str]:
-    """Yield the columns of numbers that stay texts: one of them loses information in its type, or none has a digit.
+    """Yield the number columns that stay strings: a value would lose information in the type, or none has a digit.
 
-    So ``nan`` and ``inf`` are numbers only beside others: alone they may be words, or names.
+    So ``nan`` and ``inf`` are numbers only together with others: alone they may be words, or names.
     """
     for name in as_written.column_names:
         kind, found = table.column(name).type, as_written.column(name).unique().drop_null().to_pylist()
@@ -78,7 +78,7 @@ def _texts(table: pa.Table, as_written: pa.Table) -> Iterator[str]:
 
 def _inferred(values: pa.ChunkedArray) -> pa.DataType:
     found = values.type
-    if any(beyond(chunk) is not None for chunk in values.chunks):  # the year 0, which few targets have
+    if any(beyond(chunk) is not None for chunk in values.chunks):  # The year 0, which few targets support.
         return pa.string()
     if pa.types.is_timestamp(found):
         return _microseconds(values)

@@ -18,7 +18,7 @@ SEPARATORS = "\x02\x03\x04\x05\x06\x07"
 
 
 def unfit(columns: pa.Schema) -> str | None:
-    """Return what is wrong with the first unsuitable column, as the rest of a sentence; ``None`` if all fit."""
+    """Return the problem with the first unsupported column, as the rest of a sentence; ``None`` if there is none."""
     for column in columns:
         levels = _levels(column.type)
         if levels is None or levels > len(SEPARATORS):
@@ -33,7 +33,7 @@ def parsed(texts: pa.Array, kind: pa.DataType, forms: Texts) -> pa.Array:
     """Parse texts into values of a nested type.
 
     Raises:
-        pa.ArrowInvalid: a text is no such value.
+        pa.ArrowInvalid: A text is not a valid value.
     """
     try:
         return pa.array([None if text is None else _value(text, kind, forms, 0) for text in texts.to_pylist()], kind)
@@ -45,14 +45,14 @@ def written(values: pa.Array, forms: Forms) -> pa.Array:
     """Return the texts of nested values.
 
     Raises:
-        ValueError: a part of a value contains a control character that separates parts, or bytes that are no UTF-8.
+        ValueError: A part of a value contains a control character that separates parts, or bytes that are not UTF-8.
     """
     found = [None if value is None else _text(value, values.type, forms, 0) for value in values.to_pylist()]
     return pa.array(found, pa.string())
 
 
 def _levels(kind: pa.DataType) -> int | None:
-    """Return how many separators a type needs; ``None`` if it contains vectors."""
+    """Return the number of separators that a type needs; ``None`` if it contains vectors."""
     if pa.types.is_fixed_size_list(kind):
         return None
     if not pa.types.is_nested(kind):
@@ -74,7 +74,7 @@ def _value(text: str, kind: pa.DataType, forms: Texts, level: int) -> Any:
     if pa.types.is_struct(kind):
         parts = text.split(SEPARATORS[level])
         if len(parts) > kind.num_fields:
-            raise ValueError(f"{text[:80]!r} has {len(parts)} fields, and {type_name(kind)} has {kind.num_fields}")
+            raise ValueError(f"{text[:80]!r} has {len(parts)} fields, expected {kind.num_fields} of {type_name(kind)}")
         parts += [""] * (kind.num_fields - len(parts))
         return {part.name: _value(each, part.type, forms, level + 1) for part, each in zip(kind, parts, strict=True)}
     if pa.types.is_nested(kind):
@@ -85,7 +85,7 @@ def _value(text: str, kind: pa.DataType, forms: Texts, level: int) -> Any:
 def _entry(text: str, kind: pa.DataType, forms: Texts, level: int) -> tuple[Any, Any]:
     key, _, value = text.partition(SEPARATORS[level + 1])
     if not key:
-        raise ValueError(f"{text[:80]!r} is an entry of a map without a key")
+        raise ValueError(f"{text[:80]!r} is a map entry without a key")
     return _value(key, kind.key_type, forms, level + 2), _value(value, kind.item_type, forms, level + 2)
 
 
@@ -112,7 +112,7 @@ def _text(value: Any, kind: pa.DataType, forms: Forms, level: int) -> str:
 def _key(value: Any, kind: pa.DataType, forms: Forms, level: int) -> str:
     text = _text(value, kind, forms, level)
     if not text:
-        raise ValueError("a map has a key without any sign, which could not be read back; write json")
+        raise ValueError("a map has an empty key, which could not be read back; write json")
     return text
 
 

@@ -1,13 +1,13 @@
-"""Finds where a CSV file can be cut, examining one chunk of it without knowing what precedes it.
+"""Find where a CSV file can be divided, examining one chunk of it without knowing what precedes it.
 
-Whether a line end ends a row depends on whether it is inside quotes, so on everything before it. But where quotes only
-enclose values (and are doubled inside them), being inside is the parity of the number of quotes so far. So a chunk is
-examined twice: as if it began outside quotes, and as if it began inside. The parities of the chunks, combined in the
-order of the file, then select the true one of the two (as D. Ge et al., "Speculative Distributed CSV Data Parsing for
+Whether a line break ends a row depends on whether it is inside quotes, so on everything before it. But where quotes
+only enclose values (and are doubled inside them), being inside is the parity of the number of quotes so far. So a chunk
+is examined twice: as if it started outside quotes, and as if it started inside. The parities of the chunks, combined in
+the order of the file, then select the correct result (as D. Ge et al., "Speculative Distributed CSV Data Parsing for
 Big Data Analytics", SIGMOD 2019, do for whole files). It uses numpy: a process that calls its first function of
 ``pyarrow.compute`` spends 0.17 s and 48 MB on loading all of them.
 
-A quote inside an unquoted value (``5" pipe``) breaks the rule; then the file is not cut at all.
+A quote inside an unquoted value (``5" pipe``) breaks the rule; then the file is not divided.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,10 +21,12 @@ Places = NDArray[np.int64]
 """Offsets in a chunk, ascending."""
 
 _LONGEST_SEARCH = 4096
-"""How many quotes after a wanted offset are examined; under the wrong assumption there may be no line end at all."""
+"""Maximum number of quotes examined after a wanted offset; under the wrong assumption there may be no line break at
+all.
+"""
 
 OUTSIDE, INSIDE = 0, 1
-"""The two assumptions about the beginning of a chunk, and the index of what follows from each."""
+"""The two assumptions about the beginning of a chunk, as indexes of their results."""
 
 
 @frozen(kw_only=True)
@@ -32,14 +34,15 @@ class ChunkQuotes:
     """The result of examining one chunk."""
 
     odd: bool
-    """Whether the state at its end differs from the state at its beginning."""
+    """True if the state at its end differs from the state at its beginning."""
 
     sound: tuple[bool, bool]
-    """Whether every quote that opens a value is at its beginning, under each assumption."""
+    """True if every quote that opens a value is at its beginning, under each assumption."""
 
     cuts: tuple[tuple[int | None, ...], tuple[int | None, ...]]
-    """For each wanted offset the offset in the file after the next line end that ends a row, under each assumption;
-    ``None`` if the chunk has none."""
+    """For each wanted offset the offset in the file after the next line break that ends a row, under each assumption;
+    ``None`` if the chunk has none.
+    """
 
     def body(self) -> dict[str, Any]:
         """Return the result as JSON values."""
@@ -47,7 +50,7 @@ class ChunkQuotes:
 
     @classmethod
     def of(cls, body: Mapping[str, Any]) -> "ChunkQuotes":
-        """Return the result that JSON values hold."""
+        """Return the result stored as JSON values."""
         outside, inside = body["cuts"]
         return cls(odd=body["odd"], sound=(body["sound"][0], body["sound"][1]), cuts=(tuple(outside), tuple(inside)))
 
@@ -55,16 +58,16 @@ class ChunkQuotes:
 def examine(
     data: bytes, offset: int, wanted: Sequence[int], quote: bytes, delimiter: bytes, before: bytes
 ) -> ChunkQuotes:
-    """Examine the chunk ``data``, which begins at ``offset`` of the file.
+    """Examine the chunk ``data``, which starts at ``offset`` of the file.
 
     Args:
-        data: the bytes of the chunk.
-        offset: where they begin in the file.
-        wanted: offsets in the file, ascending, near which a cut is wanted.
-        quote: the quote, empty for none.
-        delimiter: the delimiter.
-        before: the byte before the chunk, empty at the beginning of the file. A run of quotes that began there belongs
-            to the chunk before; one that reaches the end of ``data`` must be complete.
+        data: Bytes of the chunk.
+        offset: Start of the chunk in the file.
+        wanted: Offsets in the file, ascending, near which to divide it.
+        quote: Quote character, empty for none.
+        delimiter: Field delimiter.
+        before: Byte before the chunk, empty at the beginning of the file. A run of quotes that started there belongs to
+            the previous chunk; one that reaches the end of ``data`` must be complete.
     """
     if not quote or quote not in data:
         cuts = tuple(_next_line(data, offset, place) for place in wanted)
@@ -76,7 +79,7 @@ def examine(
 
 
 def compose(chunks: Sequence[ChunkQuotes]) -> list[int]:
-    """Return the cuts of a file, ascending, from all its chunks in order; none if its quoting is ambiguous."""
+    """Return the offsets that divide a file, ascending, from all its chunks in order; none if quotes are ambiguous."""
     state = OUTSIDE
     cuts: list[int] = []
     for chunk in chunks:
@@ -88,10 +91,10 @@ def compose(chunks: Sequence[ChunkQuotes]) -> list[int]:
 
 
 def _toggles(data: bytes, quote: bytes, delimiter: bytes, before: bytes) -> tuple[Places, tuple[bool, bool]]:
-    """Return where runs of an odd number of quotes begin, and whether those that open a value are at its beginning.
+    """Return the starts of runs of an odd number of quotes, and whether those that open a value are at its beginning.
 
     A run of an even number is an empty value, or doubled quotes inside one. Of the others every second one opens a
-    value, starting with the first or with the second, depending on whether the chunk begins outside or inside quotes.
+    value, starting with the first or with the second, depending on whether the chunk starts outside or inside quotes.
     """
     everything = np.frombuffer(data, np.uint8)
     quotes = np.flatnonzero(everything == quote[0])

@@ -7,7 +7,7 @@ from seatunnel_core.connectors.file.formats.delimited.records import Record, val
 
 
 def resized(record: Record, dialect: Dialect, columns: int) -> tuple[Record, int]:
-    """Return the record with as many values as there are columns, and how many it had.
+    """Return the record with as many values as there are columns, and its original number of values.
 
     It is unchanged if its values cannot be separated.
     """
@@ -21,7 +21,7 @@ def resized(record: Record, dialect: Dialect, columns: int) -> tuple[Record, int
 
 
 def _ends(body: bytes, dialect: Dialect) -> list[int]:
-    """Return where each value ends; nothing if that cannot be determined."""
+    """Return the end of each value; nothing if that cannot be determined."""
     delimiter = dialect.delimiter_byte
     if not any(sign and sign in body for sign in (dialect.quote_byte, dialect.escape_byte)):
         ends, place = [], body.find(delimiter)

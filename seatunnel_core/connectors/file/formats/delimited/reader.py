@@ -1,8 +1,8 @@
-"""Reads delimited text (``csv``, ``text``) at the speed of Arrow's parser, and names the bad row if that fails.
+"""Read delimited text (``csv``, ``text``) at the speed of Arrow's parser, and locate the bad row if that fails.
 
-The fast way parses a range in blocks. If it meets something that it cannot convert, the careful way continues from the
-first row that was not returned: it cuts the range into records, and halves what cannot be parsed until single bad
-records are left. Both ways give the same rows for everything that both can read.
+The fast path parses a range in blocks. If it meets something that it cannot convert, the slow path continues from the
+first row that was not returned: it divides the range into records, and bisects what cannot be parsed until single bad
+records are left. Both paths give the same rows for everything that both can read.
 """
 
 import io
@@ -27,10 +27,10 @@ from seatunnel_core.connectors.filesystems.filesystem import OpenFile
 from seatunnel_core.rows.types import type_name
 
 BLOCK_BYTES = 1 << 20
-"""How much text becomes one batch: enough rows for efficient columns, and small enough for the cache."""
+"""Size of the text of a batch: enough rows for efficient columns, and small enough for the cache."""
 
 RECORDS_PER_TRIAL = 4096
-"""How many records the careful way parses at once."""
+"""Number of records that the slow path parses at once."""
 
 _BOM = b"\xef\xbb\xbf"
 
@@ -41,19 +41,20 @@ class DelimitedReader:
 
     dialect: Dialect
     names: tuple[str, ...]
-    """The names of the columns in the order of the file."""
+    """Names of the columns in the order of the file."""
 
     columns: pa.Schema
-    """The wanted columns, with their types, in the wanted order; each is one of ``names``."""
+    """Wanted columns, with their types, in the wanted order; each is one of ``names``."""
 
     header_option: str
-    """What a job writes whose files begin with the names of the columns."""
+    """Setting for files that start with the column names."""
 
     ragged: bool = False
-    """Whether a line may have more or fewer values than there are names."""
+    """True if a line may have more or fewer values than there are names."""
 
     inferred: bool = False
-    """Whether the types were inferred from the beginnings of files, so that no number may lose information."""
+    """True if the types were inferred from the beginnings of files, so that numbers are checked for lost information.
+    """
 
     file: OpenFile = field(repr=False)
     context: ReadContext = field(repr=False)
@@ -61,7 +62,7 @@ class DelimitedReader:
     def read(self, start: int, end: int) -> Iterator[pa.RecordBatch]:
         """Yield the rows in the bytes from ``start`` to ``end``; both are line ends, or the ends of the file."""
         done = 0
-        if self.dialect.keeps_empty:  # Arrow's parser has one list of nulls for all columns
+        if self.dialect.keeps_empty:  # Arrow's parser has one list of nulls for all columns.
             yield from self._careful(start, end, done)
             self.file.check()
             return
@@ -73,12 +74,12 @@ class DelimitedReader:
             yield from self._careful(start, end, done)
         self.file.check()
 
-    # -- the fast way ---------------------------------------------------------------------------------------------
+    # -- fast path ------------------------------------------------------------------------------------------------
 
     def _fast(self, start: int, end: int) -> Iterator[pa.RecordBatch]:
         """Parse the range in pieces, and everything from the first piece with a quote on as one text.
 
-        Only inside quotes can a line end be a part of a value.
+        A line break can be a part of a value only inside quotes.
         """
         for text, quoted in self._texts_of(start, end):
             if not self.dialect.is_one_character:
@@ -117,8 +118,8 @@ class DelimitedReader:
     def _quoted(self, pieces: Iterator[bytes], end: int) -> Iterator[pa.RecordBatch]:
         """Yield the rows of a text with quotes.
 
-        Arrow takes a quote that is never closed for closed at the end. So a row of empty values is appended to the
-        file: an open quote swallows it, and then its last value is not the null that it should be.
+        Arrow treats a quote that is never closed as closed at the end. So a row of empty values is appended to the
+        file: an open quote swallows it, and then its last value is not the expected null.
         """
         marked = not self.dialect.seekable or end == self.file.version.size
         if marked and len(self.names) == 1:
@@ -133,7 +134,7 @@ class DelimitedReader:
     def _replaced(self, text: bytes) -> Iterator[pa.RecordBatch]:
         """Yield the rows of some lines with a delimiter of several characters."""
         text, dialect = self.dialect.for_arrow(text)
-        with pa.BufferReader(b"\n" + text) as stream:  # so that a byte-order mark in it is not taken off
+        with pa.BufferReader(b"\n" + text) as stream:  # So that a byte-order mark in it is not removed.
             yield from self._parsed(stream, dialect, BLOCK_BYTES)
 
     def _parsed(
@@ -185,7 +186,7 @@ class DelimitedReader:
             elif array.type != column.type:
                 array = pc.cast(array, column.type)
             elif pa.types.is_binary(column.type) and not self.dialect.is_utf8:
-                array.cast(pa.string())  # raises an error for bytes that are no character of the encoding
+                array.cast(pa.string())  # Raises an error for bytes that are invalid in the encoding.
             if not column.nullable and array.null_count:
                 raise pa.ArrowInvalid(f"column {column.name!r} is not nullable")
             arrays.append(array)
@@ -195,7 +196,7 @@ class DelimitedReader:
     def _texts(self) -> Texts:
         return Texts(date_format=self.dialect.date_format, datetime_format=self.dialect.datetime_format)
 
-    # -- the careful way ------------------------------------------------------------------------------------------
+    # -- slow path ------------------------------------------------------------------------------------------------
 
     def _careful(self, start: int, end: int, done: int) -> Iterator[pa.RecordBatch]:
         """Yield the rows after the first ``done``; bad ones go to ``context.skip``."""
@@ -229,8 +230,8 @@ class DelimitedReader:
         found, values = resized(record, self.dialect.without_pattern, len(self.names))
         if values != len(self.names):
             self.context.note(
-                f"have more or fewer values than the {len(self.names)} columns: what is missing is null, and what is "
-                "too much is left out",
+                f"have more or fewer values than the {len(self.names)} columns: missing values are null, "
+                "surplus ones are dropped",
                 f"{self.file.version.path}, line {record.line} with {values}",
             )
         return found
@@ -297,14 +298,14 @@ class DelimitedReader:
         return RowError(f"{where}: {error}")
 
     def _problem(self, record: Record, column: pa.Field) -> str | None:
-        """Return what is wrong with one column of a record with the right number of values, ``None`` if nothing."""
+        """Return the problem with one column of a record with the right number of values, ``None`` if there is none."""
         as_bytes = pa.schema([pa.field(column.name, pa.binary())])
         try:
             value = self._read_all(record.text, self._convert(as_bytes)).column(0)[0].as_py()
         except pa.ArrowInvalid:
             return None
         if value is None:
-            return None if column.nullable else "is null, and the schema says nullable = false"
+            return None if column.nullable else "is null, but the schema has nullable = false"
         try:
             evolve(self, columns=pa.schema([column]))._parse(record.text)
         except pa.ArrowInvalid:
@@ -316,14 +317,14 @@ class DelimitedReader:
         return None
 
     def _header_hint(self, record: Record, shown: str) -> str:
-        """Return what to write if the first line names the columns, where a value of it may be such a name."""
+        """Return the setting to use if the first line may contain the column names."""
         may_be_name = record.line == self.dialect.skip_lines + 1 and not any(sign.isdigit() for sign in shown)
         if self.dialect.header or not may_be_name:
             return ""
-        return f"; if this line names the columns, write {self.header_option}"
+        return f"; if this line contains the column names, set {self.header_option}"
 
     def _fields(self, record: Record) -> int | None:
-        """Return how many values a record has; ``None`` if it cannot be parsed."""
+        """Return the number of values of a record; ``None`` if it cannot be parsed."""
         options = csv.ReadOptions(autogenerate_column_names=True, use_threads=False, block_size=len(record.text) + 2)
         try:
             text, dialect = self.dialect.without_pattern.for_arrow(b"\n" + record.text)

@@ -1,4 +1,4 @@
-"""Cuts delimited text into records with line numbers: slower than a parser, used to find what a parser refused."""
+"""Divide delimited text into records with line numbers: slower than a parser, used to find what a parser rejected."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -11,10 +11,10 @@ from seatunnel_core.connectors.file.formats.delimited.dialect import Dialect
 from seatunnel_core.connectors.filesystems.filesystem import OpenFile
 
 COUNTED_BYTES = 1 << 20
-"""How many bytes are read at once to count lines."""
+"""Number of bytes to read at once when counting lines."""
 
 LONGEST_RECORD = 64 << 20
-"""How many bytes are held in the search for the end of a record."""
+"""Maximum number of bytes in memory while searching for the end of a record."""
 
 
 @frozen(kw_only=True)
@@ -22,22 +22,22 @@ class Record:
     """One record of a delimited text."""
 
     line: int
-    """The line of the file on which it begins, from 1."""
+    """Line of the file on which it starts, from 1."""
 
     text: bytes = field(repr=False)
-    """With its line end, if it has one."""
+    """Text with its line break, if it has one."""
 
     problem: str | None = None
-    """Why it is no record; ``None`` if it is one."""
+    """Reason why it is invalid; ``None`` if it is valid."""
 
 
 def line_ends(text: bytes) -> int:
-    """Return how many lines end in ``text``; CR LF is one end, and so is a lone CR."""
+    """Return the number of lines that end in ``text``; CR LF is one end, and so is a lone CR."""
     return text.count(b"\n") + text.count(b"\r") - text.count(b"\r\n")
 
 
 def lines_before(file: OpenFile, place: int) -> int:
-    """Return how many lines end before ``place`` bytes of a file; reads all of them."""
+    """Return the number of lines that end before ``place`` bytes of a file; reads all of them."""
     found, last = 0, b""
     for start in range(0, place, COUNTED_BYTES):
         block = file.read_range(start, min(start + COUNTED_BYTES, place))
@@ -47,22 +47,22 @@ def lines_before(file: OpenFile, place: int) -> int:
 
 
 def records(pieces: Iterable[bytes], dialect: Dialect, line: int) -> Iterator[Record]:
-    """Yield the records of consecutive pieces of text, the first of which begins on ``line``. Empty lines are skipped.
+    """Yield the records of consecutive pieces of text, the first of which starts on ``line``. Empty lines are skipped.
 
     Raises:
-        RowError: a record is too long to be held; what follows it cannot be found.
+        RowError: A record is too long for memory; what follows it cannot be found.
     """
     expression = _record(dialect.delimiter_byte, dialect.quote_byte, dialect.escape_byte)
     held = b""
     for piece in pieces:
         if len(held) > LONGEST_RECORD:
             raise RowError(
-                f"line {line}: the row has more than {LONGEST_RECORD} bytes, or a quote that it opens is never closed"
+                f"line {line}: the row has more than {LONGEST_RECORD} bytes, or a quote in it is never closed"
             )
         text = held + piece
         position = 0
         while match := expression.match(text, position):
-            if match.end() >= len(text) - 1:  # it may go on in the next piece, if only with the \n of a \r\n
+            if match.end() >= len(text) - 1:  # It may continue in the next piece, if only with the \n of a \r\n.
                 break
             if match.group().strip(b"\r\n"):
                 yield Record(line=line, text=match.group())
@@ -77,7 +77,7 @@ def _last(text: bytes, expression: re.Pattern[bytes], line: int) -> Iterator[Rec
     while position < len(text):
         match = expression.match(text, position)
         if match is None or match.end() == position:
-            yield Record(line=line, text=text[position:], problem="a quote is opened here and never closed")
+            yield Record(line=line, text=text[position:], problem="this quote is never closed")
             return
         if match.group().strip(b"\r\n"):
             yield Record(line=line, text=match.group())

@@ -16,7 +16,7 @@ from seatunnel_core.connectors.file.formats.written_text import Forms
 from seatunnel_core.rows.value_text import float_texts
 
 _SIGNS_OF_NUMBERS = frozenset("0123456789+-.:/_ eETZtruefalsinNIy")
-"""What numbers, truth values, dates and times are written with; a delimiter of them needs quotes."""
+"""Characters of numbers, booleans, dates and times; if the delimiter is one of them, such values need quotes."""
 
 
 class CsvFileWriter(FileWriter):
@@ -202,5 +202,5 @@ def _moments_as_text(array: pa.Array) -> pa.Array:
 
 
 def _is_number(kind: pa.DataType) -> bool:
-    """Return whether values are written with ``_SIGNS_OF_NUMBERS`` alone."""
+    """Return True if values are written with ``_SIGNS_OF_NUMBERS`` alone."""
     return bool(pa.types.is_primitive(kind) or pa.types.is_decimal(kind) or pa.types.is_null(kind))

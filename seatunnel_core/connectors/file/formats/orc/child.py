@@ -1,8 +1,8 @@
 """A process that reads ORC files for another one, so that a damaged file crashes it and not the task.
 
-ORC has no checksums, and the library that reads it follows damaged bytes into memory that it does not own. The child
-gets one open file per request over a socket, and answers with a header in JSON and a stream of Arrow. It ends with the
-socket. It imports nothing of ours: it starts in about the time that importing Arrow takes.
+ORC has no checksums, and the library that reads it follows damaged bytes into foreign memory. The child gets one open
+file per request over a socket, and answers with a JSON header and an Arrow stream. It ends when the socket is closed.
+It imports nothing of this package: it starts in about the time that importing Arrow takes.
 """
 
 import json
@@ -19,7 +19,7 @@ LENGTH = struct.Struct(">I")
 MOST_REQUEST_BYTES = 1 << 20
 
 _FAR = "is out of range for nanosecond"
-"""Arrow's message for a moment before 1677 or after 2262."""
+"""Arrow's message for a timestamp before 1677 or after 2262."""
 
 
 def serve(descriptor: int) -> None:
@@ -53,7 +53,7 @@ def _answer(descriptor: int, request: dict[str, Any]) -> tuple[dict[str, Any], p
             pa.ipc.new_stream(rows, file.schema).close()
             return header, rows.getvalue()
         stripe = _stripe(file, descriptor, request["stripe"], request["columns"])
-        stripe.validate(full=True)  # texts that are none, for example
+        stripe.validate(full=True)  # For example invalid texts.
         with pa.ipc.new_stream(rows, stripe.schema) as writer:
             writer.write_batch(stripe)
         return header, rows.getvalue()
@@ -73,7 +73,7 @@ def _stripe(file: orc.ORCFile, descriptor: int, number: int, names: list[str]) -
 
 
 def _column(file: orc.ORCFile, descriptor: int, number: int, name: str, kind: pa.DataType) -> pa.Array:
-    """Return one column of a stripe, read by another library if Arrow's cannot represent one of its moments."""
+    """Return one column of a stripe, read by another library if Arrow cannot represent one of its timestamps."""
     try:
         return file.read_stripe(number, columns=[name]).column(0)
     except pa.ArrowInvalid as error:
@@ -87,7 +87,7 @@ def _column(file: orc.ORCFile, descriptor: int, number: int, name: str, kind: pa
 
 
 class _Counted:
-    """Converts moments and days of the library to the numbers that Arrow has for them."""
+    """Converts timestamps and dates of the library to the numbers that Arrow uses for them."""
 
     @staticmethod
     def from_orc(seconds_or_days: int, nanoseconds: int | None = None, timezone: Any = None) -> int:
@@ -95,12 +95,12 @@ class _Counted:
 
     @staticmethod
     def to_orc(*_: Any) -> Any:
-        """Refuse to write."""
+        """Reject writing."""
         raise NotImplementedError
 
 
 def _far_moments(descriptor: int, number: int, name: str, kind: pa.DataType) -> pa.Array:
-    """Return a column with its moments in microseconds."""
+    """Return a column with its timestamps in microseconds."""
     import pyorc
 
     counted = (pyorc.TypeKind.TIMESTAMP, pyorc.TypeKind.TIMESTAMP_INSTANT, pyorc.TypeKind.DATE)

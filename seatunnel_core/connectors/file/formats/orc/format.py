@@ -19,7 +19,7 @@ BATCH_ROWS = 65_536
 
 
 class Orc(RowGroups):
-    """Splits of neighbouring stripes; one stripe at a time is held in memory, read by a child process."""
+    """Format whose splits are consecutive stripes; a child process reads one stripe at a time into memory."""
 
     group: ClassVar[str] = "stripe"
 
@@ -27,7 +27,7 @@ class Orc(RowGroups):
         return nullcontext(file)
 
     def footer(self, opened: Any) -> Footer:
-        """Return the footer, with an equal share of the bytes for each stripe, whose sizes are unknown."""
+        """Return the footer. Sizes of stripes are unknown, so each gets an equal share of the bytes."""
         try:
             found, columns = process.footer(opened)
         except process.OrcChildError as error:
@@ -50,7 +50,7 @@ class Orc(RowGroups):
 
 
 class OrcFileWriter(FileWriter):
-    """Times, for which ORC has no type, are written as texts."""
+    """Writer that stores times, for which ORC has no type, as texts."""
 
     suffix: ClassVar[str] = ".orc"
     is_text: ClassVar[bool] = False
@@ -62,7 +62,7 @@ class OrcFileWriter(FileWriter):
         super().__init__(style, stream, columns)
         self._held = pa.schema([pa.field(each.name, _held(each.type)) for each in columns])
         self._writer = orc.ORCWriter(self.stream, compression=style.codec or "uncompressed")
-        self._writer.write(self._held.empty_table())  # a file without rows has its columns, too
+        self._writer.write(self._held.empty_table())  # Even a file without rows has its columns.
 
     @classmethod
     def refuse(cls, columns: pa.Schema) -> None:
@@ -88,7 +88,7 @@ class OrcFileWriter(FileWriter):
 
 
 def _held(kind: pa.DataType) -> pa.DataType:
-    """Return the type as which a column is written."""
+    """Return the type with which a column is written."""
     return pa.string() if pa.types.is_time(kind) or pa.types.is_null(kind) else kind
 
 
@@ -104,11 +104,11 @@ def _can_hold(kind: pa.DataType) -> bool:
 
 
 def _cut_off(rows: pa.RecordBatch) -> Iterator[tuple[str, int, int]]:
-    """Yield a note, the first row and the number of rows for each column whose nanoseconds ``_microseconds`` cuts."""
+    """Yield a note, the first row and the number of rows for each column that ``_microseconds`` truncates."""
     for name, column in zip(rows.schema.names, rows.columns, strict=True):
         if not _is_exact(column):
             cut = [row for row in range(len(column)) if not _is_exact(column.slice(row, 1))]
-            yield f"have nanoseconds in the column {name!r}, which are cut to microseconds", cut[0], len(cut)
+            yield f"have nanoseconds in the column {name!r}, which are truncated to microseconds", cut[0], len(cut)
 
 
 def _is_exact(column: pa.Array) -> bool:
@@ -120,7 +120,7 @@ def _is_exact(column: pa.Array) -> bool:
 
 
 def _microseconds(rows: pa.RecordBatch) -> pa.RecordBatch:
-    """Cast timestamps to microseconds, and cut off smaller units."""
+    """Cast timestamps to microseconds, truncating smaller units."""
     kinds = [microseconds(column.type) for column in rows.schema]
     arrays = [array.cast(kind, safe=False) for array, kind in zip(rows.columns, kinds, strict=True)]
     return pa.RecordBatch.from_arrays(arrays, names=rows.schema.names)

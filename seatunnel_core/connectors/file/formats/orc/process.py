@@ -1,4 +1,4 @@
-"""The parent's side of ``orc.child``: one child for each process that reads ORC files."""
+"""Client of ``orc.child``: one child for each process that reads ORC files."""
 
 import atexit
 import json
@@ -17,14 +17,14 @@ from seatunnel_core.connectors.filesystems.filesystem import OpenFile
 _PROGRAM = "import sys; from seatunnel_core.connectors.file.formats.orc.child import serve; serve(int(sys.argv[1]))"
 
 _ENDS_WITHIN_S = 10.0
-"""Time for the child to end by itself; then it is killed."""
+"""Timeout for the child to end by itself, in seconds; then it is killed."""
 
 
 class OrcChildError(OSError):
-    """The file cannot be read: the library refuses it, or crashed on it."""
+    """The file cannot be read: the library rejects it, or crashed on it."""
 
     lasts = False
-    """True if another attempt gives the same: the library refuses the file, or what reads it is not installed."""
+    """True if a retry would fail too: the library rejects the file, or is not installed."""
 
 
 class _Child:
@@ -46,8 +46,8 @@ class _Child:
         """Send a request, and return its header and rows.
 
         Raises:
-            EOFError: the child has ended.
-            OSError: the child cannot be reached.
+            EOFError: The child has ended.
+            OSError: The child cannot be reached.
         """
         message = json.dumps(request).encode()
         socket.send_fds(self._connection, [LENGTH.pack(len(message))], [descriptor])
@@ -66,7 +66,7 @@ class _Child:
         return found
 
     def end(self) -> int:
-        """Close the socket, and return how the child ended: 0, or minus the number of the signal that killed it."""
+        """Close the socket, and return the exit code of the child, or minus the signal that killed it."""
         self._connection.close()
         try:
             return self._process.wait(_ENDS_WITHIN_S)
@@ -83,7 +83,7 @@ def footer(file: OpenFile) -> tuple[dict[str, int], pa.Schema]:
     """Return ``stripes``, ``rows`` and ``bytes`` of a file, and its columns.
 
     Raises:
-        OrcChildError: it is no ORC file, or damaged.
+        OrcChildError: The file is not an ORC file, or damaged.
     """
     header, rows = _ask(file, {})
     return header, pa.ipc.open_stream(rows).schema
@@ -93,7 +93,7 @@ def stripe(file: OpenFile, number: int, names: list[str]) -> pa.RecordBatch:
     """Return the named columns of one stripe, in the order of the file.
 
     Raises:
-        OrcChildError: it is damaged.
+        OrcChildError: The stripe is damaged.
     """
     _, rows = _ask(file, {"stripe": number, "columns": names})
     return pa.ipc.open_stream(rows).read_next_batch()
@@ -102,7 +102,7 @@ def stripe(file: OpenFile, number: int, names: list[str]) -> pa.RecordBatch:
 def _ask(file: OpenFile, request: dict[str, Any]) -> tuple[dict[str, Any], pa.Buffer]:
     global _child
     with _one_at_a_time:
-        if _child is None or _child.owner != os.getpid():  # a child of the process that this one was forked from
+        if _child is None or _child.owner != os.getpid():  # A child of the process from which this one was forked.
             _child = _Child()
         try:
             header, rows = _child.ask(file.descriptor(), request)
@@ -110,7 +110,7 @@ def _ask(file: OpenFile, request: dict[str, Any]) -> tuple[dict[str, Any], pa.Bu
             code, _child = _child.end(), None
             why = f"signal {-code}" if code < 0 else f"code {code}"
             raise OrcChildError(
-                f"the library that reads it ended with {why}, as it does with damaged bytes or for want of memory"
+                f"the library that reads it ended with {why}, because of damaged bytes or lack of memory"
             ) from error
     if "error" in header:
         refused = OrcChildError(header["error"])
