@@ -32,7 +32,7 @@ class PendingCheckpoint:
         return self.checkpoint_type is CheckpointType.COMPLETED_POINT
 
     def acknowledge(self, vertex: VertexId, state: VertexState) -> bool:
-        """Record the state of ``vertex``, and return whether no acknowledgement is missing any more."""
+        """Record the state of ``vertex``, and return True if all acknowledgements have arrived."""
         del self.missing[vertex]
         self._states[vertex] = state
         return not self.missing

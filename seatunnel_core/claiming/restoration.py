@@ -164,7 +164,7 @@ class _Restoring:
         return None if latest is None else self._states(latest)
 
     def _states(self, info: CheckpointInfo) -> VertexStates | str:
-        """Return the states, or why they cannot be had."""
+        """Return the states, or the reason why they are unavailable."""
         try:
             state = self._storage.load(info)
             return "it was removed meanwhile" if state is None else codec.decode(state.states)

@@ -36,7 +36,7 @@ class RawBlock:
     """The name of the plugin, in the case of the file."""
 
     block: Block = field(repr=False)
-    """May hold secrets, decrypted."""
+    """May contain decrypted secrets."""
 
     position: Position
 

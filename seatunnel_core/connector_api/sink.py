@@ -296,7 +296,7 @@ class Sink(ABC):
         """
 
     def sweep(self, context: SinkContext, keep: frozenset[str], *, final: bool) -> int:
-        """Remove what this pipeline staged in older epochs, and return how many things were removed.
+        """Remove what this pipeline staged in older epochs, and return the number of removed items.
 
         Args:
             context: the sink and its epoch.

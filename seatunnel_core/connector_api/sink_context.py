@@ -9,7 +9,7 @@ __all__ = ["SinkContext", "WriterContext"]
 
 @frozen(kw_only=True)
 class WriterContext:
-    """One attempt of one work unit, as a writer in a task knows it.
+    """One attempt of one work unit, for a writer in a task.
 
     Put every part into the names of staged and target files.
     """

@@ -93,7 +93,7 @@ class PlannedPipeline:
 
     @property
     def heading(self) -> str:
-        """The beginning of messages about this pipeline."""
+        """Prefix of messages about this pipeline."""
         return f"Pipeline {self.id} ({self.title})"
 
     @property

@@ -188,7 +188,7 @@ _ALL: tuple[NotYet, ...] = (
     *_connectors("BlackHole", "a sink for nothing", kinds=_SINK, instead="use Console with log.print.data = false"),
     _transform("DynamicCompile", "Java or Groovy in a job file", "write the function in Python, with Python { … }"),
     _transform("Calcite", "another dialect of SQL", "use Sql { … }, or SparkSql { … }"),
-    _transform("TextChunk", "pieces of texts", "cut them in a function, with Python { … }"),
+    _transform("TextChunk", "pieces of texts", "split them in a function, with Python { … }"),
     _transform("SqlUdf", "functions in Java", "write the function in Python, with Python { … } or DataFrame { … }"),
     _transform("TableMerge", "tables under one name", "rename them with TableRename"),
     _transform("TableFilter", "choosing tables", "name the tables at the source, or use Python { … }"),

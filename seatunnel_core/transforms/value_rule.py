@@ -169,7 +169,7 @@ class Named(ValueRule):
     def __attrs_post_init__(self) -> None:
         if self.function_name.upper() != "EMAIL":
             raise ValueError(
-                f"function_name is EMAIL, found {self.function_name!r}; a rule of your own is a transform Python"
+                f"function_name is EMAIL, found {self.function_name!r}; for other rules use the transform Python"
             )
 
     def held(self, values: pa.Array) -> pa.BooleanArray:
@@ -255,8 +255,8 @@ def _rule(place: str, column: str, written: Any) -> ValueRule:
     kind = _KINDS.get(str(written.get("rule_type", "")).upper())
     if kind is None:
         raise UsageError(
-            f"{place}: rule_type is one of {', '.join(RULES)}, found {written.get('rule_type')!r}; a rule of your own "
-            "is a transform Python"
+            f"{place}: rule_type is one of {', '.join(RULES)}, found {written.get('rule_type')!r}; for other rules use "
+            "the transform Python"
         )
     keys = {**kind.keys, "custom_message": STRING}
     if kind.needed and not set(kind.needed) & set(written):

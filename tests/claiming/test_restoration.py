@@ -299,7 +299,7 @@ def test_a_table_that_is_gone_takes_a_word_and_is_not_missed_again(two: Played) 
     assert "the stored job job-1 also has 'b', 'b_out', which this job does not name" in said
     assert "allow_non_restored_state=True" in said
     claim = two.restore(Restore(allow_non_restored_state=True), "a")
-    assert claim.notes == ("matched by name: 2; dropped, with what is stored of them: b, b_out",)
+    assert claim.notes == ("matched by name: 2; dropped, with their stored state: b, b_out",)
     assert two.restore(Restore(), "a").notes == ()
     assert two.restore(Restore(), "a", "b").notes == (), "it came back, to its own number"
     assert "also has 'b'" in two.refusal(Restore(), "a")

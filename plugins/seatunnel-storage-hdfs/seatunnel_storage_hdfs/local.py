@@ -48,7 +48,7 @@ class LocalFileStorage(BlobStorage):
     """Identity of the namespace when it was opened; ``None`` if it is not known to have existed."""
 
     has_nameless_files = False
-    """True if a file can be written first and named afterwards: half the work of one that is renamed."""
+    """True if a file can be written before it is named, which takes half the work of a rename."""
 
     def put_if_absent(self, key: str, body: bytes) -> bool:
         return self.put_pieces_if_absent(key, [body])

@@ -189,7 +189,7 @@ def require_agreed(
 def require_retracting(
     rewind: Rewind | None, *, asked: CheckpointRef | None, unable: Sequence[str], rows: str = "rows"
 ) -> None:
-    """Require sinks that can take back what they published, if that was decided.
+    """Require sinks that can roll back published output, if that was decided.
 
     Judge this before the restore point records that rows are to be taken back: every later start would have to do it.
 

@@ -36,7 +36,7 @@ class Comparison:
     def __str__(self) -> str:
         parts = [f"matched by name: {len(self.matched):,}"]
         parts += [f"new, and begin: {', '.join(self.new)}"] if self.new else []
-        parts += [f"dropped, with what is stored of them: {', '.join(self.dropped)}"] if self.dropped else []
+        parts += [f"dropped, with their stored state: {', '.join(self.dropped)}"] if self.dropped else []
         return "; ".join(parts)
 
 

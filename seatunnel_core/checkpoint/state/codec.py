@@ -201,9 +201,7 @@ def _read_source(state: Json) -> SourceState:
     """
     if stored.member(state, "attachment") is None:
         if stored.number(state, "cursor") or stored.member(state, "total") is not None:
-            raise StateFormatError(
-                "the stored state of a source has a position, and no enumeration to which it belongs"
-            )
+            raise StateFormatError("the stored state of a source has a position, but no enumeration")
         return SourceState()
     attachment, total = stored.text(state, "attachment"), stored.number(state, "total")
     if "memory" not in state:

@@ -90,7 +90,7 @@ class SourceVertex:
                 assert_never(message)
 
     def require_awaited(self, event: Enumerated) -> None:
-        """Raise ``IllegalEventError`` unless ``event`` is the enumeration that was asked for, without gaps."""
+        """Raise ``IllegalEventError`` unless ``event`` is the requested enumeration, without gaps."""
         if not self._awaiting_enumeration:
             raise IllegalEventError(f"source {event.source!r} got its splits without being asked")
         if self.state.attachment not in (None, event.attachment):

@@ -75,7 +75,7 @@ class RateMeter:
 
 
 class PipelineTable:
-    """The pipelines of a job, as wide and as high as a terminal is."""
+    """Table of a job's pipelines that fits the terminal."""
 
     def __init__(self, console: "Console") -> None:
         self._console = console

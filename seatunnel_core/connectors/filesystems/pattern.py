@@ -120,7 +120,7 @@ class Walk:
     """Number of files that would match if neither they nor their folders started with ``_``."""
 
     example: str = ""
-    """One of them."""
+    """Example of such a file."""
 
     def enter(self, state: MatchState, name: str) -> MatchState:
         """Return the state of the match inside a folder, and record whether the pattern matches the folder itself."""

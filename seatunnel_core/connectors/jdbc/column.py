@@ -63,7 +63,7 @@ class DatabaseTable:
     """Columns of each unique index or constraint, including the primary key."""
 
     others_unique: bool = False
-    """True if there are several keys and the database's upsert cannot name the one by which a row is replaced."""
+    """True if there are several keys and the database's upsert cannot select one of them."""
 
     transactional: bool = True
     """True if a rollback removes the rows that were inserted in the transaction."""

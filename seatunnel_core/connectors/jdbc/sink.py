@@ -311,7 +311,9 @@ class JdbcSink(TableSink, SupportsDryRun):
 
     def complete(self, context: SinkContext) -> None:
         if self.needs_end:
-            what = "rows that are gone cannot be removed" if self.prunes else "the new rows cannot replace the old ones"
+            what = (
+                "rows with absent keys cannot be deleted" if self.prunes else "the new rows cannot replace the old ones"
+            )
             with self._errors_wrapped(context, what):
                 self._publishing(context).replace()
 

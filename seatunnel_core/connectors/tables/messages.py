@@ -40,8 +40,8 @@ def not_own(who: str, committable: Committable, error: Exception) -> str:
 def repeated_by_query(names: Sequence[str], values: Sequence[Any], table: str) -> str:
     """Return the message that a query gave a key twice."""
     return (
-        f"the key {key_text(names, values)} comes twice from a query. Its rows have no order, so it is not defined "
-        f"which one {table} should keep; make the query return each key once, and start a new job"
+        f"the key {key_text(names, values)} occurs twice in the result of a query. Its rows have no order, so it is "
+        f"not defined which one {table} should keep; make the query return each key once, and start a new job"
     )
 
 

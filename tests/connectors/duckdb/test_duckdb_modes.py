@@ -169,7 +169,7 @@ def test_a_key_twice_from_a_query_without_order_is_refused(tmp_path: Path) -> No
     sink.prepare(sink_place(place()))
     parts = [unit_at(sink, f"1-{task}", batch((7, "mo", task))) for task in (1, 2)]
     body = {"tables": [part for each in parts for part in each.body["tables"]]}
-    with pytest.raises(CommitError, match=r"the key id = 7 comes twice from a query"):
+    with pytest.raises(CommitError, match=r"the key id = 7 occurs twice in the result of a query"):
         commit(sink, [evolve(parts[0], body=body)], place())
     assert orders(tmp_path) == []
 

@@ -221,7 +221,7 @@ def test_a_key_twice_from_a_query_without_order_is_refused(tmp_path: Path) -> No
     sink = orders_sink(tmp_path, **MERGE)
     parts = [unit(sink, 1, batch((7, "mo", task), (task, "mo", 0)), attempt=f"1-{task}") for task in (1, 2)]
     body = {"tables": [part for each in parts for part in each.body["tables"]]}
-    with pytest.raises(CommitError, match=r"the key id = 7 comes twice from a query"):
+    with pytest.raises(CommitError, match=r"the key id = 7 occurs twice in the result of a query"):
         commit(sink, [evolve(parts[0], body=body)], place())
     assert table_in(tmp_path, "orders").current_snapshot() is None
 

@@ -109,7 +109,7 @@ def test_a_key_twice_from_a_query_without_order_is_refused(database: Database) -
         writer = begin(of, SCHEMA, here)
         writer.write(batch((NEW, 7, attempt)))
         parts += writer.finish().body["tables"]
-    with pytest.raises(CommitError, match="the key id = 7 comes twice from a query"):
+    with pytest.raises(CommitError, match="the key id = 7 occurs twice in the result of a query"):
         commit(of, [evolve(stage_of(of.merge([])), body={"tables": parts})], place())
 
 

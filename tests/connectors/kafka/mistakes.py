@@ -93,15 +93,15 @@ _JAAS = f'org.apache.kafka.common.security.plain.PlainLoginModule required usern
 _LARGE = pa.RecordBatch.from_pydict({"id": [1], "name": ["x" * 5_000]}, schema=SCHEMA.columns)
 
 MISTAKES = {
-    "a host that nobody knows": Mistake(
+    "an unknown host": Mistake(
         options={"bootstrap.servers": "no-such-host.invalid:9092"},
         names=("no-such-host.invalid:9092", "check the host in bootstrap.servers"),
     ),
-    "a port on which nobody listens": Mistake(
+    "a port without a server": Mistake(
         options={"bootstrap.servers": f"127.0.0.1:{deaf_port()}"}, names=("Connection refused", "bootstrap.servers")
     ),
-    "a topic that is not there": Mistake(options={"topic": "poeple"}, names=("topic 'poeple' does not exist",)),
-    "a topic that is not there, in the sink": Mistake(
+    "a topic that does not exist": Mistake(options={"topic": "poeple"}, names=("topic 'poeple' does not exist",)),
+    "a topic that does not exist, in the sink": Mistake(
         sink=True, options={"topic": "poeple"}, names=("topic 'poeple' does not exist",)
     ),
     "a pattern that matches no topic": Mistake(
@@ -131,15 +131,15 @@ MISTAKES = {
     "a truststore of Java": Mistake(
         options={"kafka.config": {"ssl.truststore.location": "/etc/trust.jks"}}, names=("ssl.ca.location", "PEM")
     ),
-    "a setting that nobody knows": Mistake(
+    "an unknown setting": Mistake(
         options={"kafka.config": {"fetch.min.byte": "1"}}, names=('No such configuration property: "fetch.min.byte"',)
     ),
     "a format that is not here": Mistake(options={"format": "protobuf"}, names=("protobuf is not supported",)),
-    "an offset that is not there": Mistake(
+    "an offset that does not exist": Mistake(
         options={"start_mode": "specific_offsets", "start_mode.offsets": {"people-0": "99"}},
         names=("topic people, partition 0: the offset 99",),
     ),
-    "a partition that is not there": Mistake(
+    "a partition that does not exist": Mistake(
         sink=True, options={"partition": 3}, names=("topic people has 1 partitions",)
     ),
     "exactly once without a folder": Mistake(

@@ -144,7 +144,7 @@ def _of_both(ground: Ground, deaf: int) -> dict[str, Change]:
         "a wrong host": {"url": ground.url(host="no.such.host.invalid")},
         "a wrong port": {"url": ground.url(port=deaf)},
         "a wrong password": {"password": "wrong-one"},
-        "a user who is not there": {"user": "nobody"},
+        "an unknown user": {"user": "nobody"},
         "a wrong database": {"url": ground.url(database="shpo")},
         "a quota of the user that is used up": {"user": "limited", "password": "of-limited"},
         "no encryption on the server": {"properties": {"sslMode": "VERIFY_CA"} if ground.kind == "mysql"

@@ -49,8 +49,8 @@ sink { Console { } }
 _URL = "http://localhost:8080/people"
 
 _READING = {
-    "a host that nobody knows": (_URL, "http://nohost.invalid/people"),
-    "a port where nobody is": (_URL, "http://localhost:1/people"),
+    "an unknown host": (_URL, "http://nohost.invalid/people"),
+    "a port without a server": (_URL, "http://localhost:1/people"),
     "another path": (_URL, "http://localhost:8080/peple"),
     "a wrong token": ("the-right-token", "the-wrong-token"),
     "a right that is missing": (_URL, "http://localhost:8080/forbidden"),
@@ -84,8 +84,8 @@ class Sent:
 
 _TOKEN = {"headers": {"Authorization": f"Bearer {TOKEN}"}}
 _SENDING = (
-    Sent("a host that nobody knows", "http://nohost.invalid/rows", _TOKEN),
-    Sent("a port where nobody is", "http://localhost:1/rows", _TOKEN),
+    Sent("an unknown host", "http://nohost.invalid/rows", _TOKEN),
+    Sent("a port without a server", "http://localhost:1/rows", _TOKEN),
     Sent("a certificate that is not trusted", "https://localhost:8443/rows", _TOKEN),
     Sent("another path", "http://localhost:8080/rws", _TOKEN),
     Sent("a wrong token", "http://localhost:8080/rows", {"headers": {"Authorization": "Bearer the-wrong-token"}}),

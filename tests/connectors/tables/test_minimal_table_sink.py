@@ -130,7 +130,7 @@ def test_a_key_that_several_tasks_of_a_query_give_is_refused(tmp_path: Path) -> 
         writer.write(Batch(table="t", rows=pa.RecordBatch.from_pylist([{"id": 7, "name": "a"}], schema=COLUMNS)))
         parts.append(finished(writer, here))
     parts[0].body["tables"].extend(parts[1].body["tables"])
-    with pytest.raises(CommitError, match="the key id = 7 comes twice from a query"):
+    with pytest.raises(CommitError, match="the key id = 7 occurs twice in the result of a query"):
         commit(sink, parts[:1], here)
     assert ask(tmp_path) == []
 

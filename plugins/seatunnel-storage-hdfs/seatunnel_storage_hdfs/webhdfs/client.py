@@ -1,4 +1,4 @@
-"""Eight verbs of HDFS over WebHDFS, with the cluster's answers sorted into what may pass and what will not."""
+"""Eight verbs of HDFS over WebHDFS, with responses classified as temporary or permanent failures."""
 
 import contextlib
 import socket

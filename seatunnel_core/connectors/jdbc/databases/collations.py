@@ -74,7 +74,7 @@ def report_merged(
 
 
 def _counts(dialect: "Dialect", table: str, staging: str, keys: Sequence[str]) -> str:
-    """Return the SELECT of how many staged keys are equal to another staged one, and to one of the table."""
+    """Return the SELECT that counts staged keys equal to another staged key, and to a key of the table."""
     quoted = [dialect.quoted(name) for name in keys]
     listed = ", ".join(quoted)
     exact = ", ".join(f"CAST({name} AS BINARY) AS k{number}" for number, name in enumerate(quoted))

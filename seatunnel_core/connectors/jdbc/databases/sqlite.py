@@ -179,7 +179,7 @@ class SQLite(Dialect):
             TypeError: SQLite has none: a moment would lose its zone, and could not be read back as one.
         """
         if of.is_timestamp(arrow) and arrow.tz is not None:
-            raise TypeError("it has no moments with a zone; a timestamp or a string holds it")
+            raise TypeError("it has no timestamps with a zone; use a timestamp or a string")
         return text_of_digits(arrow) or column_type(arrow)
 
     def differ(self, one: str, other: str) -> str:
