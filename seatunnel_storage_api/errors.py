@@ -237,7 +237,7 @@ class UnsupportedFormatError(StorageFailureError):
 class StaleEpochError(StorageFailureError):
     """Another engine took the pipeline over, or the job was deleted: this engine's marker is gone or not the newest.
 
-    What the engine did: what it stored last is void, and it commits nothing more, so that no row is published twice.
+    What the engine did: its last checkpoint is orphaned, and it commits nothing more, so no row is published twice.
     The whole job has ended in this process; the other one continues it.
 
     What to do: let the other process work. Find out how it was started if that was unexpected: `seatunnel -l` lists the

@@ -3,8 +3,8 @@
 Every start of a pipeline claims an epoch and continues from a *base*, a checkpoint of an older epoch; the name of each
 checkpoint carries the base of its epoch. So the names alone give the pipeline's history: the latest checkpoint, the
 smaller ids of its epoch, that epoch's base, the smaller ids of the base's epoch, and so on down. These are *live*.
-All else was stored by an engine that had already been replaced, and is *void* for every purpose, however many of the
-live ones retention has removed.
+Any other was stored by an engine that had already been replaced, and is *orphaned* for every purpose, however many
+of the live ones retention has removed.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def latest(checkpoints: Iterable[CheckpointInfo]) -> CheckpointInfo | None:
 def live(checkpoints: Iterable[CheckpointInfo]) -> frozenset[CheckpointRef]:
     """Return which of the checkpoints of *one* pipeline are live.
 
-    If an epoch on the way has no checkpoint left, its base is unknown, and everything older counts as void.
+    If an epoch on the way has no checkpoint left, its base is unknown, and everything older counts as orphaned.
     """
     by_epoch: dict[int, list[CheckpointInfo]] = {}
     for info in checkpoints:
@@ -45,7 +45,7 @@ def live(checkpoints: Iterable[CheckpointInfo]) -> frozenset[CheckpointRef]:
     return frozenset(history)
 
 
-def void(checkpoints: Iterable[CheckpointInfo]) -> frozenset[CheckpointRef]:
+def orphaned(checkpoints: Iterable[CheckpointInfo]) -> frozenset[CheckpointRef]:
     """Return which of the checkpoints of *one* pipeline are not live."""
     infos = tuple(checkpoints)
     return frozenset(info.ref for info in infos) - live(infos)

@@ -37,9 +37,9 @@ def prune(listing: PipelineListing, *, stored: CheckpointRef, max_retained: int)
     spared = _kept_for_ever(listing.checkpoints, alive) | _ways_to_savepoints(listing.checkpoints, alive)
     counted = [info for info in listing.checkpoints if info.ref not in spared]
     excess = max(len(counted) - max_retained, 0)
-    void = [info for info in counted if info.ref not in alive and info.ref != stored]
+    orphaned = [info for info in counted if info.ref not in alive and info.ref != stored]
     older = [info for info in counted if info.ref in alive and info.ref < stored]
-    return Pruning(checkpoints=tuple((void + older)[:excess]), epochs=epochs)
+    return Pruning(checkpoints=tuple((orphaned + older)[:excess]), epochs=epochs)
 
 
 def _kept_for_ever(
@@ -57,7 +57,7 @@ def _ways_to_savepoints(
 ) -> frozenset[CheckpointRef]:
     """Return the newest live checkpoint of each epoch between the oldest live savepoint and the latest epoch.
 
-    Only the names of an epoch's checkpoints hold its base: with the last of them gone, older savepoints would be void.
+    Only the names of an epoch's checkpoints hold its base: without the last of them, older savepoints are orphaned.
     """
     live = [info for info in checkpoints if info.ref in alive]
     oldest = min((info.epoch for info in live if info.checkpoint_type is CheckpointType.SAVEPOINT), default=None)

@@ -83,7 +83,7 @@ class PipelineListing:
     """The result of one listing of a pipeline's folder."""
 
     checkpoints: tuple[CheckpointInfo, ...] = ()
-    """All that exist, void ones included, sorted by (epoch, id): the last one is the latest."""
+    """All that exist, orphaned ones included, sorted by (epoch, id): the last one is the latest."""
 
     epochs: tuple[int, ...] = ()
     """The epoch markers that exist, sorted. Markers of fenced engines are removed in time."""

@@ -15,7 +15,7 @@ and asks for four primitives. Any other kind implements the abstract verbs below
 3.  *Latest is the largest (epoch, id)* that exists: never a clock, a file time or the order of a listing.
 4.  *Fallback is explicit*: absence is ``None`` or empty; damage and failure raise.
 5.  *max-retained* holds in each pipeline, across restarts; savepoints and the newest completed point stay, and of each
-    epoch between a live savepoint and now the newest live one: without it the savepoint would be void.
+    epoch between a live savepoint and now the newest live one: without it the savepoint would be orphaned.
 6.  *The namespace ends with "/"*, and no id leads out of it.
 7.  *Store is idempotent* and never overwrites.
 8.  *Fenced without a lock service*, see below.
@@ -29,7 +29,7 @@ and asks for four primitives. Any other kind implements the abstract verbs below
 checkpoint and then lists. Both write before they look (Dekker's argument), so with strongly consistent listings at
 least one of the two sees the other: either the new engine finds the checkpoint and may continue from it, or the old one
 finds the marker and gets ``StaleEpochError``. What this does *not* give: a stale engine may still have put a checkpoint
-after the new one listed (it is void, see ``lineage``); it may be paused between a clean listing and the commit that
+after the new one listed (it is orphaned, see ``lineage``); it may be paused between a clean listing and the commit that
 follows, and then finish that commit; and it may finish a deletion that it had computed. It can do nothing else to the
 storage; what it can do to targets is rule R6 of ``docs/design/checkpoint-protocol.md``.
 """
@@ -129,7 +129,7 @@ class CheckpointStorage(ABC):
         """
 
     def list_checkpoints(self, job_id: str, pipeline_id: int) -> tuple[CheckpointInfo, ...]:
-        """Return all checkpoints of a pipeline sorted by (epoch, id), void ones included; see ``lineage.live``."""
+        """Return all checkpoints of a pipeline sorted by (epoch, id), orphaned ones included; see ``lineage.live``."""
         return self.scan(job_id, pipeline_id).checkpoints
 
     def get_checkpoint(

@@ -76,7 +76,7 @@ class PipelineContext:
     def store(self, checkpoint_id: int, checkpoint_type: CheckpointType, states: VertexStates) -> int:
         """Ask for the states to be stored as a checkpoint, and return their size in bytes.
 
-        The base of the epoch travels in every checkpoint, so that a zombie's late one stays void (R4).
+        The base of the epoch travels in every checkpoint, so that a zombie's late one stays orphaned (R4).
 
         Raises:
             StateFormatError: A split or a committable carries something that is not JSON; nothing is stored.

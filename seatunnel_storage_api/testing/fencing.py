@@ -93,7 +93,7 @@ class Fencing(StorageFixtures):
         assert len(lineage.live(listing.checkpoints)) == 3
 
     def test_p08_a_zombies_late_checkpoint_stays_void(self, open_storage: Callable[..., CheckpointStorage]) -> None:
-        """Keep a late checkpoint void however large its id is and however many are pruned."""
+        """Keep a late checkpoint orphaned however large its id is and however many are pruned."""
         storage = open_storage(2)
         first = claim(storage)
         storage.store_checkpoint(checkpoint(first, 1))
@@ -109,7 +109,7 @@ class Fencing(StorageFixtures):
         latest = storage.get_latest_checkpoint(JOB, 1)
         assert latest is not None
         assert latest.ref == CheckpointRef(second, 5)
-        assert lineage.void(storage.list_checkpoints(JOB, 1)) <= {CheckpointRef(first, 900)}
+        assert lineage.orphaned(storage.list_checkpoints(JOB, 1)) <= {CheckpointRef(first, 900)}
 
     def test_p08_an_engine_whose_job_was_deleted_hears_it(self, storage: CheckpointStorage) -> None:
         epoch = claim(storage)

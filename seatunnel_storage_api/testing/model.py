@@ -47,13 +47,13 @@ class Oracle:
         return end is not None and key[0] == end[0] and key[1] <= end[1]
 
     def store(self, state: PipelineState) -> None:
-        """Record a checkpoint and prune once; a line that this interrupts becomes void at the next store only."""
+        """Record a checkpoint and prune once; a line that this interrupts becomes orphaned at the next store only."""
         key = (state.epoch, state.checkpoint_id)
         self.kept[key] = state
         counted = self._counted()
-        void = sorted(each for each in counted if each != key and not self.is_live(each))
+        orphaned = sorted(each for each in counted if each != key and not self.is_live(each))
         older = sorted(each for each in counted if each < key and self.is_live(each))
-        for each in (void + older)[: max(len(counted) - _RETAINED, 0)]:
+        for each in (orphaned + older)[: max(len(counted) - _RETAINED, 0)]:
             del self.kept[each]
 
     def _counted(self) -> list[Key]:

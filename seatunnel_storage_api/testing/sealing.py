@@ -128,10 +128,10 @@ class Sealing(StorageFixtures):
             storage.get_latest_checkpoint(JOB, 1, on_corrupted="previous")
 
     def test_p04_the_previous_one_is_never_void(self, storage: CheckpointStorage, backdoor: Backdoor) -> None:
-        """Fall back from a damaged 2-3 to its base 1-1, and not to 1-2, which is newer but void."""
+        """Fall back from a damaged 2-3 to its base 1-1, and not to 1-2, which is newer but orphaned."""
         first = claim(storage)
         storage.store_checkpoint(checkpoint(first, 1, b"base"))
-        storage.store_checkpoint(checkpoint(first, 2, b"void"))
+        storage.store_checkpoint(checkpoint(first, 2, b"orphaned"))
         second = claim(storage)
         restore_point = checkpoint(
             second, 3, b"on", base=CheckpointRef(first, 1), checkpoint_type=CheckpointType.RESTORE_POINT

@@ -29,7 +29,7 @@ def info(
 
 SAVEPOINT = info(1, 8, kind=CheckpointType.SAVEPOINT)
 HISTORY = (info(1, 6), info(1, 7), SAVEPOINT, info(1, 9), info(2, 10, REF(1, 8)), info(2, 11, REF(1, 8)))
-"""Checkpoint 1-8 is the savepoint of 1-7, and 1-9 came from an engine that had been replaced: it is void."""
+"""Checkpoint 1-8 is the savepoint of 1-7, and 1-9 came from an engine that had been replaced: it is orphaned."""
 
 
 class TestTheBase:
@@ -56,7 +56,7 @@ class TestTheBase:
 
     @pytest.mark.parametrize("asked", [REF(1, 7), REF(1, 8)])
     def test_a_savepoint_and_the_checkpoint_of_its_cut_are_the_same(self, asked: CheckpointRef) -> None:
-        """A start from the checkpoint would leave its savepoint behind as void."""
+        """A start from the checkpoint would leave its savepoint behind as orphaned."""
         base = choose_base(HISTORY, RestoreRequest(ref=asked, rewind=Rewind.ACCEPTED))
         assert (base.info, base.cut) == (SAVEPOINT, HISTORY[1])
         assert choose_base(HISTORY[:3], RestoreRequest(ref=asked)).rewind is None
@@ -68,7 +68,7 @@ class TestTheBase:
             (
                 HISTORY,
                 REF(1, 9),
-                "checkpoint 1-9 is void: a restore went back behind it, or its engine had been",
+                "checkpoint 1-9 is orphaned: a restore went back behind it, or its engine had been",
             ),
             ((), REF(1, 9), "checkpoint 1-9 is not there. These can be restored: none"),
         ],

@@ -82,7 +82,7 @@ def wakes_up_while_another_works(command: Command, moment: Moment, *, put: str) 
 
 
 def wakes_up_after_the_end(command: Command, moment: Moment, stored: Callable[[], set[str]]) -> None:
-    """R6: it may have stored one more checkpoint, which is void, and finish a deletion. It publishes nothing.
+    """R6: it may have stored one more checkpoint, which is orphaned, and finish a deletion. It publishes nothing.
 
     Args:
         stored: the names of all that lies in the checkpoint storage.

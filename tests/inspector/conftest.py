@@ -19,7 +19,7 @@ def storage(tmp_path: Path) -> Iterator[BlobStorage]:
 
 @pytest.fixture
 def made(storage: BlobStorage, tmp_path: Path) -> Made:
-    """Epoch 100000: 1 (the start), 2, and 4, which is void: epoch 200000 took 2 for its base.
+    """Epoch 100000: 1 (the start), 2, and 4, which is orphaned: epoch 200000 took 2 for its base.
     Epoch 200000: 3 (the restore point), 5 and 6.
 
     Made in memory, and then written as files: what is tested is no disk's patience.

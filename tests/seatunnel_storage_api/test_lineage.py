@@ -1,4 +1,4 @@
-"""Live, void, and what retention takes, as tables."""
+"""Live, orphaned, and what retention takes, as tables."""
 
 import pytest
 
@@ -38,7 +38,7 @@ def ref(text: str) -> CheckpointRef:
 
 
 @pytest.mark.parametrize(
-    ("there", "void"),
+    ("there", "orphaned"),
     [
         ("", ""),
         ("1-1", ""),
@@ -55,11 +55,11 @@ def ref(text: str) -> CheckpointRef:
         ("1-1s 1-2 2-2s<1-1", "1-2"),
     ],
 )
-def test_all_that_is_not_in_the_history_of_the_latest_is_void(there: str, void: str) -> None:
+def test_all_that_is_not_in_the_history_of_the_latest_is_void(there: str, orphaned: str) -> None:
     checkpoints = infos(there)
-    assert lineage.void(checkpoints) == frozenset(map(ref, void.split()))
-    assert lineage.void(reversed(checkpoints)) == lineage.void(checkpoints)
-    assert lineage.live(checkpoints) == {info.ref for info in checkpoints} - lineage.void(checkpoints)
+    assert lineage.orphaned(checkpoints) == frozenset(map(ref, orphaned.split()))
+    assert lineage.orphaned(reversed(checkpoints)) == lineage.orphaned(checkpoints)
+    assert lineage.live(checkpoints) == {info.ref for info in checkpoints} - lineage.orphaned(checkpoints)
 
 
 def test_latest_of_nothing() -> None:

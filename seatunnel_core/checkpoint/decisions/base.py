@@ -97,7 +97,7 @@ class Base:
     """The checkpoint that provides the state: ``info``, or the one of which ``info`` is the savepoint."""
 
     restore_point_id: int
-    """Above every id that was listed, void ones included: a newer id never sorts below an older one that stands."""
+    """Above every id that was listed, orphaned ones included: a newer id never sorts below an older one that stands."""
 
     rewind: Rewind | None = None
     """Treatment of rows that were published after ``info``. ``None`` when that is the latest, unless the user asked
@@ -121,8 +121,8 @@ def choose_base(checkpoints: Sequence[CheckpointInfo], request: RestoreRequest) 
     the listing play no part; markers of epochs without a checkpoint do not count.
 
     Raises:
-        RestoreRefusedError: The one that was asked for is not there or is void, or newer live ones came after it and
-            ``request`` does not decide what becomes of their rows.
+        RestoreRefusedError: The requested one does not exist or is orphaned, or newer live ones follow it and
+            ``request`` does not decide what happens to their rows.
     """
     latest = lineage.latest(checkpoints)
     chosen = latest if request.ref is None else _asked_for(request.ref, checkpoints)
@@ -142,7 +142,7 @@ def find_live(checkpoints: Sequence[CheckpointInfo], checkpoint_id: int, epoch: 
     """Return the live checkpoint of this id and epoch; without an epoch, the newest live one of this id.
 
     Raises:
-        RestoreRefusedError: There is none, or it is void; the message names those that can be restored.
+        RestoreRefusedError: There is none, or it is orphaned; the message names those that can be restored.
     """
     live = lineage.live(checkpoints)
     named = [info for info in checkpoints if info.checkpoint_id == checkpoint_id and epoch in (None, info.epoch)]
@@ -150,7 +150,7 @@ def find_live(checkpoints: Sequence[CheckpointInfo], checkpoint_id: int, epoch: 
     if found:
         return found[-1]
     written = checkpoint_id if epoch is None else CheckpointRef(epoch, checkpoint_id)
-    reason = "is void: a restore went back behind it, or its engine had been replaced" if named else "is not there"
+    reason = "is orphaned: a restore went back behind it, or its engine had been replaced" if named else "is not there"
     restorable = ", ".join(str(info.ref) for info in checkpoints if info.ref in live) or "none"
     raise RestoreRefusedError(f"checkpoint {written} {reason}. These can be restored: {restorable}")
 

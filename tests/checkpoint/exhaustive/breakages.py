@@ -161,7 +161,7 @@ BREAKAGES: tuple[Breakage, ...] = (
     Breakage("R4e", "do not look after the restore point", THREE, NobodyLooksAfterTheRestorePoint),
     Breakage("R4", "sweep before the base is committed", TWO, broken=lambda: patch.object(
         Start, "sinks_prepared", _sweep_before_the_base_is_committed)),
-    Breakage("R4", "what is void counts", TWO, broken=lambda: patch.object(lineage, "live", _live_in_any_epoch)),
+    Breakage("R4", "what is orphaned counts", TWO, broken=lambda: patch.object(lineage, "live", _live_in_any_epoch)),
     Breakage("R5", "nobody looks", TWO, NobodyLooks),
     Breakage("R5", "do not look after a checkpoint", TWO, NobodyLooksAfterACheckpoint),
     Breakage("R5", "look, then store", TWO, LooksBeforeItPuts),

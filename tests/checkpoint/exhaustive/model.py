@@ -102,13 +102,13 @@ class Model:
         return any(self.engines.cuts[restore_point].debt is not None for restore_point in acting)
 
     def _require_restorable(self, world: World) -> None:
-        """RESTORABLE, and what became void stays void."""
+        """RESTORABLE, and what became orphaned stays orphaned."""
         if world.stored:
             latest = world.stored[-1]
             where = f"the latest checkpoint {self._states[latest].ref}"
             self.engines.cuts[latest].require_restorable(world.published, world.staged, world.things, where)
-        again = self.live(world.stored) & world.void
-        require(not again, "R4", f"void, and live again: {', '.join(str(self._states[each].ref) for each in again)}")
+        again = self.live(world.stored) & world.orphaned
+        require(not again, "R4", f"orphaned and live again: {', '.join(str(self._states[each].ref) for each in again)}")
 
     def _hears(self, world: World, number: int, op: Op | None, event: Event, name: object) -> World:
         return world.with_engine(number, self.engines.hears(world.engines[number], op, event, name))
@@ -167,14 +167,14 @@ class Model:
         return self._goes_on(world, number, op, None if ended else ("look", op[1]))
 
     def stored(self, world: World, number: int, state_number: int) -> World:
-        """One more checkpoint stands. When a newer engine acts already, it is void, for ever, unless it is a smaller id
+        """One more checkpoint stands. When a newer engine acts already, it is orphaned, unless it is a smaller id
         of an epoch whose larger one is a base."""
         stored = tuple(sorted({*world.stored, state_number}, key=lambda each: self._states[each].ref))
         refs = {self._states[each].ref for each in stored}
         require(len(refs) == len(stored), "ids", f"{self._states[state_number].ref} is put twice, and differs")
         stale = any(newer.restore_point >= 0 for newer in world.engines[number + 1 :])
         late = {state_number} - self.live(stored) if stale and not self._on_line(world, state_number) else set()
-        return world._replace(stored=stored, void=world.void | late)
+        return world._replace(stored=stored, orphaned=world.orphaned | late)
 
     def fenced(self, world: World, number: int, _state_number: int) -> bool:
         """R5: there is a newer marker, or ours is gone."""
@@ -196,7 +196,7 @@ class Model:
         _, _, refs, epochs = op
         stored = tuple(each for each in world.stored if each not in refs)
         markers = tuple(epoch for epoch in world.markers if epoch not in epochs)
-        world = world._replace(stored=stored, markers=markers, void=world.void.intersection(stored))
+        world = world._replace(stored=stored, markers=markers, orphaned=world.orphaned.intersection(stored))
         return self._stood(world, number, op)
 
     def _stood(self, world: World, number: int, op: Op) -> World:
@@ -204,13 +204,13 @@ class Model:
         return self._hears(world, number, op, events.CheckpointStored(now_ms=0, ref=ref), ("stored", ref))
 
     def _acts(self, world: World, number: int, state_number: int) -> World:
-        """From here on what is not on the line of this engine is void for ever."""
+        """From here on what is not on the line of this engine is orphaned for ever."""
         engine = world.engines[number]
         if engine.restore_point >= 0:
             return world
         world = world.with_engine(number, engine._replace(restore_point=state_number))
         dead = frozenset(world.stored) - self.live(world.stored)
-        return world._replace(void=world.void.union(each for each in dead if not self._on_line(world, each)))
+        return world._replace(orphaned=world.orphaned.union(each for each in dead if not self._on_line(world, each)))
 
     def _on_line(self, world: World, state_number: int) -> bool:
         """Whether the newest engine that acts builds on this state's epoch from a larger id. Retention may have removed

@@ -76,8 +76,8 @@ class World(NamedTuple):
     stored: tuple[int, ...]
     """The numbers of the stored states, sorted by epoch and id."""
 
-    void: frozenset[int]
-    """Stored, and void since an engine that acts began, or put by an older one since then."""
+    orphaned: frozenset[int]
+    """Stored, and orphaned since an engine that acts began, or put by an older one since then."""
 
     staged: frozenset[Key]
     published: int

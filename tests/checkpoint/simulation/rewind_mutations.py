@@ -95,7 +95,7 @@ def _all_of(start: Any) -> Mapping[str, Retraction]:
 
 REWIND_MUTATIONS: tuple[RewindMutation, ...] = (
     RewindMutation("go back unasked", _never_refused),
-    RewindMutation("go back to what is void", _void_counts),
+    RewindMutation("go back to what is orphaned", _void_counts),
     RewindMutation("go back again in every restart", lambda: patch.object(
         RestoreRequest, "as_of", lambda self, checkpoints: self)),
     RewindMutation("take nothing back", lambda: patch.object(

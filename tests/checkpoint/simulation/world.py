@@ -158,7 +158,7 @@ class World:
         self.clock.after(7, lambda: self._pump(engine))
 
     def _request(self, mode: Rewind) -> RestoreRequest:
-        """Go back to something that is stored, live or void."""
+        """Go back to something that is stored, live or orphaned."""
         refs = sorted(self.storage.checkpoints) or [CheckpointRef(1, 1)]
         return RestoreRequest(ref=self.rng.choice(refs), rewind=mode)
 

@@ -104,7 +104,7 @@ class TargetsAreRecognised(Invariant):
 
 
 class ZombiesAreHarmless(Invariant):
-    """R6: what a stale engine publishes is contained in the base of the newest one, and what it stores is void."""
+    """R6: what a stale engine publishes is contained in the base of the newest one, and what it stores is orphaned."""
 
     rule = "R6"
 
@@ -176,7 +176,7 @@ class FinishedStaysFinished(Invariant):
 
 
 class GoingBack(Invariant):
-    """R10: nobody goes back unasked or to what is void, and who takes rows back does it before any unit runs, in every
+    """R10: nobody goes back unasked or to what is orphaned, and rows are taken back before any unit runs, in every
     later start too until a checkpoint of the run says that it is done."""
 
     rule = "R10"
@@ -218,7 +218,7 @@ class GoingBack(Invariant):
         own_savepoint = CheckpointRef(asked.epoch, asked.checkpoint_id + 1)
         self.require(base in (asked, own_savepoint), f"{state.ref} starts from {base}, and {asked} was asked for")
         self.require(request.rewind is not Rewind.REFUSED, f"{state.ref} goes back to {base}, which was refused")
-        self.require(base in live_by_hand(listed), f"{state.ref} goes back to {base}, which is void")
+        self.require(base in live_by_hand(listed), f"{state.ref} goes back to {base}, which is orphaned")
         done = [ref for ref in listed if ref.epoch >= (request.since or 0)]
         self.require(not done, f"{state.ref} goes back to {base} again, and {done} is there")
 

@@ -114,7 +114,7 @@ class People:
         return None if self._world.manifest is None else Restore(allow_non_restored_state=self._drops)
 
     def going_back(self, mode: str) -> Restore | None:
-        """To something that is stored, live or void, in one of the pipelines; or to a savepoint of all."""
+        """To something that is stored, live or orphaned, in one of the pipelines; or to a savepoint of all."""
         manifest = self._world.manifest
         if manifest is None:
             return None
@@ -155,7 +155,7 @@ class People:
 
     def _explains(self, refusal: Exception) -> bool:
         """Whether a person who goes on, goes back or starts a rival may hear that."""
-        said = ("exists already", "another process has just started", "there is no job", "is not the latest", "void")
+        said = ("exists already", "another process has just started", "there is no job", "not the latest", "orphaned")
         said += (  # type: ignore[assignment]
             "no such checkpoint",
             "going back",
