@@ -24,7 +24,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Hundreds of processes of the tests import the same modules: whatever the shell says, these are compiled once.
 unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
-.PHONY: help demo cluster-demo docs test coverage test-servers test-orchestrators test-browser test-notebook test-oldest page-libraries lint type format fuzz mutants exhaustive simulate simulate-cluster torture torture-modes hostile increments nemesis rolling-upgrade soak bench bench-full bench-dlt wheels release clean dev
+.PHONY: help demo cluster-demo docs test coverage test-servers test-orchestrators test-browser test-notebook test-oldest page-libraries lint type format fuzz mutants exhaustive simulate simulate-cluster torture torture-modes hostile increments nemesis rolling-upgrade restore-old soak bench bench-full bench-dlt wheels release clean dev
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -137,6 +137,9 @@ nemesis: dev ## a real cluster under real faults for MINUTES, at most 20, drawn 
 
 rolling-upgrade: dev ## nodes of the commit OLD replaced one by one by this tree's, while clients submit jobs
 	@SEATUNNEL_OLD=$(OLD) $(PYTEST) -m torture -s --timeout 900 tests/server/test_rolling_upgrade.py $(ARGS)
+
+restore-old: dev ## jobs of the commit OLD, killed in the middle and resumed by this tree, with a sink of each kind
+	@SEATUNNEL_OLD=$(OLD) $(PYTEST) -m torture -s --timeout 900 tests/runtime/test_old_state.py $(ARGS)
 
 increments: dev ## a job that loads what is new, NIGHTS nights long, killed up to KILLS times; each row once, and the cursor knows
 	@$(RUN) -m tests.torture.nights --nights $(NIGHTS) --kills $(KILLS) $(ARGS)
