@@ -121,7 +121,7 @@ class FileSinkWriter(SinkWriter):
                 characters = error.object[error.start : error.end]
                 names = ", ".join(name for name in columns.names if characters in name)
                 raise SinkError(
-                    f"the column name {names} contains {characters!r}, which {self._sink.style.encoding} "
+                    f"the column name {names} contains {characters!r}, which {self._layout.style.encoding} "
                     "cannot represent; rename the column with FieldMapper, or set encoding = UTF-8"
                 ) from error
             file.rows += some.num_rows
