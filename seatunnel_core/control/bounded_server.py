@@ -1,4 +1,4 @@
-"""Limits of servers that have a thread for each connection: how many, how long a request takes, and no busy loop."""
+"""Threading servers with limits on connections and request times, and without busy loops."""
 
 import contextlib
 import errno
@@ -20,10 +20,10 @@ _LOG_EACH_S = 60.0
 
 
 class BoundedServer(socketserver.ThreadingMixIn, socketserver.TCPServer):
-    """A threading server. A connection is a stranger until its handler calls ``trust``.
+    """Threading server. A connection is untrusted until its handler calls ``trust``.
 
-    Of more strangers than ``most_untrusted`` the one that has waited longest is closed, so idle connections keep no
-    other one out, and cost few threads.
+    Beyond ``most_untrusted`` untrusted connections, the oldest one is closed, so idle connections neither block others
+    nor need many threads.
     """
 
     most_untrusted = 64
@@ -35,45 +35,45 @@ class BoundedServer(socketserver.ThreadingMixIn, socketserver.TCPServer):
         super().__init__(*arguments, **more)
 
     def get_request(self) -> Any:
-        """Accept a connection; wait for a moment if no descriptor is free, for the caller tries again at once."""
+        """Accept a connection; pause if no descriptor is free, because the caller retries at once."""
         try:
             return super().get_request()
         except OSError as error:
             if error.errno in _OUT_OF_RESOURCES:
                 if time.monotonic() - self._logged_at >= _LOG_EACH_S:
                     self._logged_at = time.monotonic()
-                    logger.warning("no connection can be accepted now: %s; raise the limit of open files", error)
+                    logger.warning("cannot accept connections: %s; raise the limit of open files", error)
                 time.sleep(PAUSE_S)
             raise
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """Count a connection as a stranger, and serve it in a thread."""
+        """Register a connection as untrusted, and serve it in a thread."""
         with self._changing:
             if len(self._untrusted) >= self.most_untrusted:
                 oldest = next(iter(self._untrusted))
                 del self._untrusted[oldest]
                 with contextlib.suppress(OSError):
-                    oldest.shutdown(socket.SHUT_RDWR)  # its thread ends, and closes it
+                    oldest.shutdown(socket.SHUT_RDWR)  # its thread ends and closes it
             self._untrusted[request] = None
         super().process_request(request, client_address)
 
     def trust(self, request: socket.socket) -> None:
-        """Record that a connection has shown that it may stay."""
+        """Mark a connection as trusted, so that it is not closed for a new one."""
         with self._changing:
             self._untrusted.pop(request, None)
 
     def shutdown_request(self, request: Any) -> None:
-        """Forget and close a connection."""
+        """Unregister and close a connection."""
         self.trust(request)
         super().shutdown_request(request)
 
 
 class DeadlineReader(io.RawIOBase):
-    """The bytes of a connection until a deadline, however slowly they arrive.
+    """Reader of a connection with a deadline for the whole request, however slowly bytes arrive.
 
     Args:
-        connection: to read from.
-        seconds: until the deadline; ``extend`` sets another one.
+        connection: Connection to read from.
+        seconds: Seconds until the deadline; ``extend`` sets another one.
     """
 
     def __init__(self, connection: socket.socket, seconds: float) -> None:
@@ -92,7 +92,7 @@ class DeadlineReader(io.RawIOBase):
         """Receive bytes.
 
         Raises:
-            TimeoutError: the deadline has passed.
+            TimeoutError: The deadline has passed.
         """
         left_s = self._until - time.monotonic()
         if left_s <= 0:

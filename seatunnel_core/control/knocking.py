@@ -1,4 +1,4 @@
-"""Connections to the first of several addresses that accept one, in the way of RFC 8305 ("happy eyeballs")."""
+"""Connection to the first responding address of several, as in RFC 8305 ("happy eyeballs")."""
 
 import errno
 import os
@@ -25,19 +25,19 @@ class _Door:
 def knock(
     members: Sequence[str], connect_s: float, failures: list[tuple[str, Exception]]
 ) -> Generator[tuple[str, socket.socket], None, None]:
-    """Yield connected sockets with their members, as ``host:port``, in the order in which connections come about.
+    """Yield connected sockets with their members, as ``host:port``, in the order in which connections are established.
 
-    The members are tried in their order; a refusal, or a silence of ``NEXT_S``, begins with the next one. Whoever takes
-    a socket closes it.
+    Members are tried in order; the next one is tried after a refusal, or after ``NEXT_S`` of silence. The caller closes
+    the sockets.
 
     Args:
-        members: where to connect.
-        connect_s: so long each of them may take.
-        failures: gets each member that could not be connected to, with the reason.
+        members: Addresses to connect to.
+        connect_s: Time limit for each connection, in seconds.
+        failures: Receives each member that could not be reached, with the reason.
     """
     waiting = deque(members)
     next_at = 0.0
-    with selectors.PollSelector() as doors:  # which needs no further descriptor
+    with selectors.PollSelector() as doors:  # needs no additional descriptor
         try:
             while waiting or doors.get_map():
                 now = time.monotonic()
@@ -62,7 +62,7 @@ def knock(
 
 
 def _begin(doors: selectors.BaseSelector, member: str, until: float, failures: list[tuple[str, Exception]]) -> bool:
-    """Begin to connect to all addresses of a member, and return whether there is one."""
+    """Start connecting to all addresses of a member; return True if there is one."""
     host, _, port = member.rpartition(":")
     began = False
     try:
@@ -89,7 +89,7 @@ def _begin(doors: selectors.BaseSelector, member: str, until: float, failures: l
 
 
 def _give_up(doors: selectors.BaseSelector, failures: list[tuple[str, Exception]], connect_s: float) -> None:
-    """Close what has taken too long."""
+    """Close connections that have taken too long."""
     now = time.monotonic()
     for key in list(doors.get_map().values()):
         if now >= key.data.until:

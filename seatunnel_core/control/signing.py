@@ -1,10 +1,10 @@
-"""Signatures of requests between the nodes and clients of a cluster, with the secret that all of them have.
+"""Signatures of requests between nodes and clients of a cluster, with their shared secret.
 
-A request carries three headers. The signature covers the *boot* of the receiver, a random text that it made when it
-started, and a *nonce*, which is a random name of the sender with a number that only grows: a recorded request is
-refused by the same process because the number is not new, and by its next one because that has another boot. No clock
-is compared. What is signed of the body is its digest, a header too, so that a stranger's body is never received. An
-answer is signed with the nonce of its request, so that it can be neither forged nor replayed.
+A request carries three headers. The signature covers the receiver's *boot* id, which is random for each start, and a
+*nonce*, which consists of a random sender name and an increasing number. So a replayed request is rejected by the same
+process, because its number is not new, and by the next one, because of its boot id. No clocks are compared. Only the
+digest of the body is signed, also as a header, so that unauthenticated bodies are never received. A response is signed
+with the nonce of its request, so that it can be neither forged nor replayed.
 """
 
 import hashlib
@@ -25,10 +25,10 @@ DIGEST, ANSWER = "x-seatunnel-digest", "x-seatunnel-answer"
 
 SECRET_FILE = "cluster.secret"
 OLD_SECRET_FILE = "cluster.secret.old"
-"""The secret before this one, with which a cluster's state may still be encrypted. No request is signed with it."""
+"""File of the previous secret, with which the state may still be encrypted. It signs no requests."""
 
 LEAST_SECRET = 32
-"""Characters of a secret."""
+"""Minimum number of characters of a secret."""
 
 _MOST_SENDERS = 10_000
 _NAME_LENGTH = 32
@@ -36,7 +36,7 @@ _NAME_LENGTH = 32
 
 @frozen(repr=False)
 class Secret:
-    """The shared secret of a cluster; never shown."""
+    """Shared secret of a cluster; never displayed."""
 
     value: bytes
 
@@ -45,7 +45,7 @@ class Secret:
         return self._signature("request", boot, nonce, cluster, method, target, digest)
 
     def sign_answer(self, *, nonce: str, status: int, body: bytes) -> str:
-        """Return the signature of the answer to the request with a nonce, as hexadecimal text."""
+        """Return the signature of the response to the request with a nonce, as hexadecimal text."""
         return self._signature("answer", nonce, str(status), digest_of(body))
 
     def _signature(self, *parts: str) -> str:
@@ -58,15 +58,15 @@ def digest_of(body: bytes) -> str:
 
 
 def nonce_of(headers: Mapping[str, str]) -> str:
-    """Return the nonce of a request; empty when it is not signed. Header names are in lower case."""
+    """Return the nonce of a request; empty if it is not signed. Header names are in lower case."""
     return headers.get(AUTHORIZATION, "").partition(" ")[0]
 
 
 def read_secret(path: Path) -> Secret | None:
-    """Return the secret of a file, or ``None`` when there is no such file.
+    """Return the secret in a file; ``None`` if the file does not exist.
 
     Raises:
-        UsageError: others may read the file, another user placed it, or it holds less than a secret.
+        UsageError: Other users can read the file, another user placed it, or the secret is too short.
     """
     try:
         found = path.stat()
@@ -83,11 +83,11 @@ def read_secret(path: Path) -> Secret | None:
 
 
 def write_secret(path: Path) -> None:
-    """Write a new secret into a file that only its owner may read.
+    """Write a new secret to an owner-only file.
 
     Raises:
-        UsageError: there is such a file; it is left as it is.
-        OSError: it cannot be written.
+        UsageError: The file already exists; it is not changed.
+        OSError: The file cannot be written.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
@@ -106,12 +106,12 @@ class Authenticator:
         self._cluster = cluster
         self.boot = secrets.token_hex(16)
         self._last: dict[str, int] = {}
-        """By sender: the largest number that it has used."""
+        """Largest number used by each sender."""
 
     def refusal(self, headers: Mapping[str, str], method: str, target: str) -> str | None:
         """Return why a request is rejected, or ``None`` if it is accepted. Header names are in lower case.
 
-        The body is not checked and need not have been received: ask ``owns`` when it has been.
+        The body is not checked and need not be received yet; check it later with ``owns``.
         """
         cluster = headers.get(CLUSTER)
         if cluster is not None and cluster != self._cluster:
@@ -140,7 +140,7 @@ class Authenticator:
         return self._secret is None or headers.get(DIGEST) == digest_of(body)
 
     def answered(self, headers: Mapping[str, str], status: int, body: bytes) -> dict[str, str]:
-        """Return the headers of an answer to a request: its signature, where there is a secret."""
+        """Return the headers of a response: its signature, if there is a secret."""
         if self._secret is None:
             return {}
         return {ANSWER: self._secret.sign_answer(nonce=nonce_of(headers), status=status, body=body)}

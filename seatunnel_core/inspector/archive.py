@@ -49,7 +49,7 @@ class ArchiveStorage(BlobStorage):
             unpacked.mkdir()
         except OSError as error:
             raise UsageError(
-                f"{path} cannot be written: {error.strerror}. Name a file in a folder that is there and that this user "
+                f"{path} cannot be written: {error.strerror}. Name a file in an existing folder that this user "
                 "may write"
             ) from error
         return cls(path, unpacked=unpacked)

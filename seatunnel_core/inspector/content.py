@@ -136,7 +136,7 @@ def _source(storage: CheckpointStorage, job_id: str, name: str, state: SourceSta
             f"remembers what it has seen, in {pick(remembered, 'byte')}",
         ]
         if state.waiting:
-            words.append(f"goes on with split {state.cursor}: {split_text(state.waiting[0])}")
+            words.append(f"continues with split {state.cursor}: {split_text(state.waiting[0])}")
     elif state.total == state.cursor:
         words = [f"has emitted all of its {pick(state.cursor, 'split')}"]
     else:
@@ -154,7 +154,7 @@ def _next_split(storage: CheckpointStorage, job_id: str, attachment: str, cursor
         return f"its enumeration cannot be read, and so the pipeline not be restored: {error}"
     if cursor >= len(splits):
         return f"its enumeration has {pick(len(splits), 'split')}: the state is ahead of it"
-    return f"goes on with split {cursor}: {split_text(splits[cursor])}"
+    return f"continues with split {cursor}: {split_text(splits[cursor])}"
 
 
 def split_text(split: Split) -> str:

@@ -88,7 +88,7 @@ def seems_to_run(job: JobSurvey, now: float | None = None) -> str:
         return ""
     return (
         f"job {job.job_id} stored something {max(age_s, 0):.0f} s ago and may be running: what it stores from now on "
-        "is not copied, and if both copies go on, rows are published twice. Stop it, and copy again"
+        "is not copied, and if both copies continue, rows are published twice. Stop it, and copy again"
     )
 
 
@@ -122,7 +122,7 @@ class _Copy:
             warnings=tuple(warnings),
         )
 
-    # -- what is there already
+    # -- existing objects
 
     def _is_there(self) -> bool:
         """Return True if the destination already has the job; reject objects with which a copy would mix."""
@@ -141,7 +141,7 @@ class _Copy:
             newer = [info for info in listing.checkpoints if info.ref > latest]
             if newer or listing.highest_epoch > newest:
                 raise UsageError(
-                    f"pipeline {number} of job {job_id} went on in {title(self.destination)}: it has epoch "
+                    f"pipeline {number} of job {job_id} continued in {title(self.destination)}: it has epoch "
                     f"{listing.highest_epoch} there and {newest} here. Nothing was overwritten; copy it "
                     "to another namespace"
                 )
@@ -172,7 +172,7 @@ class _Copy:
             if is_latest:
                 raise CopyError(
                     f"job {self.job.job_id} is not copied: the latest checkpoint of pipeline {info.pipeline_id} cannot "
-                    f"be read, and without it the job would go back in silence: {error}"
+                    f"be read, and without it the job would silently go back: {error}"
                 ) from error
             self.left_behind.append(str(error))
             return None

@@ -30,7 +30,7 @@ def misplaced(storage: CheckpointStorage) -> str | None:
     namespace = storage.namespace if isinstance(storage, BlobStorage) else ""
     if maps is not None:
         above = f"{namespace}{maps['above'] or ''}".removesuffix(_MAPS_FOLDER)
-        advice = f"what lies there is a storage of type map-store: write --from map-store -p namespace={above}"
+        advice = f"it is a storage of type map-store: write --from map-store -p namespace={above}"
     elif not keys:
         advice = "it is empty or not there: name the namespace that the jobs store to, or their engine file (*.yaml)"
     else:

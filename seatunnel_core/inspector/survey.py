@@ -230,7 +230,7 @@ def inventory_of(storage: CheckpointStorage) -> Inventory:
     """
     if not isinstance(storage, Inventory):
         raise UsageError(
-            f"a storage of the kind {type(storage).__name__} does not show what lies in it: its plugin has to "
+            f"a storage of type {type(storage).__name__} cannot list its objects: its plugin has to "
             "implement seatunnel_storage_api.inventory.Inventory, as every BlobStorage does"
         )
     return storage

@@ -83,8 +83,8 @@ def node_parser() -> argparse.ArgumentParser:
     add("--http-port", type=int, help="serve REST v2 on this port of http.bind-address (loopback unless set), "
         "whatever http.enable-http says")  # fmt: skip
     add("--page", action="store_true", help=argparse.SUPPRESS)  # set by -d for the process that it starts
-    add("--engine-config", metavar="FILE", type=Path, help="instead of the seatunnel.yaml that is found; beside it "
-        "stand hazelcast.yaml and cluster.secret")  # fmt: skip
+    add("--engine-config", metavar="FILE", type=Path, help="engine file instead of the default seatunnel.yaml; "
+        "its folder contains hazelcast.yaml and cluster.secret")  # fmt: skip
     add("--make-secret", action="store_true", help=f"write config/{SECRET_FILE}, which all nodes and clients need")
     add("-DJvmOption", dest="jvm_option", default="", help="JVM options of Spark in worker processes")
     return parser
@@ -208,12 +208,12 @@ def _daemon(argv: Sequence[str], config: NodeConfig) -> int:
             return code or FAILED
         address = _running_nodes(None).get(node.pid)
         if address is not None:
-            print(f"The node {address} of the cluster {config.cluster!r} runs in process {node.pid}. Its log: {path}")
+            print(f"Node {address} of cluster {config.cluster!r} runs in process {node.pid}. Log: {path}")
             print(_page_line(config, _page_of(node.pid)))
             node.returncode = 0  # keeps Popen from warning that the process still runs
             return DONE
         time.sleep(0.05)
-    print(f"The node does not listen after {_READY_S:.0f} s: see {path}", file=sys.stderr)
+    print(f"The node is not listening after {_READY_S:.0f} s: see {path}", file=sys.stderr)
     return FAILED
 
 
@@ -228,10 +228,10 @@ def _page_of(pid: int) -> str:
 def _page_line(config: NodeConfig, page: str) -> str:
     """Return the message about the web page."""
     if not page:
-        return "It serves no page, as http.enable-http says."
+        return "It serves no web page, because http.enable-http is set."
     if config.http.login is None and config.secret is not None and config.http.port is None:
-        return f"Its page: {page} (log in as {USER} with the password in {_config_folder(config) / PASSWORD_FILE})"
-    return f"Its page: {page}"
+        return f"Web page: {page} (log in as {USER} with the password in {_config_folder(config) / PASSWORD_FILE})"
+    return f"Web page: {page}"
 
 
 def _list_members(config: NodeConfig) -> int:
@@ -259,14 +259,14 @@ def _make_secret(engine_file: Path | None) -> int:
 def _stop(argv: Sequence[str]) -> int:
     parser = _Parser(
         prog="stop-seatunnel-cluster",
-        description="Ends the nodes of yours on this machine. Their jobs take a last checkpoint, and go on when a node "
-        "of the cluster starts again.",
+        description="Stops your nodes on this machine. Their jobs take a last checkpoint, and resume when a node of "
+        "the cluster starts again.",
         allow_abbrev=False,
     )
     parser.add_argument("-cn", "--cluster", metavar="NAME", help="only nodes of this cluster")
     nodes = _running_nodes(parser.parse_args(argv).cluster)
     if not nodes:
-        print("No node of yours runs on this machine.")
+        print("You have no running nodes on this machine.")
         return DONE
     for pid in nodes:
         with contextlib.suppress(ProcessLookupError):
@@ -276,5 +276,5 @@ def _stop(argv: Sequence[str]) -> int:
         time.sleep(0.05)
     left = [pid for pid in nodes if _is_node(pid)]
     for pid, address in nodes.items():
-        print(f"The node {address} (process {pid}) {'still ends' if pid in left else 'has ended'}.")
+        print(f"The node {address} (process {pid}) {'is still ending' if pid in left else 'has ended'}.")
     return FAILED if left else DONE

@@ -83,7 +83,7 @@ class Seen:
 
 @frozen
 class Look:
-    """Command: look at the store, then call ``looked`` or ``look_failed``."""
+    """Command: read claim and beat from the store, then call ``looked`` or ``look_failed``."""
 
 
 @frozen

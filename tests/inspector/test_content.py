@@ -28,7 +28,7 @@ def test_a_source_reports_its_position_and_where_it_goes_on(made: Made) -> None:
     assert vertices(opened(made, 100_000, 1))[0].words == ("has not been enumerated yet",)
     assert vertices(opened(made, 200_000, 6))[0].words == (
         "has emitted 7 splits of 10, 3 left",
-        "goes on with split 7: /in/1.csv, bytes 700 to 800",
+        "continues with split 7: /in/1.csv, bytes 700 to 800",
     )
 
 
@@ -46,7 +46,7 @@ def test_a_source_without_end_reports_what_waits_and_how_much_it_remembers(made:
     assert found.words == (
         "has emitted 12 splits, and never ends by itself",
         "remembers what it has seen, in 15 bytes",
-        "goes on with split 12: 5 rows from number 0",
+        "continues with split 12: 5 rows from number 0",
     )
     assert found.facts["waiting"] == 2
 

@@ -133,7 +133,7 @@ def test_another_job_of_the_same_id_is_not_overwritten(made: Made, destination: 
 def test_a_copy_that_went_on_is_not_overwritten(made: Made, destination: BlobStorage) -> None:
     copy_job(made.storage, destination, JOB)
     destination.acquire_epoch(JOB, 1, 300_000)
-    assert "went on" in refusal(made, destination)
+    assert "continued in" in refusal(made, destination)
 
 
 def test_other_content_under_the_same_id_is_not_overwritten(made: Made, destination: BlobStorage) -> None:
@@ -145,7 +145,7 @@ def test_other_content_under_the_same_id_is_not_overwritten(made: Made, destinat
 
 def test_a_job_that_was_deleted_there_and_had_newer_epochs(made: Made, destination: BlobStorage) -> None:
     destination.acquire_epoch(JOB, 1, 900_000)
-    assert "went on" in refusal(made, destination)
+    assert "continued in" in refusal(made, destination)
 
 
 def test_an_unknown_job(made: Made, destination: BlobStorage) -> None:

@@ -98,7 +98,7 @@ def test_a_storage_that_does_not_show_what_lies_in_it_is_refused() -> None:
         """Has the verbs, and nothing else."""
 
     Opaque.__abstractmethods__ = frozenset()
-    with pytest.raises(UsageError, match="Opaque does not show"):
+    with pytest.raises(UsageError, match="Opaque cannot list its objects"):
         inventory_of(Opaque())  # type: ignore[abstract]
 
 

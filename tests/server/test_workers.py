@@ -249,7 +249,7 @@ def test_the_commands_of_roles_with_files_of_their_own(tmp_path: Path) -> None:
         (config / "hazelcast-worker.yaml").write_text(text + port.format(worker.port))
         for node, role in ((master, "master"), (worker, "worker")):
             done = command(node, "seatunnel-cluster.sh", "-d", "-r", role)
-            assert f"The node {node.address} of the cluster 'seatunnel' runs in process" in done.stdout, done.stderr
+            assert f"Node {node.address} of cluster 'seatunnel' runs in process" in done.stdout, done.stderr
             assert f"seatunnel-engine-{role}.log" in done.stdout
         master.wait_ready()
         worker.submit(slow_job(tmp_path / "out", rows_per_second=100_000), "1")

@@ -307,8 +307,8 @@ def _require_secret(secret: Secret | None, hosts: tuple[str, ...], path: Path, r
     away = [each for each in hosts if not is_loopback(each)]
     if away and secret is None:
         raise UsageError(
-            f"{', '.join(away)} can be reached from other machines, and there is no {path}: without a secret anybody "
-            "there could run jobs as this user. Write one with `seatunnel-cluster --make-secret`, and copy it to all "
+            f"{', '.join(away)} can be reached from other machines, but there is no {path}: without a secret, any "
+            "client could run jobs as this user. Create one with `seatunnel-cluster --make-secret`, and copy it to all "
             "nodes and clients"
         )
 

@@ -90,15 +90,15 @@ def difference(here: Introduction, there: Introduction) -> str | None:
         )
     if (here.beat_s, here.timeout_s) != (there.beat_s, there.timeout_s):
         return (
-            f"the leader of {there.address} beats each {there.beat_s:g} s and is replaced after {there.timeout_s:g} s, "
-            f"that of {here.address} each {here.beat_s:g} s and after {here.timeout_s:g} s: write the same "
+            f"the leader of {there.address} beats every {there.beat_s:g} s and is replaced after {there.timeout_s:g} "
+            f"s, that of {here.address} every {here.beat_s:g} s and after {here.timeout_s:g} s: write the same "
             "cluster.leader-race.heart-beat-interval and heart-beat-timeout for all nodes"
         )
     if here.storages != there.storages:
         has, lacks = (here, there) if len(here.storages) > len(there.storages) else (there, here)
         return (
-            f"{has.address} keeps the state where a map: block of its hazelcast.yaml, or metadata-url, says, and "
-            f"{lacks.address} has no such block: copy the same file to all nodes"
+            f"{has.address} stores the state in the location of a map: block in hazelcast.yaml or of metadata-url, but "
+            f"{lacks.address} has neither: copy the same files to all nodes"
         )
     return None
 
@@ -209,9 +209,9 @@ class Joining:
         reason = stored.text(answer.json(), "message")
         if answer.status == 401:
             raise JoinRefusedError(
-                f"the member {member} refuses this node: {reason}. Nodes of one cluster have the same cluster-name in "
-                f"hazelcast.yaml and the same {SECRET_FILE}; nodes of two clusters do not list each other, and have "
-                "other ports"
+                f"member {member} rejects this node: {reason}. Nodes of one cluster need the same cluster-name in "
+                f"hazelcast.yaml and the same {SECRET_FILE}; nodes of different clusters must not list each other, and "
+                "need different ports"
             )
         raise PlatformError(f"{member} responds with HTTP {answer.status}: {reason}")
 
@@ -281,14 +281,14 @@ class Joining:
 
 
 def _one_has_no_secret(has: str, lacks: str) -> str:
-    return f"{has} has a cluster.secret and {lacks} has none: copy the same file to all nodes and clients"
+    return f"{has} has a cluster.secret, but {lacks} has none: copy the same file to all nodes and clients"
 
 
 def _not_shared(probe: StorageProbe, *, reader: str, writer: str, other: str) -> str:
     return (
         f"{reader} cannot read what {writer} writes, so this node and {other} do not share a storage, and would be two "
-        f"clusters. This node has {probe.where}, as {probe.setting} says: name there what all nodes reach: a shared "
-        "folder, HDFS, S3, OSS, or a database"
+        f"clusters. This node uses {probe.where}, from {probe.setting}: configure a storage that all nodes reach: a "
+        "shared folder, HDFS, S3, OSS, or a database"
     )
 
 

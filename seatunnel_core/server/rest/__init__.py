@@ -1,4 +1,4 @@
-"""HTTP of a node: what users ask, in SeaTunnel's shapes, and what nodes and clients of the cluster say.
+"""HTTP endpoints of a node: REST for users, in SeaTunnel's format, and internal ones for nodes and clients.
 
-A new part is a file with ``ROUTES``, named in ``application``.
+To add endpoints, create a file with ``ROUTES`` and list it in ``application``.
 """

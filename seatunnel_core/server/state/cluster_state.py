@@ -219,7 +219,7 @@ class ClusterState:
         return self._history.get(job_id)
 
     def put(self, record: JobRecord) -> None:
-        """Store a job's record, and remove the job from the history if it is there.
+        """Store a job's record, and remove the job from the history.
 
         Raises:
             DeposedError, StateUnavailableError: The change is not acknowledged.

@@ -125,7 +125,7 @@ def test_show_speaks_of_the_latest_one(terminal: Terminal) -> None:
     text = terminal.run("show", JOB)
     assert "checkpoint 200000-6, latest" in text
     assert "has emitted 7 splits of 10, 3 left" in text
-    assert "goes on with split 7: /in/1.csv, bytes 700 to 800" in text
+    assert "continues with split 7: /in/1.csv, bytes 700 to 800" in text
     assert "unit 5: split 5 (/in/a.csv, bytes 500 to 600), about 5 rows; runs again" in text
     assert f"staged: {staged}, becomes {terminal.made.target}/day=1/{staged.name}" in text
 

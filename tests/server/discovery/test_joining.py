@@ -34,12 +34,12 @@ THERE = evolve(HERE, address="b:2", boot="y")
     ("there", "told"),
     [
         (THERE, None),
-        (evolve(THERE, signed=False), "a:1 has a cluster.secret and b:2 has none"),
+        (evolve(THERE, signed=False), "a:1 has a cluster.secret, but b:2 has none"),
         (evolve(THERE, alone=True), "cluster.leader-race.enabled is false on b:2"),
         (evolve(THERE, alone=True, leads=False), None),
-        (evolve(THERE, timeout_s=60.0), "b:2 beats each 2 s and is replaced after 60 s"),
+        (evolve(THERE, timeout_s=60.0), "b:2 beats every 2 s and is replaced after 60 s"),
         (evolve(THERE, timeout_s=60.0, leads=False), None),
-        (evolve(THERE, storages=("checkpoints", "state")), "b:2 keeps the state where a map: block"),
+        (evolve(THERE, storages=("checkpoints", "state")), "b:2 stores the state in the location of a map: block"),
     ],
 )
 def test_what_may_not_differ(there: Introduction, told: str | None) -> None:
@@ -161,9 +161,9 @@ def test_a_node_that_is_not_of_the_cluster_refuses_to_start_and_is_refused(tmp_p
         node.start()
         until("it leads", node.leads)
         told = other_node(node, tmp_path / "name", name="other", engine="shared")
-        assert f"the member {node.address} refuses this node: this is the cluster 'seatunnel', not 'other'" in told
+        assert f"member {node.address} rejects this node: this is the cluster 'seatunnel', not 'other'" in told
         told = other_node(node, tmp_path / "secret", engine="shared", secret="s" * 64)
-        assert f"has a cluster.secret and {node.address} has none" in told
+        assert f"has a cluster.secret, but {node.address} has none" in told
         told = other_node(node, tmp_path / "storage")
         assert f"{node.address} cannot read what 127.0.0.1:" in told
         assert f"{tmp_path}/storage/checkpoints/" in told
