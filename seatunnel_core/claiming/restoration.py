@@ -24,6 +24,7 @@ from seatunnel_core.checkpoint.state.vertex_state import VertexStates
 from seatunnel_core.claiming.asked import AskedCheckpoints, Findings, going_back
 from seatunnel_core.claiming.bound import Bound, left_behind
 from seatunnel_core.claiming.changed_job import other_columns, other_inputs
+from seatunnel_core.connector_api.capabilities import can_roll_back
 from seatunnel_core.errors import UsageError
 from seatunnel_core.job.manifest import Manifest
 from seatunnel_core.job.restoring import Asked, Restore
@@ -200,7 +201,7 @@ class _Restoring:
         self._judge_rewind(pipeline, base, asked, f"up to {number} rows")
 
     def _judge_rewind(self, pipeline: PlannedPipeline, base: Base, asked: Asked, rows: str) -> None:
-        who, unable = pipeline.heading, [sink.name for sink in pipeline.sinks if not sink.sink.retracts]
+        who, unable = pipeline.heading, [sink.name for sink in pipeline.sinks if not can_roll_back(sink.sink)]
         rewind, checkpoints = Rewind(asked.rewind), self._listing(pipeline.id).checkpoints
         assert base.ref is not None
         try:

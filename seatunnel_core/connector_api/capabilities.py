@@ -1,12 +1,76 @@
-"""Optional capabilities of a sink: one protocol each. A sink has a capability if it implements the protocol."""
+"""Optional capabilities of a sink: one protocol each.
+
+A sink has a capability if it implements the methods of the protocol; it need not derive from it. If the class
+implements a capability that the options of one sink rule out, the sink names it in ``Sink.disabled_capabilities``.
+"""
 
 from abc import abstractmethod
-from collections.abc import Sequence
-from typing import Protocol, runtime_checkable
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Protocol, TypeGuard, runtime_checkable
 
+from seatunnel_core.connector_api.sink_context import SinkContext
 from seatunnel_core.rows.batch import TableSchema
+from seatunnel_core.work.retraction import Retraction
 
-__all__ = ["SupportsDryRun"]
+__all__ = [
+    "SupportsComplete",
+    "SupportsConclude",
+    "SupportsDryRun",
+    "SupportsProbe",
+    "SupportsPublishedQuery",
+    "SupportsRollback",
+    "SupportsSaveMode",
+    "can_roll_back",
+]
+
+
+@runtime_checkable
+class SupportsSaveMode(Protocol):
+    """A sink that can change existing data of its target before the job writes."""
+
+    @abstractmethod
+    def apply_save_mode(self, context: SinkContext) -> None:
+        """Change existing data as the save mode requires.
+
+        Called once for a job and a target, before any of its pipelines publishes there; again only if the process was
+        killed before the call was recorded. See ``Sink.defers_save_mode`` for sinks whose tables are not known yet.
+
+        Raises:
+            SinkError: it cannot be done, or another engine continues the job.
+        """
+
+
+@runtime_checkable
+class SupportsRollback(Protocol):
+    """A sink that can roll back published output, so that its pipeline can return to an older checkpoint."""
+
+    @abstractmethod
+    def roll_back(self, context: SinkContext, retraction: Retraction) -> int:
+        """Remove the output that ``retraction`` selects of all that this sink published for this pipeline.
+
+        The removal is durable when this returns the number of removed outputs. Output that is already missing counts as
+        rolled back: the engine may call this again after a crash in the middle, and a replaced engine may do so while
+        the newer one runs.
+
+        Raises:
+            SinkError: it cannot be done; ``retryable`` when another attempt may succeed.
+        """
+
+
+@runtime_checkable
+class SupportsComplete(Protocol):
+    """A sink that publishes rows when all have arrived, such as one that replaces the rows of its target."""
+
+    @abstractmethod
+    def complete(self, context: SinkContext) -> None:
+        """Publish the rows of the whole run.
+
+        Called in the driver when the sources have ended and every row is committed, before the last sweep; again by a
+        later process if this one was killed before the pipeline was recorded as finished.
+
+        Raises:
+            SinkError: it cannot be done; ``retryable`` when another attempt may succeed.
+        """
 
 
 @runtime_checkable
@@ -27,3 +91,59 @@ class SupportsDryRun(Protocol):
             SinkError: a job that started now would fail: the target cannot be reached, denies access, or cannot accept
                 the columns.
         """
+
+
+@runtime_checkable
+class SupportsProbe(Protocol):
+    """A sink that can verify that its tasks and the driver see the same target."""
+
+    @abstractmethod
+    def probe(self, context: SinkContext, token: str) -> None:
+        """Leave ``token`` in the target. Runs in a Spark task, before data moves."""
+
+    @abstractmethod
+    def prove(self, context: SinkContext, token: str) -> None:
+        """Check in the driver that the token of ``probe`` is visible.
+
+        Raises:
+            SinkError: it is not; tasks may write to a disk of another machine.
+        """
+
+
+@runtime_checkable
+class SupportsPublishedQuery(Protocol):
+    """A sink whose target shows which committables are published."""
+
+    @abstractmethod
+    def published(self, context: SinkContext) -> Iterable[str]:
+        """Return the ids of this pipeline's committables that the target shows to be published.
+
+        Also recognize them by the entries of ``context.recognised_before``. Called before a restored pipeline does
+        anything else: an id that the newest checkpoint does not contain was published after a checkpoint that was
+        removed. Must not create or fence off anything.
+
+        Raises:
+            SinkError: the target cannot be read; ``retryable`` when another attempt may succeed.
+        """
+
+
+@runtime_checkable
+class SupportsConclude(Protocol):
+    """A sink that acts at the end of a bounded pipeline, such as ``Assert`` with its row rules."""
+
+    @abstractmethod
+    def conclude(self, committed_rows: int, table_rows: Mapping[str, int]) -> None:
+        """Act on the end of a bounded pipeline, once its last rows are committed.
+
+        Args:
+            committed_rows: the rows of the whole life of the pipeline, restarts included.
+            table_rows: the committed rows of each table, as far as ``Staged.table_rows`` reported them.
+
+        Raises:
+            RuleError: the pipeline fails, although its rows stay published.
+        """
+
+
+def can_roll_back(sink: object) -> TypeGuard[SupportsRollback]:
+    """Return True if this sink can roll back published output with its options."""
+    return isinstance(sink, SupportsRollback) and SupportsRollback not in getattr(sink, "disabled_capabilities", ())

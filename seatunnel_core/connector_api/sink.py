@@ -6,19 +6,19 @@ that holds the committable is complete. Publishing consumes what was staged, in 
 
 import enum
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from attrs import frozen
 
 from seatunnel_core.config.option import Option, Options
+from seatunnel_core.connector_api.capabilities import SupportsSaveMode
 from seatunnel_core.connector_api.sink_context import SinkContext, WriterContext
 from seatunnel_core.connector_api.written_options import written_options
 from seatunnel_core.errors import SinkError
 from seatunnel_core.findings import check_each
 from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.work.committable import Committable, added
-from seatunnel_core.work.retraction import Retraction
 from seatunnel_core.work.staged import Staged
 
 __all__ = [
@@ -83,6 +83,10 @@ class SaveMode:
     does: str = ""
     """As the options name it, such as ``DROP_DATA``; empty when everything stays as it is."""
 
+    emptied_folder: str | None = None
+    """The local folder that is emptied; ``None`` if no local folder is. The planner refuses a job with a source that
+    reads from it."""
+
 
 class Sink(ABC):
     """One entry of a job's ``sink`` block. Picklable: it is shipped to the tasks that call ``open_writer``."""
@@ -110,10 +114,6 @@ class Sink(ABC):
     """True if a writer takes dates before the year 1 and after 9999, as Arrow has them. If not, rows with such a date
     are refused before they reach it (``within_extent``)."""
 
-    retracts: ClassVar[bool] = False
-    """True if ``retract`` is implemented: the pipeline can go back to an older checkpoint without publishing rows
-    twice."""
-
     defers_save_mode: ClassVar[bool] = False
     """True if ``apply_save_mode`` only records the request and ``create_tables`` carries it out, because the tables are
     not known earlier. Such a sink has to make sure by itself that this happens once per job and table, before any of
@@ -128,7 +128,11 @@ class Sink(ABC):
     handed on in the order of their splits, whatever their source promises, and two sources are refused."""
 
     needs_end: bool = False
-    """True if rows are published by ``complete`` only, when all have come: then a job that never ends is refused."""
+    """True if rows are published by ``SupportsComplete.complete`` only, when all have arrived. A pipeline that never
+    ends is rejected."""
+
+    disabled_capabilities: frozenset[type] = frozenset()
+    """Capabilities that the options of this sink rule out, although its class implements them: see ``disable``."""
 
     prunes: bool = False
     """True if it adds no row, and removes in the end those of its target whose key did not come: then no row may be
@@ -142,6 +146,10 @@ class Sink(ABC):
 
     def __init__(self, options: Options) -> None:
         self.options = options
+
+    def disable(self, *capabilities: type) -> None:
+        """Rule out capabilities that the class implements and the options of this sink do not allow."""
+        self.disabled_capabilities |= frozenset(capabilities)
 
     @property
     def target_folder(self) -> str | None:
@@ -173,18 +181,10 @@ class Sink(ABC):
         ``apply_save_mode`` is called for one of the sinks of a job that share a target. By default, sinks with equal
         ``bound_to`` share one.
         """
-        if type(self).apply_save_mode is Sink.apply_save_mode:
+        if not isinstance(self, SupportsSaveMode):
             return None
         options = (f"{key}={value}" for key, value in sorted(self.bound_to.items()))
         return SaveMode(target=", ".join(options), does="its save mode")
-
-    @property
-    def emptied_folder(self) -> str | None:
-        """The local folder that ``apply_save_mode`` empties; ``None`` for a sink that removes nothing.
-
-        The planner refuses a job with a source that reads from it.
-        """
-        return None
 
     def check_schema(self, schema: TableSchema) -> None:
         """Refuse a table whose columns do not fit the options.
@@ -255,26 +255,6 @@ class Sink(ABC):
         here and remove those of smaller epochs: see ``docs/start/write-a-connector.md``.
         """
 
-    def probe(self, context: SinkContext, token: str) -> None:
-        """Leave ``token`` in a Spark task, before data moves, where ``prove`` in the driver must find it."""
-
-    def prove(self, context: SinkContext, token: str) -> None:
-        """Check in the driver that the token of ``probe`` is visible.
-
-        Raises:
-            SinkError: it is not; tasks may write to a disk of another host.
-        """
-
-    def apply_save_mode(self, context: SinkContext) -> None:
-        """Treat existing data as ``data_save_mode`` asks.
-
-        Called once for a job and a target, before any of its pipelines publishes there; again only if the process was
-        killed before the call was recorded.
-
-        Raises:
-            SinkError: it cannot be done, or another engine has taken over the job.
-        """
-
     @abstractmethod
     def commit(self, committables: Sequence[Committable], context: SinkContext, *, may_be_committed: bool) -> None:
         """Publish the committables, in order.
@@ -283,16 +263,6 @@ class Sink(ABC):
 
         Raises:
             CommitError: the message names the committable and the obstacle; ``retryable`` when trying again may help.
-        """
-
-    def complete(self, context: SinkContext) -> None:
-        """Publish what waits for the last row, as where the rows of a whole run replace those of the target.
-
-        Called in the driver when the sources have ended and every row is committed, before the last sweep; again by a
-        later process if it was killed before the pipeline was recorded as finished.
-
-        Raises:
-            SinkError: it cannot be done; ``retryable`` when trying again may help.
         """
 
     def sweep(self, context: SinkContext, keep: frozenset[str], *, final: bool) -> int:
@@ -306,30 +276,6 @@ class Sink(ABC):
         """
         return 0
 
-    def retract(self, context: SinkContext, retraction: Retraction) -> int:
-        """Remove from the target what ``retraction`` selects of all that this sink published for this pipeline.
-
-        The removal is durable when this returns the number of removed things. What is gone already counts as retracted:
-        the engine may call this again after a crash in the middle, and a replaced engine may do so while the newer one
-        runs.
-
-        Raises:
-            SinkError: it cannot be done; ``retryable`` when trying again may help.
-        """
-        raise SinkError(f"sink {self.identifier} cannot take published rows back")
-
-    def published(self, context: SinkContext) -> Iterable[str]:
-        """Return the ids of this pipeline's committables that the target itself shows to be published.
-
-        Recognise them also by what ``context.recognised_before`` has. Return none if the target cannot tell. Called
-        before a restored pipeline does anything else: an id that the newest checkpoint does not know was published
-        after a checkpoint that somebody has removed. Must create and fence off nothing.
-
-        Raises:
-            SinkError: the target cannot be read; ``retryable`` when trying again may help.
-        """
-        return ()
-
     def clear(self, context: SinkContext) -> None:
         """Sweep a last time, and remove what sweeps leave, such as empty folders.
 
@@ -337,17 +283,6 @@ class Sink(ABC):
         is not repeated.
         """
         self.sweep(context, frozenset(), final=True)
-
-    def conclude(self, committed_rows: int, table_rows: Mapping[str, int]) -> None:
-        """Act on the end of a bounded pipeline, once its last rows are committed. ``Assert`` checks its row rules here.
-
-        Args:
-            committed_rows: of the whole life of the pipeline, restarts included.
-            table_rows: the committed rows of each table, as far as ``Staged.table_rows`` reported them.
-
-        Raises:
-            RuleError: the pipeline fails, although its rows stay published.
-        """
 
 
 class FrameSink(Sink):

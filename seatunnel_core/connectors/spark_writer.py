@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 from attrs import evolve
 
 from seatunnel_core.connector_api.batch import Batch, TableSchema
+from seatunnel_core.connector_api.capabilities import SupportsProbe, SupportsSaveMode
 from seatunnel_core.connector_api.errors import CommitError, RowError, SinkError, UsageError
 from seatunnel_core.connector_api.option import BOOLEAN, ENUM, LIST, STRING, Option, Options
 from seatunnel_core.connector_api.sink import (
@@ -80,7 +81,7 @@ _made: set[tuple[str, int, str]] = set()
 _PATTERN_SIGNS = set("{}[]*?\\")
 
 
-class SparkSink(AddingSink, FrameSink):
+class SparkSink(AddingSink, FrameSink, SupportsProbe, SupportsSaveMode):
     """Writes the rows of each checkpoint when it is complete; a commit that was broken off writes them again."""
 
     identifier: ClassVar[str] = "Spark"
@@ -139,11 +140,11 @@ class SparkSink(AddingSink, FrameSink):
         written = written_options(self.options, FORMAT, of_source.OPTIONS, TABLE)
         target = self._local_target or self.options[PATH] or ", ".join(f"{k}={v}" for k, v in sorted(written.items()))
         mode = self.options[MODE]
-        return SaveMode(target=target, does="" if mode == "append" else mode)
-
-    @property
-    def emptied_folder(self) -> str | None:
-        return self._local_target if self.options[MODE] == "overwrite" else None
+        return SaveMode(
+            target=target,
+            does="" if mode == "append" else mode,
+            emptied_folder=self._local_target if mode == "overwrite" else None,
+        )
 
     @property
     def _local_target(self) -> str | None:

@@ -12,7 +12,8 @@ def refuse_lost_input(pipelines: Iterable[PlannedPipeline], problems: Problems) 
     """Report every sink that empties a folder which a source of the job, of whichever pipeline, reads from."""
     known = list(pipelines)
     for sink in (sink for pipeline in known for sink in pipeline.sinks):
-        emptied = sink.sink.emptied_folder
+        mode = sink.sink.save_mode
+        emptied = None if mode is None else mode.emptied_folder
         if emptied is None:
             continue
         keep = "mode = append" if "mode" in sink.sink.options else "data_save_mode = APPEND_DATA"

@@ -16,6 +16,7 @@ from seatunnel_core.config import engine_options
 from seatunnel_core.config import env as env_options
 from seatunnel_core.config.engine import EngineConfig
 from seatunnel_core.config.option import Option, Options
+from seatunnel_core.connector_api.capabilities import can_roll_back
 from seatunnel_core.connectors.task_modules import needed
 from seatunnel_core.planning.guarantee import upstream
 from seatunnel_core.planning.operator_chains import possible_groups
@@ -100,7 +101,7 @@ def topology_of(pipeline: PlannedPipeline) -> Topology:
             for source in pipeline.sources
         ),
         sinks=tuple(
-            SinkSpec(name=sink.name, ordinal=sink.ordinal, retracts=sink.sink.retracts) for sink in pipeline.sinks
+            SinkSpec(name=sink.name, ordinal=sink.ordinal, retracts=can_roll_back(sink.sink)) for sink in pipeline.sinks
         ),
     )
 

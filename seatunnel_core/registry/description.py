@@ -9,6 +9,7 @@ from typing import Any
 from attrs import astuple, has
 
 from seatunnel_core.config.option import BOOLEAN, DURATION_MS, FUNCTION, SIZE, STRING, Option
+from seatunnel_core.connector_api.capabilities import SupportsRollback
 from seatunnel_core.connector_api.sink import Guarantee, Sink
 from seatunnel_core.connector_api.source import Source
 from seatunnel_core.connector_api.transform import DataFrameTransform
@@ -44,7 +45,7 @@ def guarantees(plugin: type) -> tuple[str, ...]:
         again += f". {plugin.caveat}" if plugin.caveat else ""
         return (again, *(("ordered: rows are published in the order of the splits",) if plugin.ordered else ()))
     if issubclass(plugin, Sink):
-        back = ("can roll back published output (--retract)",) if plugin.retracts else ()
+        back = ("can roll back published output (--retract)",) if issubclass(plugin, SupportsRollback) else ()
         declared = any(option.key == "idempotent" for option in plugin.declared)
         said = ("idempotent if the option idempotent is set: writing a row again must have no effect",)
         return (_SINKS[plugin.guarantee], *(said if declared else ()), *back)

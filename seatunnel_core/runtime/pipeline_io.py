@@ -15,9 +15,16 @@ from seatunnel_core.checkpoint.progress import PipelineProgress
 from seatunnel_core.checkpoint.state import codec
 from seatunnel_core.checkpoint.state.vertex_state import VertexStates
 from seatunnel_core.claiming.claim import EPOCHS_PER_VERSION, claim_epoch
+from seatunnel_core.connector_api.capabilities import (
+    SupportsComplete,
+    SupportsConclude,
+    SupportsProbe,
+    SupportsPublishedQuery,
+    can_roll_back,
+)
 from seatunnel_core.connector_api.sink import FrameSink, Sink, SinkContext
 from seatunnel_core.connector_api.source import Enumeration
-from seatunnel_core.errors import UsageError
+from seatunnel_core.errors import SinkError, UsageError
 from seatunnel_core.planning.operator_chains import chain_of, chains_of, emitted_splits
 from seatunnel_core.planning.plan import PlannedPipeline, PlannedSink
 from seatunnel_core.rows.batch import TableSchema
@@ -175,8 +182,10 @@ class PipelineIO:
     def _prove(self, epoch: int) -> None:
         token = uuid.uuid4().hex
         contexts = [(sink.sink, self._context(sink, epoch)) for sink in self.planned.sinks]
-        self.backend.probe(contexts, token)
-        for sink, context in contexts:
+        probed = [(sink, context) for sink, context in contexts if isinstance(sink, SupportsProbe)]
+        if probed:
+            self.backend.probe(probed, token)
+        for sink, context in probed:
             sink.prove(context, token)
 
     def commits_on_spark(self, sink_name: str) -> bool:
@@ -207,14 +216,18 @@ class PipelineIO:
                 sink.sink.published(
                     evolve(self._context(sink, epoch), recognised_before=self.recognised_before.get(sink.name, ()))
                 )
+                if isinstance(sink.sink, SupportsPublishedQuery)
+                else ()
             )
             for sink in self.planned.sinks
         }
 
     def complete(self, epoch: int) -> None:
         """Let the sinks publish the output that waits for the last row (R16)."""
-        for sink in self.planned.sinks:
-            sink.sink.complete(self._context(sink, epoch))
+        for planned in self.planned.sinks:
+            sink = planned.sink
+            if isinstance(sink, SupportsComplete):
+                sink.complete(self._context(planned, epoch))
 
     def sweep(self, epoch: int, keep: frozenset[str], *, final: bool) -> int:
         """Remove staged data that ``keep`` does not name, and return how many outputs are gone (R9).
@@ -245,17 +258,25 @@ class PipelineIO:
 
     def retract(self, epoch: int, retractions: Mapping[str, Retraction]) -> int:
         """Take back what was published after the base, and return how many outputs are gone (R10)."""
-        return sum(sink.sink.retract(self._context(sink, epoch), retractions[sink.name]) for sink in self.planned.sinks)
+        removed = 0
+        for planned in self.planned.sinks:
+            sink = planned.sink
+            if not can_roll_back(sink):
+                raise SinkError(f"sink {planned.sink.identifier} cannot roll back published output")
+            removed += sink.roll_back(self._context(planned, epoch), retractions[planned.name])
+        return removed
 
     @property
     def concludes(self) -> bool:
         """True if a sink verifies all rows at the end."""
-        return any(type(each.sink).conclude is not Sink.conclude for each in self.planned.sinks)
+        return any(isinstance(each.sink, SupportsConclude) for each in self.planned.sinks)
 
     def conclude(self, progress: PipelineProgress) -> None:
         """Let each sink verify the number of committed rows."""
         for sink_name, moved in progress.by_sink.items():
-            self.planned.sink(sink_name).sink.conclude(moved.rows_committed, progress.table_rows_by_sink[sink_name])
+            sink = self.planned.sink(sink_name).sink
+            if isinstance(sink, SupportsConclude):
+                sink.conclude(moved.rows_committed, progress.table_rows_by_sink[sink_name])
 
     def clear(self, epoch: int) -> None:
         """Remove late staged output and sink state that is no longer needed, after the job is recorded as ended."""

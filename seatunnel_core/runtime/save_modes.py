@@ -5,6 +5,7 @@ from collections import defaultdict
 
 from attrs import define, field
 
+from seatunnel_core.connector_api.capabilities import SupportsSaveMode
 from seatunnel_core.connector_api.sink import Sink, SinkContext
 
 
@@ -25,6 +26,8 @@ class SaveModes:
         Raises:
             SinkError: The save mode cannot be applied.
         """
+        if not isinstance(sink, SupportsSaveMode):
+            return
         mode = sink.save_mode
         if mode is None or sink.defers_save_mode:
             sink.apply_save_mode(context)

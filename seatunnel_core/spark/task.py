@@ -15,6 +15,7 @@ from contextvars import Context
 from functools import partial
 from typing import Any
 
+from seatunnel_core.connector_api.capabilities import SupportsProbe
 from seatunnel_core.connector_api.sink import Sink, SinkContext
 from seatunnel_core.connector_api.source import DiscoveredObject, PlanningContext, Source
 from seatunnel_core.errors import SourceError
@@ -139,7 +140,8 @@ def inspect_items(source: Source, items: Iterable[DiscoveredObject], planning: P
 def probe_sink(sink: Sink, context: SinkContext, token: str) -> ProbeResult:
     """Write a token into the target of a sink; an ``Exception`` becomes the result's failure."""
     try:
-        sink.probe(context, token)
+        if isinstance(sink, SupportsProbe):
+            sink.probe(context, token)
     except Exception as error:
         return ProbeResult(failure=task_failure(error, f"pipeline {context.pipeline_id}, sink {sink.identifier}"))
     return ProbeResult()

@@ -20,9 +20,10 @@ from seatunnel_core.config.file import parse
 from seatunnel_core.config.job_file import read_job
 from seatunnel_core.config.problem import Problems
 from seatunnel_core.config.variables import Variables
+from seatunnel_core.connector_api.capabilities import SupportsConclude
 from seatunnel_core.connector_api.source import PlanningContext
 from seatunnel_core.connector_api.testing import Skipped, plan
-from seatunnel_core.connector_api.testing.drive import commit, place, shipped, sink_place, through_json
+from seatunnel_core.connector_api.testing.drive import apply_save_mode, commit, place, shipped, sink_place, through_json
 from seatunnel_core.connector_api.transform import Transform
 from seatunnel_core.connectors.file.listing import Listing
 from seatunnel_core.errors import SeaTunnelError
@@ -203,7 +204,7 @@ def moved(pipeline: PlannedPipeline) -> Iterator[Batch]:
         sink, here = node_of_sink.sink, place()
         tables = [schema for name in node_of_sink.inputs for schema in schemas[name]]
         sink.prepare(sink_place(here))
-        sink.apply_save_mode(sink_place(here))
+        apply_save_mode(sink, sink_place(here))
         sink.create_tables(tables, sink_place(here))
         writer = shipped(sink).open_writer(tables, here)
         for batch in (batch for name in node_of_sink.inputs for batch in batches[name]):
@@ -215,7 +216,8 @@ def moved(pipeline: PlannedPipeline) -> Iterator[Batch]:
             id="0-1-1", epoch=1, unit=1, source="s", rows=staged.rows, bytes=staged.bytes, body=body, table_rows=counted
         )
         commit(sink, [arrived], here)
-        sink.conclude(staged.rows, counted)
+        if isinstance(sink, SupportsConclude):
+            sink.conclude(staged.rows, counted)
 
 
 def compare(shown: str, found: list[Batch], *, whole: bool) -> None:

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 from attrs import evolve
 
+from seatunnel_core.connector_api.capabilities import can_roll_back
 from seatunnel_core.connector_api.sink import WriterContext
 from seatunnel_core.connector_api.testing import commit, options_of, stage
 from seatunnel_core.connector_api.testing.drive import place, sink_place
@@ -45,16 +46,16 @@ def test_what_came_after_the_base_goes_from_all_folders_and_all_else_stays(tmp_p
     for staging in (place(unit=2), place(unit=4), place(epoch=2, unit=1), place(epoch=8, unit=6)):
         sink = publish(tmp_path, staging, partition_by=["city"])
     assert len(there(tmp_path)) == len(before) + 8
-    assert sink.retract(sink_place(place(epoch=9)), BACK) == 8
+    assert sink.roll_back(sink_place(place(epoch=9)), BACK) == 8
     assert there(tmp_path) == before
-    assert sink.retract(sink_place(place(epoch=9)), BACK) == 0, "what is gone counts as taken back"
+    assert sink.roll_back(sink_place(place(epoch=9)), BACK) == 0, "what is gone counts as taken back"
 
 
 def test_staged_files_are_the_sweeps(tmp_path: Path) -> None:
     sink = publish(tmp_path, place(unit=1))
     stage(sink, SCHEMA, [pa.RecordBatch.from_pylist([{"id": 1}], SCHEMA.columns)], place(unit=2))
     before = there(tmp_path)
-    assert sink.retract(sink_place(place(epoch=9)), BACK) == 0
+    assert sink.roll_back(sink_place(place(epoch=9)), BACK) == 0
     assert there(tmp_path) == before
 
 
@@ -65,8 +66,8 @@ def test_files_are_known_whatever_the_option_adds_to_their_names(tmp_path: Path,
     named = {"custom_filename": True, "file_name_expression": expression}
     kept = publish(tmp_path, place(unit=4, job_id="a-job"))
     sink = publish(tmp_path, place(unit=4), **named)
-    assert sink.retract(sink_place(place(epoch=9)), BACK) == 1
-    assert kept.retract(sink_place(place(epoch=9, job_id="a-job")), BACK) == 1
+    assert sink.roll_back(sink_place(place(epoch=9)), BACK) == 1
+    assert kept.roll_back(sink_place(place(epoch=9, job_id="a-job")), BACK) == 1
     assert there(tmp_path) == []
 
 
@@ -78,14 +79,14 @@ def test_the_id_of_another_job_is_no_part_of_a_moment(tmp_path: Path, expression
         publish(tmp_path, place(unit=4, job_id=job_id), **named)
     before = there(tmp_path)
     sink = publish(tmp_path, place(unit=4, job_id="job"), **named)
-    assert sink.retract(sink_place(place(epoch=9, job_id="job")), BACK) == 1
+    assert sink.roll_back(sink_place(place(epoch=9, job_id="job")), BACK) == 1
     assert there(tmp_path) == before
 
 
 def test_files_are_known_after_the_option_has_changed(tmp_path: Path) -> None:
     publish(tmp_path, place(unit=4), custom_filename=True, file_name_expression="rows of ${transactionId}")
     sink = publish(tmp_path, place(unit=6))
-    assert sink.retract(sink_place(place(epoch=9)), BACK) == 2
+    assert sink.roll_back(sink_place(place(epoch=9)), BACK) == 2
 
 
 def test_a_folder_that_cannot_be_read_is_no_empty_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -100,11 +101,13 @@ def test_a_folder_that_cannot_be_read_is_no_empty_one(tmp_path: Path, monkeypatc
 
     monkeypatch.setattr(os, "scandir", failing)
     with pytest.raises(SinkError, match="city=Rome cannot be rolled back: Permission denied"):
-        sink.retract(sink_place(place(epoch=9)), BACK)
+        sink.roll_back(sink_place(place(epoch=9)), BACK)
 
 
-def test_a_sink_that_cannot_says_so() -> None:
-    sink = ConsoleSink(options_of(ConsoleSink, {}))
-    assert not sink.retracts
-    with pytest.raises(SinkError, match="sink Console cannot take published rows back"):
-        sink.retract(sink_place(place(epoch=9)), BACK)
+def test_a_sink_that_cannot_says_so(tmp_path: Path) -> None:
+    assert not can_roll_back(ConsoleSink(options_of(ConsoleSink, {})))
+    replacing = {"path": str(tmp_path), "file_format_type": "parquet", "write_mode": "replace"}
+    sink = LocalFileSink(options_of(LocalFileSink, replacing))
+    assert not can_roll_back(sink)
+    with pytest.raises(SinkError, match="sink LocalFile cannot roll back published output with these options"):
+        sink.roll_back(sink_place(place(epoch=9)), BACK)

@@ -12,7 +12,7 @@ from attrs import evolve
 
 from seatunnel_core.connector_api.sink import Sink, SinkContext, WriterContext
 from seatunnel_core.connector_api.testing import commit, options_of, stage
-from seatunnel_core.connector_api.testing.drive import place, sink_place
+from seatunnel_core.connector_api.testing.drive import apply_save_mode, place, sink_place
 from seatunnel_core.connector_api.testing.kill_suite import SCHEMA, numbered
 from seatunnel_core.connectors.file.save_mode import Fence
 from seatunnel_core.connectors.file.sink import LocalFileSink
@@ -37,7 +37,7 @@ def files(root: Path, **options: Any) -> LocalFileSink:
 def begun(sink: Sink, here: WriterContext) -> SinkContext:
     """As a process begins that is the first one to come to the target."""
     sink.prepare(sink_place(here))
-    sink.apply_save_mode(sink_place(here))
+    apply_save_mode(sink, sink_place(here))
     return sink_place(here)
 
 

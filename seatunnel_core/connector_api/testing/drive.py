@@ -8,6 +8,7 @@ from typing import Any, Protocol, TypeVar
 import pyarrow as pa
 
 from seatunnel_core.config.option import Option, Options
+from seatunnel_core.connector_api.capabilities import SupportsSaveMode
 from seatunnel_core.connector_api.sink import Sink, SinkContext, SinkWriter, WriterContext
 from seatunnel_core.connector_api.source import (
     Enumeration,
@@ -24,6 +25,7 @@ from seatunnel_core.work.split import Split
 
 __all__ = [
     "Skipped",
+    "apply_save_mode",
     "begin",
     "commit",
     "finished",
@@ -147,6 +149,12 @@ def sink_place(staging: WriterContext) -> SinkContext:
         sink_ordinal=staging.sink_ordinal,
         epoch=staging.epoch,
     )
+
+
+def apply_save_mode(sink: Sink, context: SinkContext) -> None:
+    """Apply the save mode of a sink, if it supports one."""
+    if isinstance(sink, SupportsSaveMode):
+        sink.apply_save_mode(context)
 
 
 def begin(sink: Sink, schema: TableSchema, staging: WriterContext) -> SinkWriter:

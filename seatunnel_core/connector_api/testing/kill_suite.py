@@ -7,6 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from seatunnel_core.connector_api.capabilities import SupportsComplete
 from seatunnel_core.connector_api.sink import Sink
 from seatunnel_core.connector_api.testing.drive import begin, commit, place, sink_place, stage
 from seatunnel_core.connector_api.testing.killing import Killing, code_of
@@ -97,7 +98,8 @@ class _Life:
             sink.sweep(sink_place(here), frozenset(each.id for each in self._stored), final=False)
             for unit in (unit for unit in _UNITS if unit not in self._done):
                 self._run_unit(sink, epoch, unit)
-            sink.complete(sink_place(here))
+            if isinstance(sink, SupportsComplete):
+                sink.complete(sink_place(here))
             sink.sweep(sink_place(here), frozenset(), final=True)
             self._ended = True
             sink.clear(sink_place(here))

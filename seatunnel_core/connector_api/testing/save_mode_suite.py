@@ -11,7 +11,15 @@ import pytest
 from attrs import evolve
 
 from seatunnel_core.connector_api.sink import Sink, SinkContext, WriterContext
-from seatunnel_core.connector_api.testing.drive import commit, options_of, place, shipped, sink_place, stage
+from seatunnel_core.connector_api.testing.drive import (
+    apply_save_mode,
+    commit,
+    options_of,
+    place,
+    shipped,
+    sink_place,
+    stage,
+)
 from seatunnel_core.connector_api.testing.kill_suite import SCHEMA, numbered
 from seatunnel_core.connector_api.within_extent import writer_of
 from seatunnel_core.errors import CommitError, SinkError
@@ -160,7 +168,7 @@ class SinkTargets(ABC):
         for sink, here in ((first, one), (second, two)):
             sink.prepare(sink_place(here))
             if sink is first or sink.defers_save_mode:
-                sink.apply_save_mode(sink_place(here))
+                apply_save_mode(sink, sink_place(here))
         self._publish(first, one, 10, began=True)
         self._publish(second, two, 20, began=True)
         assert self._found() == Counter([10, 20])
@@ -173,9 +181,9 @@ class SinkTargets(ABC):
         asleep, awake, later = self._made(options), self._made(options), place(epoch=2)
         asleep.prepare(sink_place(place()))
         if asleep.defers_save_mode:
-            asleep.apply_save_mode(sink_place(place()))
+            apply_save_mode(asleep, sink_place(place()))
         awake.prepare(sink_place(later))
-        awake.apply_save_mode(sink_place(later))
+        apply_save_mode(awake, sink_place(later))
         self._publish(awake, later, 10, began=True)
         self._wake(asleep)
         assert self._found() == Counter([10]), "it emptied the target behind the back of the one that goes on"
@@ -195,7 +203,7 @@ class SinkTargets(ABC):
     def _wake(self, asleep: Sink) -> None:
         with suppress(SinkError):
             if not asleep.defers_save_mode:
-                asleep.apply_save_mode(sink_place(place()))
+                apply_save_mode(asleep, sink_place(place()))
             asleep.create_tables((SCHEMA,), sink_place(place()))
 
     def _found(self) -> Counter[int]:

@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 
 from seatunnel_core.config.option import Keys
 from seatunnel_core.connector_api.batch import Batch, TableSchema
+from seatunnel_core.connector_api.capabilities import SupportsConclude
 from seatunnel_core.connector_api.errors import RuleError, UsageError
 from seatunnel_core.connector_api.option import BLOCK, LIST, STRING, Option, Options
 from seatunnel_core.connector_api.sink import Guarantee, Sink, SinkContext, SinkWriter, Staged, WriterContext
@@ -31,7 +32,7 @@ RULES = Option(
 )
 
 
-class AssertSink(Sink):
+class AssertSink(Sink, SupportsConclude):
     """Checks each row where it is read, and the number of rows when the last ones are committed."""
 
     identifier: ClassVar[str] = "Assert"

@@ -10,7 +10,15 @@ import pyarrow as pa
 from attrs import evolve
 
 from seatunnel_core.connector_api.batch import TableSchema
-from seatunnel_core.connector_api.capabilities import SupportsDryRun
+from seatunnel_core.connector_api.capabilities import (
+    SupportsComplete,
+    SupportsDryRun,
+    SupportsProbe,
+    SupportsPublishedQuery,
+    SupportsRollback,
+    SupportsSaveMode,
+    can_roll_back,
+)
 from seatunnel_core.connector_api.errors import SinkError, UsageError
 from seatunnel_core.connector_api.option import Option, Options
 from seatunnel_core.connector_api.sink import Guarantee, SaveMode, SinkContext, SinkWriter, WriterContext
@@ -37,11 +45,18 @@ from seatunnel_core.connectors.staging.target import StagedFile, Target
 from seatunnel_core.connectors.write_mode import write_mode_of
 
 
-class FileSink(AddingSink, SupportsDryRun):
+class FileSink(
+    AddingSink,
+    SupportsComplete,
+    SupportsDryRun,
+    SupportsProbe,
+    SupportsPublishedQuery,
+    SupportsRollback,
+    SupportsSaveMode,
+):
     """Base class of file sinks: everything except the file system."""
 
     guarantee = Guarantee.EXACTLY_ONCE
-    retracts = True
     expires_commit_records = False
     server: ClassVar[tuple[Option[Any], ...]] = ()
     """Options for the server of the files, if it is not in their path."""
@@ -56,7 +71,6 @@ class FileSink(AddingSink, SupportsDryRun):
                 "could empty; use a folder, such as /data/out"
             )
         self.mode = write_mode_of(options)
-        self.needs_end = self.mode.replaces
         self.root = self.place
         """Folder in which files are staged, and the beginning of ``template``."""
         if self.mode.replaces and not self.mode.partitions and self.files.has_folders and not self.template:
@@ -65,7 +79,9 @@ class FileSink(AddingSink, SupportsDryRun):
         self.isolates_bad_rows = not self.style.writer.keeps_names
         self.takes_any_moment = self.style.format == "parquet" and not self.style.int96
         # Files of this sink are recognised by name alone.
-        self.retracts = not (self.style.writer.keeps_names or self.mode.replaces)  # type: ignore[misc]
+        if self.style.writer.keeps_names or self.mode.replaces:
+            self.disable(SupportsRollback)
+        self.needs_end = self.mode.replaces
         # For the configured format and codec only.
         self.task_modules = self.style.task_modules + self.files.task_modules  # type: ignore[misc]
         self.expression = _expression(options)
@@ -133,11 +149,11 @@ class FileSink(AddingSink, SupportsDryRun):
     def save_mode(self) -> SaveMode | None:
         data, schema = self._modes
         does = [data] if data != "APPEND_DATA" else []
-        return SaveMode(target=self.place, does=", ".join(does + [schema] * (schema == "RECREATE_SCHEMA")))
-
-    @property
-    def emptied_folder(self) -> str | None:
-        return self.root if self._empties else None
+        return SaveMode(
+            target=self.place,
+            does=", ".join(does + [schema] * (schema == "RECREATE_SCHEMA")),
+            emptied_folder=self.root if self._empties else None,
+        )
 
     @property
     def _empties(self) -> bool:
@@ -290,9 +306,9 @@ class FileSink(AddingSink, SupportsDryRun):
     def sweep(self, context: SinkContext, keep: frozenset[str], *, final: bool) -> int:
         return self.target(context).sweep(context.epoch + final, keep)
 
-    def retract(self, context: SinkContext, retraction: Retraction) -> int:
-        if not self.retracts:
-            return super().retract(context, retraction)
+    def roll_back(self, context: SinkContext, retraction: Retraction) -> int:
+        if not can_roll_back(self):
+            raise SinkError(f"sink {self.identifier} cannot roll back published output with these options")
         return retract(self.target(context), self._pattern(self.recognises_by), retraction)
 
     def published(self, context: SinkContext) -> Iterable[str]:

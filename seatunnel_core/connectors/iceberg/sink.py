@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from attrs import evolve
 
 from seatunnel_core.connector_api.batch import TableSchema
-from seatunnel_core.connector_api.capabilities import SupportsDryRun
+from seatunnel_core.connector_api.capabilities import (
+    SupportsComplete,
+    SupportsDryRun,
+    SupportsPublishedQuery,
+    SupportsRollback,
+    can_roll_back,
+)
 from seatunnel_core.connector_api.errors import CommitError, SinkError, StoredValueError, UsageError
 from seatunnel_core.connector_api.option import Options
 from seatunnel_core.connector_api.sink import SinkContext, WriterContext
@@ -47,7 +53,7 @@ _making = threading.Lock()
 """Held by a sink of this process that creates what others share: a new catalog's own tables, or a namespace."""
 
 
-class IcebergSink(TableSink, SupportsDryRun):
+class IcebergSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublishedQuery, SupportsRollback):
     """Rows are appended to one table, or to one for each table of the rows; or they replace what is there.
 
     The catalog checks that nobody else has committed in between. So a commit happens once, even when an engine that was
@@ -63,13 +69,13 @@ class IcebergSink(TableSink, SupportsDryRun):
         table = orders
     """
     expires_commit_records = False
-    retracts = True
     task_modules: ClassVar[tuple[str, ...]] = ("pyiceberg",)
 
     def __init__(self, options: Options) -> None:
         self.mode = _mode(options)
         super().__init__(options, self.mode)
-        self.retracts = self.mode.appends  # type: ignore[misc]  # other modes remove rows that nobody could bring back
+        if not self.mode.appends:  # other modes remove rows that cannot be restored
+            self.disable(SupportsRollback)
         self._properties = catalog_properties(options)
         self._ids = TableIds(options[opt.NAMESPACE], options[opt.TABLE])
         self._keys = partition_keys(options[opt.PARTITION_KEYS] or "")
@@ -250,9 +256,9 @@ class IcebergSink(TableSink, SupportsDryRun):
                 removed += table.sweep(keep, context.epoch + final)
         return removed
 
-    def retract(self, context: SinkContext, retraction: Retraction) -> int:
-        if not self.retracts:
-            return super().retract(context, retraction)
+    def roll_back(self, context: SinkContext, retraction: Retraction) -> int:
+        if not can_roll_back(self):
+            raise SinkError(f"sink {self.identifier} cannot roll back published output with these options")
         removed = 0
         for table in self._existing(context, "cannot take rows back"):
             with self._errors_wrapped(context, "cannot take rows back", table):

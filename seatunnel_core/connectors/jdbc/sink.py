@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from attrs import evolve
 
 from seatunnel_core.connector_api.batch import TableSchema
-from seatunnel_core.connector_api.capabilities import SupportsDryRun
+from seatunnel_core.connector_api.capabilities import SupportsComplete, SupportsDryRun, SupportsPublishedQuery
 from seatunnel_core.connector_api.errors import CommitError, SinkError, UsageError
 from seatunnel_core.connector_api.option import Option, Options
 from seatunnel_core.connector_api.sink import Guarantee, SaveMode, SinkContext, WriterContext
@@ -51,7 +51,7 @@ _PAUSE_S = 1.0
 """The pause between two attempts of a commit, about the time that a killed server takes to restart."""
 
 
-class JdbcSink(TableSink, SupportsDryRun):
+class JdbcSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublishedQuery):
     """With ``is_exactly_once``, rows are staged in tables of their own, and one transaction moves them.
 
     There are staging tables for each work unit. The transaction also drops them, and records what was committed and by

@@ -9,7 +9,12 @@ from typing import Any, ClassVar
 from attrs import evolve
 
 from seatunnel_core.connector_api.batch import TableSchema
-from seatunnel_core.connector_api.capabilities import SupportsDryRun
+from seatunnel_core.connector_api.capabilities import (
+    SupportsDryRun,
+    SupportsProbe,
+    SupportsPublishedQuery,
+    SupportsSaveMode,
+)
 from seatunnel_core.connector_api.errors import CommitError, ConnectorError, SinkError, UsageError
 from seatunnel_core.connector_api.option import Option, Options
 from seatunnel_core.connector_api.sink import Guarantee, SaveMode, SinkContext, SinkWriter, WriterContext
@@ -33,7 +38,7 @@ _LARGEST = 1_000_000
 """Default of librdkafka's ``message.max.bytes``."""
 
 
-class KafkaSink(AddingSink, SupportsDryRun):
+class KafkaSink(AddingSink, SupportsDryRun, SupportsProbe, SupportsPublishedQuery, SupportsSaveMode):
     """Tasks send rows at once; with ``semantics = EXACTLY_ONCE`` they are staged in files and sent in transactions.
 
     The transactions also record which files they sent.

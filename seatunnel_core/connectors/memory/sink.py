@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from seatunnel_core import stored
 from seatunnel_core.connector_api.batch import Batch, TableSchema
+from seatunnel_core.connector_api.capabilities import SupportsConclude
 from seatunnel_core.connector_api.errors import CommitError, RowError, SinkError, StoredValueError, UsageError
 from seatunnel_core.connector_api.option import SIZE, Option, Options
 from seatunnel_core.connector_api.sink import Guarantee, Sink, SinkContext, SinkWriter, Staged, WriterContext
@@ -25,7 +26,7 @@ LIMIT = Option(
 LARGEST = 256_000_000
 
 
-class MemorySink(Sink):
+class MemorySink(Sink, SupportsConclude):
     """Keeps the committed rows of one job in one process."""
 
     identifier: ClassVar[str] = "Memory"

@@ -10,6 +10,7 @@ import pyarrow as pa
 from attrs import evolve
 
 from seatunnel_core.connector_api.batch import TableSchema
+from seatunnel_core.connector_api.capabilities import SupportsComplete, SupportsProbe, SupportsPublishedQuery
 from seatunnel_core.connector_api.errors import CommitError, SinkError, UsageError
 from seatunnel_core.connector_api.option import Options
 from seatunnel_core.connector_api.sink import SinkContext, WriterContext
@@ -39,7 +40,7 @@ __all__ = ["FileStagedTableSink"]
 _log = logging.getLogger(__name__)
 
 
-class FileStagedTableSink(TableSink):
+class FileStagedTableSink(TableSink, SupportsComplete, SupportsProbe, SupportsPublishedQuery):
     """Tasks stage rows as Parquet; the driver moves them into tables with the record of what it moved.
 
     Both are one transaction, so a commit that is repeated after a kill is recognised. A subclass declares ``TABLE``,

@@ -6,6 +6,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 from seatunnel_core.connector_api.batch import TableSchema
+from seatunnel_core.connector_api.capabilities import SupportsSaveMode
 from seatunnel_core.connector_api.errors import SinkError
 from seatunnel_core.connector_api.option import Options
 from seatunnel_core.connector_api.sink import Guarantee, SaveMode, SinkContext
@@ -31,7 +32,7 @@ class DriverState:
         """The tables to which the save mode was applied since the job started."""
 
 
-class TableSink(AddingSink):
+class TableSink(AddingSink, SupportsSaveMode):
     """A sink with write modes and save modes. Pickled for tasks without its options and driver state."""
 
     guarantee = Guarantee.EXACTLY_ONCE

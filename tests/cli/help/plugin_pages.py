@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from seatunnel_core.config.option import Option
+from seatunnel_core.connector_api.capabilities import SupportsRollback
 from seatunnel_core.registry import lookup
 from seatunnel_core.registry.description import guarantees, summary
 from seatunnel_core.registry.lookup import Plugin
@@ -114,7 +115,7 @@ def _sink_guarantee(plugin: Plugin | None) -> str:
     if plugin is None:
         return ""
     declared: Any = plugin.declared
-    return guarantees(declared)[0].partition(":")[0] + (", rollback" if declared.retracts else "")
+    return guarantees(declared)[0].partition(":")[0] + (", rollback" if issubclass(declared, SupportsRollback) else "")
 
 
 def _page(path: Path, plugins: Iterable[Plugin]) -> str:

@@ -227,7 +227,7 @@ class ClearsNothing(Honest):
 class SaysThatItTookBack(Honest):
     """It has no way to take rows back, so there is nothing to do."""
 
-    def retract(self, context: SinkContext, retraction: Retraction) -> int:
+    def roll_back(self, context: SinkContext, retraction: Retraction) -> int:
         return 0
 
 

@@ -358,7 +358,8 @@ def test_a_folder_that_has_to_be_there_is_not_created(tmp_path: Path) -> None:
 def test_a_folder_that_is_made_anew_is_emptied(tmp_path: Path) -> None:
     (tmp_path / "old").write_text("x")
     made = sink(tmp_path, schema_save_mode="RECREATE_SCHEMA")
-    assert made.emptied_folder == str(tmp_path)
+    assert made.save_mode is not None
+    assert made.save_mode.emptied_folder == str(tmp_path)
     made.apply_save_mode(sink_place(place()))
     assert published(tmp_path) == []
 

@@ -114,7 +114,7 @@ def test_tables_go_their_ways_and_are_published_swept_and_taken_back(tmp_path: P
     assert content(tmp_path) == {"shop/orders": 2 * lines, "shop/people": 2 * '{"name":"Ada"}\n'}
     assert all(name.name.endswith("_orders.json") for name in (tmp_path / "shop/orders").iterdir())
     back = Retraction(epoch=2, base_epoch=1, next_units={0: 2}, in_flight={}, named=frozenset())
-    assert made.retract(sink_place(place(epoch=2)), back) == 2
+    assert made.roll_back(sink_place(place(epoch=2)), back) == 2
     assert content(tmp_path) == {"shop/orders": lines, "shop/people": '{"name":"Ada"}\n'}
     made.clear(sink_place(place(epoch=2)))
     assert sorted(os.listdir(tmp_path)) == ["shop"]
@@ -162,7 +162,8 @@ def test_only_the_folders_of_tables_are_emptied(tmp_path: Path) -> None:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("x")
     made = sink(f"{tmp_path}/out_${{table_name}}", data_save_mode="DROP_DATA")
-    assert made.emptied_folder == str(tmp_path)
+    assert made.save_mode is not None
+    assert made.save_mode.emptied_folder == str(tmp_path)
     made.apply_save_mode(sink_place(place()))
     assert sorted(os.listdir(tmp_path / "out_a") + os.listdir(tmp_path / "out_b")) == []
     assert content(tmp_path) == {"other": "x", ".": "x"}

@@ -9,6 +9,7 @@ import pytest
 from attrs import evolve
 from pyiceberg.catalog import load_catalog
 
+from seatunnel_core.connector_api.capabilities import can_roll_back
 from seatunnel_core.connector_api.sink import Sink, WriterContext
 from seatunnel_core.connector_api.testing import commit, stage
 from seatunnel_core.connector_api.testing.drive import begin, place, sink_place
@@ -195,8 +196,8 @@ def test_changes_and_other_modes_are_refused(tmp_path: Path) -> None:
     ):
         with pytest.raises(UsageError, match=message):
             orders_sink(tmp_path, **options)
-    assert orders_sink(tmp_path).retracts
-    assert not orders_sink(tmp_path, **REPLACE).retracts
+    assert can_roll_back(orders_sink(tmp_path))
+    assert not can_roll_back(orders_sink(tmp_path, **REPLACE))
 
 
 def test_killed_between_any_two_lines_a_replace_shows_the_old_or_the_new_rows(tmp_path: Path) -> None:

@@ -152,7 +152,7 @@ def test_rows_of_all_tables_are_taken_back(sink_of: Any, catalog: Catalog) -> No
         committable, there = staged(sink_of(), unit, unit=unit)
         commit(sink_of(), [committable], there)
     back = Retraction(epoch=2, base_epoch=1, next_units={0: 2}, in_flight={}, named=frozenset())
-    assert sink_of().retract(sink_place(place(epoch=2)), back) == 2
+    assert sink_of().roll_back(sink_place(place(epoch=2)), back) == 2
     assert ids(catalog) == {"orders_raw": [1], "names_raw": [1]}
 
 

@@ -176,7 +176,7 @@ def test_rows_that_were_compacted_cannot_be_taken_back(sink_of: Any, catalog: Ca
     table.overwrite(table.scan().to_arrow())
     back = Retraction(epoch=2, base_epoch=1, next_units={0: 1}, in_flight={}, named=frozenset())
     with pytest.raises(SinkError, match=r"1 units are no longer in the files .* --accept-duplicates"):
-        sink_of().retract(sink_place(place(epoch=2)), back)
+        sink_of().roll_back(sink_place(place(epoch=2)), back)
 
 
 # -- save modes --------------------------------------------------------------------------------------------------------

@@ -113,7 +113,6 @@ class SimulatedSink(_InWorld, Sink):
         Option("tuning", LONG, default=0, doc="What changes nothing."),
     )
     bound_by = declared[1:4]
-    retracts = True
     tables: Mapping[str, str] = {}
     """Its table, with its identity."""
 
@@ -214,7 +213,7 @@ class SimulatedSink(_InWorld, Sink):
         self._act(lambda: sight.sweep(context.epoch, keys), "sweep")
         return len(keys)
 
-    def retract(self, context: SinkContext, retraction: Retraction) -> int:
+    def roll_back(self, context: SinkContext, retraction: Retraction) -> int:
         sight = self._sight(context)
         listed: list[Published] = self._act(lambda: sight.to_take_back(self._name, self.told, retraction), "retraction")
         for publication in listed:

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 from attrs import evolve
 
+from seatunnel_core.connector_api.capabilities import can_roll_back
 from seatunnel_core.connector_api.testing import Skipped, commit, plan, stage
 from seatunnel_core.connector_api.testing.drive import place, sink_place
 from seatunnel_core.connectors.file.formats.binary import COLUMNS
@@ -104,7 +105,7 @@ def test_other_columns_are_refused_before_data_moves(tmp_path: Path) -> None:
 
 def test_what_was_copied_cannot_be_taken_back(tmp_path: Path) -> None:
     """A name does not tell any more which job published the file."""
-    assert not sink(tmp_path).retracts
+    assert not can_roll_back(sink(tmp_path))
 
 
 @pytest.mark.parametrize("published", ["", ".", "..", "a/b", ".seatunnel", 7])
