@@ -1,7 +1,7 @@
-"""Several tables from one source: ``tables_configs`` has an entry with options of its own for each of them.
+"""Several tables from one source: ``tables_configs`` has one entry with options for each table.
 
-A source plugin reads one table. It only adds ``tables_option`` to its options; what the entries say is read by one
-plugin object each, and ``SeveralTables`` is the source that the engine sees in their place.
+A source plugin reads one table. It only adds ``tables_option`` to its options. The engine creates one plugin object
+per entry, and ``SeveralTables`` combines them into one source.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -35,7 +35,7 @@ ROW_ERRORS = "row_error_handle_way"
 _BESIDE = {TABLES, ROW_ERRORS}
 
 RUN_BYTES = 32 << 20
-"""How many bytes of a table come in one run before the next table has its turn, so that small tables stay together."""
+"""Number of consecutive bytes of a table before the next table follows, so that small tables stay together."""
 
 
 def tables_option(declared: Iterable[Option[Any]]) -> Option[Any]:
@@ -54,7 +54,7 @@ def tables_option(declared: Iterable[Option[Any]]) -> Option[Any]:
 
 
 def source_of(plugin: type[Source], options: Options) -> Source:
-    """Return the source that a job asks for: of one table, or of several.
+    """Return the source of a job: of one table, or of several.
 
     Raises:
         UsageError: the options of an entry do not go together, or entries do not go together.
@@ -66,8 +66,7 @@ def source_of(plugin: type[Source], options: Options) -> Source:
     beside = [option.key for option in plugin.declared if options.is_set(option) and option.key not in allowed]
     if options.get(TABLES) and beside:
         raise UsageError(
-            f"option {beside[0]!r}: it stands beside {TABLES}, whose entries do not take it from there; "
-            "write it into each entry that needs it"
+            f"option {beside[0]!r}: it has no effect on the entries of {TABLES}; write it into each entry that needs it"
         )
     return SeveralTables(options, _by_table(plugin, entries, options))
 
@@ -91,7 +90,7 @@ def _by_table(plugin: type[Source], entries: Sequence[Options], options: Options
             if table in named:
                 raise UsageError(
                     f"option {TABLES!r}: entry {number} has the table {table!r}, and so has another entry; "
-                    'write a name of its own in each: schema { table = "shop.orders" }'
+                    'write a different name in each: schema { table = "shop.orders" }'
                 )
             named.add(table)
             with findings.part(f"option {TABLES!r}, entry {number}: "):

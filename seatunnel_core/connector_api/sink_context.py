@@ -1,4 +1,4 @@
-"""Which unit a writer stages, and which sink of which pipeline the driver means."""
+"""The identity of a writer's work unit, and of a sink in the driver."""
 
 from collections.abc import Mapping, Sequence
 
@@ -11,7 +11,7 @@ __all__ = ["SinkContext", "WriterContext"]
 class WriterContext:
     """One attempt of one work unit, for a writer in a task.
 
-    Put every part into the names of staged and target files.
+    Names of staged and target files must contain every field.
     """
 
     job_id: str
@@ -21,12 +21,12 @@ class WriterContext:
     epoch: int
     unit: int
     attempt: str
-    """Our attempt and Spark's task attempt, such as ``"1-37"``: no two attempts share it."""
+    """The engine's attempt and Spark's task attempt, such as ``"1-37"``; unique."""
 
 
 @frozen(kw_only=True)
 class SinkContext:
-    """One sink of a pipeline in one epoch, as the driver knows it before any unit runs."""
+    """One sink of a pipeline in one epoch, for calls in the driver."""
 
     job_id: str
     pipeline_id: int
@@ -36,16 +36,16 @@ class SinkContext:
     """Equal for all pipelines of one process, and larger than in every earlier process of the job."""
 
     prepared_in: int = field(default=0, eq=False)
-    """The newest epoch before this one that is known to have prepared the target; 0 if none is. A target that shows
-    nothing of that epoch is another one: ``prepare`` has to refuse it."""
+    """The newest earlier epoch that has prepared the target; 0 if none has. A target without traces of that epoch is a
+    different one: ``prepare`` must reject it."""
 
     published_to: Mapping[str, str] = field(factory=dict, eq=False)
-    """The tables to which this sink has published rows by now, each with its identity as ``Staged.tables`` has it. One
-    that is gone, or another one, was lost with rows: ``create_tables`` and ``commit`` have to refuse it."""
+    """The tables to which this sink has published rows, each with its identity from ``Staged.tables``. If one is
+    missing or has another identity, its rows are lost: ``create_tables`` and ``commit`` must reject it."""
 
     increment: str = field(default="", eq=False)
     """A description of the increment that the job reads, such as ``source 'a' reads only rows behind 7``; empty if it
-    reads everything. A target that does not exist yet will lack the rows of earlier jobs."""
+    reads everything. A target that does not exist yet lacks the rows of earlier jobs."""
 
     recognised_before: Sequence[Mapping[str, str]] = field(factory=tuple, eq=False, repr=False)
     """For ``published``: what ``recognises_by`` returned in each process of the job since its options changed, the

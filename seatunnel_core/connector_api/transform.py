@@ -20,10 +20,10 @@ class Transform(ABC):
     identifier: ClassVar[str]
     declared: ClassVar[tuple[Option[Any], ...]]
     task_modules: ClassVar[tuple[str, ...]] = ()
-    """Top-level modules that its Spark tasks import beyond pyarrow; probed on the executors before data moves."""
+    """Top-level modules that its Spark tasks import beyond pyarrow; executors are probed for them before data moves."""
 
     example: ClassVar[str] = ""
-    """Options of a block in HOCON that works, for help and documentation; empty: one is made of the required ones."""
+    """Options of a valid block in HOCON, for help and documentation; empty: one is built from the required options."""
 
     def __init__(self, options: Options) -> None:
         self.options = options
@@ -67,10 +67,10 @@ class DataFrameTransform(ABC):
     identifier: ClassVar[str]
     declared: ClassVar[tuple[Option[Any], ...]]
     task_modules: ClassVar[tuple[str, ...]] = ()
-    """Top-level modules that its Spark tasks import beyond pyarrow; probed on the executors before data moves."""
+    """Top-level modules that its Spark tasks import beyond pyarrow; executors are probed for them before data moves."""
 
     example: ClassVar[str] = ""
-    """Options of a block in HOCON that works, for help and documentation; empty: one is made of the required ones."""
+    """Options of a valid block in HOCON, for help and documentation; empty: one is built from the required options."""
 
     scope: str = AUTO
     """Value of the option ``SCOPE``: ``auto``, ``unit`` or ``all``."""

@@ -75,7 +75,7 @@ def options_of(plugin: Declaring | type, values: Mapping[str, Any]) -> Options:
 
 
 def through_json(value: T) -> T:
-    """Return a body as it comes back from storage; fail if JSON changes it."""
+    """Return a body as storage returns it; fail if JSON changes it."""
     kept: T = json.loads(json.dumps(value))
     assert kept == value, f"JSON does not keep {value!r}: use texts, numbers, truth values, lists and dicts"
     return kept
@@ -164,7 +164,7 @@ def begin(sink: Sink, schema: TableSchema, staging: WriterContext) -> SinkWriter
 
 
 def stage(sink: Sink, schema: TableSchema, batches: Sequence[pa.RecordBatch], staging: WriterContext) -> Committable:
-    """Stage rows as a task does, and return the committable as it comes back from a checkpoint."""
+    """Stage rows as a task does, and return the committable as a checkpoint returns it."""
     writer = begin(sink, schema, staging)
     for rows in batches:
         writer.write(Batch(table=schema.table, rows=rows))
@@ -172,7 +172,7 @@ def stage(sink: Sink, schema: TableSchema, batches: Sequence[pa.RecordBatch], st
 
 
 def finished(writer: SinkWriter, staging: WriterContext) -> Committable:
-    """Finish a writer, and return its committable as it comes back from a checkpoint."""
+    """Finish a writer, and return its committable as a checkpoint returns it."""
     staged = writer.finish()
     return Committable(
         id=f"{staging.source_ordinal}-{staging.epoch}-{staging.unit}",

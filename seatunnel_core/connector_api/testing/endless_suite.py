@@ -26,7 +26,7 @@ IDLE_LOOKS = 4
 
 
 class EndlessSourceConformance(ABC):
-    """A suite to subclass in your tests; name the class ``Test…``, and give the source, its options and its rows."""
+    """A suite to subclass in your tests. Name the class ``Test…``; define the source, its options and its rows."""
 
     source_class: type[Source]
 
@@ -92,7 +92,7 @@ class EndlessSourceConformance(ABC):
         source = self.source()
         polled = self.looks(source, {})
         finds = [at for at, each in enumerate(polled, 1) if each.items]
-        assert len(polled) >= 2, "give options with which the source needs two looks at least"
+        assert len(polled) >= 2, "give options with which the source needs at least two polls"
         for at in range(1, finds[-1] + 1):
             again = self.source()
             self.wait(polled[at - 1].again_ms or 0)

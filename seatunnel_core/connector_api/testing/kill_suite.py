@@ -24,7 +24,7 @@ _ROWS = 3
 
 
 class SinkKills(ABC):
-    """The part of ``SinkConformance`` about kills; each attempt is a job of its own with the same target."""
+    """The tests of ``SinkConformance`` that kill the sink; each attempt is a separate job with the same target."""
 
     sink_class: type[Sink]
     kills = 25

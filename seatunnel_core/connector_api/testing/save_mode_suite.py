@@ -137,7 +137,7 @@ class SinkTargets(ABC):
         assert self._found() == Counter()
 
     def _finish(self, sink: Sink, committable: Committable) -> None:
-        """Commit with the original options, and check that all rows are there."""
+        """Commit with the original options, and check that all rows exist."""
         last = place(epoch=3)
         sink.prepare(sink_place(last))
         commit(sink, [committable], last, may_be_committed=True)
@@ -186,7 +186,7 @@ class SinkTargets(ABC):
         apply_save_mode(awake, sink_place(later))
         self._publish(awake, later, 10, began=True)
         self._wake(asleep)
-        assert self._found() == Counter([10]), "it emptied the target behind the back of the one that goes on"
+        assert self._found() == Counter([10]), "a replaced engine emptied the target of the current one"
         awake.clear(sink_place(later))
         self._publish(self._made(self.options()), place(job_id="another"), 20)
         self._wake(asleep)

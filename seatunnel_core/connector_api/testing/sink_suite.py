@@ -37,7 +37,7 @@ __all__ = ["SinkConformance"]
 
 
 class SinkConformance(SinkTargets, SinkKills):
-    """A suite to subclass in your tests; name the class ``Test…``, and give the sink and ways to look at its target.
+    """A suite to subclass in your tests. Name the class ``Test…``; define the sink and how to inspect its target.
 
     Rows have a column ``id`` of type bigint and a column ``name`` of type string.
     """

@@ -17,7 +17,7 @@ LARGEST_BODY = 4096
 
 
 class SourceConformance(ABC):
-    """A suite to subclass in your tests; name the class ``Test…``, and give the source, its options and its rows."""
+    """A suite to subclass in your tests. Name the class ``Test…``; define the source, its options and its rows."""
 
     source_class: type[Source]
 
