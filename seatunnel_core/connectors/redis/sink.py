@@ -6,7 +6,7 @@ from contextlib import contextmanager, suppress
 from typing import Any, ClassVar
 
 from seatunnel_core.connector_api.batch import Batch, TableSchema
-from seatunnel_core.connector_api.capabilities import SupportsDryRun
+from seatunnel_core.connector_api.capabilities import SupportsDryRun, SupportsPublishedQuery
 from seatunnel_core.connector_api.errors import CommitError, SinkError
 from seatunnel_core.connector_api.option import Option, Options
 from seatunnel_core.connector_api.sink import Guarantee, Sink, SinkContext, SinkWriter, Staged, WriterContext
@@ -25,7 +25,7 @@ _LOST = (
 _log = logging.getLogger(__name__)
 
 
-class RedisSink(Sink, SupportsDryRun):
+class RedisSink(Sink, SupportsDryRun, SupportsPublishedQuery):
     """On one server each row is published once. In a cluster a commit that was interrupted repeats commands."""
 
     identifier: ClassVar[str] = "Redis"

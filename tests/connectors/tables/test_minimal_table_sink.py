@@ -12,9 +12,9 @@ import pytest
 
 from seatunnel_core.connector_api.batch import Batch, TableSchema
 from seatunnel_core.connector_api.errors import CommitError, SinkError
-from seatunnel_core.connector_api.sink import Sink
 from seatunnel_core.connector_api.testing import options_of
 from seatunnel_core.connector_api.testing.drive import begin, commit, finished, place, sink_place
+from seatunnel_core.connectors.tables.file_sink import FileStagedTableSink
 from seatunnel_core.rows.kind import RowKind
 
 ROOT = Path(__file__).parents[3]
@@ -29,8 +29,10 @@ N, A, D = RowKind.INSERT, RowKind.UPDATE_AFTER, RowKind.DELETE
 MERGE: dict[str, Any] = {"write_mode": "merge", "merge_key": "id"}
 
 
-def started(folder: Path, job: str, schema: TableSchema, **options: Any) -> Sink:
-    sink: Sink = SqliteTables(options_of(SqliteTables, {"path": str(folder / "shop.db"), "table": "orders", **options}))
+def started(folder: Path, job: str, schema: TableSchema, **options: Any) -> FileStagedTableSink:
+    sink: FileStagedTableSink = SqliteTables(
+        options_of(SqliteTables, {"path": str(folder / "shop.db"), "table": "orders", **options})
+    )
     here = sink_place(place(job_id=job))
     sink.prepare(here)
     sink.apply_save_mode(here)
