@@ -1,8 +1,8 @@
-"""Sources that read in increments: each job reads what came since the one before.
+"""Sources that read increments: each job reads the rows that are new since the previous job.
 
-A source that can says so by deriving from ``Incremental`` and by declaring the option ``INCREMENTAL``. When a job is
-planned, the engine gives it the cursor at which the increment before ended, and stores the window that it answers with
-the job. Whoever goes on with the job reads exactly that window.
+Such a source derives from ``Incremental`` and declares the option ``INCREMENTAL``. When a job is planned, the engine
+passes the cursor at which the previous increment ended, and stores the returned window with the job. A process that
+resumes the job reads exactly that window.
 """
 
 import hashlib
@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 MOST_DIGESTS = 20_000
-"""How many rows the state keeps apart by their digests, at most."""
+"""Maximum number of rows that the state distinguishes by their digests."""
 
 _DIGEST_BYTES = 12
 _KEYS = ("column", "start", "lag", "key", "nulls")
@@ -45,16 +45,16 @@ class Increment:
 
     column: str
     start: str | None = None
-    """The first job reads from here on, this value included; ``None``: everything."""
+    """First value that the first job reads; ``None``: everything."""
 
     lag: str = "0"
-    """How far behind the largest value rows may still arrive: a duration, or a number for a column of numbers."""
+    """Maximum delay of rows behind the largest value: a duration, or a number for a column of numbers."""
 
     key: tuple[str, ...] = ()
-    """The columns that tell rows apart; empty: the primary key."""
+    """The columns that identify a row; empty: the primary key."""
 
     param: str | None = None
-    """What a service calls the value from which on it answers; ``None`` where everything is asked for."""
+    """The request parameter of a service for the first value; ``None`` if everything is requested."""
 
     skips_nulls: bool = False
     """True if rows without a value in the column are left out; otherwise they end the job before it begins."""
@@ -64,7 +64,7 @@ class Increment:
         """The lag as a duration, in milliseconds.
 
         Raises:
-            SourceError: It is none.
+            SourceError: It is not a duration.
         """
         try:
             return DURATION_MS.parse(self.lag)
@@ -90,7 +90,7 @@ def _increment(value: Any, keys: Mapping[str, None]) -> Increment:
 
 
 def incremental_option(doc: str, *more: str) -> Option[Increment]:
-    """Return the option ``incremental`` of a source, whose block has keys besides the usual ones."""
+    """Return the option ``incremental`` of a source, whose block has additional keys."""
     keys = dict.fromkeys((*_KEYS, *more))
     parse = partial(_increment, keys=keys)
     block = OptionType(name="block", parse=parse, textual=True, nested=True, keys=keys, shape=BLOCK(keys).shape)
@@ -105,60 +105,60 @@ INCREMENTAL = incremental_option(
 
 
 class Incremental(ABC):
-    """What a source that can read in increments has besides the methods of ``Source``."""
+    """Additional methods of a source that can read increments."""
 
     @property
     @abstractmethod
     def increment(self) -> Increment | None:
-        """What the job says of increments; ``None`` where everything is to be read."""
+        """The block ``incremental`` of the job; ``None`` if everything is to be read."""
 
     @property
     def increment_key(self) -> tuple[str, ...]:
-        """The columns that tell rows apart, as far as the options say it."""
+        """The columns that identify a row, as far as the options define them."""
         return () if self.increment is None else self.increment.key
 
     @abstractmethod
     def reads(self) -> Mapping[str, str]:
-        """Return what is read, and by which column, in words: a cursor means nothing for anything else.
+        """Describe the data that is read and the cursor column: a cursor is valid for these only.
 
         Raises:
-            SourceError: The source cannot be read in increments.
+            SourceError: The source cannot read increments.
         """
 
     @abstractmethod
     def window(self, after: Cursor | None) -> Window:
-        """Return what a job reads that begins now. Runs in the driver, before the job is claimed; reads no rows of it.
+        """Return the window of a job that starts now. Runs in the driver, before the job is claimed; reads no rows.
 
         Args:
-            after: Where the increment before ended; ``None`` for the first one. It may come from ``seatunnel state
-                set``, so it is a value of the column only if the user wrote one.
+            after: The end of the previous increment; ``None`` for the first one. It may have been set with
+                ``seatunnel state set``, so it is a value of the column only if the user wrote one.
 
         Raises:
-            SourceError: The source cannot tell, or cannot tell rows apart that it has to.
+            SourceError: The source cannot determine the window, or cannot identify rows that it must identify.
         """
 
     @abstractmethod
     def read_window(self, window: Window) -> None:
-        """Take the window that this job reads, fixed when it was first planned. Called before ``discover``."""
+        """Set the window that this job reads, fixed when the job was first planned. Called before ``discover``."""
 
 
 class Increments(Protocol):
-    """What the options of a source say of its increments."""
+    """The increments that the options of a source define."""
 
     @property
     def increment(self) -> Increment:
-        """What the job says of them."""
+        """The block ``incremental`` of the job."""
 
     @property
     def reads(self) -> Mapping[str, str]:
-        """What a cursor of them belongs to: ``Window.reads``."""
+        """The data that a cursor belongs to: ``Window.reads``."""
 
 
 IncrementsT = TypeVar("IncrementsT", bound=Increments)
 
 
 class OptionIncrements(Incremental, Generic[IncrementsT]):
-    """An incremental source whose increments follow from its options alone, so that it has them from its start on."""
+    """An incremental source whose options alone define its increments."""
 
     _increments: IncrementsT | None
     _window: Window | None
@@ -174,7 +174,7 @@ class OptionIncrements(Incremental, Generic[IncrementsT]):
         self._window = window
 
     def _asked_increments(self) -> IncrementsT:
-        assert self._increments is not None, "only a source that reads in increments is asked for them"
+        assert self._increments is not None, "the source reads no increments"
         return self._increments
 
 
@@ -184,7 +184,7 @@ def reads_in_increments(source: object) -> TypeGuard[Incremental]:
 
 
 def digest(values: Iterable[Any]) -> str:
-    """Return the digest by which a row is recognised, from the values of its key and of its cursor column."""
+    """Return the digest that identifies a row, from the values of its key and of its cursor column."""
     text = json.dumps([None if value is None else str(value) for value in values])
     return urlsafe_b64encode(hashlib.blake2b(text.encode(), digest_size=_DIGEST_BYTES).digest()).decode()
 

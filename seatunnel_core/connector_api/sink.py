@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 class Guarantee(enum.Enum):
-    """What a sink guarantees when work is repeated."""
+    """Guarantee of a sink when work is repeated."""
 
     EXACTLY_ONCE = "exactly-once"
     """Two-phase: rows are staged, and published once."""
@@ -53,7 +53,7 @@ class SinkWriter(ABC):
     """Stages the rows of one attempt of one work unit. Lives in a Spark task; may be killed without notice.
 
     ``finish`` may run in another thread than ``write``, while the task already writes its next unit with another
-    writer: whatever writers share, above all the attributes of the sink, must allow for that.
+    writer: shared state of writers, such as attributes of the sink, must be thread-safe.
     """
 
     @abstractmethod
@@ -66,22 +66,22 @@ class SinkWriter(ABC):
 
     @abstractmethod
     def finish(self) -> Staged:
-        """Make everything written durable and return its description. Called once, last."""
+        """Make the written rows durable and return their description. Called once, last."""
 
     @abstractmethod
     def abort(self) -> None:
-        """Remove what was staged, as far as possible. Never raises."""
+        """Remove the staged output, as far as possible. Never raises."""
 
 
 @frozen(kw_only=True)
 class SaveMode:
-    """What a sink does with existing data of its target when the job first starts."""
+    """The action of a sink on existing data of its target when the job first starts."""
 
     target: str
-    """Equal for two sinks that would act on the same thing: the path of a folder, the name of a table."""
+    """The path of a folder or the name of a table: equal for two sinks that act on the same target."""
 
     does: str = ""
-    """As the options name it, such as ``DROP_DATA``; empty when everything stays as it is."""
+    """The action as the options name it, such as ``DROP_DATA``; empty if nothing changes."""
 
     emptied_folder: str | None = None
     """The local folder that is emptied; ``None`` if no local folder is. The planner refuses a job with a source that
@@ -98,13 +98,13 @@ class Sink(ABC):
     """Every option that the sink understands."""
 
     guarantee: ClassVar[Guarantee] = Guarantee.EXACTLY_ONCE
-    """What the sink guarantees when work is repeated."""
+    """Guarantee of the sink when work is repeated."""
 
     remarks: tuple[str, ...] = ()
     """Warnings about options that work but may surprise the user; issued when the job is planned."""
 
     weakness: str = ""
-    """Why it is not exactly-once, as words that follow its name; empty: what the guarantee alone implies."""
+    """The reason why it is not exactly-once, as words that follow its name; empty: ``guarantee`` explains it."""
 
     isolates_bad_rows: bool = False
     """True if a writer that raises ``RowError`` has taken no row of that batch, so that bad rows can be found, and left
@@ -153,7 +153,7 @@ class Sink(ABC):
 
     @property
     def target_folder(self) -> str | None:
-        """The folder in which it stages, below ``.seatunnel/``; ``None`` for a sink that stages nothing, or elsewhere.
+        """The folder with the staging area ``.seatunnel/``; ``None`` for a sink that stages nothing, or elsewhere.
 
         The job's manifest records it, so that leftovers of a dead job can be found.
         """
@@ -161,9 +161,9 @@ class Sink(ABC):
 
     @property
     def bound_to(self) -> Mapping[str, str]:
-        """What staged things are bound to: the options that define where they are published and what they mean there.
+        """The options that define where staged output is published and what it means there.
 
-        The values are readable texts without secrets. The job's manifest keeps them, and a committable is never given
+        The values are readable texts without secrets. The job's manifest stores them, and a committable is never passed
         to a sink whose values differ. By default all options that are not at their defaults. A sink whose ``commit``
         does nothing, or depends on the committable alone, returns none.
         """
@@ -171,12 +171,12 @@ class Sink(ABC):
 
     @property
     def recognises_by(self) -> Mapping[str, str]:
-        """The options by which ``retract`` recognises published things, beyond ``bound_to`` and in the same form."""
+        """The options that identify published output, in addition to ``bound_to`` and in the same form."""
         return {}
 
     @property
     def save_mode(self) -> SaveMode | None:
-        """What ``apply_save_mode`` does, and to which target; ``None`` if there is nothing to do.
+        """The action and the target of ``apply_save_mode``; ``None`` if there is nothing to do.
 
         ``apply_save_mode`` is called for one of the sinks of a job that share a target. By default, sinks with equal
         ``bound_to`` share one.
@@ -187,32 +187,32 @@ class Sink(ABC):
         return SaveMode(target=", ".join(options), does="its save mode")
 
     def check_schema(self, schema: TableSchema) -> None:
-        """Refuse a table whose columns do not fit the options.
+        """Reject a table whose columns do not fit the options.
 
         Runs in the driver: in ``--check``, if the columns are known without the data, and in a run before any task
         writes.
 
         Raises:
-            SinkError: the message names what is asked for and what there is.
+            SinkError: the message states what is required and what was found.
         """
 
     def check_schemas(self, schemas: Sequence[TableSchema]) -> None:
-        """Refuse tables by ``check_schema``, and tables that do not go with each other."""
+        """Check each table with ``check_schema``, and reject tables that do not fit each other."""
         check_each(self.check_schema, schemas, SinkError)
 
     def create_tables(self, schemas: Sequence[TableSchema], context: SinkContext) -> None:
-        """Create what is missing for these tables, and refuse those that do not fit the existing ones.
+        """Create missing tables, and reject those that do not fit the existing ones.
 
         Runs in the driver once the schemas are known and before any task writes; for each source, and again at every
-        start. The sink is shipped to its tasks after this, so it may keep in itself what they have to know.
+        start. The sink is shipped to its tasks after this, so attributes set here reach the tasks.
 
         Raises:
-            SinkError: the message names what is asked for and what there is.
+            SinkError: the message states what is required and what was found.
         """
 
     @abstractmethod
     def open_writer(self, schemas: Sequence[TableSchema], context: WriterContext) -> SinkWriter:
-        """Begin to stage one unit. Runs in a Spark task."""
+        """Return a writer that stages one unit. Runs in a Spark task."""
 
     def merge(self, parts: Sequence[Staged]) -> Staged:
         """Combine what several tasks staged for the same work unit, as a Spark shuffle makes them do.
@@ -231,7 +231,7 @@ class Sink(ABC):
                 elif known == value:
                     body[key] = value
                 else:
-                    raise SinkError(f"sink {self.identifier} does not say how to merge {key!r} of its staged parts")
+                    raise SinkError(f"sink {self.identifier} does not define how to merge {key!r} of its staged parts")
         return Staged(
             body=body,
             rows=sum(part.rows for part in parts),
@@ -242,7 +242,7 @@ class Sink(ABC):
         )
 
     def show(self, shown: Sequence[str]) -> None:
-        """Show what the writer of a finished unit left in ``Staged.shown``.
+        """Show the texts of ``Staged.shown`` of a finished unit.
 
         Runs in the driver before the unit is committed, and again for a unit that is repeated after a failure.
         """
@@ -270,17 +270,16 @@ class Sink(ABC):
 
         Args:
             context: the sink and its epoch.
-            keep: the ids of the committables that some live checkpoint names. What they name stays, and so does the
-                record that they were committed, because the job may be restored from that checkpoint.
+            keep: the ids of the committables of live checkpoints. Their output and the records of their commits must
+                stay, because the job may be restored from such a checkpoint.
             final: whether to sweep the current epoch too.
         """
         return 0
 
     def clear(self, context: SinkContext) -> None:
-        """Sweep a last time, and remove what sweeps leave, such as empty folders.
+        """Sweep a last time, and remove remains such as empty folders.
 
-        Called once the job is recorded as ended, when nothing will be restored any more. May not be called at all, and
-        is not repeated.
+        Called once, when the job is recorded as ended and will not be restored. It may not be called at all.
         """
         self.sweep(context, frozenset(), final=True)
 
@@ -294,7 +293,7 @@ class FrameSink(Sink):
 
     @abstractmethod
     def begin(self, empty: "DataFrame", schemas: Sequence[TableSchema], context: SinkContext) -> None:
-        """Make the target ready, in place of ``create_tables``; ``empty`` has the first schema and no row.
+        """Prepare the target, in place of ``create_tables``; ``empty`` has the first schema and no row.
 
         Raises:
             SinkError: as ``create_tables``; the engine turns exceptions of Spark into one.
@@ -316,7 +315,7 @@ class FrameSink(Sink):
         """
 
     def create_tables(self, schemas: Sequence[TableSchema], context: SinkContext) -> None:
-        raise NotImplementedError(f"only Spark can make the target of {self.identifier} ready")
+        raise NotImplementedError(f"only Spark prepares the target of {self.identifier}")
 
     def commit(self, committables: Sequence[Committable], context: SinkContext, *, may_be_committed: bool) -> None:
         raise NotImplementedError(f"only Spark publishes the rows of {self.identifier}")

@@ -3,7 +3,7 @@
 A source is planned in three steps, so that the driver never opens data:
 
 1. ``discover`` runs in the driver and only lists (names, sizes, times).
-2. ``inspect`` runs in Spark tasks, once per discovered item, and looks inside (headers, footers, offsets to cut at).
+2. ``inspect`` runs in Spark tasks, once per discovered object, and examines it (headers, footers, offsets).
 3. ``enumerate`` runs in the driver and turns the inspected items into schemas and splits.
 
 The enumeration is frozen: it is written once and every restart reads it back (protocol rule R12).
@@ -61,23 +61,23 @@ class Enumeration:
 
 @frozen(kw_only=True)
 class PollResult:
-    """What a poll of an unbounded source found beyond what it remembered."""
+    """The new objects that a poll of an unbounded source found."""
 
     items: tuple[DiscoveredObject, ...] = field(default=(), repr=False)
-    """For ``enumerate``, in the order in which they are to be read. Return a bounded number, about a thousand: the next
-    poll finds the rest. Until they are emitted, their splits are part of every checkpoint."""
+    """New objects for ``enumerate``, in reading order. Return a bounded number, about a thousand: the next poll finds
+    the rest. Until they are emitted, their splits are part of every checkpoint."""
 
     inspect: bool = False
     """True if tasks have to inspect the items first: ``enumerate`` then gets what ``inspect`` returns."""
 
     cursor: PollCursor = field(repr=False)
-    """What the next poll has to know, as JSON values. Part of every checkpoint, so its size must have a bound.
+    """The cursor for the next poll, as JSON values. Part of every checkpoint, so its size must be bounded.
 
-    Values may also be ``bytes``, which are stored once and only named in checkpoints. They are kept as long as the job,
-    so return the same ones each time, and seldom new ones."""
+    Values may also be ``bytes``, which are stored once; checkpoints refer to them. They are retained as long as the
+    job, so return the same ones each time, and rarely new ones."""
 
     again_ms: int | None
-    """How long to wait before the next poll; ``None`` when nothing more will ever come."""
+    """Time to wait before the next poll; ``None`` if there will be no more data."""
 
     warnings: tuple[str, ...] = ()
     """Warnings for the user, a sentence each."""
@@ -85,10 +85,10 @@ class PollResult:
 
 @frozen(kw_only=True)
 class PlanningContext:
-    """What the engine knows when it plans a source, for choosing the size of splits."""
+    """Limits of the job, for choosing the size of splits."""
 
     parallelism: int
-    """How many tasks may read the source at the same time."""
+    """Maximum number of tasks that read the source at the same time."""
 
     rows_per_second: int | None = None
     """The speed limit, ``None`` for none: a split should hold no more than about one second of it."""
@@ -122,7 +122,7 @@ class Source(ABC):
     """Warnings about options that work but may surprise the user; issued when the job is planned."""
 
     caveat: str = ""
-    """Where ``replayable`` holds only in part, a sentence that states when it does not; ``--check`` prints it."""
+    """A sentence that states when ``replayable`` does not hold, printed by ``--check``; empty: it always holds."""
 
     beside_tables: ClassVar[frozenset[str]] = frozenset()
     """Options that are allowed beside ``tables_configs``, because ``tables`` copies them into each entry."""
@@ -156,16 +156,16 @@ class Source(ABC):
 
     @classmethod
     def meet(cls, sources: Sequence["Source"]) -> None:
-        """Let all sources of this class in one job share what they hold in the driver.
+        """Let all sources of this class in one job share state of the driver.
 
-        Called once, when the job is planned. Each source is still closed by itself.
+        Called once, when the job is planned. Each source is closed separately.
         """
 
     def run_in(self, *, streaming: bool) -> None:
-        """Take note whether ``job.mode`` is ``STREAMING``. Called before every other method.
+        """Set whether ``job.mode`` is ``STREAMING``. Called before every other method.
 
-        Most sources ignore it: a bounded source ends in a streaming job too, and an unbounded one goes on in a batch
-        job.
+        Most sources ignore it: a bounded source ends in a streaming job too, and an unbounded one keeps running in a
+        batch job.
         """
 
     @property
@@ -179,7 +179,7 @@ class Source(ABC):
         return () if self.read_path is None else (self.read_path,)
 
     def discover(self, planning: PlanningContext) -> Sequence[DiscoveredObject]:
-        """List what there is to inspect, without opening any of it. Runs in the driver.
+        """List the objects to inspect, without opening them. Runs in the driver.
 
         An empty sequence (the default) needs no task: ``enumerate`` is called at once, and may list by itself.
 
@@ -189,8 +189,8 @@ class Source(ABC):
         return ()
 
     def inspect(self, item: DiscoveredObject, planning: PlanningContext) -> DiscoveredObject:
-        """Look inside one discovered item. Runs in a Spark task; must be a pure function of the item's content."""
-        raise NotImplementedError(f"{self.identifier} discovers items and does not say how to inspect them")
+        """Examine one discovered object. Runs in a Spark task; must be a pure function of the object's content."""
+        raise NotImplementedError(f"{self.identifier} discovers objects but does not implement inspect")
 
     @abstractmethod
     def enumerate(self, inspected: Sequence[DiscoveredObject], planning: PlanningContext) -> Enumeration:
@@ -261,20 +261,20 @@ class Source(ABC):
             cursor: the cursor of the last poll by then, with names in place of ``bytes``; empty for a bounded source.
 
         Raises:
-            SourceError: the system cannot be reached. The job goes on and logs the error.
+            SourceError: the system cannot be reached. The job continues and logs the error.
         """
 
     def require_input(self) -> None:
         """Check, before a job starts on this machine, that there is something to read.
 
-        Opens no data: reading rows, and what has to be known of them, is left to the tasks.
+        Opens no data: tasks read and examine it.
 
         Raises:
             SourceError: there is nothing to read; the message states what to write instead.
         """
 
     def planned_schemas(self) -> tuple[TableSchema, ...] | None:
-        """Return the schemas as far as the options alone define them; ``None`` if only the data can tell.
+        """Return the schemas as far as the options alone define them; ``None`` if they depend on the data.
 
         ``--check`` prints them, so this must not start Spark; it may read the beginning of a local file.
         """
@@ -289,7 +289,7 @@ class Source(ABC):
 
 
 class FrameSource(Source):
-    """A source that Spark itself reads: its rows come as a ``DataFrame``, so its chain takes the DataFrame path.
+    """A source that Spark itself reads as a ``DataFrame``, so its operator chain takes the DataFrame path.
 
     It has a single split, so one work unit reads all of it, and a retry reads it again from the beginning.
     """
@@ -304,7 +304,7 @@ class FrameSource(Source):
         """The path of the table."""
 
     def enumerate(self, inspected: Sequence[DiscoveredObject], planning: PlanningContext) -> Enumeration:
-        raise NotImplementedError(f"only Spark can tell the columns of {self.identifier}")
+        raise NotImplementedError(f"only Spark reads the columns of {self.identifier}")
 
     def read(self, split: Split, context: "ReadContext") -> Iterator[Batch]:
         raise NotImplementedError(f"only Spark reads the rows of {self.identifier}")
@@ -314,18 +314,18 @@ class FrameSource(Source):
 
 
 class ReadContext(ABC):
-    """What the engine offers to ``Source.read`` and to transforms inside a task."""
+    """Services of the engine for ``Source.read`` and for transforms inside a task."""
 
     @abstractmethod
     def skip(self, error: Exception, rows: int = 1) -> None:
         """Count a bad row that is left out, or raise ``error`` if the job is set to ``FAIL`` (the default)."""
 
     def leave_out(self, what: str, example: str) -> None:
-        """Count a row that is left out because the job says so, whatever ``skip`` does.
+        """Count a row that the job skips by its options, independent of ``skip``.
 
         Args:
             what: the end of a sentence that begins with the number of rows, the same for all rows of a kind.
-            example: where it is.
+            example: the position of the row.
         """
         self.note(what, example)
 
@@ -334,11 +334,11 @@ class ReadContext(ABC):
 
         Args:
             what: the end of a sentence that begins with the number of rows, the same for all rows of a kind.
-            example: where one of them is.
+            example: the position of one of them.
             rows: how many rows to add to the count.
         """
 
 
 def discovered(names: Iterable[str]) -> tuple[DiscoveredObject, ...]:
-    """Return items that carry nothing but a name, for sources that need no more."""
+    """Return discovered objects with a name only, for sources that need no more."""
     return tuple({"name": name} for name in names)

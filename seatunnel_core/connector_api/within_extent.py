@@ -1,4 +1,4 @@
-"""Refuses moments that a sink could not hold: they would become others, or an exception of Python.
+"""Reject dates and times that a sink cannot hold: they would change, or raise an exception of Python.
 
 A source may give dates and timestamps as far as Arrow's numbers reach, and a transform may compute such; most targets,
 and Python's values, have the years 1 to 9999. So each row with such a moment is refused, by
@@ -21,13 +21,13 @@ _BEYOND = "lies beyond the years 1 to 9999, or a day's 24 hours, which is all th
 
 
 def writer_of(sink: Sink, schemas: Sequence[TableSchema], context: WriterContext) -> SinkWriter:
-    """Return the writer of a sink, guarded against moments that the sink does not take."""
+    """Return the writer of a sink; it rejects dates and times that the sink does not accept."""
     return WithinExtent(sink, sink.open_writer(schemas, context), context)
 
 
 @frozen
 class WithinExtent(SinkWriter):
-    """A writer that refuses moments which the writer behind it cannot write."""
+    """A writer that rejects dates and times which the inner writer cannot write."""
 
     sink: Sink
     inner: SinkWriter
@@ -49,7 +49,7 @@ class WithinExtent(SinkWriter):
         return not self.sink.takes_any_moment or pa.types.is_time(kind)
 
     def _row(self, values: pa.Array) -> int:
-        """Return the number, from 1, of the first row that is refused."""
+        """Return the number, from 1, of the first rejected row."""
         first = 0
         while len(values) > 1:
             half = len(values) // 2
