@@ -62,5 +62,5 @@ def test_partitions_that_may_arrive_in_part_are_rejected(tmp_path: Path, key: li
 
 def test_all_rows_are_never_replaced_by_an_increment(tmp_path: Path) -> None:
     assert "only the last increment would remain" in problems_of(tmp_path, ["id"])
-    with pytest.raises(UsageError, match="it belongs to replace_partitions"):
+    with pytest.raises(UsageError, match="requires replace_partitions"):
         problems_of(tmp_path, ["id"], partitions_arrive_complete=True)
