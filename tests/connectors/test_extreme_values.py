@@ -24,6 +24,8 @@ from seatunnel_core.connector_api.testing import commit, options_of, plan
 from seatunnel_core.connector_api.testing.drive import Skipped, begin, finished, place, sink_place
 from seatunnel_core.connector_api.within_extent import writer_of
 from seatunnel_core.connectors.http.content import Content
+from seatunnel_core.connectors.redis.commands import RowCommands
+from seatunnel_core.connectors.redis.source import _Found
 from seatunnel_core.errors import RowError, RuleError, SinkError
 from seatunnel_core.registry import lookup
 from seatunnel_core.rows.batch import Batch, TableSchema
@@ -74,7 +76,7 @@ class Way:
         if self.sends is not None:
             sends, made.kept = self.sends, Collecting(lambda batch: sends(made, batch))
             made.open_writer = lambda schemas, place: made.kept
-            made.prepare = lambda place: None
+            made.prepare = made.commit = lambda *_, **__: None
         return made
 
 
@@ -129,6 +131,23 @@ def kafka_way(format: str) -> Way:
     return Way("Kafka", options, read, sends=lambda sink, batch: sink._encoder.messages(batch))
 
 
+def redis_way() -> Way:
+    options = {"host": "localhost", "port": 6379, "key": "rows", "data_type": "list"}
+
+    def read(sink: Any, _: Path, columns: pa.Schema) -> pa.Table:
+        source: Any = lookup.source("Redis")
+        given = {"host": "localhost", "port": 6379, "keys": "rows", "data_type": "list", "schema": schema_of(columns)}
+        made = source(options_of(source, given))
+        elements = [_Found("an element", value) for *_, value in sink.kept.sent]
+        batches = [batch.rows for batch in made._decoder.batches(elements, Skipped())]
+        return pa.Table.from_batches(batches, columns)
+
+    def sends(sink: Any, batch: Batch) -> Sequence[Any]:
+        return list(RowCommands(sink.options, TableSchema(table=batch.table, columns=batch.rows.schema)).of(batch))
+
+    return Way("Redis", options, read, sends=sends)
+
+
 def of_answers(sink: Any, _: Path, columns: pa.Schema) -> pa.Table:
     source = lookup.source("Http")
     content = Content.of(options_of(source, {"url": "http://localhost/", "schema": schema_of(columns)}))
@@ -139,6 +158,7 @@ def of_answers(sink: Any, _: Path, columns: pa.Schema) -> pa.Table:
 WAYS: dict[str, Way] = {
     **{f"LocalFile {format}": file_way(format) for format in ("json", "parquet", "xml")},
     **{f"Kafka {format}": kafka_way(format) for format in ("json", "avro", "debezium_json")},
+    "Redis": redis_way(),
     "Http": Way(
         "Http", {"url": "http://localhost/"}, of_answers, sends=lambda sink, batch: list(sink.bodies(batch.rows))
     ),
