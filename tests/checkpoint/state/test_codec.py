@@ -167,8 +167,8 @@ UNIT = {"number": 1, "splits": [], "committables": None}
         (damaged("vertices/source in/state/cursor", -1), "whole number"),
         (damaged("vertices/source in/state/cursor", True), "whole number"),
         (damaged("vertices/source in/state/cursor", "1"), "whole number"),
-        (damaged("vertices/source in/state/cursor", 1), "no enumeration to which it belongs"),
-        (damaged("vertices/source in/state/total", 1), "no enumeration to which it belongs"),
+        (damaged("vertices/source in/state/cursor", 1), "has a position, but no enumeration"),
+        (damaged("vertices/source in/state/total", 1), "has a position, but no enumeration"),
         (damaged("vertices/source in/state", {"attachment": "a", "cursor": 3, "total": 2}), "'cursor' .* from 0 to 2"),
         (
             damaged("vertices/source in/state", {"attachment": 7, "cursor": 0, "total": 2}),
