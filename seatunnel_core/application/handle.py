@@ -75,7 +75,7 @@ class JobHandle:
         """Stop the job and wait for it; return its report, or ``None`` if it has not stopped in time.
 
         Args:
-            checkpoint: True if to take a last checkpoint first.
+            checkpoint: True to take a last checkpoint first.
             timeout: How long to wait, in seconds; ``None`` for no limit.
         """
         if checkpoint:

@@ -70,7 +70,7 @@ class Screen:
         self._display.show(progress)
 
     def says_it_now(self, record: logging.LogRecord) -> bool:
-        """Return True if to write a record: not why the only pipeline failed, which the closing table says at once."""
+        """Return True if a record is written: not why the only pipeline failed, which the closing table states."""
         return not (self._pipelines == 1 and record.name == PIPELINE_LOG and record.levelno == logging.ERROR)
 
     def conclude(self, report: JobReport, resume_command: str) -> None:

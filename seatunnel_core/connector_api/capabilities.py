@@ -1,7 +1,7 @@
 """Optional capabilities of a sink: one protocol each.
 
-A sink has a capability if it implements the methods of the protocol; it need not derive from it. If the class
-implements a capability that the options of one sink rule out, the sink names it in ``Sink.disabled_capabilities``.
+A sink has a capability if it implements the methods of the protocol; it need not derive from it. If the
+options of one sink rule out ``SupportsRollback``, the sink calls ``Sink.disable``.
 """
 
 from abc import abstractmethod

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from attrs import frozen
 
 from seatunnel_core.config.option import Option, Options
-from seatunnel_core.connector_api.capabilities import SupportsSaveMode
+from seatunnel_core.connector_api.capabilities import SupportsRollback, SupportsSaveMode
 from seatunnel_core.connector_api.sink_context import SinkContext, WriterContext
 from seatunnel_core.connector_api.written_options import written_options
 from seatunnel_core.errors import SinkError
@@ -132,7 +132,7 @@ class Sink(ABC):
     ends is rejected."""
 
     disabled_capabilities: frozenset[type] = frozenset()
-    """Capabilities that the options of this sink rule out, although its class implements them: see ``disable``."""
+    """``SupportsRollback``, if the options of this sink rule it out although the class implements it."""
 
     prunes: bool = False
     """True if it adds no row, and removes in the end those of its target whose key did not come: then no row may be
@@ -148,7 +148,9 @@ class Sink(ABC):
         self.options = options
 
     def disable(self, *capabilities: type) -> None:
-        """Rule out capabilities that the class implements and the options of this sink do not allow."""
+        """Rule out ``SupportsRollback``, the only capability that may depend on the options of a sink."""
+        if set(capabilities) - {SupportsRollback}:
+            raise ValueError("only SupportsRollback can be ruled out; let the methods of others do nothing")
         self.disabled_capabilities |= frozenset(capabilities)
 
     @property

@@ -112,7 +112,7 @@ def plan_job(
         manifest: Of the stored job that is restored; without one, pipelines are numbered from 1.
         name: Overrides the job's name.
         master: Where Spark runs, instead of the job's own ``spark.master``: what is on other machines is not judged.
-        look: True if to open files that sources name, for their schemas; only ``--check`` does, as data is the tasks'.
+        look: True to open files that sources name, for their schemas; only ``--check`` does, as data is the tasks'.
         reads_input: True if sources are asked for what they read; never for the job of a manifest.
 
     Raises:
@@ -157,7 +157,7 @@ def _graph_of(
         engine: Supplies the checkpoint storage, unless the job names its own.
         reads_input: True if sources are asked for what they read, where Spark runs on this machine or ``look`` is set.
         master: Where Spark runs, instead of the job's own ``spark.master``.
-        look: True if to open files that sources name, for their schemas.
+        look: True to open files that sources name, for their schemas.
 
     Returns:
         The plugins by the names of their vertices, the checkpoint storage, and the connected parts of the graph.

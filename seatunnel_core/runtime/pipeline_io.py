@@ -182,11 +182,10 @@ class PipelineIO:
     def _prove(self, epoch: int) -> None:
         token = uuid.uuid4().hex
         contexts = [(sink.sink, self._context(sink, epoch)) for sink in self.planned.sinks]
-        probed = [(sink, context) for sink, context in contexts if isinstance(sink, SupportsProbe)]
-        if probed:
-            self.backend.probe(probed, token)
-        for sink, context in probed:
-            sink.prove(context, token)
+        self.backend.probe(contexts, token)  # all of them: before save modes act, tasks have to load each sink
+        for sink, context in contexts:
+            if isinstance(sink, SupportsProbe):
+                sink.prove(context, token)
 
     def commits_on_spark(self, sink_name: str) -> bool:
         """Return True if Spark publishes for the sink."""

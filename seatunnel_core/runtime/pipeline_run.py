@@ -82,7 +82,7 @@ class PipelineRun:
         """Returns the protocol of the next epoch for a number of restarts."""
         self._restart_policy = restart_policy
         self._budget = RestartBudget()
-        self._committed_rows = 0  # time of the last failure
+        self._committed_rows = 0  # rows committed at the last failure
         self._owner = owner
         self._log = log
         self._restarts = 0

@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 
 from seatunnel_core import connector_api
+from seatunnel_core.connector_api.capabilities import SupportsRollback, SupportsSaveMode, can_roll_back
+from seatunnel_core.connector_api.testing import options_of
+from seatunnel_core.connectors.console import ConsoleSink
 from tests.connector_api.stable_page import MODULES, PACKAGE, PAGE, ROOT, page
 
 _SUITES = {"testing.endless_suite", "testing.kill_suite", "testing.killing", "testing.save_mode_suite",
@@ -45,3 +48,12 @@ def test_the_tutorial_imports_from_the_stable_package_only() -> None:
     lines = [line for line in text.splitlines() if line.startswith(("from seatunnel", "import seatunnel"))]
     assert lines
     assert [line for line in lines if not line.startswith(f"from {PACKAGE}.")] == []
+
+
+def test_only_a_rollback_can_be_ruled_out_for_one_sink() -> None:
+    """Nothing else reads what is ruled out: a sink that ruled out its save mode would have emptied a table."""
+    sink = ConsoleSink(options_of(ConsoleSink, {}))
+    with pytest.raises(ValueError, match="only SupportsRollback"):
+        sink.disable(SupportsSaveMode)
+    sink.disable(SupportsRollback)
+    assert not can_roll_back(sink)

@@ -91,7 +91,7 @@ def holds_no_row(patch: Patch) -> None:
 def commits_again_always(patch: Patch) -> None:
     commit = PipelineIO.commit
 
-    def again(self: PipelineIO, sink: str, epoch: int, committables: Any, *, again: bool) -> None:
+    def again(self: PipelineIO, sink: str, epoch: int, committables: Any, *, may_be_committed: bool) -> None:
         commit(self, sink, epoch, committables, may_be_committed=True)
 
     patch.setattr(PipelineIO, "commit", again)

@@ -2,7 +2,10 @@
 
 import pytest
 
-from seatunnel_core.planning.plan import PlannedPipeline
+from seatunnel_core.connector_api.testing import options_of
+from seatunnel_core.connectors.console import ConsoleSink
+from seatunnel_core.errors import SinkError
+from seatunnel_core.planning.plan import PlannedPipeline, PlannedSink
 from seatunnel_core.runtime.pipeline_io import PipelineIO
 from seatunnel_storage_api.memory import MemoryStorage
 from seatunnel_storage_api.state import CheckpointRef
@@ -29,3 +32,16 @@ def test_what_can_be_gone_back_to_where_checkpoints_are_damaged(
         shares_disk=True,
     )
     assert work.newest_intact() == intact
+
+
+def test_a_sink_that_cannot_roll_back_is_named_before_any_output_is_removed() -> None:
+    sink = PlannedSink(name="out", ordinal=0, sink=ConsoleSink(options_of(ConsoleSink, {})), inputs=("in",))
+    work = PipelineIO(
+        job_id=JOB,
+        planned=PlannedPipeline(id=1, sources=(), transforms=(), sinks=(sink,)),
+        storage=MemoryStorage(),
+        backend=None,  # type: ignore[arg-type]
+        shares_disk=True,
+    )
+    with pytest.raises(SinkError, match="sink Console cannot roll back published output"):
+        work.retract(2, {})

@@ -1,10 +1,14 @@
 """Incremental reads of a service whose columns are inferred: the values of the column determine how they are compared.
 
-================================================ ==================================== values
-compared as ================================================ ==================================== numbers, and texts
-that are numbers              numbers, exactly dates                                            dates timestamps without
-a zone, and dates             timestamps timestamps with ``Z`` or an offset               points in time other texts
-texts, character by character ================================================ ====================================
+================================================ ====================================
+values                                           compared as
+================================================ ====================================
+numbers, and texts that are numbers              numbers, exactly
+dates                                            dates
+timestamps without a zone, and dates             timestamps
+timestamps with ``Z`` or an offset               points in time
+other texts                                      texts, character by character
+================================================ ====================================
 
 The text of a cursor shows the same, so each job, and any process that resumes it, compares like the previous job.
 """

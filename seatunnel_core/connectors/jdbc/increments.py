@@ -3,9 +3,9 @@
 The window of a job is closed: ``hi`` is the largest value of the column when the job is planned. Its rows are in three
 parts, each with its own condition, so that only the database compares values:
 
-again   from the lower boundary of the previous increment up to its upper value, except rows delivered then new
-after that, below the lower boundary of this one: all rows edge    from the lower boundary of this one up to ``hi``:
-rows that existed at planning and were not delivered
+    again   from the lower boundary of the previous increment up to its upper value, except rows delivered then
+    new     after that, below the lower boundary of this one: all rows
+    edge    from the lower boundary of this one up to ``hi``: rows that existed at planning and were not delivered
 
 A row that arrives in the edge after planning has no digest in the window. It is left to the next job, which reads the
 same range again.

@@ -83,7 +83,7 @@ def look_at_table(
     keys: Sequence[str],
     mode: LookedMode,
 ) -> list[str]:
-    """Return True if a table is there and takes the rows of a schema, or will be made, and what we may do there.
+    """Return what was found: whether a table exists and accepts the rows, or will be created, and the rights there.
 
     Raises:
         SinkError: it cannot take them, or is missing and must not be made, or we may not make tables.

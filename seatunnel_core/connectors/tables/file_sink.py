@@ -87,7 +87,8 @@ class FileStagedTableSink(TableSink, SupportsComplete, SupportsProbe, SupportsPu
 
     def check_schema(self, schema: TableSchema) -> None:
         path = self._path(schema)
-        self.mode.check(schema, replaces_children=True)
+        has_children = type(self._database).children is not SqlDatabase.children
+        self.mode.check(schema, replaces_children=has_children)
         if self.mode.merges and schema.root is not None:
             require_place(schema, self._path(evolve(schema, table=schema.root)), path)
 

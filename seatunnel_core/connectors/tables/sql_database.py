@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 from typing import Any, ClassVar
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pyarrow.types as of
 from attrs import field, frozen
 
@@ -184,6 +183,8 @@ class SqlDatabase(TableDatabase):
 
         By default the files are loaded into a temporary table.
         """
+        import pyarrow.parquet as pq
+
         table = f"seatunnel_staged_{hashlib.sha256(repr([part.file for part in parts]).encode()).hexdigest()[:16]}"
         for number, part in enumerate(parts):
             with pq.ParquetFile(part.file) as file:

@@ -152,3 +152,11 @@ def test_values_differ_also_where_one_is_null(one: int | None, other: int | None
     values = ["NULL" if value is None else str(value) for value in (one, other)]
     written = Sqlite(str(tmp_path / "shop.db")).differ(*values)
     assert ask(tmp_path, f"SELECT coalesce({written}, 0)") == [(differs,)]
+
+
+def test_merged_rows_with_child_tables_are_rejected_before_anything_is_staged(tmp_path: Path) -> None:
+    """The commit failed at each start, because this database does not list child tables."""
+    options = options_of(SqliteTables, {"path": str(tmp_path / "shop.db"), "table": "${table_name}", **MERGE})
+    child = TableSchema(table="orders__items", columns=COLUMNS, root="orders")
+    with pytest.raises(SinkError, match="does not replace them"):
+        SqliteTables(options).check_schema(child)
