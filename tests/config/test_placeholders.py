@@ -40,3 +40,12 @@ def test_columns_in_the_names_of_topics_and_keys_stay() -> None:
     (error,) = errors
     assert "${word} is not set" in error
     assert read('sink { Redis { key = "user:${id}" } }', id="7")[0]["sink"]["Redis"]["key"] == "user:7"
+    found, errors = read('{"sink": [{"plugin_name": "Redis", "key": "user:${id}"}]}')
+    assert (found["sink"][0]["key"], errors) == ("user:${id}", [])
+
+
+def test_a_source_has_no_columns_for_its_topic() -> None:
+    _, errors = read('source { Kafka { topic = "${TOPIC}" } }')
+    assert "${TOPIC} is not set" in errors[0]
+    _, errors = read('{"source": [{"plugin_name": "Kafka", "topic": "${TOPIC}"}]}')
+    assert "${TOPIC} is not set" in errors[0]

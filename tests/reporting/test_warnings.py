@@ -4,7 +4,7 @@ import json
 import logging
 
 import pytest
-from attrs import asdict
+from attrs import asdict, evolve
 
 from seatunnel_core.cli.cluster_client import _closing
 from seatunnel_core.control.cluster_jobs import JobView, warnings_of_job
@@ -70,6 +70,9 @@ def test_reports_and_records_have_the_warnings() -> None:
     read = report_from("1", json.loads(json.dumps(report_record(report))))
     assert read.warnings == (SAID,)
     assert pipeline_view(json.loads(json.dumps(pipeline_record(view(1, SAID))))).warnings == (SAID,)
+    file_name = "/in/_caf\udce9.csv: skipped"  # the text of a name that is not UTF-8
+    odd = json.loads(json.dumps(report_record(evolve(report, pipelines=(view(1, file_name),)))))
+    assert report_from("1", odd).warnings == (file_name,)
     older = {key: value for key, value in pipeline_record(view(1)).items() if key != "warnings"}
     assert pipeline_view(older).warnings == ()
     assert warnings_of([view(1), view(2, "x")]) == ("pipeline 2 a -> b2: x",)

@@ -158,7 +158,9 @@ class Agent:
                 its Spark workers for them.
         """
         if self.hosts.report() is None:
-            raise RequestError("this node still searches for worker processes of an earlier agent", status=503)
+            raise RequestError(
+                "this node still searches for worker processes of an earlier agent: try again", status=503
+            )
         self.workers.joined(address, slots)
         known = dict.fromkeys((self.address, *self.leadership.members()))
         return {

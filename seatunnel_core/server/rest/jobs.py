@@ -186,7 +186,7 @@ ROUTES = (
         parameters=(*PAGING, *CHOICE, _NEWEST), answer=paged(ENDED),
     ),
     Route(
-        "GET", "/finished-jobs/", _finished_jobs, summary="Same as above.",
+        "GET", "/finished-jobs/", _finished_jobs, summary="Same as /finished-jobs.",
         parameters=(*PAGING, *CHOICE, _NEWEST),
         answer=paged(ENDED),
     ),
@@ -196,7 +196,7 @@ ROUTES = (
         parameters=(*PAGING, *CHOICE, _NEWEST), answer=paged(ENDED),
     ),
     Route(
-        "GET", "/resource/workers", _workers, summary="Worker nodes with their slots and jobs.",
+        "GET", "/resource/workers", _workers, summary="Nodes on which rows move, with their slots and jobs.",
         answer=_WORKERS,
     ),
 )  # fmt: skip

@@ -108,7 +108,7 @@ def test_a_pattern_for_names_that_is_none_is_said_once_with_what_to_write(checke
     (checked.folder / "in").mkdir()
     assert checked("in", 'file_filter_pattern = "*.csv"', SCHEMA) == 2
     assert "file_filter_pattern '*.csv' is not a regular expression" in checked.err
-    assert "Write the path" not in checked.err
+    assert "Set path to" not in checked.err
 
 
 def test_a_file_that_this_user_may_not_read(checked: Checked) -> None:

@@ -118,7 +118,7 @@ class NothingHappensBehindTheEnd(Invariant):
 
     def at_commit(self, world: "World", process: Process, record: JobRecord) -> None:
         ends = world.ends.get(record.job_id)
-        if ends and "could not be reached" not in ends[-1].error and not _late(world, record.job_id):
+        if ends and "is unreachable" not in ends[-1].error and not _late(world, record.job_id):
             raise ViolationError(f"the job {record.job_id} commits after it was told to be {ends[-1].state.value}")
 
 
