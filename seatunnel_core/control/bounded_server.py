@@ -13,7 +13,7 @@ from typing import Any
 logger = logging.getLogger("seatunnel.job")
 
 PAUSE_S = 0.2
-"""Pause after a connection could not be accepted because no descriptor was free."""
+"""Pause after a connection could not be accepted because no descriptor was free, in seconds."""
 
 _OUT_OF_RESOURCES = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 _LOG_EACH_S = 60.0

@@ -1,4 +1,4 @@
-"""The client's end of the control socket."""
+"""Client side of the control socket."""
 
 import contextlib
 import json
@@ -16,23 +16,26 @@ _CONNECT_S = 5
 
 
 Status = dict[str, Any]
-"""The status of a running job; its keys are in ``seatunnel_core.runtime.control_requests``."""
+"""Status of a running job; its keys are in ``seatunnel_core.runtime.control_requests``."""
 
 
 def running(environment: Mapping[str, str] = os.environ, job_id: str | None = None) -> tuple[Status, ...]:
-    """Return the status of each job that runs in a process of this user on this machine, the earliest start first.
+    """Return the status of each job that runs in a process of this user on this machine, in order of start.
 
-    A process that does not answer is left out; sockets of dead processes are removed.
+    Processes that do not respond are omitted; sockets of dead processes are removed.
     """
     found = _listening(control_folder(environment), job_id).values()
     return tuple(sorted(found, key=lambda status: stored.seconds(status, "started_at")))
 
 
 def ask(job_id: str, request: Mapping[str, Any], environment: Mapping[str, str] = os.environ) -> Any:
-    """Return the answer of the process that runs the job; of several, the one that claimed it last.
+    """Send a request to the process that runs the job, and return its response.
+
+    If several processes run it, the request is sent to the one that claimed the job last.
 
     Raises:
-        UsageError: No process of this user runs the job here, or it refuses; the message has its reason.
+        UsageError: No process of this user runs the job on this machine, it ended before it responded, or it rejected
+            the request; the message states the reason.
     """
     found = _listening(control_folder(environment), job_id)
     if not found:

@@ -1,4 +1,4 @@
-"""The member ports of a cluster, where its nodes ask each other, and clients that know its secret ask them."""
+"""Signed requests to the member ports of a cluster, sent by its nodes and by clients that know its secret."""
 
 import hmac
 import http.client
@@ -18,18 +18,19 @@ class UnsignedAnswerError(PlatformError):
 
 
 class UnsignedError(http.client.HTTPException):
-    """An answer is not signed."""
+    """A response is not signed with the cluster's secret."""
 
 
 class Signer:
-    """Signs the requests of one sender and checks the answers.
+    """Signs the requests of one sender, and checks the signatures of the responses.
 
     Nonces must arrive in order, so a sender has one request in flight to each member.
 
     Args:
         cluster: Name of the cluster.
-        secret: Of the cluster; ``None`` when it has none.
-        boots: By member: the text that its requests are signed for. Several senders may share one mapping.
+        secret: Secret of the cluster; ``None`` if it has none.
+        boots: Last known boot id of each member, which its requests are signed for. Several senders may share one
+            mapping.
     """
 
     def __init__(self, cluster: str, secret: Secret | None, boots: dict[str, str] | None = None) -> None:
@@ -51,13 +52,13 @@ class Signer:
         return nonce, {CLUSTER: self._cluster, BOOT: boot, DIGEST: digest, AUTHORIZATION: f"{nonce} {signature}"}
 
     def is_to_repeat(self, member: str, sent: Mapping[str, str], answer: Answer, boot: str) -> bool:
-        """Return True if a request was refused because it was signed for another process of the member.
+        """Return True if a request must be repeated because it was signed for an earlier process of the member.
 
         Args:
-            member: Which answered.
-            sent: The headers of the request.
-            answer: To the request.
-            boot: What the answer says its process is.
+            member: Member that responded.
+            sent: Headers of the request.
+            answer: Response to the request.
+            boot: Boot id in the response.
         """
         if answer.status != 401 or self._secret is None or boot in ("", sent.get(BOOT)):
             return False
@@ -65,10 +66,10 @@ class Signer:
         return True
 
     def require_signed(self, nonce: str, answer: Answer, signature: str) -> None:
-        """Raise for an answer that is not signed with the cluster's secret.
+        """Check that a response is signed with the cluster's secret.
 
         Raises:
-            UnsignedError: It is not.
+            UnsignedError: It is not signed with it.
         """
         if self._secret is None or answer.status == 401:  # the member may have another secret
             return
@@ -78,14 +79,14 @@ class Signer:
 
 
 class ClusterClient(NodeClient):
-    """Asks members of a cluster until one answers, with requests that are signed.
+    """Client that sends signed requests to the members of a cluster until one responds.
 
     Args:
-        members: where nodes may be, as ``host:port``.
-        cluster: the name of the cluster.
-        secret: of the cluster; ``None`` when it has none.
-        connect_s: for so long one node may take to accept a connection.
-        answer_s: for so long it may take to answer.
+        members: Possible addresses of nodes, as ``host:port``.
+        cluster: Name of the cluster.
+        secret: Secret of the cluster; ``None`` if it has none.
+        connect_s: Time limit for a node to accept a connection, in seconds.
+        answer_s: Time limit for its response, in seconds.
     """
 
     def __init__(
@@ -104,7 +105,7 @@ class ClusterClient(NodeClient):
     def _exchanged(
         self, member: str, connected: socket.socket, answer_s: float, method: str, target: str, body: bytes, kind: str
     ) -> Answer:
-        with self._asking:  # the numbers of the nonces arrive in their order
+        with self._asking:  # nonces must arrive in order
             connection = Connection(member, connected, answer_s)
             try:
                 nonce, headers = self._signer.signed(member, method, target, body)
@@ -122,7 +123,7 @@ class ClusterClient(NodeClient):
 
 
 def called(cluster: str) -> str:
-    """Return what messages call a cluster."""
+    """Return the name of a cluster in messages."""
     return f"the cluster {cluster!r}"
 
 

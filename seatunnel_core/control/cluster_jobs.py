@@ -1,8 +1,8 @@
-"""Jobs of a cluster for programs that start one and wait for its end, and may be killed meanwhile: orchestrators.
+"""Jobs of a cluster, for orchestrators: programs that start a job and wait for its end, and may be killed meanwhile.
 
-Such a program gives a job a reproducible ID. After a restart it calls ``take`` with that ID, which does what remains.
-So a job is submitted once, whatever fails in between: the program, the node or the leader. Only the standard library
-and ``attrs`` are imported here, to keep imports cheap in other programs.
+Such a program gives a job a reproducible ID. After a restart it calls ``take`` with that ID again, which does only what
+remains. So a job is submitted once, even if the program, the node or the leader fails in between. Only the standard
+library and ``attrs`` are imported here, to keep imports cheap in other programs.
 """
 
 import enum
@@ -26,7 +26,7 @@ from seatunnel_core.errors import PlatformError, StoredValueError, UsageError
 Value = TypeVar("Value")
 
 PATIENCE_S = 60.0
-"""So long a cluster may be without an answer or a leader before that is an error: longer than an election takes."""
+"""Time without a response or a leader of the cluster until this is an error, in seconds; longer than an election."""
 
 POLL_S = 1.0
 _AGAIN_S = 0.5
@@ -44,7 +44,7 @@ def format_of(name: str) -> str:
 
 
 def stable_job_id(*parts: str) -> str:
-    """Return a job id that is the same whenever the parts are, and another one for any others."""
+    """Return a job id that is the same for the same parts, and different for different parts."""
     digest = hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
     readable = re.sub(r"[^A-Za-z0-9._-]+", "-", "-".join(parts))[: _LONGEST_ID - 17].strip("-.")
     return f"{readable}-{digest}" if readable else digest
@@ -52,23 +52,23 @@ def stable_job_id(*parts: str) -> str:
 
 @frozen(kw_only=True)
 class Submission:
-    """A job as it is to be submitted."""
+    """A job to submit."""
 
     job_id: str
     text: str = field(repr=False)
-    """The job; may hold secrets."""
+    """Text of the job; may contain secrets."""
 
     format: str = "hocon"
     """``hocon``, ``json``, ``yaml`` or ``sql``."""
 
     variables: Mapping[str, str] = field(factory=dict, repr=False)
-    """Values for ``${…}`` in the text; may hold secrets."""
+    """Values for ``${…}`` in the text; may contain secrets."""
 
     name: str = ""
-    """Instead of the name that the job gives itself; empty: that one."""
+    """Name that replaces the one in the job's text; empty to keep that one."""
 
     file: str = field(default="", repr=False)
-    """The name of the job's file, for messages; empty when it has none."""
+    """Name of the job's file, for messages; empty if it has none."""
 
 
 def _texts(given: Iterable[str]) -> tuple[str, ...]:
@@ -81,14 +81,14 @@ class JobView:
 
     job_id: str
     state: str
-    """By SeaTunnel's names; empty when the cluster does not know the job."""
+    """State by SeaTunnel's name; empty if the cluster does not know the job."""
 
     name: str = ""
     error: str = ""
-    """Why it failed."""
+    """Error of a failed job."""
 
     waits_for: str = ""
-    """Reason why a job waits for a worker process."""
+    """Reason why the job waits for a worker process."""
 
     rows_read: int | None = None
     rows_written: int | None = None
@@ -107,10 +107,10 @@ class JobView:
 
     @classmethod
     def of(cls, block: Any) -> "JobView":
-        """Return the job of an answer to ``/job-info``.
+        """Return the job in a response to ``/job-info``.
 
         Raises:
-            StoredValueError: the response is invalid.
+            StoredValueError: The response is invalid.
         """
         job_id = stored.text(block, "jobId")
         if "jobStatus" not in block:
@@ -135,19 +135,19 @@ class JobView:
 
     @property
     def has_ended(self) -> bool:
-        """True if it has ended."""
+        """True if the job has ended."""
         return bool(self.finished)
 
     @property
     def duration_s(self) -> int | None:
-        """From its submission to its end, in seconds; ``None`` before that, or when a time cannot be read."""
+        """Time from submission to end, in seconds; ``None`` before the end, or if a time cannot be parsed."""
         try:
             return int((_moment(self.finished) - _moment(self.created)).total_seconds())
         except ValueError:
             return None
 
     def figures(self) -> dict[str, Any]:
-        """Return what is known of it, by name, as JSON values."""
+        """Return the known properties of the job by name, as JSON values."""
         named = {
             "job_id": self.job_id,
             "job_name": self.name,
@@ -163,14 +163,14 @@ class JobView:
         return {name: value for name, value in named.items() if value not in (None, "")}
 
     def line(self) -> str:
-        """Return its state in a few words."""
+        """Return the state on one line, with the reason for waiting or the row counts."""
         counts = ((self.rows_read, "read"), (self.rows_written, "written"), (self.rows_committed, "committed"))
         known = ((count, done) for count, done in counts if count is not None)
         rows = ", ".join(f"{count} row{'' if count == 1 else 's'} {done}" for count, done in known)
         return ": ".join(filter(None, (self.state, self.waits_for or rows)))
 
     def failure(self) -> str:
-        """Return why a job that has ended is not done; empty when it is."""
+        """Return why an ended job did not finish; empty if it finished."""
         how = {
             "FINISHED": "",
             "FAILED": f"failed: {self.error or 'its node says no reason; the log of the job does'}",
@@ -180,12 +180,12 @@ class JobView:
         return f"the job {self.job_id} {how}" if how else ""
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as a JSON value, for ``JobView(**value)`` elsewhere."""
+        """Return the view as a JSON value, which ``JobView(**value)`` restores."""
         return asdict(self)
 
 
 def warnings_of_job(block: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the warnings of an answer to ``/job-info``, with the pipeline of each where there are several."""
+    """Return the warnings in a response to ``/job-info``, prefixed with the pipeline if the job has several."""
     pipelines = [each for each in block.get("pipelines") or () if isinstance(each, Mapping)]
     several = len(pipelines) > 1
     return tuple(
@@ -210,7 +210,7 @@ class Taken(enum.Enum):
     """Result of ``take``."""
 
     SUBMITTED = "is submitted"
-    """The cluster did not know it."""
+    """The cluster did not know the job."""
 
     FOLLOWED = "exists already, and is followed"
     RESTORED = "had ended before it was done, and resumes from its last checkpoint"
@@ -221,9 +221,9 @@ class ClusterJobs:
     """The jobs of a cluster.
 
     Args:
-        client: asks the cluster by REST.
-        patience_s: for so long a cluster that gives no answer, or has no leader, is asked again.
-        sleep: waits for some seconds.
+        client: Client for the cluster's REST.
+        patience_s: Time for which requests are retried while the cluster does not respond or has no leader, in seconds.
+        sleep: Waits for a number of seconds.
     """
 
     def __init__(
@@ -237,11 +237,11 @@ class ClusterJobs:
         self._sleep = sleep
 
     def view(self, job_id: str) -> JobView:
-        """Return how a job stands; one with an empty state when the cluster does not know it.
+        """Return the state of a job; the state is empty if the cluster does not know the job.
 
         Raises:
-            UsageError: the cluster refuses to say it.
-            PlatformError: it does not answer.
+            UsageError: The cluster rejects the request.
+            PlatformError: The cluster does not respond.
         """
         try:
             return JobView.of(self._client.ask("GET", f"/job-info/{quote(job_id, safe='')}"))
@@ -256,8 +256,9 @@ class ClusterJobs:
         returns.
 
         Raises:
-            UsageError: the cluster refuses the job, and why: another one is active under its id, say.
-            PlatformError: it has not answered for ``patience_s``.
+            UsageError: The cluster rejects the job, for example because another one with its id is active; the message
+                states why.
+            PlatformError: The cluster has not responded for ``patience_s``.
         """
         refused: UsageError | None = None
         self.warnings = ()
@@ -267,17 +268,17 @@ class ClusterJobs:
                 return Taken.FINISHED
             is_active = bool(found.state) and not found.has_ended
             try:
-                self._submit(submission, restore=found.has_ended)  # of an active job: the cluster compares them
+                self._submit(submission, restore=found.has_ended)  # the cluster compares it with an active job
             except UsageError as error:
                 if refused is not None:
                     raise
-                refused = error  # unless it has come and ended between the question and this
+                refused = error  # retry: the job may have started and ended meanwhile
             else:
                 return Taken.FOLLOWED if is_active else Taken.RESTORED if found.has_ended else Taken.SUBMITTED
         raise refused or UsageError(f"the job {submission.job_id} ends as often as it is submitted")
 
     def _settled(self, job_id: str) -> JobView:
-        """Return how a job stands that is not just being stopped."""
+        """Return the state of a job; wait while it is stopping."""
         while (found := self._patiently(lambda: self.view(job_id))).state in _STOPPING:
             self._sleep(_AGAIN_S)
         return found
@@ -301,11 +302,11 @@ class ClusterJobs:
         self.warnings = tuple(map(str, found)) if isinstance(found, list) else ()
 
     def cancel(self, job_id: str) -> None:
-        """Have a job cancelled, after a last checkpoint; one that does not run stays as it is.
+        """Request the cancellation of a job after a last checkpoint; this does not affect a job that is not running.
 
         Raises:
-            UsageError: the cluster refuses it.
-            PlatformError: it has not answered for ``patience_s``.
+            UsageError: The cluster rejects the request.
+            PlatformError: The cluster has not responded for ``patience_s``.
         """
         self._patiently(lambda: self._client.ask("POST", "/stop-job", {"jobId": job_id}))
 
@@ -321,7 +322,7 @@ class ClusterJobs:
 
 
 def _form(submission: Submission) -> tuple[bytes, str]:
-    """Return a submission with variables as a form, and its content type: in a query, proxies would log them."""
+    """Return a submission as a form, and its content type. Variables in a query would be logged by proxies."""
     endings = {"json": ".json", "yaml": ".yaml", "sql": ".sql"}
     file = PurePath(submission.file or "job").name.translate(_NOT_IN_HEADERS)
     if format_of(file) != submission.format or not PurePath(file).suffix:
@@ -343,12 +344,12 @@ def _form(submission: Submission) -> tuple[bytes, str]:
 
 
 class Following:
-    """A job that is followed to its end. Nodes that die meanwhile are no reason to give up.
+    """Polls a job until its end, and tolerates failures of nodes.
 
     Args:
-        jobs: of the cluster.
-        job_id: of the job, which the cluster knows.
-        news_s: how a job stands is worth a line when its state changes, and once in so long when its rows do.
+        jobs: Jobs of the cluster.
+        job_id: Id of a job that the cluster knows.
+        news_s: Minimum interval between two lines of ``news`` if only row counts change, in seconds.
     """
 
     def __init__(self, jobs: ClusterJobs, job_id: str, *, news_s: float = 10.0) -> None:
@@ -359,14 +360,14 @@ class Following:
         self._told_at = 0.0
         self._checkpoint: int | None = None
         self.view = JobView(job_id=job_id, state="")
-        """Its state in the last response of the cluster."""
+        """State of the job in the last response of the cluster."""
 
     def look(self) -> JobView:
-        """Return how the job stands, or how it stood while the cluster does not answer.
+        """Return the current state of the job, or the last known one while the cluster does not respond.
 
         Raises:
-            UsageError: the cluster knows no such job any more, or refuses to say.
-            PlatformError: it has not answered for the patience of ``jobs``.
+            UsageError: The job no longer exists in the cluster, or the cluster rejects the request.
+            PlatformError: The cluster has not responded for ``patience_s`` of ``jobs``.
         """
         try:
             found = self._jobs.view(self.view.job_id)
@@ -382,7 +383,7 @@ class Following:
         return self.view
 
     def news(self) -> str:
-        """Return a line that says how it stands; empty when there is nothing new worth one."""
+        """Return a line with the state if it has changed or the line is due, else an empty text."""
         line, now = self.view.line(), time.monotonic()
         state_is_told = bool(self._told) and self._told.partition(":")[0] == self.view.state
         if not self.view.state or line == self._told or (state_is_told and now - self._told_at < self._news_s):

@@ -19,14 +19,14 @@ from seatunnel_core.control.knocking import knock
 from seatunnel_core.errors import PlatformError, StoredValueError, UsageError
 
 READ_S = 5.0
-"""Time limit of a node for a request that changes nothing, in seconds, before the same is sent to the next node."""
+"""Time limit for the response to a read-only request, in seconds; then the request is sent to the next node."""
 
 
 LIVING_S = 2.5
-"""Time limit of a node to show that it answers, before it gets a request that changes something, in seconds."""
+"""Time limit for the response of a node to a test request, before it gets a request with effects, in seconds."""
 
 _LIVING = "/internal/v1/members"
-"""Each node answers this by itself, on any port; with which status does not matter."""
+"""Path of the test request: each node responds to it itself, on any port; any status is accepted."""
 
 
 class NoLeaderError(PlatformError):
@@ -42,10 +42,10 @@ class Answer:
     content_type: str
 
     def json(self) -> Any:
-        """Return the JSON value of the answer.
+        """Return the JSON value of the response.
 
         Raises:
-            PlatformError: the response is not JSON, so the server is not a node.
+            PlatformError: The response is not JSON, so the server is not a node.
         """
         try:
             return stored.parse(self.body)
@@ -53,7 +53,7 @@ class Answer:
             raise PlatformError(f"the answer is no JSON, so no node of a cluster listens there: {error}") from error
 
     def message(self) -> str:
-        """Return what an answer that refuses says."""
+        """Return the message of an error response."""
         try:
             return stored.text(stored.parse(self.body), "message")
         except StoredValueError:
@@ -61,52 +61,52 @@ class Answer:
 
 
 class NodeClient(ABC):
-    """Tries the nodes of a cluster until one responds. Several are tried at once, so that dead nodes do not delay.
+    """Tries the nodes of a cluster until one responds. Nodes are tried in parallel, so that dead ones cause no delay.
 
     Args:
-        members: where nodes may be, as ``host:port``.
-        called: what messages call the cluster.
-        connect_s: for so long one node may take to accept a connection.
-        answer_s: for so long it may take to answer.
+        members: Possible addresses of nodes, as ``host:port``.
+        called: Name of the cluster in messages.
+        connect_s: Time limit for a node to accept a connection, in seconds.
+        answer_s: Time limit for its response, in seconds.
     """
 
     def __init__(self, members: Sequence[str], called: str, *, connect_s: float, answer_s: float) -> None:
         self._members = tuple(members)
         self._answered = ""
-        """The member that answered last."""
+        """Member that responded last; empty before the first response."""
 
         self._called = called
         self._connect_s = connect_s
         self._answer_s = answer_s
 
     def ask(self, method: str, target: str, body: Any = None) -> Any:
-        """Return the JSON answer of the first node that gives one.
+        """Send a request, and return the JSON value of the first node's response.
 
         Raises:
-            UsageError: it refuses, and why.
-            NoLeaderError: nodes can be reached, and none leads the cluster.
-            PlatformError: no node can be reached.
+            UsageError: The request is rejected; the message states why.
+            NoLeaderError: Nodes respond, but the cluster has no leader.
+            PlatformError: No node responds, or the response is not that of a node.
         """
         encoded = b"" if body is None else json.dumps(body).encode()
         return self.accepted(self.exchange(method, target, encoded, "application/json"))
 
     def accepted(self, answer: Answer) -> Any:
-        """Return the JSON value of an answer that does not refuse.
+        """Return the JSON value of a successful response.
 
         Raises:
-            UsageError: it refuses, and why.
-            NoLeaderError: the cluster has no leader.
-            PlatformError: it is not a node's.
+            UsageError: The request was rejected; the message states why.
+            NoLeaderError: The cluster has no leader.
+            PlatformError: The response is not that of a node.
         """
         return accepted(answer, self._called)
 
     def exchange(self, method: str, target: str, body: bytes, content_type: str) -> Answer:
-        """Return the answer of the first node that can be reached, whatever its status.
+        """Return the response of the first node that responds, with any status.
 
-        The answer of a node that has no leader counts only if all others have none either.
+        A response with status 503 (no leader) is returned only if no node responds with another status.
 
         Raises:
-            PlatformError: no node can be reached.
+            PlatformError: No node responds.
         """
         if method != "GET" and len(self._members) > 1 and not self._answered:
             self._find_living()
@@ -131,18 +131,18 @@ class NodeClient(ABC):
         raise self._unreachable(failures) from (failures[-1][1] if failures else None)
 
     def _limits(self, method: str) -> tuple[float, ...]:
-        """Return how long each node may take to answer, in one round over all nodes after the other.
+        """Return the time limit of a node's response in each round over all nodes, in seconds.
 
-        A node that hangs accepts connections and answers nothing. A request that changes nothing is sent to the next
-        node soon; only if all nodes are slow, each of them gets the whole time.
+        A hanging node accepts connections but does not respond. So a read-only request is soon sent to the next node;
+        only if all nodes are slow, a second round gives each of them the whole time.
         """
         is_short = method == "GET" and len(self._members) > 1 and self._answer_s > READ_S
         return (READ_S, self._answer_s) if is_short else (self._answer_s,)
 
     def _find_living(self) -> None:
-        """Find a node that responds, because a request with effects is not repeated soon.
+        """Find a node that responds, before a request with effects is sent, which has no short time limit.
 
-        So a hanging node at the head of the list does not delay the first request of a client. A node that is only
+        Otherwise, a hanging node at the head of the list would delay the first request of a client. A node that is only
         slow to process a request gets the full time.
         """
         with contextlib.closing(knock(self._ordered(), min(self._connect_s, LIVING_S), [])) as open_doors:
@@ -153,11 +153,11 @@ class NodeClient(ABC):
                     return
 
     def learn(self, members: Iterable[str]) -> None:
-        """Take in further members, which are asked when those that are known do not answer."""
+        """Add members, which are tried if the known ones do not respond."""
         self._members = tuple(dict.fromkeys((*self._members, *filter(None, members))))
 
     def _ordered(self) -> tuple[str, ...]:
-        """Return the members, the one that answered last before all others."""
+        """Return the members, starting with the one that responded last."""
         return tuple(dict.fromkeys((*filter(None, [self._answered]), *self._members)))
 
     def _unreachable(self, failures: Sequence[tuple[str, Exception]]) -> PlatformError:
@@ -172,20 +172,20 @@ class NodeClient(ABC):
     def _exchanged(
         self, member: str, connected: socket.socket, answer_s: float, method: str, target: str, body: bytes, kind: str
     ) -> Answer:
-        """Return the answer of a member to which a socket is connected, and close that.
+        """Send a request over a connected socket, return the member's response, and close the socket.
 
         Raises:
-            OSError, http.client.HTTPException: it gives none within ``answer_s``.
+            OSError, http.client.HTTPException: There was no valid response within ``answer_s``.
         """
 
 
 def accepted(answer: Answer, called: str) -> Any:
-    """Return the JSON value of an answer that does not refuse; ``called`` is what messages call the cluster.
+    """Return the JSON value of a successful response; ``called`` is the name of the cluster in messages.
 
     Raises:
-        UsageError: It refuses, and why.
-        NoLeaderError: No node leads the cluster.
-        PlatformError: It is not the answer of a node.
+        UsageError: The request was rejected; the message states why.
+        NoLeaderError: The cluster has no leader.
+        PlatformError: The response is not that of a node.
     """
     if answer.status == 503:
         raise NoLeaderError(f"{called} has no leader now: {answer.message()}")
@@ -195,10 +195,10 @@ def accepted(answer: Answer, called: str) -> Any:
 
 
 class Connection(http.client.HTTPConnection):
-    """A connection that begins with a connected socket, and ends at a deadline.
+    """HTTP connection over an already connected socket, with a deadline for the whole exchange.
 
-    A timeout of a socket limits each single read, so a node that hangs in the middle of an answer, or sends a byte now
-    and then, would hold the caller forever.
+    A socket timeout only limits single reads: a node that sends a byte from time to time would block the caller
+    forever.
     """
 
     def __init__(self, member: str, connected: socket.socket, answer_s: float) -> None:
@@ -208,7 +208,7 @@ class Connection(http.client.HTTPConnection):
         self.use(connected, time.monotonic() + answer_s)
 
     def use(self, connected: socket.socket, until: float) -> None:
-        """Send and receive by a socket until a moment of the monotonic clock."""
+        """Use a socket until a deadline, in monotonic seconds."""
         self._until = until
         self.sock = _TimedSocket(connected, until)
 
@@ -236,7 +236,7 @@ class _TimedSocket:
         self._limited().sendall(data)
 
     def makefile(self, _mode: str) -> io.BufferedReader:
-        """Return a reader of what arrives."""
+        """Return a reader of the received bytes."""
         return io.BufferedReader(_Received(self._limited, self._connected.makefile("rb", buffering=0)))
 
     def close(self) -> None:
@@ -245,7 +245,7 @@ class _TimedSocket:
 
 
 class _Received(io.RawIOBase):
-    """The bytes that arrive at a socket."""
+    """Reader of a socket with a deadline."""
 
     def __init__(self, limited: Callable[[], object], received: io.RawIOBase) -> None:
         self._limited = limited

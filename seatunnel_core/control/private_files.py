@@ -1,4 +1,4 @@
-"""Files and folders that only their owner may access, whatever the umask: logs, and what nodes keep."""
+"""Owner-only files and folders, independently of the umask: logs, and the files of nodes."""
 
 import contextlib
 import os
@@ -13,10 +13,10 @@ _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
 def private_folder(folder: Path) -> None:
-    """Create a folder with mode 700, and missing ones above it with mode 755; an existing one stays as it is.
+    """Create a folder with mode 700, and missing parents with mode 755; do not change an existing folder.
 
     Raises:
-        OSError: it cannot be created, or another user placed a link on the way to it.
+        OSError: It cannot be created, or its path contains a link of another user.
     """
     require_own_links(str(folder))
     for above in reversed(folder.parents):
@@ -27,20 +27,20 @@ def private_folder(folder: Path) -> None:
 
 
 def open_private(path: Path, mode: str = "ab", **more: Any) -> Any:
-    """Open a file as ``open`` does; if it is created, then with mode 600.
+    """Open a file as ``open`` does; a new file is created with mode 600.
 
     Raises:
-        OSError: it cannot be opened, or another user placed it or a link on the way to it.
+        OSError: It cannot be opened, belongs to another user, or its path contains a link of another user.
     """
     return open(path, mode, opener=_opened, **more)
 
 
 def read_private(path: Path) -> str:
-    """Return the text of a file that this user or root placed.
+    """Return the text of a file that belongs to this user or root.
 
     Raises:
-        OSError: it cannot be read, or another user placed it or a link on the way to it.
-        UnicodeDecodeError: it is not UTF-8.
+        OSError: It cannot be read, belongs to another user, or its path contains a link of another user.
+        UnicodeDecodeError: It is not UTF-8.
     """
     with open_private(path, "r", encoding="utf-8") as file:
         return str(file.read())
@@ -57,7 +57,7 @@ def accessible_to_others(paths: Iterable[Path]) -> list[Path]:
 
 
 def is_changeable_by_others(folder: Path) -> bool:
-    """Return True if another user than this one and root may replace the entries of a folder."""
+    """Return True if users other than this one and root can replace the entries of a folder."""
     found = folder.stat()
     writes = found.st_mode & (stat.S_IWGRP | stat.S_IWOTH) and not found.st_mode & stat.S_ISVTX
     return bool(writes) or found.st_uid not in (0, os.geteuid())
@@ -66,7 +66,7 @@ def is_changeable_by_others(folder: Path) -> bool:
 def _opened(path: str, flags: int) -> int:
     require_own_links(path)
     is_link = os.path.islink(path)
-    # Without waiting: another user's pipe without a reader would hold this process.
+    # Non-blocking, because opening a pipe of another user without a reader would block this process.
     descriptor = os.open(path, flags | os.O_NONBLOCK | (0 if is_link else os.O_NOFOLLOW), 0o600)
     try:
         require_own_file(path, os.fstat(descriptor))

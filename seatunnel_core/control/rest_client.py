@@ -1,4 +1,4 @@
-"""REST v2 of a cluster, where programs of users ask it: with a user and a password, or without, and with TLS."""
+"""Client for REST v2 of a cluster, with optional basic authentication and TLS."""
 
 import base64
 import socket
@@ -30,22 +30,22 @@ class RestAddress:
 
     https: bool = False
     ca_file: Path | None = None
-    """The certificates that the nodes' one has to come from; ``None``: those that this machine trusts."""
+    """Certificate authorities for the nodes' certificate; ``None`` for those that this machine trusts."""
 
     certificate: Path | None = None
-    """This client's own certificate with its key, for nodes that ask for one."""
+    """Certificate of this client with its key, for nodes that require one."""
 
     @classmethod
     def of(cls, nodes: str | Sequence[str], *, port: int | None = None, **more: Any) -> "RestAddress":
-        """Return the address of nodes as people write them.
+        """Parse the addresses of nodes.
 
         Args:
-            nodes: hosts, ``host:port`` or URLs, as a list or with commas between them.
-            port: of those that name none; ``None``: the one that a node has by itself.
-            more: the other fields. ``https`` is also said by a URL.
+            nodes: Hosts, ``host:port`` or URLs, as a list or separated by commas.
+            port: Port of addresses without one; ``None`` for the default port of nodes.
+            more: Other fields of this class. A URL with ``https`` also sets ``https``.
 
         Raises:
-            UsageError: there is no node, or one of them cannot be one.
+            UsageError: There is no address, or one is invalid.
         """
         words = nodes.split(",") if isinstance(nodes, str) else nodes
         own_port = DEFAULT_TLS_PORT if more.get("https") else DEFAULT_PORT
@@ -65,7 +65,7 @@ class RestAddress:
 
 
 def _node(word: str, port: int | None, own_port: int) -> tuple[str, str]:
-    """Return the scheme, if there is one, and ``host:port``."""
+    """Return the scheme, empty if there is none, and ``host:port``."""
     scheme, separator, rest = word.partition("://")
     port = port or (DEFAULT_TLS_PORT if separator and scheme == "https" else own_port)
     try:
@@ -80,15 +80,15 @@ def _node(word: str, port: int | None, own_port: int) -> tuple[str, str]:
 
 
 class RestClient(NodeClient):
-    """Asks nodes of a cluster by REST v2 until one answers.
+    """Client that sends REST v2 requests to the nodes of a cluster until one responds.
 
     Args:
-        address: of the cluster.
-        connect_s: for so long one node may take to accept a connection.
-        answer_s: for so long it may take to answer.
+        address: Addresses and settings of the cluster.
+        connect_s: Time limit for a node to accept a connection, in seconds.
+        answer_s: Time limit for its response, in seconds.
 
     Raises:
-        UsageError: a file of certificates cannot be read.
+        UsageError: A certificate file cannot be read.
     """
 
     def __init__(self, address: RestAddress, *, connect_s: float = 3.0, answer_s: float = 30.0) -> None:

@@ -1,4 +1,4 @@
-"""The job's end of the control socket: each request is one line of JSON, and so is its answer.
+"""Job side of the control socket. Each request and each response is one line of JSON.
 
 ::
 
@@ -25,16 +25,16 @@ from seatunnel_core.errors import SeaTunnelError, StoredValueError
 
 LONGEST_REQUEST = 64 * 1024
 PATIENCE_S = 3
-"""The longest time in which a request has to arrive."""
+"""Maximum time for a request to arrive, in seconds."""
 
 Verb = Callable[[Mapping[str, Any]], Any]
-"""Takes a request and returns a JSON value. A ``SeaTunnelError`` becomes the answer's ``error``."""
+"""Request handler that returns a JSON value. A ``SeaTunnelError`` becomes the ``error`` of the response."""
 
 logger = logging.getLogger("seatunnel.job")
 
 
 class ControlServer:
-    """The server of one job, which listens from ``start`` to ``close``."""
+    """Control server of one job, which listens from ``start`` to ``close``."""
 
     def __init__(self, job_id: str, verbs: Mapping[str, Verb], environment: Mapping[str, str] = os.environ) -> None:
         self._job_id = job_id
@@ -49,7 +49,7 @@ class ControlServer:
         try:
             path = socket_of(control_folder(self._environment), self._job_id, os.getpid())
             with contextlib.suppress(FileNotFoundError):
-                path.unlink()  # of a killed process with the ID that this one has now
+                path.unlink()  # left by a killed process with the same pid
             self._server = _Server(str(path), self._verbs)
             path.chmod(0o600)
         except (OSError, SeaTunnelError) as error:
@@ -60,7 +60,7 @@ class ControlServer:
         self._listener.start()
 
     def close(self) -> None:
-        """Stop listening once every earlier request is answered; a second call is a no-op."""
+        """Stop listening after all pending requests have been processed. Idempotent."""
         server, self._server = self._server, None
         if server is None:
             return
@@ -77,7 +77,7 @@ class _Server(BoundedServer):
     address_family = socket.AF_UNIX
     daemon_threads = False
     block_on_close = True
-    """A request to end the job is answered before the process ends."""
+    """True: the process must not end before the client that requested it has its response."""
 
     def __init__(self, path: str, verbs: Mapping[str, Verb]) -> None:
         self.verbs = verbs
@@ -87,7 +87,7 @@ class _Server(BoundedServer):
     def listen(self) -> None:
         """Handle requests until ``leave``.
 
-        ``serve_forever`` would look twice a second whether to end, which every finished job would have to wait for.
+        ``serve_forever`` only polls for its end twice a second, which would delay the end of every job.
         """
         with selectors.DefaultSelector() as ready, self._left:
             ready.register(self, selectors.EVENT_READ)
@@ -115,7 +115,7 @@ class _Handler(socketserver.StreamRequestHandler):
 
 
 def answer(line: bytes, verbs: Mapping[str, Verb]) -> dict[str, Any]:
-    """Return the answer to a request, whatever its bytes are: ``{"answer": …}`` or ``{"error": MESSAGE}``."""
+    """Return the response to a valid or invalid request: ``{"answer": …}`` or ``{"error": MESSAGE}``."""
     try:
         request = stored.parse(line)
         verb = stored.text(request, "do")

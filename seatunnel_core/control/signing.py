@@ -25,7 +25,7 @@ DIGEST, ANSWER = "x-seatunnel-digest", "x-seatunnel-answer"
 
 SECRET_FILE = "cluster.secret"
 OLD_SECRET_FILE = "cluster.secret.old"
-"""File of the previous secret, with which the state may still be encrypted. It signs no requests."""
+"""File of the previous secret. The state may still be encrypted with it; it is not used to sign requests."""
 
 LEAST_SECRET = 32
 """Minimum number of characters of a secret."""
@@ -153,7 +153,7 @@ class Authenticator:
             return "the request was received before"
         if sender not in self._last and len(self._last) >= _MOST_SENDERS:
             self._last.clear()
-            self.boot = secrets.token_hex(16)  # what was signed before is refused by that
+            self.boot = secrets.token_hex(16)  # rejects all earlier signatures
             return "the request is signed for an earlier process"
         self._last[sender] = int(number)
         return None

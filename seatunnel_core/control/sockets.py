@@ -1,4 +1,4 @@
-"""The sockets of running jobs: one per process and job, in a folder that belongs to the user alone."""
+"""Sockets of running jobs: one per process and job, in an owner-only folder."""
 
 import hashlib
 import os
@@ -11,20 +11,20 @@ from seatunnel_core.errors import PlatformError
 from seatunnel_storage_api.links import require_own_links
 
 _LONGEST = 100
-"""Bytes of a socket's path. Linux takes 107, macOS 103."""
+"""Maximum length of a socket's path, in bytes. Linux allows 107, macOS 103."""
 
 _NAME_LENGTH = len("0123456789abcdef-4194304.sock")
 
 
 def control_folder(environment: Mapping[str, str]) -> Path:
-    """Return the user's own folder for sockets.
+    """Return the user's folder for sockets, created if missing.
 
-    The path of a socket has a small maximum length, so if the user's state directory has a long name it is a folder in
-    the system's directory for temporary files. Its owner and permissions are checked in any case.
+    Socket paths have a small maximum length. If the paths of the user's directories are too long, the folder is created
+    in the system's directory for temporary files. Its owner and permissions are always checked.
 
     Raises:
-        PlatformError: The folder belongs to another user, others may access it, or another user placed a link on the
-            way to it.
+        PlatformError: The folder belongs to another user, others may access it, or its path contains a link of another
+            user.
     """
     runtime, state = environment.get("XDG_RUNTIME_DIR", ""), environment.get("XDG_STATE_HOME", "")
     state = state if os.path.isabs(state) else os.path.join(environment.get("HOME") or str(Path.home()), ".local/state")
@@ -47,7 +47,7 @@ def control_folder(environment: Mapping[str, str]) -> Path:
 
 
 def socket_of(folder: Path, job_id: str, pid: int) -> Path:
-    """Return the path of a process's socket for a job: a hash, as job ids may be longer than a socket's path."""
+    """Return the path of a process's socket for a job. It contains a hash, because job ids may be too long."""
     return folder / f"{_hashed(job_id)}-{pid}.sock"
 
 

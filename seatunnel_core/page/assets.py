@@ -1,4 +1,4 @@
-"""The files of the page, and the headers with which they are served."""
+"""Files of the page and their HTTP headers."""
 
 import hashlib
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ from pathlib import Path
 from attrs import frozen
 
 START = "index.html"
-"""The file that is served for the page's own address; it names the others below ``page/``."""
+"""File served at the page's address; it refers to the others below ``page/``."""
 
 _STATIC = Path(__file__).with_name("static")
 
@@ -28,8 +28,8 @@ HEADERS: Mapping[str, str] = {
     "Referrer-Policy": "no-referrer",
     "Cache-Control": "no-cache",
 }
-"""Headers of each file: scripts, styles and requests of this origin only, no inline ones, and no frames of other sites.
-Browsers revalidate their copy each time, so that the page is upgraded with the engine."""
+"""Headers of each file. Scripts, styles and requests are limited to this origin, inline ones and embedding in other
+sites are forbidden. Browsers revalidate cached files each time, so the page is upgraded together with the engine."""
 
 
 @frozen(kw_only=True)
@@ -38,20 +38,20 @@ class Asset:
 
     body: bytes
     kind: str
-    """Its media type."""
+    """Media type."""
 
     tag: str
-    """Changes with its content; the HTTP header ``ETag``."""
+    """Value of the HTTP header ``ETag``, derived from the content."""
 
 
 def asset(name: str) -> Asset | None:
-    """Return a file by its name below ``page/``, such as ``vendor/preact.js``; ``None`` when there is none."""
+    """Return a file by its name below ``page/``, such as ``vendor/preact.js``; ``None`` if it does not exist."""
     return _assets().get(name)
 
 
 @cache
 def _assets() -> Mapping[str, Asset]:
-    """Return all files by name, so that no name that is asked for ever becomes a path."""
+    """Return all files by name, so that requested names are never used as paths."""
     found = {}
     for path in sorted(_STATIC.rglob("*")):
         if path.suffix in _KINDS and path.is_file():

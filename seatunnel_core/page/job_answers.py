@@ -1,4 +1,4 @@
-"""Responses for the page of a single job, in the format of a cluster's REST: that of a node with only this job."""
+"""Responses for the page of a single job, in the REST format of a cluster node that has only this job."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -22,18 +22,18 @@ _STATES = {"running": "RUNNING", "finished": "FINISHED", "failed": "FAILED", "ca
 
 
 Series = Callable[[int, float, int], Mapping[str, Any]]
-"""Returns metrics over time: of a pipeline, or 0; since when, in seconds; at most so many points."""
+"""Function that returns metrics over time. Arguments: pipeline (0 for the job), start in seconds, maximum of points."""
 
 
 def answer(path: str, query: Mapping[str, str], job: PlannedJob, measured: JobMetrics, series: Series) -> Any:
-    """Return the answer to a GET; ``None`` when this job has none.
+    """Return the response to a GET request; ``None`` for an unknown path.
 
     Args:
-        path: requested path, without its prefix and query.
-        query: its parameters.
-        job: as it was planned.
-        measured: all that is measured of it now.
-        series: its metrics over time.
+        path: Requested path, without its prefix and query.
+        query: Query parameters.
+        job: Planned job.
+        measured: Current metrics of the job.
+        series: Returns metrics of the job over time.
     """
     match path.strip("/").split("/"):
         case ["overview"]:
@@ -65,7 +65,7 @@ def answer(path: str, query: Mapping[str, str], job: PlannedJob, measured: JobMe
 
 
 def _series(query: Mapping[str, str], job_id: str, series: Series) -> dict[str, Any]:
-    """Return metrics over time; a parameter that is no number counts as missing."""
+    """Return metrics over time; parameters that are not numbers are ignored."""
 
     def number(name: str, default: int) -> int:
         text = query.get(name, "")
@@ -93,7 +93,7 @@ def _listed(jobs: Sequence[Any], query: Mapping[str, str]) -> Any:
 
 
 def job_info(job: PlannedJob, measured: JobMetrics) -> dict[str, Any]:
-    """Return the job as REST describes one that runs."""
+    """Return the job in the REST format of a running job."""
     env = env_in_texts(job.env)
     return {
         "jobId": measured.job_id,
@@ -139,7 +139,7 @@ def _checkpoints(measured: PipelineMetrics, now_ms: int) -> dict[str, Any]:
 
 
 def _dag(job: PlannedJob) -> dict[str, Any]:
-    """Return the vertices of all pipelines, numbered through, and the edges of each."""
+    """Return the vertices of all pipelines, numbered consecutively, and the edges of each pipeline."""
     vertices: list[dict[str, Any]] = []
     edges = {}
     for pipeline in job.pipelines:
@@ -157,7 +157,7 @@ def _dag(job: PlannedJob) -> dict[str, Any]:
 
 
 def _nodes(pipeline: PlannedPipeline) -> list[tuple[str, str, str, tuple[str, ...]]]:
-    """Return the kind, the name, the plugin and the inputs of each vertex."""
+    """Return kind, name, plugin and inputs of each vertex."""
     return [
         *(("source", node.name, node.source.identifier, ()) for node in pipeline.sources),
         *(("transform", node.name, node.transform.identifier, node.inputs) for node in pipeline.transforms),
@@ -168,5 +168,5 @@ def _nodes(pipeline: PlannedPipeline) -> list[tuple[str, str, str, tuple[str, ..
 def _version() -> str:
     try:
         return version("seatunnel-core")
-    except PackageNotFoundError:  # from a folder that was never installed
+    except PackageNotFoundError:  # the package runs from a folder, without an installation
         return "unknown"

@@ -1,7 +1,7 @@
-"""The page of a single job, served on loopback by the process that runs it, for as long as it runs.
+"""Page of a single job, served on loopback by the job's process while it runs.
 
 Access requires the key in the printed address, because other users of the machine can reach the port too. The key is
-in the fragment of the address (``#``), so that no request and no log contains it; the page sends it as a header.
+in the fragment of the address (``#``), so requests and logs do not contain it; the page sends it as a header.
 """
 
 import hmac
@@ -26,25 +26,25 @@ from seatunnel_core.reporting.metrics import JobMetrics
 
 LONGEST_BODY = 64 * 1024
 PATIENCE_S = 10
-"""The longest time in which a request has to arrive, or an answer to be taken."""
+"""Maximum time for a request to arrive, or for the client to receive a response, in seconds."""
 
 _LOOK_S = 0.2
-"""So often the server looks whether it is to end, which the end of a job waits for."""
+"""Interval at which the server checks for its end, in seconds; it delays the end of the job."""
 
 logger = logging.getLogger("seatunnel.job")
 
 
 class Shown(Protocol):
-    """The job that is shown: ``seatunnel_core.runtime.job_run.JobRun``, when it has started."""
+    """Interface of the displayed job: a started ``seatunnel_core.runtime.job_run.JobRun``."""
 
     job_id: str
     job: PlannedJob | None
 
     def metrics(self) -> JobMetrics:
-        """Return all that is measured of the job."""
+        """Return the current metrics of the job."""
 
     def series(self, pipeline: int, since_s: float, most: int) -> Mapping[str, Any]:
-        """Return metrics over time of a pipeline, or of the whole job for 0."""
+        """Return metrics over time, of a pipeline or, for 0, of the whole job."""
 
     def stop(self) -> None:
         """Stop the job after a last checkpoint."""
@@ -57,10 +57,10 @@ class Shown(Protocol):
 
 
 class JobPage:
-    """Serves the page of a job that has started, from now until ``close``.
+    """Server of the page of a started job; it serves until ``close``.
 
     Raises:
-        OSError: no port of loopback can be opened.
+        OSError: No loopback port can be opened.
     """
 
     def __init__(self, run: Shown) -> None:
@@ -73,11 +73,11 @@ class JobPage:
 
     @property
     def address(self) -> str:
-        """The address for a browser, with the key."""
+        """Address for a browser, with the key."""
         return f"http://{self._server.host}/#key={self.key}"
 
     def close(self) -> None:
-        """Serve no more."""
+        """Stop serving."""
         self._server.shutdown()
         self._serving.join()
         self._server.server_close()
@@ -86,7 +86,7 @@ class JobPage:
 class _Server(BoundedServer, HTTPServer):
     daemon_threads = True
     block_on_close = False
-    """A browser may keep a connection for as long as it likes."""
+    """False: a browser may keep a connection open for any time."""
 
     def __init__(self, run: Shown, key: str) -> None:
         self.run = run
@@ -140,7 +140,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._carry_out(path, self.rfile.read(int(length)))
 
     def _carry_out(self, path: str, body: bytes) -> None:
-        """Stop the job, or take a savepoint of it, as REST does it; answer when it is done."""
+        """Stop the job or take a savepoint, as the REST endpoints do; respond when this is done."""
         run, name = self.server.run, ""
         try:
             block = stored.parse(body)
@@ -161,9 +161,9 @@ class _Handler(BaseHTTPRequestHandler):
             self._send_value(200, {"jobId": run.job_id, **({"name": name} if name else {})})
 
     def _allowed_path(self) -> str | None:
-        """Return the path of a request that this address was typed for; else refuse it, and return ``None``.
+        """Return the path of a request whose host and origin are this server; else reject it and return ``None``.
 
-        A page of another site with a name that resolves to this machine sends that name as host, and its own origin.
+        This prevents DNS rebinding: a page of another site sends its own name as host or origin.
         """
         host, origin = self.headers.get("Host", ""), self.headers.get("Origin")
         own = (self.server.host, f"localhost:{self.server.server_port}")
@@ -173,7 +173,7 @@ class _Handler(BaseHTTPRequestHandler):
         return None
 
     def _knows_key(self) -> bool:
-        """Return True if the request has the key; else refuse it."""
+        """Return True if the request has the key; else reject it."""
         given = self.headers.get("Authorization", "")
         if hmac.compare_digest(given.encode("utf-8", "replace"), f"Bearer {self.server.key}".encode()):
             self.server.trust(self.connection)
