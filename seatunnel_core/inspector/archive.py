@@ -19,7 +19,7 @@ from seatunnel_storage_api.storage import CheckpointStorage
 ENDING = ".zip"
 
 KEEP_ALL = 999_999_999
-"""``max-retained`` of a copy's destination: retention removes nothing before the engine itself stores there."""
+"""``max-retained`` of a copy's destination, so that retention removes nothing until the engine itself writes there."""
 
 _MOMENT = (1980, 1, 1, 0, 0, 0)
 

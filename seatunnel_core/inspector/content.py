@@ -62,7 +62,7 @@ class VertexContent:
 
     @property
     def title(self) -> str:
-        """Kind and name."""
+        """Kind and name, for display."""
         return f"{self.kind} {self.name}"
 
 

@@ -10,10 +10,10 @@ class Change:
     """One difference."""
 
     vertex: str
-    """``sink flights_out``"""
+    """Kind and name, such as ``sink flights_out``."""
 
     what: str
-    """Name of a value, ``unit 7``, ``committable 0-100000-7``, or empty for the vertex itself."""
+    """Changed part: the name of a value, ``unit 7``, ``committable 0-100000-7``, or empty for the vertex itself."""
 
     before: Scalar
     """Earlier value; ``None`` if there was none."""

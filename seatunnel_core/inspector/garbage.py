@@ -42,8 +42,8 @@ class Garbage:
     """An object, file or folder that is not needed."""
 
     what: str
-    """``void checkpoint``, ``old marker``, ``attachment``, ``staged file``, ``staging folder``, ``unfinished write``,
-    ``ended job``"""
+    """Kind of garbage: ``void checkpoint``, ``old marker``, ``attachment``, ``staged file``, ``staging folder``,
+    ``unfinished write``, ``ended job`` or ``probe of a node that died``."""
 
     job_id: str | None
     pipeline: int | None
@@ -246,7 +246,7 @@ class _Search:
         return file.committable not in need.committables
 
     def _was_deleted(self, job_id: str) -> bool:
-        """Return True if the job belonged to this storage, which its remaining markers show.
+        """Return True if the job belonged to this storage: its markers are left.
 
         Checked after listing its files, so a job that has started meanwhile has a manifest.
         """
@@ -300,7 +300,7 @@ def _prepared_in(states: Mapping[CheckpointRef, VertexStates]) -> frozenset[int]
 
 
 def _no_longer_needed(job: JobSurvey, holding: Holding, needs: Mapping[int, Needs]) -> str:
-    """Return the kind of garbage if no restorable checkpoint needs a holding, otherwise ``""``."""
+    """Return the kind of garbage of a holding that no restorable checkpoint needs, otherwise ``""``."""
     pipeline = job.pipelines[holding.pipeline_id] if holding.pipeline_id is not None else None
     if holding.checkpoint is not None and pipeline is not None:
         return "void checkpoint" if not pipeline.needs(holding.checkpoint) else ""

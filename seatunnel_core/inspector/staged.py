@@ -40,10 +40,10 @@ class StagedFile:
 
     is_folder: bool = False
     is_foreign: bool = False
-    """True if a sink would not give it this name."""
+    """True if its name is not one that a sink creates."""
 
     is_committed: bool = False
-    """True if its rows are committed and will replace others: the job needs it independently of checkpoints."""
+    """True if its rows are committed and will replace existing ones: the job needs it independently of checkpoints."""
 
 
 def targets_of(jobs: Iterable[JobSurvey]) -> tuple[str, ...]:
@@ -77,7 +77,7 @@ def staged(target: str) -> Iterator[StagedFile]:
 
 
 def _replacing(folder: Path, job_id: str) -> Iterator[StagedFile]:
-    """Yield the files that will replace others, and replaced files that are not removed yet."""
+    """Yield the files of a pending replacement, and replaced files that are not removed yet."""
     for each in _all_below(folder, job_id, 0, 0):
         found = REPLACED.match(os.path.relpath(each.path, folder))
         yield evolve(each, pipeline=int(found["pipeline"]) if found else 0, is_committed=True)

@@ -223,10 +223,10 @@ def survey_job(storage: CheckpointStorage, job_id: str) -> JobSurvey:
 
 
 def inventory_of(storage: CheckpointStorage) -> Inventory:
-    """Return the storage as one that lists its objects.
+    """Return the storage as an ``Inventory``, which lists its objects.
 
     Raises:
-        UsageError: The storage does not support this.
+        UsageError: The storage is not an ``Inventory``.
     """
     if not isinstance(storage, Inventory):
         raise UsageError(
@@ -252,7 +252,7 @@ def _survey(storage: CheckpointStorage, job_id: str, held: list[Holding]) -> Job
     state = JobState.NO_MANIFEST if _is_job(held) else JobState.DELETED
     try:
         if any(each.kind is HoldingKind.UNREADABLE for each in held):
-            inventory_of(storage).holdings(job_id)  # rejects the name with a message
+            inventory_of(storage).holdings(job_id)  # raises an error with the reason
         stored = storage.get_manifest(job_id) if any(each.kind not in NOT_OURS for each in held) else None
         if stored is not None:
             version, manifest = stored.version, Manifest.from_bytes(stored.body)

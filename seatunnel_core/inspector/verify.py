@@ -42,7 +42,7 @@ class Damage:
 
 @frozen(kw_only=True)
 class Verdict:
-    """Result for a pipeline: the checkpoint from which it can be restored."""
+    """Result for a pipeline, with the checkpoint from which it can be restored."""
 
     job_id: str
     pipeline: int

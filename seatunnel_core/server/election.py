@@ -128,12 +128,12 @@ class Election:
         self.seen: Seen | None = None
         self._seen_since = 0.0
         self._seen_last = 0.0
-        """Start of the last look that showed it."""
+        """Start of the last look that showed ``seen``."""
 
         self._look_at = 0.0
         self._looking = False
         self._refused_at: float | None = None
-        """Time of the leader's machine refusing a connection; ``None`` if the fast path is closed."""
+        """Time at which the leader's machine refused a connection; ``None`` if the fast path is closed."""
 
         self._not_before = 0.0
         """Earliest time of the next claim, after a lost race."""
@@ -269,7 +269,7 @@ class Election:
         if seen is None or now < self._not_before:
             return False
         if seen.is_empty or (seen.leader == self.address and seen.claimed == seen.term):
-            return True  # there never was a leader, or this node was the last one, before a restart
+            return True  # there never was a leader, or this node was the last one before its restart
         pause_s = self.timing.rank_pause_s * self._rank(seen)
         if self._refused_at is not None and self._seen_last >= self._refused_at + pause_s:
             return True

@@ -156,7 +156,7 @@ def _require_own_logs(config: NodeConfig) -> None:
     """Check that the path of the log folder contains no link of another user.
 
     Raises:
-        UsageError: It does.
+        UsageError: The path contains such a link.
     """
     try:
         require_own_links(str(config.logs))

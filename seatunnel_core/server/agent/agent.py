@@ -132,7 +132,7 @@ class Agent:
         return self.hosts.pids()
 
     def report(self) -> MemberReport | None:
-        """Return the report on this member's worker processes; ``None`` while existing ones are being searched."""
+        """Return the report on this member's worker processes; ``None`` until existing ones have been searched for."""
         return self.hosts.report()
 
     def clock_difference(self) -> int:
@@ -151,7 +151,7 @@ class Agent:
         self.workers.queried(address)
 
     def welcome(self, address: str, slots: int) -> dict[str, Any]:
-        """Record that a worker node is alive, and return what it needs to know.
+        """Record that a worker node is alive, and return the response to it: addresses, slots and worker processes.
 
         Raises:
             RequestError: The search for worker processes of an earlier agent has not ended; the worker node must keep

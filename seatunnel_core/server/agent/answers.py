@@ -72,7 +72,7 @@ def running_job(
 def running_job_summary(
     job: JobRecord, *, state: JobState, waits_for: str, metrics: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return a job that has not ended, without options and graph."""
+    """Return a job that has not ended, without its options and graph."""
     return {
         "jobId": job.job_id,
         "jobName": job.name,

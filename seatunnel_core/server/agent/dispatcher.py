@@ -43,10 +43,10 @@ from seatunnel_core.server.submitted_job import SubmittedJob
 logger = logging.getLogger("seatunnel.cluster")
 
 SCHEDULE_S = 0.1
-"""Interval between two decisions without news, in seconds; other members may be due for a request."""
+"""Interval between two decisions without news, in seconds; other members must be polled in time."""
 
 ALONE_S = 0.25
-"""The same interval without other members: news wake the dispatcher, and time limits are in seconds."""
+"""The same interval without other members to poll, in seconds."""
 
 EXPIRE_EVERY_S = 60.0
 
@@ -86,7 +86,7 @@ class Dispatcher:
         self._members: Members | None = None
         self._ages = Ages()
         self._read: dict[str, tuple[JobRecord, Requirements, Description]] = {}
-        """Requirements and description by job. Each job text is parsed once, because beats wait for it."""
+        """Requirements and description by job. Each job text is parsed only once, because parsing delays beats."""
 
         self._news = asyncio.Event()
         self.view: View | None = None
@@ -115,7 +115,7 @@ class Dispatcher:
                     with contextlib.suppress(ClusterError):  # logged where the lease was lost
                         await self._leadership.change(state.expire, wall_clock())
                 with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(None if state is None else self._pause_s()):  # a new leadership wakes it
+                    async with asyncio.timeout(None if state is None else self._pause_s()):  # a new lease wakes it
                         await self._news.wait()
         finally:
             await self._forget_members()
@@ -130,7 +130,7 @@ class Dispatcher:
             await members.close()
 
     async def _round(self, state: ClusterState) -> bool:
-        """Decide once; return True if the state changed, so that more can be decided."""
+        """Decide once; return True if the state changed, so that another decision is due."""
         if self._members is None or self._members.term != state.term:
             await self._forget_members()
             self._members = Members(

@@ -28,7 +28,7 @@ ANSWER_S = 5.0
 """Time limit for the response to an order, in seconds."""
 
 SILENT_S = 20.0
-"""A worker process that has been silent for so long is killed, in seconds; its jobs resume in another one."""
+"""Time of silence after which a worker process is killed, in seconds; its jobs resume in another one."""
 
 LEAVE_S = 30.0
 """Time limit for an orderly end, in seconds; then the process is killed."""
@@ -251,7 +251,7 @@ class HostProcess:
         self.kill()
 
     def let_go(self) -> None:
-        """Release the process, for adoption by a later agent."""
+        """Release the process without ending it, so that a later agent can adopt it."""
         self._disconnect()
         if self._child is not None:
             self._child.returncode = 0  # keeps Popen from warning that the process still runs

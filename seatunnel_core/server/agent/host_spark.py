@@ -17,10 +17,10 @@ from seatunnel_core.server.spark_children.spark_master import MasterState, Spark
 logger = logging.getLogger("seatunnel.cluster")
 
 UNKNOWN_AFTER_S = 20.0
-"""A process without executors for so long, in seconds, is killed if the Spark master does not know it."""
+"""Time without executors after which a process is killed if the Spark master does not know it, in seconds."""
 
 FORGOTTEN_AFTER_S = 60.0
-"""A process without executors for so long, in seconds, is killed if Spark workers have free cores."""
+"""Time without executors after which a process is killed if Spark workers have free cores, in seconds."""
 
 _ASK_EVERY_S = 5.0
 
@@ -69,7 +69,7 @@ class NoChildren:
         return ["--spark-master", self._master] if self._master else []
 
     def doubt(self, status: HostStatus | None) -> str:
-        """Return no reason: the worker process itself notices the loss of its Spark."""
+        """Return an empty text: the worker process itself notices the loss of its Spark."""
         return ""
 
     def url(self) -> str:
@@ -92,7 +92,7 @@ class OwnMaster:
         self.master = master
         self._clock = clock
         self._bare: dict[int, float] = {}
-        """Time since when a worker process has no executors, by pid."""
+        """Time since which each worker process has had no executors, by pid."""
 
         self._asked_at: dict[int, float] = {}
 
@@ -132,7 +132,7 @@ class OwnMaster:
 
 
 def verdict(application: str, bare_s: float, state: MasterState | None) -> str:
-    """Return why a worker process without executors must be replaced; empty if it need not.
+    """Return why a worker process without executors must be replaced; empty if it need not be.
 
     Args:
         application: Application id at the Spark master.

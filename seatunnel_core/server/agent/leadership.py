@@ -161,7 +161,7 @@ class Leadership:
         return tuple(sorted({self.address, *(each for each, at in self._members.items() if now - at < MEMBER_S)}))
 
     def joined(self, address: str, *, works: bool, unseals: bool = False) -> None:
-        """Record that another master is alive, if it is also a worker, and if it can read encrypted records."""
+        """Record that another master is alive, whether it is also a worker, and whether it reads encrypted records."""
         self._readers.note(address, able=unseals)
         self._members[address] = time.monotonic()
         (self._working.add if works else self._working.discard)(address)
@@ -374,7 +374,7 @@ class Leadership:
 
 
 def _seen(observation: Observation) -> Seen:
-    """Return an observation in the election's form; an unreadable body names no leader."""
+    """Return an observation in the election's form; an unreadable body contains no leader."""
     leader, acting = "", not observation.body  # without any beat, no leader can hold a lease
     members: tuple[str, ...] = ()
     if observation.body:

@@ -14,7 +14,7 @@ from seatunnel_core.server.errors import RequestError
 from seatunnel_core.stored_fields import Stored
 
 PIECE_BYTES = 1 << 20
-"""Maximum number of bytes read at once, so that no more of a file is in memory."""
+"""Maximum number of bytes read at once, which limits memory use."""
 
 _NAME = re.compile(r"(?:job-([A-Za-z0-9._-]{1,128})|spark-\d{1,19}|seatunnel-engine-[a-z]{1,32})\.log(\.1)?", re.ASCII)
 
@@ -73,7 +73,7 @@ def require_log_name(name: str) -> str:
     """Return the name if it is a valid name of a log.
 
     Raises:
-        RequestError: It is not.
+        RequestError: The name is invalid.
     """
     if not is_log_name(name):
         raise RequestError(f"no such log: {name[:200]!a}", status=404)

@@ -96,7 +96,7 @@ class OwnHosts:
     # -- reports ----------------------------------------------------------------------------------------------------
 
     def report(self) -> MemberReport | None:
-        """Return the report on all worker processes; ``None`` until those of an earlier agent have been searched."""
+        """Return the report on all worker processes; ``None`` until those of an earlier agent are adopted."""
         if not self._adopted:
             return None
         hosts = tuple(
@@ -104,7 +104,7 @@ class OwnHosts:
             for name, host in self._hosts.items()
             if host.process.pid
         )
-        ended = tuple(self._ended)  # read after the processes: one in neither list was not seen to end
+        ended = tuple(self._ended)  # read last: a process in neither list ended unobserved
         workers = {} if self._config.role.works else self._workers.living()
         return MemberReport(
             hosts=hosts,
@@ -309,7 +309,7 @@ class OwnHosts:
                     ordered[host.process.name] = host
         finally:
             for name, host in ordered.items():
-                if self._hosts.get(name) is host:  # else it has ended, and so has its thread
+                if self._hosts.get(name) is host:  # otherwise the process and its thread have ended
                     await self._refresh(host)
 
     async def _carry_out(self, term: int, order: Mapping[str, Any]) -> _Watched | None:

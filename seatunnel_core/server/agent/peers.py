@@ -51,7 +51,7 @@ class Line(enum.Enum):
 
     STATUS = "status", 2.0
     ORDER = "order", 30.0
-    """Orders; longer than a worker process may take for many of them."""
+    """Orders; the limit is longer than a worker process may take for many of them."""
 
     READ = "read", 5.0
     """Logs and metrics for users."""

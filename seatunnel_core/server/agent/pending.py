@@ -85,7 +85,7 @@ def _pending(view: View | None, job: JobRecord, reason: str, at: Any) -> dict[st
 
 
 def _pipelines(view: View, job: JobRecord, failure: Mapping[str, str]) -> Iterator[dict[str, Any]]:
-    """Yield the pipelines of a waiting job with its slots. A job gets all slots at once, so it has none yet."""
+    """Yield the pipelines of a waiting job with its slots. Slots are assigned all at once, so the job has none yet."""
     described = view.descriptions.get(job.job_id, Description())
     sources = [each for each in described.vertices if each["type"] == Kind.SOURCE.value]
     readers = {

@@ -138,7 +138,7 @@ def _require_same(record: JobRecord, active: JobRecord) -> None:
     """Check that a job equals the active one with the same id.
 
     Raises:
-        RequestError: It differs. The message states in what, without values of variables.
+        RequestError: The jobs differ. The message lists the differing parts, without values of variables.
     """
     differing = [name for name in ("text", "format", "variables") if getattr(record, name) != getattr(active, name)]
     if differing:

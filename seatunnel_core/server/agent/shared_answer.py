@@ -16,7 +16,7 @@ class SharedAnswer:
         self._begun_at = 0.0
 
     async def get(self, make: Callable[[], Awaitable[Any]]) -> Any:
-        """Return the result of ``make``, or its recent result; errors of ``make`` are raised."""
+        """Return the result of ``make``, new or at most ``FRESH_S`` old; propagate its errors."""
         now = time.monotonic()
         if self._making is None or (self._making.done() and now - self._begun_at > FRESH_S):
             self._begun_at = now

@@ -38,7 +38,8 @@ SEARCH_S = 10.0
 """Interval between two searches of the configured members once a master is known, in seconds."""
 
 KEEP_S = 75.0
-"""Time that a Spark worker outlives its silent master, in seconds; a killed agent's worker process runs a minute."""
+"""Time for which the Spark workers of a silent master are kept, in seconds; without an agent, its worker processes run
+for another minute."""
 
 
 @frozen(kw_only=True)
@@ -116,7 +117,7 @@ class Joined:
         self._masters: dict[str, _Master] = {}
 
     def known(self) -> tuple[str, ...]:
-        """Return the masters that have responded, and those that they have named."""
+        """Return the masters that have responded, and those listed in their responses."""
         named = (each for master in self._masters.values() for each in master.welcome.masters)
         return tuple(each for each in dict.fromkeys((*self._masters, *named)) if each != self._address)
 
@@ -176,7 +177,7 @@ class WorkerAgent:
         self._joining: dict[str, asyncio.Task[None]] = {}
         """Pending requests by member."""
 
-        self.figures = Figures(self)  # type: ignore[arg-type] # of which a worker has all that is asked
+        self.figures = Figures(self)  # type: ignore[arg-type] # a worker has all attributes that are used
         self._stopping = asyncio.Event()
 
     async def run(self) -> None:

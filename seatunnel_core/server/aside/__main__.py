@@ -59,7 +59,7 @@ def main() -> None:
 
 def _answer(request: bytes) -> bytes:
     asked = stored.parse(request)
-    signal.alarm(stored.number(asked, "limit_s"))  # a killed agent would not end this process
+    signal.alarm(stored.number(asked, "limit_s"))  # otherwise this process could outlive a killed agent
     answer = json.dumps(answered(asked)).encode()
     signal.alarm(0)
     return answer

@@ -68,7 +68,7 @@ def encrypt(request: Any) -> dict[str, Any]:
         request: Object with ``text`` and ``format``.
 
     Raises:
-        UsageError: The text is invalid, or specifies no shade.
+        UsageError: The text is invalid, or does not set ``shade.identifier``.
     """
     name = FORMATS[stored.text(request, "format")]
     read, variables = partial(parse, stored.text(request, "text"), name), Variables(environment={}, of_node=True)

@@ -31,8 +31,9 @@ def own_host(
 ) -> str:
     """Return the host by which other members reach this node.
 
-    The first of these is used: ``instance_host``, ``public-address``, an address that matches ``interfaces``, the first
-    listed member on this machine, the source address towards a listed member or one of ``others``, and loopback.
+    This is the first existing one of: ``instance_host``, ``public-address``, an address that matches ``interfaces``,
+    the first listed member on this machine, the source address towards a listed member or one of ``others``, and
+    loopback.
 
     Args:
         cluster: Cluster configuration; ``None`` without a file.
@@ -52,7 +53,7 @@ def own_host(
     hosts = list(dict.fromkeys(address.rpartition(":")[0] for address in listed))
     for host in hosts:
         if is_own(host):
-            return LOOPBACK if host.startswith("localhost") else host  # which has two addresses on many machines
+            return LOOPBACK if host.startswith("localhost") else host  # "localhost" has two addresses on many machines
     away = [address for address in (*listed, *others) if not is_loopback(address)]
     source = next(filter(None, map(_source_towards, away)), None)
     if source is None:

@@ -69,7 +69,7 @@ class _Handler(socketserver.StreamRequestHandler):
         """Handle requests in sequence until the agent disconnects."""
         while line := self.rfile.readline(LONGEST_ORDER):
             if _has_left(self.connection):
-                return  # this process was paused; the order may be outdated, and is repeated otherwise
+                return  # this process was paused: a valid order will be repeated
             self.connection.settimeout(None)
             self.server.trust(self.connection)
             self.wfile.write(json.dumps(answer(line, self.server.verbs)).encode() + b"\n")

@@ -164,7 +164,7 @@ class JobThread:
         except (SeaTunnelError, CheckpointStorageError) as error:
             logger.warning("cannot take a savepoint: %s", error, extra={"job": self.record.job_id})
             with self._changing:
-                self._wanted = DesiredState.RUN  # it is requested again while the record states so
+                self._wanted = DesiredState.RUN  # the leader repeats the request while the record has it
         except Exception:
             logger.exception("no savepoint", extra={"job": self.record.job_id})
 
@@ -205,7 +205,7 @@ class JobThread:
             report = run.wait()
             assert report is not None, "a wait without a timeout ends with a report"
             if self._saving is not None:
-                self._saving.join(_SAVED_S)  # the handle knows if the job was stopped by its savepoint
+                self._saving.join(_SAVED_S)  # it sets ``_savepoint_taken``
             self._measure(run)
             self._series = run.series(most=POINTS_AT_END)
             return report

@@ -77,7 +77,7 @@ class HostedJob(Stored):
     """True if this attempt has claimed the job; an unclaimed job has no stored state."""
 
     metrics: Mapping[str, Any] = field(factory=dict)
-    """By SeaTunnel's names."""
+    """Metrics by SeaTunnel's names."""
 
     pipelines: tuple[Any, ...] = ()
     """Measurements for displays, as written by ``measured_record``; none for a job with very many pipelines."""

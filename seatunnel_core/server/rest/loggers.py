@@ -66,7 +66,7 @@ async def _answer(agent: Agent, request: Request, method: str, level: str) -> An
 
 
 async def _on(agent: Agent, node: str, method: str, name: str, level: str) -> Any:
-    """Return the response of a node, or its failure, so that the other nodes are still requested."""
+    """Return the response of a node, or its failure, so that the other nodes are still queried."""
     body = json.dumps({"method": method, "name": name, "level": level}).encode()
     try:
         if node == agent.address:

@@ -35,7 +35,7 @@ LONG_LIFE_S = 600.0
 """Run time after which the end of a worker process is not attributed to a job, in seconds."""
 
 MOST_DEATHS = 6
-"""Number of consecutive worker processes ended with a job, but not with their agents, after which the job fails."""
+"""Number of worker processes in a row that end while running a job, but not with their agent, until the job fails."""
 
 ALONE_S = 60.0
 """Run time in a dedicated process after which a suspect job returns to the shared one, in seconds."""
@@ -77,7 +77,7 @@ def replaced(member: str, host: str, hosted: HostedJob) -> Order:
 
 
 def orders_to_orphans(view: View) -> list[Order]:
-    """Return the orders that remove orphaned jobs and worker processes, which no record names.
+    """Return the orders that remove orphaned jobs and worker processes, to which no record refers.
 
     The worker process of a hanging orphan is killed, as for a cancelled job.
     """
@@ -96,7 +96,7 @@ def orders_to_orphans(view: View) -> list[Order]:
 
 
 def orphaned_jobs(view: View) -> dict[str, tuple[str, HostReport, HostedJob]]:
-    """Return jobs in worker processes that no record names, with member and process, by stable keys.
+    """Return jobs in worker processes to which no record refers, with member and process, by stable keys.
 
     Reports that may be older than the last orders are included.
     """
@@ -149,7 +149,7 @@ def _opened(view: View, record: JobRecord, host: HostReport | None) -> Change | 
 
 
 def _of_dead_host(view: View, record: JobRecord, *, seen: bool) -> Change:
-    """Release a job whose worker process has ended; end it if it is cancelled or ends all its worker processes.
+    """Release a job whose worker process has ended; end it if it is cancelled or too many of its processes ended.
 
     A process whose end was not ``seen`` by its agent was lost with its node, which is not attributed to the job.
     """

@@ -14,7 +14,7 @@ from seatunnel_core.server.state.records import SHARED, DesiredState, JobRecord,
 from seatunnel_core.server.state.requirements import Requirements
 
 SUSPECT_DEATHS = 2
-"""Number of consecutive worker processes ended with a job after which it is suspect and gets a dedicated one."""
+"""Number of worker processes in a row that end while running a job until it is suspect and gets a dedicated one."""
 
 MOST_OWN_HOSTS = 8
 """Maximum number of dedicated worker processes per member."""
@@ -37,7 +37,7 @@ class Slots:
     """True if slots are counted, and all worker processes that will offer some are still starting."""
 
     def take(self, wanted: int) -> bool:
-        """Return True if so many slots are free, and take them."""
+        """Return True if this number of slots is free, or slots are not counted."""
         return not self.starting and (self.total == 0 or self.free >= wanted)
 
 
@@ -54,7 +54,7 @@ def has_tags(view: View, address: str, tags: Mapping[str, str]) -> bool:
 
 
 class _Room:
-    """Capacity of a view, minus what was assigned in this step."""
+    """Capacity of the members in a view, minus the assignments of this step."""
 
     def __init__(self, view: View) -> None:
         self.view = view
@@ -99,7 +99,7 @@ class _Room:
         return {} if report is None else report.workers
 
     def _counts(self, address: str) -> bool:
-        """Return True if the slots of a member are counted once it offers some."""
+        """Return True if the member will offer a fixed number of slots, not dynamic ones."""
         report = self.view.members[address].report
         return report is not None and report.offered > 0
 
@@ -140,7 +140,7 @@ def place(view: View, waiting: Sequence[JobRecord]) -> tuple[list[Change], dict[
 
 
 def _end(view: View, record: JobRecord) -> End | None:
-    """End a job with that desired state and no worker process, unless a lost process may still run it."""
+    """Return the end of a waiting job that is to be stopped, unless a lost process may still run it, else ``None``."""
     if record.wanted in CANCELLED and view.may_end(record):
         return End(view.ended(record, JobState.CANCELED))
     if record.wanted is DesiredState.SAVEPOINT and record.attempt == 0:

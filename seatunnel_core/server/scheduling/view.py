@@ -42,7 +42,7 @@ class View:
 
     jobs: Mapping[str, JobRecord]
     members: Mapping[str, Member]
-    """Known members and those named by records, by address."""
+    """Known members and those to which records refer, by address."""
 
     leader: str
     now: float
@@ -62,7 +62,7 @@ class View:
     """Time since the assignment of this attempt, by job with a worker process."""
 
     orphaned_s: Mapping[str, float] = field(factory=dict)
-    """Time since a job is orphaned, by key of ``following.orphaned_jobs``."""
+    """Time since a job was orphaned, by key of ``following.orphaned_jobs``."""
 
     descriptions: Mapping[str, Description] = field(factory=dict)
     """Descriptions for the history, by job."""
@@ -106,9 +106,9 @@ class View:
         return with_attempt(record.past, ended)
 
     def may_end(self, record: JobRecord) -> bool:
-        """Return True if a cancelled job that no known worker process runs has ended.
+        """Return True if a cancelled job without a known worker process can be recorded as ended.
 
-        While an unreachable process may still run it, it has not, except after ``GIVE_UP_AFTER_S``.
+        While an unreachable process may still run it, this is only possible after ``GIVE_UP_AFTER_S``.
         """
         return not record.unfenced or self.stopping_s.get(record.job_id, 0.0) > GIVE_UP_AFTER_S
 

@@ -34,7 +34,7 @@ _BOUND = str(Path(__file__).with_name("bound.py"))
 
 
 class Child:
-    """A supervised Spark process. Call ``supervise`` often, always from the same thread: the child ends with it.
+    """A supervised Spark process. Call ``supervise`` often, always from the same thread: its end kills the child.
 
     Args:
         name: Name for the log.

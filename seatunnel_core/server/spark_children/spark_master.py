@@ -83,7 +83,7 @@ class SparkMaster:
             self._begin_anew()
         else:
             self._port, self._page_port = before
-            self._listens = True  # workers that know it must keep its executors
+            self._listens = True  # workers that know the address must keep their executors
         write_properties(self.application_file, self._credentials.properties())
 
     def _begin_anew(self) -> None:

@@ -106,7 +106,7 @@ class ClusterState:
         self._expire_s = expire_s
         self._most_history = most_history
         self._changing = threading.Lock()
-        """Held during a change, which may take as long as the storage takes."""
+        """Held during a change, which may take long if the storage is slow."""
 
         self._showing = threading.Lock()
         """Held only briefly, while visible values are replaced, so that an event loop may wait for it."""

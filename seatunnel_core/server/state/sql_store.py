@@ -33,7 +33,7 @@ _PATIENCE = Backoff(attempts=6)
 """Retries for about 1.5 s, for lost connections, deadlocks and fast server restarts."""
 
 _NOT_KNOWN = 2**62
-"""Number of changes of the previous term, for a repeated claim: the first try already compared it."""
+"""Number of changes of the previous term, if a repeated claim finds that its first try succeeded: no longer stored."""
 
 Answer = TypeVar("Answer")
 
@@ -83,7 +83,7 @@ class SqlStore(ClusterStore):
         return term or 0
 
     def _take(self, before: int, claimant: str) -> tuple[int, dict[str, bytes]]:
-        """Claim the term after ``before``; return the minimum number of that term's changes, and the entries."""
+        """Claim the term after ``before``; return the number of changes of term ``before``, and the entries."""
         columns = self.clusters.c
         with self.change() as connection:
             changes = connection.execute(sa.select(columns.changes).where(self.mine, columns.term == before)).scalar()
@@ -142,7 +142,7 @@ class SqlStore(ClusterStore):
             yield connection
 
     def confirm(self, connection: sa.Connection) -> None:
-        """Write, so that once this transaction commits, what it read survives a server crash.
+        """Write, so that everything read in this transaction is durable once the transaction commits.
 
         MySQL makes commits visible before syncing its log; syncing a later commit also syncs earlier ones.
         """

@@ -215,7 +215,7 @@ def _require_asked(config: HttpConfig) -> None:
     """Reject unauthenticated ports that other machines can reach, unless the operator allows them.
 
     Raises:
-        UsageError: There is such a port.
+        UsageError: There is such a port, and the operator did not allow it.
     """
     if config.is_local:
         return
