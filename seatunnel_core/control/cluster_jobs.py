@@ -59,7 +59,7 @@ class Submission:
     """Text of the job; may contain secrets."""
 
     format: str = "hocon"
-    """``hocon``, ``json``, ``yaml`` or ``sql``."""
+    """Format of the text: ``hocon``, ``json``, ``yaml`` or ``sql``."""
 
     variables: Mapping[str, str] = field(factory=dict, repr=False)
     """Values for ``${…}`` in the text; may contain secrets."""

@@ -48,7 +48,7 @@ class VertexContent:
     """State of one vertex."""
 
     kind: str
-    """``source``, ``task`` or ``sink``."""
+    """Kind of vertex: ``source``, ``task`` or ``sink``."""
 
     name: str
     words: tuple[str, ...]

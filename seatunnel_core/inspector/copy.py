@@ -125,7 +125,7 @@ class _Copy:
     # -- existing objects
 
     def _is_there(self) -> bool:
-        """Return True if the destination already has the job; reject objects with which a copy would mix."""
+        """Return True if the destination has the job; raise an error if its objects there differ or are newer."""
         job_id = self.job.job_id
         there = self.destination.get_manifest(job_id)
         here = self.source.get_manifest(job_id)
@@ -194,7 +194,7 @@ class _Copy:
             ) from error
 
     def _store(self, info: CheckpointInfo, state: PipelineState) -> None:
-        """Store a checkpoint, in the order of epochs; the claimed epochs let it pass the fence."""
+        """Store a checkpoint after claiming its epoch, which the fence requires. Call this in the order of epochs."""
         known = self.destination.load(info)
         if known is None:
             self._claim(state.pipeline_id, state.epoch)

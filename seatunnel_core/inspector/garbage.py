@@ -84,7 +84,7 @@ class Needs:
 
     attachments: frozenset[str]
     frozen: bool
-    """True if the latest state references the enumerations of all sources, so that no other one will be referenced."""
+    """True if the latest state references the enumerations of all sources, so that no others will be referenced."""
 
 
 def find_garbage(

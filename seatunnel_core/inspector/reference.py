@@ -21,9 +21,9 @@ class StorageReference:
     """Reference to a checkpoint storage, which need not exist."""
 
     storage: str | None = None
-    """``FILE.yaml`` for an engine file, ``FILE.zip`` for an archive, a path with a ``/`` for a namespace of local
-    files, or the ``type`` of a plugin. ``None`` for the storage that a job would use: that of the default engine file,
-    or the built-in default."""
+    """Storage: ``FILE.yaml`` for an engine file, ``FILE.zip`` for an archive, a path with a ``/`` for a namespace of
+    local files, or the ``type`` of a plugin. ``None`` for the storage that a job would use: that of the default engine
+    file, or the built-in default."""
 
     engine_file: Path | None = None
     """Engine file with any name, instead of ``storage``."""

@@ -13,17 +13,17 @@ class HostReport(Stored):
     """An existing worker process of a member."""
 
     name: str
-    """``SHARED``, or the id of the job for a dedicated process."""
+    """Name of the process: ``SHARED``, or the id of the job for a dedicated one."""
 
     boot: str
     """Unique id among processes of the same name."""
 
     status: HostStatus | None
-    """Last status; ``None`` while it is starting or does not respond."""
+    """Last status of the process; ``None`` while it is starting or does not respond."""
 
     @property
     def lacks_executors(self) -> bool:
-        """True if it runs on a Spark cluster without having any executor."""
+        """True if the process runs on a Spark cluster but has no executors."""
         return self.status is not None and self.status.application != "" and not self.status.executors
 
 

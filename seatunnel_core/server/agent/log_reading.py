@@ -26,7 +26,7 @@ class LogFile(Stored):
     name: str
     size_bytes: int
     written_at: float
-    """Seconds since 1970."""
+    """Time of the last write, in seconds since 1970."""
 
     def __attrs_post_init__(self) -> None:
         require_log_name(self.name)

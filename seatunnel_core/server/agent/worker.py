@@ -52,13 +52,13 @@ class Welcome:
     """Slots of worker nodes by address."""
 
     spark: str
-    """Spark master with which Spark workers register; empty if it needs none."""
+    """Spark master with which Spark workers register; empty if the master needs none."""
 
     hosts: tuple[str, ...]
-    """Names of its worker processes."""
+    """Names of the master's worker processes."""
 
     queries: tuple[str, ...] = ()
-    """Addresses of the query nodes known to it."""
+    """Addresses of the query nodes known to the master."""
 
     clock: float | None = None
     """Clock of the master, in seconds since 1970; ``None`` for query nodes and from earlier versions."""
@@ -169,7 +169,7 @@ class WorkerAgent:
         self.logs = ClusterLogs(config, address, self.peers, self._nodes)
         self._joined = Joined(address, config.members, config.worker_grace_s, time.monotonic())
         self._spark = SparkWorkers(config, address) if config.role.works else None
-        """``None`` for the role ``query``, which only forwards requests."""
+        """Spark workers; ``None`` for the role ``query``, which only forwards requests."""
 
         self.machine = Machine()
         self.asides = Asides(config)

@@ -52,10 +52,10 @@ class Introduction(Stored):
     """Unique id of the process, by which a node recognizes itself under another address."""
 
     signed: bool
-    """True if it has a secret."""
+    """True if the member has a secret."""
 
     leads: bool
-    """True if it can be elected."""
+    """True if the member can be elected."""
 
     alone: bool
     """True if no other member can be elected."""
@@ -66,13 +66,13 @@ class Introduction(Stored):
     """Names of the storages that all members that can lead must share."""
 
     leader: str = ""
-    """Leader known to it; empty if there is none."""
+    """Leader known to the member; empty if there is none."""
 
     members: tuple[str, ...] = ()
-    """Masters known to it."""
+    """Masters known to the member."""
 
     version: Version = added(())
-    """Newest version of the state that it has seen; empty if it stores none or runs an earlier version."""
+    """Newest version of the state seen by the member; empty if it stores no state, or its software is too old."""
 
 
 def difference(here: Introduction, there: Introduction) -> str | None:
@@ -116,7 +116,7 @@ class Joining:
         self._config = config
         self._probes = probes
         self.knows: Callable[[], Mapping[str, Any]] = lambda: {"leader": "", "members": []}
-        """Returns the node's view of the cluster once it has an agent."""
+        """Returns the node's view of the cluster, once the node has an agent."""
 
         self.version: Callable[[], Version] = tuple
         """Returns the newest version of the state that the node has seen."""

@@ -1,7 +1,7 @@
 """Job events on the leader: changed states, completed and failed checkpoints.
 
 The leader compares consecutive views: states that lasted less than ``LOOK_S`` may be missed, but never an end. Sent
-events are not stored, so a new leader sends recent events again. Such events may be duplicates, and are marked as such.
+events are not stored, so a new leader sends recent events again. These are marked as possible duplicates.
 """
 
 import asyncio
@@ -17,10 +17,12 @@ from seatunnel_core.server.observed_node import ObservedNode
 LOOK_S = 0.5
 
 AGAIN_S = 60.0
-"""Period before the end of a leader whose events the next one sends again, in seconds; older ones were delivered."""
+"""Length of the period before a leader's end whose events the next leader sends again, in seconds.
+
+Older events were delivered before."""
 
 _OWN_S = 2.0
-"""Age below which a record may be this leader's own, in seconds, so that it does not indicate its predecessor's end."""
+"""Age below which a record may be this leader's own, in seconds, and is not attributed to its predecessor."""
 
 
 @frozen(kw_only=True)
@@ -38,7 +40,7 @@ class Known:
 
 
 def events_between(before: Mapping[str, Known], now: Mapping[str, Known], created_ms: int) -> Iterator[dict[str, Any]]:
-    """Yield the events between two views. A job that disappears has left the history, which is not an event."""
+    """Yield the events between two views. Removal of a job from the history is not an event."""
     for job_id, job in now.items():
         was = before.get(job_id)
         told = {"jobId": job_id, "jobName": job.name, "createdTime": created_ms}

@@ -95,13 +95,13 @@ class HostStatus(Stored):
 
     pid: int
     term: int
-    """Highest term seen."""
+    """Highest term that the process has seen."""
 
     ready: bool
     """True if Spark is running and has executors."""
 
     slots: int
-    """Number of concurrent Spark tasks, currently."""
+    """Current number of concurrent Spark tasks."""
 
     offered: int = 0
     """Number of slots that jobs may hold; 0 for dynamic slots, which are not counted."""

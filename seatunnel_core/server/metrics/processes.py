@@ -28,7 +28,7 @@ class Process:
     """A process of a node."""
 
     kind: str
-    """``agent``, ``host`` or ``java``."""
+    """Kind of process: ``agent``, ``host`` or ``java``."""
 
     host: str
     """Name of its worker process; empty for the agent."""

@@ -78,7 +78,7 @@ class User:
     """An authenticated user and their permissions."""
 
     name: str = ""
-    """Empty without basic authentication."""
+    """Name of the user; empty without basic authentication."""
 
     permissions: frozenset[Permission] = frozenset(Permission)
 

@@ -20,10 +20,10 @@ from seatunnel_core.server.scheduling.view import CANCELLED, GIVE_UP_AFTER_S, Vi
 from seatunnel_core.server.state.records import SHARED, DesiredState, JobRecord, JobState
 
 FORCE_AFTER_S = 20.0
-"""Time after which a cancelled job is stopped without a last checkpoint, in seconds."""
+"""Time from the cancellation until a job is stopped without a last checkpoint, in seconds."""
 
 KILL_AFTER_S = 35.0
-"""Time after which the worker process of a cancelled job is killed, in seconds."""
+"""Time from the cancellation until the worker process of a job is killed, in seconds."""
 
 TAKE_OVER_S = 10.0
 """Time for a newly assigned worker process to take over a cancelled job from an unreachable one, in seconds."""

@@ -10,10 +10,10 @@ from seatunnel_core.server.scheduling.view import Member
 POLL_S = 0.25
 
 AGAIN_S = 0.25
-"""Minimum interval between identical orders, in seconds: carrying them out takes time."""
+"""Minimum interval between identical orders, in seconds, because carrying them out takes time."""
 
 REFUSED_S = 1.0
-"""Time of refused connections after which a member is lost, in seconds: its agent has ended."""
+"""Period of refused connections after which a member is lost, in seconds, because its agent has ended."""
 
 
 @frozen

@@ -30,7 +30,7 @@ class Slots:
     """Slots of some members."""
 
     total: int
-    """0 for dynamic slots, which are not counted."""
+    """Number of slots; 0 for dynamic slots, which are not counted."""
 
     free: int
     starting: bool = False

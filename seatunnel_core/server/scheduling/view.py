@@ -46,7 +46,7 @@ class View:
 
     leader: str
     now: float
-    """Seconds since 1970; recorded for display only."""
+    """Current time, in seconds since 1970; recorded for display only."""
 
     requirements: Mapping[str, Requirements] = field(factory=dict)
     waits: bool = False

@@ -26,7 +26,7 @@ WORKER_TIMEOUT_S = 10
 """Time after which a silent Spark worker is lost with its executors, in seconds; it reports four times in this."""
 
 _MOST_QUICK_DEATHS = 3
-"""Number of quick deaths after which another address is used, because another process may have the port."""
+"""Number of exits soon after a start until another port is used, because another process may have this one."""
 
 
 @frozen(kw_only=True)

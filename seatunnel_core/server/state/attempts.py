@@ -16,13 +16,13 @@ class PastAttempt(Stored):
 
     attempt: int
     host: str
-    """The member that ran it, as ``host:port``."""
+    """Member that ran the attempt, as ``host:port``."""
 
     started_at: float
-    """Seconds since 1970, for display only; 0 in records of earlier versions."""
+    """Time of the start, in seconds since 1970, for display only; 0 in records of earlier versions."""
 
     ended_at: float
-    """Seconds since 1970, for display only."""
+    """Time of the end, in seconds since 1970, for display only."""
 
     cause: str
     """Reason of the end; empty if the job ended normally."""

@@ -29,10 +29,10 @@ class Snapshot:
     jobs: Mapping[str, JobRecord]
     history: Mapping[str, EndedJob]
     problems: Mapping[str, str] = field(factory=dict)
-    """Errors of unreadable values, by key. These values are kept unchanged."""
+    """Errors of unreadable values, by key of the entry. These values are kept unchanged."""
 
     key_ids: Mapping[str, str] = field(factory=dict)
-    """Ids of the encryption keys of readable values, by key."""
+    """Ids of the encryption keys of readable values, by key of the entry."""
 
     @property
     def unreadable(self) -> tuple[str, ...]:
@@ -115,7 +115,7 @@ class ClusterState:
         self._seal = seal
         self._seals = seal is not None and SEALED in lease.entries
         self._key_ids = dict(found.key_ids)
-        """Ids of the encryption keys of records, by key."""
+        """Ids of the encryption keys of records, by key of the entry."""
 
         self._jobs = dict(found.jobs)
         self._history = dict(found.history)

@@ -99,7 +99,7 @@ class LoggedStore(ClusterStore):
         recovered: Recovered = recover(self._folder)
         if recovered.epoch > before or self._folder.newest_epoch() != before:
             return None
-        # With an older epoch: a writer that dies between its claim and its snapshot leaves its predecessor's entries.
+        # The epoch may be older: a writer that dies between claim and snapshot leaves its predecessor's entries.
         values = {key: fetch(self._folder, entry) for key, entry in recovered.entries.items()}
         if any(value is None for value in values.values()):
             return None

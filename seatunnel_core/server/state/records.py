@@ -67,7 +67,7 @@ class JobRecord(Stored):
     """Job text as submitted; may contain secrets."""
 
     format: str
-    """``json``, ``hocon``, ``yaml`` or ``sql``."""
+    """Format of the text: ``json``, ``hocon``, ``yaml`` or ``sql``."""
 
     origin: str = added("")
     """Name of the job file, for messages; empty if unknown."""
@@ -102,7 +102,7 @@ class JobRecord(Stored):
     """Number of consecutive worker processes that ended while running the job, without those lost with their nodes."""
 
     submitted_at: float
-    """Seconds since 1970; for display only."""
+    """Time of submission, in seconds since 1970; for display only."""
 
     since: float
     """Start of ``state``, in seconds since 1970; for display only."""
@@ -152,10 +152,10 @@ class EndedJob(Stored):
 
     attempts: int
     submitted_at: float
-    """Seconds since 1970; for display only."""
+    """Time of submission, in seconds since 1970; for display only."""
 
     ended_at: float
-    """Seconds since 1970; used only for expiry."""
+    """Time of the end, in seconds since 1970; used only for expiry."""
 
     env: Mapping[str, Any] = field(factory=dict)
     """Options of the job's ``env``, without secrets."""

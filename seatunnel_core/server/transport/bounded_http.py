@@ -15,7 +15,7 @@ HEADERS_S = 20.0
 """Maximum time for a request's headers to arrive, in seconds."""
 
 STUCK_S = 60.0
-"""Maximum time that a client may read nothing of a response in progress, in seconds."""
+"""Maximum time without progress of a client in reading a response, in seconds."""
 
 
 LINGER_S = 5.0

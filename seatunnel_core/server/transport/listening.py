@@ -25,7 +25,7 @@ class Port:
 
     socket: socket.socket
     tls: ssl.SSLContext | None = None
-    """``None`` for plain text."""
+    """TLS context; ``None`` for plain text."""
 
     @property
     def number(self) -> int:
