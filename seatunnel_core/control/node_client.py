@@ -30,7 +30,7 @@ _LIVING = "/internal/v1/members"
 
 
 class NoLeaderError(PlatformError):
-    """The nodes of a cluster can be reached, and none of them leads it now."""
+    """Nodes of the cluster respond, but the cluster has no leader."""
 
 
 @frozen

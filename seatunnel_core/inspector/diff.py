@@ -7,7 +7,7 @@ from seatunnel_core.inspector.content import CheckpointContent, Scalar, VertexCo
 
 @frozen(kw_only=True)
 class Change:
-    """One difference."""
+    """A difference between two checkpoints."""
 
     vertex: str
     """Kind and name, such as ``sink flights_out``."""

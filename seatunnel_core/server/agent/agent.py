@@ -67,7 +67,7 @@ class Agent:
         self.planner = Planner(config)
         self.running = RunningJobs(address, self.peers)
         self.writing = asyncio.Lock()
-        """Held while a long list is encoded for a client."""
+        """Lock that is held while a long list is encoded for a client."""
 
         url, headers = config.engine.options[EVENT_URL], config.engine.options[EVENT_HEADERS]
         self._reports = None if url is None else EventReports(http_post(url, headers or {}))

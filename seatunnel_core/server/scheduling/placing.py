@@ -184,7 +184,7 @@ def _placed(view: View, room: _Room, record: JobRecord) -> Change | str:
 
 
 def _pause_s(record: JobRecord) -> float:
-    """Return the pause before the next attempt of a job that ends its worker processes."""
+    """Return the pause before the next attempt of a job whose worker processes have ended, in seconds."""
     further = record.deaths - SUSPECT_DEATHS
     return 0.0 if further < 0 else min(2.0**further, LONGEST_PAUSE_S)
 

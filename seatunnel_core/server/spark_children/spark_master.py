@@ -139,7 +139,7 @@ class SparkMaster:
         ]
 
     def state(self) -> MasterState | None:
-        """Return its state; ``None`` if it does not respond."""
+        """Return the state of the Spark master; ``None`` if it does not respond."""
         connection = http.client.HTTPConnection("127.0.0.1", self._page_port, timeout=5)
         try:
             connection.request("GET", "/json/", headers={"Authorization": f"Bearer {self._credentials.token()}"})

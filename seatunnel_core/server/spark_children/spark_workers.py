@@ -35,13 +35,13 @@ class Place:
     """A worker process whose tasks this node can run."""
 
     url: str
-    """Address of its Spark master."""
+    """Address of the process's Spark master."""
 
     member: str
-    """Address of its node."""
+    """Address of the process's node."""
 
     host: str
-    """Name on its node; empty for the shared one."""
+    """Name of the process on its node; empty for the shared one."""
 
 
 def resource_of(host: str) -> str:

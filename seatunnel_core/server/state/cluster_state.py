@@ -106,10 +106,10 @@ class ClusterState:
         self._expire_s = expire_s
         self._most_history = most_history
         self._changing = threading.Lock()
-        """Held during a change, which may take long if the storage is slow."""
+        """Lock of changes, held until the storage has acknowledged one, which may take long."""
 
         self._showing = threading.Lock()
-        """Held only briefly, while visible values are replaced, so that an event loop may wait for it."""
+        """Lock of the visible values, held only briefly, so that an event loop may wait for it."""
 
         found = decode(lease.entries, seal)
         self._seal = seal

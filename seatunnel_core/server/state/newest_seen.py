@@ -32,7 +32,7 @@ class NewestSeenStore(ClusterStore):
         self._newest: Version = ()
         self._lease: Lease | None = None
         self._reported_at: float | None = None
-        """Time of the last report that the state went back; ``None`` if it did not."""
+        """Time of the last report that the state is older than before; ``None`` if it is not."""
 
         self.problem = ""
         """Message that the state is older than what this node has seen, so that it cannot lead; else empty."""

@@ -20,7 +20,7 @@ SHARED = ""
 
 
 class DesiredState(enum.Enum):
-    """State of a job that the user desires."""
+    """Desired state of a job, as requested by the user."""
 
     RUN = "run"
     CANCEL = "cancel"
