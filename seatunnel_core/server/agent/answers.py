@@ -112,7 +112,7 @@ def ended_job(job: EndedJob, *, with_pipelines: bool = False) -> dict[str, Any]:
 
 
 def ended_pipelines(job: EndedJob) -> list[dict[str, Any]]:
-    """Return the final status of an ended job's pipelines, as written by ``measured_record``, without pending checkpoints."""
+    """Return the final status of a job's pipelines, as written by ``measured_record``, without pending checkpoints."""
     return [{**each, "checkpoints": {**each.get("checkpoints", {}), "pending": 0}} for each in _shown(job)[1]]
 
 
