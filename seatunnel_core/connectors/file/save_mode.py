@@ -5,9 +5,9 @@
     <target>/.seatunnel/<job>/save-mode/<process>-<epoch>-<pipeline>-<sink>  the fence: a folder; an object in a bucket
 
 Each start creates its own fence and removes those of earlier processes, before it publishes anything. Entries to remove
-are first moved into the folder of the fence, which fails if that is gone: a suspended process that resumes can no
-longer move anything. A bucket has no folders to move into: the fence is checked before each removal, so a process that
-is suspended in between may finish one removal.
+are first moved into the folder of the fence, which fails if that folder no longer exists: a suspended process that
+resumes can no longer move anything. A bucket has no folders to move into: the fence is checked before each removal, so
+a process that is suspended in between may finish one removal.
 """
 
 import errno

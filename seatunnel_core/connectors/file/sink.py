@@ -74,7 +74,7 @@ class FileSink(
         self.root = self.place
         """Folder in which files are staged, and the beginning of ``template``."""
         if self.mode.replaces and not self.mode.partitions and self.files.has_folders and not self.template:
-            self.root, _, self.template = self.place.rpartition("/")  # The parent folder is renamed into.
+            self.root, _, self.template = self.place.rpartition("/")  # A rename in the parent replaces it.
         self.style = style_of(options)
         self.isolates_bad_rows = not self.style.writer.keeps_names
         self.takes_any_moment = self.style.format == "parquet" and not self.style.int96
@@ -86,7 +86,7 @@ class FileSink(
         self.task_modules = self.style.task_modules + self.files.task_modules  # type: ignore[misc]
         self.expression = _expression(options)
         self._was_there = True
-        """True if the target existed before this process prepared it; a new one need not be checked."""
+        """True if the target existed before this process prepared it; a new target need not be checked."""
 
         self._written_to: dict[str, tuple[TableSchema, pa.Schema]] = {}
         self.partition_by: tuple[str, ...] = tuple(options[opt.PARTITION_BY] or ())

@@ -1,8 +1,9 @@
 """Detection of new files in a watched folder, and the state that this needs.
 
-A file is identified by a hash of its path, whatever its time is: a late ``a.csv`` is found after ``b.csv``. It is read
-once two listings, the scan interval apart, show it with the same size and time, and it is read only once. A file that
-has disappeared is dropped after two further listings, so the state is about as long as the folder.
+A file is identified by a hash of its path, regardless of its time: an ``a.csv`` that arrives late is found after
+``b.csv``. It is read once two listings, the scan interval apart, show it with the same size and time, and it is read
+only once. A file that has disappeared is dropped after two further listings, so the state is about as long as the
+folder.
 """
 
 from collections.abc import Iterable, Mapping
@@ -43,7 +44,7 @@ class Memory:
     """Files listed once in this state."""
 
     listed_ms: int | None = None
-    """Time of the last listing that counts, in milliseconds since 1970; ``None`` before the first."""
+    """Time of the last listing recorded in this state, in milliseconds since 1970; ``None`` before the first."""
 
     runs: Mapping[str, Runs] = field(factory=dict, eq=False, repr=False)
     """Runs already stored, by set."""

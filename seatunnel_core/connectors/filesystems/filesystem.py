@@ -387,7 +387,7 @@ class FileSystem(MarkedStaging):
 
     @abstractmethod
     def why_unknown(self, staged: str, target: str, receipt: Mapping[str, Any]) -> str:
-        """Return why it is unknown whether a missing staged file was published; empty if it was."""
+        """Return why it is unknown whether a missing staged file was published; empty if it was published."""
 
     @abstractmethod
     def discard(self, staged: str) -> bool:

@@ -43,7 +43,7 @@ class MarkedStaging(ABC):
         return self.is_folder(f"{folder}/{PREPARED}")
 
     def not_prepared(self, staged: str, target: str) -> str:
-        """Return why it is unknown whether a staged file was published; empty if its staging folder is the same one."""
+        """Return why it is unknown whether a staged file was published; empty if its staging folder is unchanged."""
         folder = staged.rpartition("/")[0]
         if self.is_prepared(folder):
             return ""

@@ -8,8 +8,8 @@
     <target>/.seatunnel/<job>/save-mode/<process>-<epoch>-<pipeline>-<sink>/<number>    being removed (``save_mode``)
     <target>/.seatunnel/<job>/replacing/…                   committed, but not in place yet (``replacing``)
 
-A name contains ``<job>-p<pipeline>-s<sink>-o<source>-e<epoch>-u<unit>-a<attempt>``: which attempt of which unit wrote
-it. So no two attempts, epochs, sinks or jobs ever write the same name.
+A name contains ``<job>-p<pipeline>-s<sink>-o<source>-e<epoch>-u<unit>-a<attempt>``, which identifies the attempt of the
+unit that wrote it. So no two attempts, epochs, sinks or jobs ever write the same name.
 """
 
 import os
@@ -32,7 +32,7 @@ FENCE = re.compile(r"(?P<process>\d+)-(?P<epoch>\d+)-(?P<pipeline>\d+)-(?P<sink>
 
 PREPARED = ".prepared"
 """Name of the folder (in a bucket: the object) that marks a staging folder. Only the driver creates it, at the start of
-an epoch. A staging folder without it is not the epoch's, whoever created it.
+an epoch. A staging folder without it does not belong to the epoch, even if it exists.
 """
 
 PROBE = ".probe-"

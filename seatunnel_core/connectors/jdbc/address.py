@@ -1,6 +1,6 @@
-"""The database that a ``url`` of JDBC names, and the user that opens it.
+"""The database in a ``url`` of JDBC, and the user that connects to it.
 
-A password is in no message and in no ``repr``.
+Passwords do not appear in messages or in ``repr``.
 """
 
 import re
@@ -25,7 +25,7 @@ _SECRET = re.compile(r"(?i)(password|pwd)=[^&\s]*")
 
 @frozen(kw_only=True)
 class Address:
-    """A database, with the user, the properties and the timeout with which it is opened.
+    """A database, with the user, the properties and the timeout for connecting to it.
 
     Equal addresses share a pool of connections.
     """
@@ -36,7 +36,7 @@ class Address:
     host: str = ""
     port: int = 0
     database: str
-    """Its name, or the path of its file."""
+    """Name of the database, or path of its file."""
 
     user: str | None
     password: str | None = field(repr=False)
@@ -60,7 +60,7 @@ def address_of(options: Options) -> Address:
     """Return the address in the options of a source or a sink.
 
     Raises:
-        UsageError: The url is not understood; the message shows what to write.
+        UsageError: The URL is invalid; the message shows the expected form.
     """
     url = options[opt.URL]
     found = re.match(r"jdbc:([a-z0-9]+):(.*)", url, re.IGNORECASE | re.DOTALL)

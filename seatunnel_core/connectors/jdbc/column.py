@@ -1,4 +1,4 @@
-"""A column of a table or of a query in a database."""
+"""Columns and tables of a database."""
 
 import pyarrow as pa
 from attrs import field, frozen
@@ -17,11 +17,11 @@ class Column:
     """Type of its values in rows."""
 
     read: str = field(repr=False)
-    """Expression for a SELECT, with ``{}`` for its quoted name: ``{}::text``."""
+    """Expression that reads it in a SELECT, with ``{}`` for its quoted name: ``{}::text``."""
 
     misfit: str = field(default="", repr=False)
     """Expression, like ``read``, that returns the text of a value that rows cannot represent, and null for all others.
-    ``""`` if the value itself shows that it does not fit. A SELECT has it after all columns.
+    ``""`` if this can be detected from the value itself. In a SELECT it follows all columns.
     """
 
     generated: bool = False
@@ -69,7 +69,7 @@ class DatabaseTable:
     """True if a rollback removes the rows that were inserted in the transaction."""
 
     def column(self, name: str) -> Column | None:
-        """Return the column of a name, or ``None``."""
+        """Return the column with a name; ``None`` if there is none."""
         return next((column for column in self.columns if column.name == name), None)
 
     def is_unique(self, names: tuple[str, ...]) -> bool:

@@ -1,4 +1,4 @@
-"""Rows as read from a database, with the values among them that rows cannot hold."""
+"""Rows read from a database, and the values among them that rows cannot represent."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
@@ -17,7 +17,7 @@ _REFUSED = (ValueError, TypeError, OverflowError, ArithmeticError, pa.ArrowExcep
 """Exceptions that the conversion of a value may raise."""
 
 _SHOWN = 60
-"""The most characters of a value that a message shows."""
+"""Maximum number of characters of a value in a message."""
 
 
 @frozen(kw_only=True)
@@ -37,8 +37,8 @@ class Fetched:
             first: Number in the split of the first row, from 1.
             where: Description of the split, for messages.
             key: Columns that identify a row in messages.
-            context: Decides whether a row with a misfit is skipped.
-            nulls: Whether such a row is kept, with null in place of the misfit.
+            context: Decides if a row with a misfit is skipped.
+            nulls: True to keep such a row, with null in place of the misfit.
 
         Raises:
             RowError: A row has a misfit, and the job does not skip such rows.
@@ -83,12 +83,12 @@ def fetched(columns: pa.Schema, arrays: Sequence[tuple[pa.Array, Mapping[int, st
 def converted(
     values: Values, convert: Callable[[Values], pa.Array], hint: str = ""
 ) -> tuple[pa.Array, Mapping[int, str]]:
-    """Convert the values of one column; where that fails the value is null and has a message.
+    """Convert the values of one column; a value that cannot be converted becomes null and has a message.
 
     Args:
-        values: The values as the driver gave them.
+        values: The values as returned by the driver.
         convert: Converts values, or raises one of ``_REFUSED``.
-        hint: What a user can do, appended to each message.
+        hint: A remedy, appended to each message.
 
     Returns:
         The converted values, and the messages by index.
@@ -103,15 +103,15 @@ def converted(
 
 
 def without(array: pa.Array, refused: pa.Array | None, why: Callable[[int], str]) -> tuple[pa.Array, Mapping[int, str]]:
-    """Replace refused values by null.
+    """Replace rejected values by null.
 
     Args:
         array: The values.
-        refused: A mask that is true for those to replace; ``None`` when there are none.
+        refused: A mask that is true for the values to replace; ``None`` if there are none.
         why: Returns the message for an index.
 
     Returns:
-        The values that are left, and the messages by index.
+        The remaining values, and the messages by index.
     """
     if refused is None:
         return array, {}
@@ -120,7 +120,7 @@ def without(array: pa.Array, refused: pa.Array | None, why: Callable[[int], str]
 
 
 def _failing(values: Values, convert: Callable[[Values], pa.Array], start: int) -> Iterator[tuple[int, str]]:
-    """Bisect the values until each one that does not fit is alone; yield its index and a message."""
+    """Bisect the values down to each single one that does not fit; yield its index and a message."""
     try:
         convert(values)
     except _REFUSED as error:

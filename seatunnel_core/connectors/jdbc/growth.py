@@ -1,7 +1,7 @@
-"""Let a table of a database grow with the rows that come: columns that it lacks, and types that hold more.
+"""Schema evolution of target tables: add missing columns, and widen types.
 
-A statement for each change, before the first row of a start moves. Rows that an earlier start has staged name their
-columns, so they go into the table that has grown as they would have gone into the old one.
+Each change is one statement, which runs before the first row of a start is moved. Rows staged by an earlier start list
+their columns, so they can be moved into the changed table as well.
 """
 
 import hashlib
@@ -29,33 +29,33 @@ _PLAIN = re.compile(
     r"bool(ean)?|date",
     re.IGNORECASE,
 )
-"""Declared types of columns that are widened. Any other one says more of its values than their type in rows does."""
+"""Declared types of columns that may be widened. Other declarations restrict values more than the Arrow type does."""
 
 _FLAG = "tinyint(1)"
-"""A boolean of MySQL, whose texts would be 1 and 0."""
+"""Boolean type of MySQL, whose texts would be 1 and 0."""
 
 
 @frozen(kw_only=True)
 class Change:
-    """One change of a table."""
+    """A change of a table."""
 
     told: str
-    """In words that follow the name of the table: ``gets the column 'city' (TEXT)``."""
+    """Description that follows the name of the table: ``gets the column 'city' (TEXT)``."""
 
     column: str
-    """The name of the column in the table."""
+    """Name of the column in the table."""
 
     statement: str
     unless: str = ""
-    """A SELECT that finds a row with a value that the change would not keep; ``""`` where there cannot be one."""
+    """SELECT that finds a row with a value that the change would not preserve; ``""`` if there can be none."""
 
     lost: str = ""
-    """What such a value is, in words."""
+    """Description of such values."""
 
 
 @frozen(kw_only=True)
 class Growth:
-    """How the tables of a database grow with rows."""
+    """Schema evolution of the tables of one sink."""
 
     dialect: Dialect
     contract: TargetContract
@@ -63,10 +63,10 @@ class Growth:
     def resolved(
         self, table: DatabaseTable | None, schema: TableSchema, names: Mapping[str, str], keys: Sequence[str]
     ) -> Resolved:
-        """Return the columns of rows with the types of a table where theirs are unknown.
+        """Return the columns of rows; unknown types are taken from the table.
 
         Args:
-            table: What it has now; ``None`` if it is created for these rows.
+            table: Its current columns; ``None`` if it is created for these rows.
             schema: The schema of the rows.
             names: The name in the table of each column of the rows.
             keys: The key columns, by their names in the table.
@@ -86,26 +86,26 @@ class Growth:
         names: Mapping[str, str],
         keys: Sequence[str],
     ) -> tuple[DatabaseTable, tuple[str, ...]]:
-        """Change a table for the rows of a schema, and return it as it is then, with what was done in words.
+        """Change a table for the rows of a schema; return the changed table, and descriptions of the changes.
 
-        The transaction is committed if there was something to do.
+        Commits the transaction if there was a change.
 
         Args:
-            connection: One in a transaction.
+            connection: A connection in a transaction.
             path: The path of the table.
-            table: What it has now.
+            table: Its current columns.
             schema: The schema of the rows.
             names: The name in the table of each column of the rows.
             keys: The key columns, by their names in the table.
 
         Raises:
-            SinkError: A change is impossible, or a value would not survive it.
+            SinkError: A change is impossible, or would not preserve a value.
         """
-        # A look at rows here would lock the table, and two processes with such locks would wait for each other below.
+        # Reading rows here would lock the table, and two processes with such locks would wait for each other below.
         if not self.planned(connection, path, table, schema, names, keys)[1]:
             return table, ()
         if self.dialect.ddl_commits:
-            connection.commit()  # who waits for the lock must not keep the table from whoever has it
+            connection.commit()  # a process that waits for the lock must not block the table
         digest = hashlib.sha256("\0".join(path).encode()).hexdigest()[:24]
         with self.dialect.exclusively(connection, f"seatunnel_grow_{digest}", WAIT_S):
             self.dialect.wait_for_locks(connection, WAIT_S)
@@ -127,7 +127,7 @@ class Growth:
         names: Mapping[str, str],
         keys: Sequence[str],
     ) -> tuple[DatabaseTable, tuple[Change, ...]]:
-        """Return the table as it would be, and the changes that make it so; do none of them, and look at no row.
+        """Return the table as it would be after the changes, and the changes; apply none of them, and read no row.
 
         The arguments are those of ``carried_out``.
 
@@ -147,10 +147,10 @@ class Growth:
         return evolve(table, columns=tuple(columns.values())), tuple(changes)
 
     def require_kept(self, connection: Any, path: TablePath, changes: Sequence[Change]) -> None:
-        """Look whether a table has values that changes would not keep.
+        """Require that the changes preserve all values of a table.
 
         Raises:
-            SinkError: It has one; the message names the column.
+            SinkError: They would not; the message contains the column.
         """
         for change in changes:
             if change.unless and self.dialect.ask(connection, change.unless):
@@ -169,7 +169,7 @@ class Growth:
         name: str,
         keys: Sequence[str],
     ) -> tuple[Column, Change] | None:
-        """Return a column that the table lacks; ``None`` where it is not to be added."""
+        """Return a column that the table lacks; ``None`` if columns are not added."""
         if not self.contract.adds:
             return None
         named = self.dialect.table_name(path)
@@ -195,7 +195,7 @@ class Growth:
     def _widened(
         self, connection: Any, path: TablePath, schema: TableSchema, have: pa.Field, column: Column
     ) -> tuple[Column, Change] | None:
-        """Return a column with a type that holds the rows, too; ``None`` where it stays as it is."""
+        """Return a column with a type that also fits the rows; ``None`` if it stays unchanged."""
         arrow = wider(column.arrow, plain_type(have.type))
         is_plain = _PLAIN.fullmatch(column.declared) and column.declared.lower() != _FLAG
         if arrow == column.arrow or (not is_plain and fits(have.type, column)):
@@ -203,7 +203,7 @@ class Growth:
         statement = None
         if arrow is not None and is_plain and not column.generated:
             declared = self.dialect.declared(arrow)
-            if _spelled(declared) == _spelled(column.declared):  # the table holds the values as it is
+            if _spelled(declared) == _spelled(column.declared):  # the values already fit
                 return None
             statement = self.dialect.widen_column(connection, path, column, declared)
         if statement is None:
@@ -225,5 +225,5 @@ class Growth:
 
 
 def _spelled(declared: str) -> str:
-    """Return a declared type in one spelling."""
+    """Return a declared type in normalised spelling."""
     return declared.replace(" ", "").lower()

@@ -1,7 +1,7 @@
-"""Versions of rows that a merge keeps: three columns say since when and until when each was valid, and whether it is.
+"""Row history of merges: columns with the start and end of each version's validity, and a flag for the current one.
 
-A commit ends the version of a row that changes or is deleted, and adds the new one, both as of one moment. Rows that
-come unchanged write nothing.
+For a row that changes or is deleted, a commit ends the current version and, unless deleted, adds the new one, both with
+the same timestamp. Unchanged rows write nothing.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,7 +23,7 @@ from seatunnel_core.connectors.tables.table_path import TablePath
 
 @frozen(kw_only=True)
 class History:
-    """The columns of history of one sink, and the moment of a commit."""
+    """History columns of one sink, and the time of a commit."""
 
     since: str
     until: str
@@ -32,28 +32,28 @@ class History:
 
     @property
     def names(self) -> tuple[str, str, str]:
-        """The names of the three columns."""
+        """Names of the three columns."""
         return self.since, self.until, self.current
 
     def added(self, columns: pa.Schema, dialect: Dialect) -> pa.Schema:
-        """Return the columns of a new table with those of history behind them."""
+        """Return the columns of a new table, followed by the history columns."""
         moment = pa.timestamp("us", "UTC")
         try:
             dialect.column_type(moment)
-        except TypeError:  # without zones, as in SQLite: the values are in UTC all the same
+        except TypeError:  # no time zones, as in SQLite: the values are still in UTC
             moment = pa.timestamp("us")
         more = [pa.field(self.since, moment), pa.field(self.until, moment), pa.field(self.current, pa.bool_())]
         return pa.schema([*columns, *more])
 
     def beside(self, table: DatabaseTable) -> DatabaseTable:
-        """Return a table without the columns of history, as rows see it."""
+        """Return a table without the history columns, as rows see it."""
         return evolve(table, columns=tuple(each for each in table.columns if each.name not in self.names))
 
     def require(self, dialect: Dialect, connection: Any, table: DatabaseTable, target: Target) -> None:
-        """Refuse a table that lacks a column of history, has one that a new version would lose, or takes a key once.
+        """Reject a table that lacks a history column, has one that a new version would lose, or allows a key only once.
 
         Raises:
-            SinkError: the message names the column.
+            SinkError: the message contains the column.
         """
         if target.unique:
             raise SinkError(
@@ -88,7 +88,7 @@ class History:
             )
 
     def moves(self, dialect: Dialect, target: Target, staging: str) -> Iterator[str]:
-        """Yield the statements that apply all staged rows to a table: of each key the last one.
+        """Yield the statements that apply the last staged row of each key to a table.
 
         Args:
             dialect: The database.
@@ -109,7 +109,7 @@ class History:
 
 
 def history_of(names: Sequence[str]) -> History | None:
-    """Return the history of these three columns, as of now; ``None`` without names."""
+    """Return the history of these three columns, with the current time; ``None`` without names."""
     return History(since=names[0], until=names[1], current=names[2]) if names else None
 
 
@@ -125,9 +125,9 @@ def target_with(
     keys: Sequence[str],
     upserts: bool,
 ) -> Target:
-    """Return the target for rows that go into a table, whose versions have columns that the rows lack.
+    """Return the target for rows that go into a table, whose history columns the rows lack.
 
-    The arguments are those of ``target_table``, with a connection for a look at the rows that are there.
+    The arguments are those of ``target_table``, and a connection for inspecting the existing rows.
 
     Raises:
         SinkError: as ``target_table``, or the table cannot keep history.

@@ -1,4 +1,4 @@
-"""A look at a database and its tables that changes nothing there."""
+"""Dry run of a sink: inspect a database and its tables without changing them."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -17,32 +17,32 @@ from seatunnel_core.connectors.tables.table_path import TablePath
 
 @frozen(kw_only=True)
 class LookedMode:
-    """How a sink writes, as far as it decides which rights it needs."""
+    """The properties of a sink that decide which permissions it needs."""
 
     upserts: bool
     """True if a row replaces the one with its key."""
 
     replaces: bool
-    """True if the rows of the run replace those that were there."""
+    """True if the rows of the run replace the existing ones."""
 
     empties: bool
-    """True if those that were there go when the job starts."""
+    """True if the existing rows are deleted when the job starts."""
 
     stages: bool
-    """True if tables are made beside the target, for rows that are staged."""
+    """True if tables for staged rows are created next to the target."""
 
     schema_mode: str
     """``schema_save_mode``."""
 
     history: History | None
-    """The columns of versions that stay; ``None`` where a row replaces the one with its key."""
+    """History columns; ``None`` if a row replaces the row with the same key."""
 
 
 def look_into(dialect: Dialect, look: Callable[[Any], Sequence[Sequence[str]]]) -> Sequence[str]:
-    """Return that the database lets us in, and what ``look`` finds on a connection whose transaction is rolled back.
+    """Connect to the database, run ``look`` in a transaction that is rolled back, and return its findings.
 
     Raises:
-        SinkError: it does not, or ``look`` raises it.
+        SinkError: the connection failed, or ``look`` raised the error.
     """
     where = str(dialect.address)
     try:
@@ -83,11 +83,11 @@ def look_at_table(
     keys: Sequence[str],
     mode: LookedMode,
 ) -> list[str]:
-    """Return what was found: whether a table exists and accepts the rows, or will be created, and the rights there.
+    """Return what is known about a table: that it accepts the rows or will be created, and the user's permissions.
 
     Raises:
-        SinkError: it cannot take them, or is missing and must not be made, or we may not make tables.
-        Exception: the driver's error of another right that is missing.
+        SinkError: it cannot accept the rows, it is missing and must not be created, or the user may not create tables.
+        Exception: the driver's error for another missing permission.
     """
     dialect = growth.dialect
     table, named = dialect.table(connection, path), dialect.table_name(path)
@@ -119,10 +119,10 @@ def look_at_table(
 
 
 def look_at_keys(dialect: Dialect, connection: Any, path: TablePath, names: Sequence[str] | None) -> list[str]:
-    """Return what we may do in a table from which rows are removed by a key; its ``names`` are none without a table.
+    """Return the permissions in a table from which rows are deleted by key; ``names`` is ``None`` without a table.
 
     Raises:
-        Exception: the driver's error of a right that is missing.
+        Exception: the driver's error for a missing permission.
     """
     named = dialect.table_name(path)
     if names is None:
@@ -133,10 +133,10 @@ def look_at_keys(dialect: Dialect, connection: Any, path: TablePath, names: Sequ
 
 
 def _require(dialect: Dialect, connection: Any, path: TablePath, columns: Sequence[str], rights: Sequence[str]) -> None:
-    """Have statements planned that need rights: a server refuses then what the user may not do, and runs nothing.
+    """EXPLAIN statements that need permissions: the server checks these, and executes nothing.
 
     Raises:
-        Exception: the driver's error of a right that is missing.
+        Exception: the driver's error for a missing permission.
     """
     if not columns:
         return
@@ -151,10 +151,10 @@ def _require(dialect: Dialect, connection: Any, path: TablePath, columns: Sequen
 
 
 def _creating(dialect: Dialect, connection: Any, path: TablePath) -> list[str]:
-    """Return what is known of the right to make tables where a table stands; those of staged rows have no schema.
+    """Return what is known about the permission to create tables next to a table; staging tables have no schema.
 
     Raises:
-        SinkError: we lack it.
+        SinkError: the permission is missing.
     """
     where = dialect.table_name(path).rpartition(".")[0] or str(dialect.address)
     may = dialect.may_create(connection, path)

@@ -17,14 +17,14 @@ from seatunnel_core.rows.extent import shown
 _TRIED, _RAW = "seatunnel_value", "seatunnel_raw_value"
 
 _LONGEST = 60
-"""The most characters of a value that a message shows."""
+"""Maximum number of characters of a value in a message."""
 
 
 def misfit(dialect: Dialect, columns: Sequence[Column], rows: pa.RecordBatch) -> str | None:
     """Describe the first value that the database rejects, with its row and column.
 
     Returns:
-        The text for a message; ``None`` when each value by itself is accepted.
+        The text for a message; ``None`` if each value by itself is accepted.
     """
     with dialect.pool.lend(BULK) as connection:
         for column, values in zip(columns, rows.columns, strict=False):
@@ -87,12 +87,12 @@ def put(
 
     Args:
         dialect: The database.
-        connection: One for rows, in a transaction.
+        connection: A connection for rows, in a transaction.
         place: The path of the table.
-        columns: Those of the table that ``rows`` has first.
+        columns: The columns of the table that correspond to the first columns of ``rows``.
         rows: Columns with the names of the table's columns.
-        temporary: Whether the table is a temporary one.
-        raw: The name for the temporary table of texts.
+        temporary: True if the table is temporary.
+        raw: Name of the temporary table for texts.
     """
     if all(column.direct for column in columns):
         dialect.copy(connection, place, rows, temporary=temporary)

@@ -1,4 +1,4 @@
-"""The write mode of a sink ``Jdbc``, beside SeaTunnel's older options that say a part of the same.
+"""The write mode of a sink ``Jdbc``, and SeaTunnel's older options, which define a part of it.
 
 ===================  ===================================================================================
 ``write_mode``       the older options
@@ -27,10 +27,10 @@ from seatunnel_core.connectors.write_mode import DECIDING, WriteMode, write_mode
 
 
 def mode_of(options: Options) -> WriteMode | None:
-    """Return the write mode of a sink; ``None`` when only older options say what becomes of rows.
+    """Return the write mode of a sink; ``None`` if only the older options are set.
 
     Raises:
-        UsageError: Options contradict each other; the message says which one to leave out.
+        UsageError: Options contradict each other; the message names the one to remove.
     """
     if not any(options[option] for option in DECIDING):
         return None
@@ -65,7 +65,7 @@ def _contradiction(key: str, why: str) -> UsageError:
 
 
 def refuse_partial(target: Target, table: DatabaseTable) -> None:
-    """Refuse a merge that would lose what a table has in columns that the rows lack.
+    """Reject a merge that would lose the table's values in columns that the rows lack.
 
     Without a unique index, a row is replaced by a DELETE and an INSERT.
 
@@ -81,13 +81,13 @@ def refuse_partial(target: Target, table: DatabaseTable) -> None:
 
 
 def refuse_clash(dialect: Dialect, connection: Any, who: str, parts: Sequence[Mapping[str, Any]]) -> None:
-    """Refuse a key in several parts of a unit, as tasks of a query leave them.
+    """Reject a key that occurs in several parts of a unit: these were written by tasks without a relative order.
 
     Args:
         dialect: The database.
-        connection: To it.
+        connection: A connection to it.
         who: The pipeline and sink, for the message.
-        parts: The staging tables of the unit, as its committable names them.
+        parts: The staging tables of the unit, from its committable.
 
     Raises:
         CommitError: The message names the key.

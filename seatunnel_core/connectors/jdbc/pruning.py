@@ -1,4 +1,4 @@
-"""The tables in which keys are collected whose rows stay when rows with absent keys are deleted."""
+"""The tables that collect the keys of rows to keep when rows with absent keys are deleted."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -19,14 +19,14 @@ from seatunnel_core.connectors.tables.table_path import TablePath
 def require_key_of(
     dialect: Dialect, connection: Any, path: TablePath, schema: TableSchema, names: Mapping[str, str]
 ) -> bool:
-    """Return True if the table exists from which rows are deleted by their keys; another sink may still create it.
+    """Return True if the table exists from which rows are deleted by key; if not, another sink may still create it.
 
     Args:
         dialect: The database.
-        connection: To it.
+        connection: A connection to it.
         path: The path of the table.
         schema: The schema of the keys.
-        names: The name in the table of each of their columns.
+        names: The name in the table for each of these columns.
 
     Raises:
         SinkError: The table lacks a column of the key, or has no transactions.
@@ -64,7 +64,7 @@ def target_of_keys(
 
 
 def _creation(dialect: Dialect, connection: Any, path: TablePath, place: TablePath, columns: pa.Schema) -> str:
-    """Return the statement that creates a table of keys, in which texts are equal if they are equal in the target.
+    """Return the statement that creates a table of keys, with the text comparison of the target.
 
     Its columns are its primary key: several databases would compare each row with all keys without an index.
     """

@@ -1,7 +1,8 @@
 """Publish staged rows in one transaction per commit: lock the pipeline's row, move the rows, record their committables.
 
 A commit first locks the row of its pipeline and compares the epoch. An engine that was replaced finds a newer epoch
-there, or waits until the newer engine has written it, and fails. So an engine never commits after a newer one started.
+there; or, if the newer engine is about to write it, waits for that and then fails. So an engine never commits after a
+newer one has started.
 """
 
 import hashlib
@@ -33,7 +34,7 @@ from seatunnel_core.connectors.tables.messages import not_own
 from seatunnel_core.connectors.tables.table_path import TablePath
 
 _CLAIM_S = 60
-"""How long a starting engine waits for the lock of another engine of its job, which commits or hangs in a commit."""
+"""Timeout of a starting engine for the lock of another engine of its job, which may be committing, in seconds."""
 
 
 @frozen(kw_only=True)
@@ -45,22 +46,22 @@ class Publishing:
     upserts: bool
     statement: Statement | None
     ordered: bool = False
-    """True if the order of rows counts, so that parts of a unit, which have none, must not share a key."""
+    """True if the order of rows matters, so that the parts of a unit, which have no order, must not share a key."""
 
     history: History | None = None
-    """The columns of versions that stay; ``None`` where a row replaces the one with its key."""
+    """History columns; ``None`` if a row replaces the row with the same key."""
 
     replacing: JdbcReplacement | None = None
-    """Where rows are collected that replace those of their table in the end; ``None`` where they go there at once."""
+    """Tables that collect rows until they replace the existing ones; ``None`` if rows go to their target at once."""
 
     @property
     def who(self) -> str:
-        """The pipeline and sink, for messages."""
+        """Pipeline and sink, for messages."""
         return f"pipeline {self.context.pipeline_id}, sink Jdbc"
 
     @property
     def ledger(self) -> CommitLedger:
-        """The record of which engine has the pipeline and of what is committed."""
+        """Record of the pipeline's current engine and of its commits."""
         return CommitLedger(
             database=self.dialect,
             context=self.context,
@@ -76,7 +77,7 @@ class Publishing:
         """Create the two tables, and raise the pipeline's epoch to this one.
 
         Raises:
-            SinkError: A newer engine has the pipeline, or the records of an earlier one are gone.
+            SinkError: A newer engine owns the pipeline, or the records of an earlier one no longer exist.
         """
         if self.context.prepared_in:
             with self.dialect.transaction() as connection:
@@ -103,7 +104,7 @@ class Publishing:
                 return
 
     def found(self, connection: Any, path: TablePath) -> DatabaseTable | None:
-        """Return a table; raise ``SinkError`` if rows were published to it, and it is gone."""
+        """Return a table; raise ``SinkError`` if rows were published to it but it no longer exists."""
         table = self.dialect.table(connection, path)
         require_same_table(self.context, self.who, self.dialect.table_name(path), None if table is None else "")
         return table
@@ -115,11 +116,11 @@ class Publishing:
 
         Args:
             committables: The committables of one checkpoint.
-            may_be_committed: Whether they may have been committed before.
+            may_be_committed: True if they may have been committed before.
 
         Raises:
-            CommitError: Another engine has the pipeline, a staging table is gone, a committable is not of this sink, or
-                it is recorded as committed although ``may_be_committed`` is false.
+            CommitError: Another engine owns the pipeline, a staging table no longer exists, a committable is not from
+                this sink, or it is recorded as committed although ``may_be_committed`` is false.
         """
         with self.dialect.transaction() as connection, ExitStack() as locks:
             self.ledger.hold(connection)
@@ -155,7 +156,7 @@ class Publishing:
 
     @contextmanager
     def _alone(self, connection: Any, committables: Sequence[Committable]) -> Iterator[None]:
-        """Let other jobs that keep versions in the same tables wait: each might add its row as the current version."""
+        """Make other jobs with history in the same tables wait: each might add its row as the current version."""
         paths = {tuple(part["target"]) for committable in committables for part in self._parts(committable)}
         with ExitStack() as locks:
             for path in sorted(paths):
@@ -165,7 +166,7 @@ class Publishing:
             yield
 
     def replace(self) -> None:
-        """Put collected rows in the place of those of their tables, in one transaction; do nothing when it is done."""
+        """Replace the rows of tables by the collected ones, in one transaction; do nothing if this is already done."""
         assert self.replacing is not None
         with self.dialect.transaction() as connection:
             self.ledger.hold(connection)
@@ -177,7 +178,7 @@ class Publishing:
             self._drop(done)
 
     def _drop(self, paths: Iterable[TablePath]) -> None:
-        """Drop staging tables whose rows were moved; those that cannot be dropped now are swept later."""
+        """Drop staging tables whose rows were moved; the sweep drops those that cannot be dropped now."""
         with suppress(Exception), self.dialect.transaction() as connection:
             for path in paths:
                 self.dialect.run(connection, f"DROP TABLE IF EXISTS {self.dialect.quoted(*path)}")
@@ -230,7 +231,7 @@ class Publishing:
 
     @contextmanager
     def _existing(self, path: TablePath) -> Iterator[None]:
-        """Turn the error of a database about a table that does not exist into one that says what to do."""
+        """Turn a database error about a missing table into a ``CommitError`` with a remedy."""
         try:
             yield
         except Exception as error:
@@ -239,7 +240,7 @@ class Publishing:
             raise CommitError(gone(self.context, self.who, self.dialect.table_name(path))) from error
 
     def _staged_columns(self, connection: Any, committable: Committable, part: Mapping[str, Any]) -> list[str]:
-        """Return the columns of a staging table; raise ``CommitError`` if it is gone."""
+        """Return the columns of a staging table; raise ``CommitError`` if the table no longer exists."""
         try:
             names = self.dialect.column_names(connection, self.dialect.quoted(part["staging"]))
             return [name for name in names if name not in (KIND, NUMBER)]
@@ -257,7 +258,7 @@ class Publishing:
         return target.moves(self.dialect, staging, changes=changes)
 
     def _place(self, part: Mapping[str, Any]) -> TablePath:
-        """Return the table into which rows are moved: their target, or the one that collects them for it."""
+        """Return the table into which rows are moved: their target, or the table that collects rows for it."""
         path = tuple(part["target"])
         return path if self.replacing is None else self.replacing.place(path)
 
@@ -267,7 +268,7 @@ class Publishing:
         return self.dialect.place_types(connection, self.statement.asked())
 
     def _refuse_repeated(self, connection: Any, target: Target, staging: str) -> None:
-        """Raise an error for repeated keys, where no unique index of the target does so."""
+        """Raise an error for repeated keys, if the target has no unique index to detect them."""
         asked = target.repeated(self.dialect, staging, also_there=True)
         for key in self.dialect.ask(connection, asked) if asked else ():
             raise CommitError(f"{self.who}: {target.repetition(key)}")
@@ -277,12 +278,12 @@ class Publishing:
     def sweep(self, keep: frozenset[str], *, final: bool) -> int:
         """Drop staging tables that no checkpoint needs, and return how many.
 
-        Records of commits are deleted once no checkpoint names them. When ``final``, all of them stay, because the last
-        checkpoint names them until the job has ended.
+        Records of commits are deleted once no checkpoint refers to them. If ``final``, all are retained, because the
+        last checkpoint refers to them until the job has ended.
 
         Args:
-            keep: The ids of committables whose staging tables stay.
-            final: Whether tables of this epoch are dropped too, and not only those of older ones.
+            keep: The ids of committables whose staging tables are retained.
+            final: True to drop tables of this epoch, too, and not only those of older ones.
         """
         removed = 0
         with self.dialect.transaction() as connection:
@@ -301,14 +302,14 @@ class Publishing:
         return removed
 
     def committed(self) -> list[str]:
-        """Return the ids that are recorded as committed; none when the table of commits does not exist."""
+        """Return the ids that are recorded as committed; none if the table of commits does not exist."""
         with self.dialect.transaction() as connection:
             if COMMITS not in self.dialect.tables(connection, None, COMMITS):
                 return []
             return self.ledger.recorded(connection)
 
     def clear(self) -> None:
-        """Delete all records of the pipeline, once its job is recorded as ended."""
+        """Delete all records of the pipeline, after its job was recorded as ended."""
         with self.dialect.transaction() as connection:
             self.ledger.clear(connection)
             if self.replacing is not None:

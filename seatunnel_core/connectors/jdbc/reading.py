@@ -220,7 +220,7 @@ class Found:
 
 
 def _both(*conditions: str) -> str:
-    """Return the conjunction of conditions; ``""`` is none."""
+    """Return the conjunction of conditions; ``""`` means no condition."""
     return " AND ".join(f"({each})" for each in conditions if each)
 
 

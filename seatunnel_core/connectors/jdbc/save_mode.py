@@ -5,8 +5,9 @@ The table of commits records it until the job has ended:
     seatunnel_commits ("<job>/save-mode", "<table>", epoch)                        the save mode was applied
     seatunnel_commits ("<job>/save-mode", "<table>/<pipeline>/<sink>", epoch)      the sink has reached the table
 
-``<table>`` is a digest. The first row is inserted in the transaction that empties the table. When two processes do that
-at the same time, such as one that was suspended and the one that took over its job, the primary key lets one succeed.
+``<table>`` is a digest. The first row is inserted in the transaction that empties the table. If two processes do that
+at the same time, such as a suspended one and the one that took over its job, the primary key allows only one to
+succeed.
 """
 
 import hashlib
@@ -32,7 +33,7 @@ def empty_table(dialect: Dialect, connection: Any, path: TablePath, options: Opt
 
     Args:
         dialect: The database.
-        connection: One in a transaction.
+        connection: A connection in a transaction.
         path: The path of the table.
         options: The options of the sink.
         first: True for the first table of the sink, before which ``custom_sql`` runs.
@@ -62,7 +63,7 @@ class TableSaveMode:
 
     @property
     def lock(self) -> str:
-        """The name of the lock that one process holds at a time, for databases in which DDL ends the transaction."""
+        """Name of the lock that only one process can hold, for databases in which DDL ends the transaction."""
         return f"seatunnel_{self._digest}"
 
     @property

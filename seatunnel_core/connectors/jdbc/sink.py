@@ -45,10 +45,10 @@ from seatunnel_core.connectors.write_mode import DECIDING
 _log = logging.getLogger(__name__)
 
 _saving = [threading.Lock() for _ in range(64)]
-"""Locks of the sinks of this process that apply a save mode; a table uses the one that its hash selects."""
+"""Locks for sinks of this process that apply a save mode; a table's hash selects one."""
 
 _PAUSE_S = 1.0
-"""The pause between two attempts of a commit, about the time that a killed server takes to restart."""
+"""Delay between two attempts of a commit, in seconds: about as long as a killed server takes to restart."""
 
 
 class JdbcSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublishedQuery):
@@ -96,7 +96,7 @@ class JdbcSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublishedQue
             self.guarantee = Guarantee.IDEMPOTENT if keyed else Guarantee.AT_LEAST_ONCE  # type: ignore[misc]
             self.weakness = "writes at once; write is_exactly_once = true to stage rows and move them once"
         self._claims = self._stages or self.empties
-        """Whether the database records which engine has the pipeline."""
+        """True if the database records which engine owns the pipeline."""
 
     def __getstate__(self) -> dict[str, Any]:
         return {**super().__getstate__(), "_statement": None}
@@ -108,7 +108,7 @@ class JdbcSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublishedQue
 
     @property
     def bound_to(self) -> Mapping[str, str]:
-        """The database and the options that decide how rows are written; a committable itself names its table."""
+        """The database and the options that decide how rows are written; the table is in the committable itself."""
         how = written_options(self.options, opt.EXACTLY_ONCE, opt.SINK_QUERY, opt.GENERATE, opt.UPSERT, *DECIDING)
         return {opt.URL.key: str(self._dialect.address), **how}
 
@@ -127,7 +127,7 @@ class JdbcSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublishedQue
             require_place(schema, root, self._path(schema))
 
     def _root(self, schema: TableSchema) -> TablePath:
-        """Return the table of the rows that contain the rows of a child table; empty where they are not replaced."""
+        """Return the table of the parent rows of a child table; empty if children are not replaced with them."""
         if self._mode is None or not self._mode.merges or schema.root is None:
             return ()
         return self._path(evolve(schema, table=schema.root))
@@ -145,7 +145,7 @@ class JdbcSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublishedQue
 
     def create_tables(self, schemas: Sequence[TableSchema], context: SinkContext) -> None:
         self.check_schemas(schemas)
-        with self.driver.lock:  # the sources of a pipeline come here at the same time
+        with self.driver.lock:  # the sources of a pipeline call this concurrently
             for schema in schemas:
                 with self._errors_wrapped(context, f"the table for the rows of {schema.table} cannot be made ready"):
                     self._targets = {**self._targets, schema.table: self._ready(schema, context)}
@@ -198,11 +198,11 @@ class JdbcSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublishedQue
         connection.commit()
 
     def _adds(self, keys: Sequence[str]) -> bool:
-        """Return True if rows come beside those that a table has."""
+        """Return True if rows are added to the existing ones."""
         return not (self.needs_end or (keys and self.options[opt.UPSERT]))
 
     def _named(self, schema: TableSchema) -> tuple[TablePath, dict[str, str], tuple[str, ...]]:
-        """Return the table for rows of a schema, the names of its columns there, and its key."""
+        """Return the table for rows of a schema, its column for each column of the rows, and its key."""
         names = {name: self._written(name) for name in schema.columns.names}
         path = self._path(schema)
         require_short(self._dialect, path[-1], names.values())
@@ -230,7 +230,7 @@ class JdbcSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublishedQue
         return look_at_table(self._growth, connection, path, schema, names=names, keys=keys, mode=mode)
 
     def _keys(self, schema: TableSchema) -> Sequence[str]:
-        """Return the key of a new table, by which rows are found, too, unless they replace all."""
+        """Return the key of a new table; rows are also found by it, unless they replace all."""
         named: Sequence[str] = self.options[opt.PRIMARY_KEYS] or ()
         if self._root(schema):
             return ()
@@ -239,7 +239,7 @@ class JdbcSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublishedQue
         return named or schema.primary_key or schema.unique_key
 
     def _written(self, name: str) -> str:
-        """Return a column's name in the table, in the case of ``field_ide``."""
+        """Return the name of a column in the table, in the case that ``field_ide`` requires."""
         case = self.options[opt.FIELD_IDE]
         return name.upper() if case == "UPPERCASE" else name.lower() if case == "LOWERCASE" else name
 
@@ -253,7 +253,7 @@ class JdbcSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublishedQue
 
     @contextmanager
     def _saved(self, connection: Any, path: TablePath, context: SinkContext) -> Iterator[None]:
-        """Apply the save mode in the transaction, if it is due, and keep other processes from doing so meanwhile."""
+        """Apply the save mode in the transaction, if it is due, and prevent other processes from doing so meanwhile."""
         driver = self.driver
         if not (self.empties and driver.save_mode_due and path not in driver.treated):
             yield
@@ -268,7 +268,7 @@ class JdbcSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublishedQue
         driver.treated.add(path)
 
     def _note_rows(self, connection: Any, path: TablePath, schema: TableSchema) -> None:
-        """Keep in mind that a table has rows, to which the job adds."""
+        """Record that the table has rows, to which the job adds."""
         if self._dialect.ask(connection, f"SELECT 1 FROM {self._dialect.quoted(*path)} LIMIT 1"):
             self.note_rows(schema, f"the table {self._dialect.table_name(path)}, which had rows")
 
@@ -324,7 +324,7 @@ class JdbcSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublishedQue
             return self._publishing(context).sweep(keep, final=final)
 
     def published(self, context: SinkContext) -> Iterable[str]:
-        """Ask also where rows are written at once now: former processes of the job may have staged them."""
+        """Query this even if rows are now written directly: earlier processes of the job may have staged them."""
         with self._errors_wrapped(context, "the database cannot be asked what was committed"):
             return self._publishing(context).committed()
 
@@ -354,7 +354,7 @@ class JdbcSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublishedQue
     def _errors_wrapped(
         self, context: SinkContext, what: str, kind: Callable[[str], SinkError] = SinkError
     ) -> AbstractContextManager[None]:
-        """Turn errors of the database into ``kind``, with whether a retry may help."""
+        """Turn errors of the database into ``kind``, marked as retryable if a retry may help."""
         who, dialect = f"pipeline {context.pipeline_id}, sink Jdbc", self._dialect
         where = f"{who}: {dialect.address}: {what}"
         return named_errors(who, what, kind, lambda error: dialect.failed(kind, where, error))

@@ -1,4 +1,4 @@
-"""The snapshot of a database that all sources of a job read, and the one connection that holds it."""
+"""The snapshot of a database that all sources of a job read, and the connection that holds it."""
 
 import threading
 from typing import TYPE_CHECKING, Any
@@ -20,7 +20,7 @@ class SharedSnapshot:
         self._name = ""
 
     def open(self, user: object) -> str:
-        """Return the name of the snapshot for tasks; export one when none is held.
+        """Return the name of the snapshot for tasks; export a snapshot if there is none.
 
         Args:
             user: The source. The snapshot is held until ``close`` was called for each user.
@@ -48,7 +48,7 @@ class SharedSnapshot:
             return False
         try:
             self._connection.exec_driver_sql("SELECT 1")
-        except Exception:  # the server was started again
+        except Exception:  # the server was restarted
             self._let_go()
         return self._connection is not None
 

@@ -39,7 +39,7 @@ def staging_name(context: WriterContext, number: int) -> str:
 
 
 def owner(name: str, prefix: str) -> tuple[str, int] | None:
-    """Return the id and epoch of the committable of a staging table; ``None`` for a name of another form."""
+    """Return the committable id and the epoch of a staging table; ``None`` for a name of another form."""
     found = _NAME.fullmatch(name.removeprefix(prefix)) if name.startswith(prefix) else None
     if found is None:
         return None

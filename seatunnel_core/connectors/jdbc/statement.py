@@ -1,4 +1,4 @@
-"""The INSERT statement of a user, with which a sink writes its rows."""
+"""The user's INSERT statement, with which a sink writes its rows."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -19,15 +19,15 @@ _TOKENS = re.compile(
 
 @frozen(kw_only=True)
 class Statement:
-    """``INSERT … VALUES (…)`` of a user, with parameters that stand for columns of the rows."""
+    """``INSERT … VALUES (…)`` of a user, whose parameters stand for columns of the rows."""
 
     before: str
     values: tuple[str | int, ...]
-    """SQL texts, and an index into the columns, from 0, for each parameter."""
+    """SQL texts and, for each parameter, the index of its column, from 0."""
 
     after: str
     marks: tuple[str, ...]
-    """The names of the parameters ``:name``; empty where ``?`` is written."""
+    """Names of the parameters ``:name``; empty for parameters ``?``."""
 
     def of(self, dialect: Dialect, names: Sequence[str], staging: str, places: Sequence[str]) -> str:
         """Return the statement that inserts all staged rows.
@@ -36,7 +36,7 @@ class Statement:
             dialect: The database.
             names: The columns of the staging table, in the order of the parameters' indices.
             staging: The quoted name of the staging table.
-            places: The result of ``Dialect.place_types``; needed when ``repeats`` is true.
+            places: The result of ``Dialect.place_types``; needed if ``repeats`` is true.
         """
         staged, kinds = self.types(places), iter(places)
         shown = ""
@@ -63,7 +63,7 @@ class Statement:
         return f"{self.before}VALUES ({shown}) {self.after}"
 
     def types(self, places: Sequence[str]) -> Mapping[int, str]:
-        """Return the required type of each column by its index, except where its parameters have different types."""
+        """Return the required type by column index, except for a column whose parameters have different types."""
         numbers = [each for each in self.values if isinstance(each, int)]
         found: dict[int, set[str]] = {}
         for number, kind in zip(numbers, places, strict=False):

@@ -19,40 +19,41 @@ from seatunnel_core.connectors.tables.table_path import TablePath
 from seatunnel_core.rows.types import type_name
 
 KIND, NUMBER = "seatunnel_kind", "seatunnel_row"
-"""Columns that staged rows with a key have besides: the kind of the row, and its number in the unit."""
+"""Additional columns of staged rows with a key: the kind of the row, and its number in the unit."""
 
 
 @frozen(kw_only=True)
 class Target:
-    """The target of the rows of one table, as a task needs it."""
+    """Target of the rows of one table, as a task needs it."""
 
     named: str
-    """The name of the target in messages."""
+    """Name of the target in messages."""
 
     path: TablePath
-    """The path of the table; empty for a statement."""
+    """Path of the table; empty for a statement."""
 
     columns: tuple[Column, ...] = field(repr=False)
-    """The columns that are written, in the order of the rows. For a table they are its columns without those that it
-    computes. For a statement they are the columns of the rows, with the types that its parameters require."""
+    """Columns to write, in the order of the rows. For a table, its columns without computed ones. For a statement, the
+    columns of the rows, with the types that its parameters require.
+    """
 
     given: tuple[str, ...] = field(default=(), repr=False)
-    """The name in the rows of each of ``columns``."""
+    """Name in the rows of each of ``columns``."""
 
     keys: tuple[str, ...] = ()
-    """The columns of the table by which a row is found; without them rows are only inserted."""
+    """Columns of the table that identify a row; if empty, rows are only inserted."""
 
     upserts: bool = True
-    """True if an inserted row replaces the row with its key; otherwise that is an error."""
+    """True if an inserted row replaces the row with the same key; otherwise an existing key is an error."""
 
     needs_key: bool = False
-    """True if a row with null in its key is refused; otherwise it is by itself, as in SQL."""
+    """True if a row with null in its key is rejected; otherwise it equals no other row, as in SQL."""
 
     unique: bool = False
     """True if the database enforces that ``keys`` are unique."""
 
     root: TablePath = ()
-    """The table of the rows that contain these, where they are replaced with those."""
+    """Table of the parent rows, if children are replaced together with them."""
 
     without_values: tuple[str, ...] = field(default=(), repr=False)
     """Columns of the rows that must have no value, as in ``rows.unknown.Resolved``."""
@@ -61,14 +62,14 @@ class Target:
     """As in ``DatabaseTable``."""
 
     statement: Statement | None = None
-    """The statement of the user; ``None`` for a table."""
+    """User's statement; ``None`` for a table."""
 
     places: Sequence[str] = ()
-    """The types of the statement's parameters, from ``Dialect.place_types``."""
+    """Types of the statement's parameters, from ``Dialect.place_types``."""
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of ``columns``."""
+        """Names of ``columns``."""
         return tuple(column.name for column in self.columns)
 
     def rows(self) -> TableSchema:
@@ -86,7 +87,7 @@ class Target:
         Args:
             dialect: The database.
             name: The unquoted name of the new table.
-            temporary: Whether it is a temporary table.
+            temporary: True for a temporary table.
         """
         columns = []
         for column in self.columns:
@@ -100,12 +101,12 @@ class Target:
         return f"CREATE {'TEMPORARY ' if temporary else ''}TABLE {made}"
 
     def moves(self, dialect: Dialect, staging: str, *, changes: bool) -> Iterator[str]:
-        """Yield the statements that apply all staged rows to the target, in the order in which they came.
+        """Yield the statements that apply all staged rows to the target, in the order of their arrival.
 
         Args:
             dialect: The database.
             staging: The quoted name of the staging table.
-            changes: Whether any of the rows is an update or a delete.
+            changes: True if any of the rows is an update or a delete.
         """
         names = ", ".join(dialect.quoted(name) for name in self.names)
         if self.statement is not None:
@@ -127,7 +128,7 @@ class Target:
             yield f"{dialect.insert(table, names)} {rows}"
 
     def ranked(self, dialect: Dialect, staging: str) -> str:
-        """Return the subquery of staged rows of which ``seatunnel_last`` is 1 for the last row of a key."""
+        """Return the subquery of the staged rows, in which ``seatunnel_last`` is 1 for the last row of each key."""
         kind, number, keys = dialect.quoted(KIND), dialect.quoted(NUMBER), self._by_key(dialect)
         if not has_windows(dialect.address):
             shown = ", ".join(f"seatunnel_row_of.{dialect.quoted(name)}" for name in (*self.names, KIND))
@@ -145,15 +146,15 @@ class Target:
         )
 
     def repeated(self, dialect: Dialect, staging: str, *, also_there: bool) -> str | None:
-        """Return a SELECT of the key of one staged row that is inserted although a row with its key exists.
+        """Return a SELECT for the key of one staged row that is inserted although a row with its key exists.
 
         Args:
             dialect: The database.
             staging: The quoted name of the staging table.
-            also_there: Whether rows of the target count too, and not only earlier rows of the staging table.
+            also_there: True to consider rows of the target, too, and not only earlier rows of the staging table.
 
         Returns:
-            The statement, which gives one row at most; ``None`` when an insert may replace a row.
+            The statement, which returns at most one row; ``None`` if an insert may replace a row.
         """
         if self.upserts or not self.keys:
             return None
@@ -177,7 +178,7 @@ class Target:
         )
 
     def _by_key(self, dialect: Dialect) -> str:
-        """Return the PARTITION BY expressions of a key; a row with a null in its key is by itself, as in SQL."""
+        """Return the PARTITION BY expressions of a key; a row with null in its key has its own partition, as in SQL."""
         keys = [dialect.quoted(name) for name in self.keys]
         missing = " OR ".join(f"{key} IS NULL" for key in keys)
         return f"{', '.join(keys)}, CASE WHEN {missing} THEN {dialect.quoted(NUMBER)} END"
@@ -189,7 +190,7 @@ class Target:
         return " AND ".join(f"seatunnel_ranked.{key} = {table}.{key}" for key in keys)
 
     def _gone(self, changes: bool) -> str | None:
-        """Return the condition on the last row of a key for rows to delete before others are inserted, or ``None``."""
+        """Return the condition on a key's last row for deleting the existing row first, or ``None``."""
         if self.upserts:
             if not self.unique:
                 return " "
@@ -200,7 +201,7 @@ class Target:
 def target_of_statement(
     dialect: Dialect, statement: Statement, schema: TableSchema, places: Sequence[str] = ()
 ) -> Target:
-    """Return the target for rows that go into a statement.
+    """Return the target for rows that a statement writes.
 
     Args:
         dialect: The database.
@@ -209,7 +210,7 @@ def target_of_statement(
         places: The result of ``Dialect.place_types``.
 
     Raises:
-        SinkError: The rows have another number of columns than the statement has ``?``, or lack a ``:name``.
+        SinkError: The number of columns differs from the number of ``?``, or a column ``:name`` is missing.
     """
     wanted, types = _parameter_columns(statement, schema), statement.types(places)
     columns = tuple(_parameter(dialect, schema, name, types.get(number)) for number, name in enumerate(wanted))
@@ -238,7 +239,7 @@ def _parameter_columns(statement: Statement, schema: TableSchema) -> tuple[str, 
 
 
 def _parameter(dialect: Dialect, schema: TableSchema, name: str, required: str | None) -> Column:
-    """Return the column for a parameter, of the type that the database requires where the rows have texts."""
+    """Return the column for a parameter, with the type that the database requires if the rows have texts."""
     arrow = plain_type(schema.columns.field(name).type)
     try:
         declared = dialect.declared(arrow)
@@ -268,7 +269,7 @@ def target_table(
         schema: The schema of the rows.
         names: The name in the table of each column of the rows.
         keys: The key columns, by their names in the table.
-        upserts: Whether an inserted row replaces the row with its key.
+        upserts: True if an inserted row replaces the row with the same key.
 
     Raises:
         SinkError: The table lacks a column of the rows, has one of a type that does not fit, or requires one that the
@@ -291,7 +292,7 @@ def target_table(
 
 
 def _column_for(have: pa.Field, table: DatabaseTable, name: str, named: str, rows: str) -> Column:
-    """Return the column of a name, into which a column of the rows is written; raise ``SinkError`` if it cannot be."""
+    """Return the table's column for a column of the rows; raise ``SinkError`` if it cannot be written."""
     found = table.column(name)
     if found is None:
         meant = nearest(name, [column.name for column in table.columns])
@@ -309,7 +310,7 @@ def _column_for(have: pa.Field, table: DatabaseTable, name: str, named: str, row
 
 
 def _refuse_missing(table: DatabaseTable, named: str, given: Collection[str], keys: Sequence[str], rows: str) -> None:
-    """Raise ``SinkError`` when the rows lack a column that the table requires, or a key column."""
+    """Raise ``SinkError`` if the rows lack a column that the table requires, or a key column."""
     for column in table.columns:
         if column.name not in given and not (column.nullable or column.filled or column.generated):
             raise SinkError(f"the table {named} requires a column {column.name!r}, which the rows of {rows} lack")
@@ -367,7 +368,7 @@ def _is_number(kind: pa.DataType) -> bool:
 
 
 def no_type(dialect: Dialect, schema: TableSchema, name: str, error: TypeError) -> SinkError:
-    """Return the error for a column of rows for which a database has no type."""
+    """Return the error for a column of the rows for which the database has no type."""
     return SinkError(
         f"column {name!r} of the table {schema.table} has the type {type_name(schema.columns.field(name).type)}, and "
         f"{dialect.address.kind} has none for it ({error}); convert the column or leave it out"

@@ -1,4 +1,4 @@
-"""The writer of the rows of one work unit, into staging tables or into the target itself."""
+"""Writer of the rows of one work unit, into staging tables or directly into the target."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -26,46 +26,46 @@ from seatunnel_core.rows.extent import shown
 from seatunnel_core.rows.unknown import filled, require_no_values
 
 _FLUSH_BYTES = 16 << 20
-"""The size at which the buffered rows of a table are sent, unless ``batch_size`` is reached before."""
+"""Size of the buffered rows of a table at which they are sent, in bytes, unless ``batch_size`` is reached before."""
 
 _RAW = "seatunnel_raw"
 
 
 @define
 class _Table:
-    """The rows of one table of the unit: those that are buffered, and the number that was sent."""
+    """The rows of one table of the unit: the buffered ones, and the number of those sent."""
 
     target: Target
     number: int
-    """The number of the table in the unit, from 0, in the order of their first rows."""
+    """Number of the table in the unit, from 0, in the order of their first rows."""
 
     batches: list[pa.RecordBatch] = field(factory=list)
-    """The buffered rows."""
+    """Buffered rows."""
 
     rows: int = 0
-    """The number of buffered rows."""
+    """Number of buffered rows."""
 
     bytes: int = 0
-    """The size of the buffered rows."""
+    """Size of the buffered rows, in bytes."""
 
     sent: int = 0
-    """The number of rows that were sent."""
+    """Number of rows sent."""
 
     changes: bool = False
     """True if any row is an update or a delete."""
 
     place: TablePath = ()
-    """The table into which its rows are sent; empty before the first of them."""
+    """Table to which the rows are sent; empty before the first of them."""
 
 
 class JdbcWriter(SinkWriter):
     """A writer on one connection.
 
-    It has one transaction, except in databases with one writer at a time: there it has one for each send, so that no
-    lock is held while rows are read. Another writer of the same unit would wait for that lock for ever.
+    It has one transaction, except in databases with one writer at a time: there it has one per send, so that no lock is
+    held while rows are read. Another writer of the same unit would wait for that lock forever.
 
-    A writer that is killed leaves nothing, except there and in databases in which DDL ends the transaction: there its
-    staging tables stay, and the sink sweeps them.
+    A writer that is killed leaves nothing behind, with two exceptions: in those databases, and in databases in which
+    DDL ends the transaction, its staging tables remain, and the sink sweeps them.
     """
 
     def __init__(
@@ -83,8 +83,8 @@ class JdbcWriter(SinkWriter):
             dialect: The database.
             targets: The target for each table of the rows.
             context: The unit and attempt that the rows belong to.
-            stages: Whether rows are staged; otherwise they are written into the target when the unit ends.
-            batch_rows: The most rows to send at a time.
+            stages: True to stage rows; otherwise they are written into the target when the unit ends.
+            batch_rows: Maximum number of rows to send at a time.
         """
         self._dialect = dialect
         self._targets = targets
@@ -97,7 +97,7 @@ class JdbcWriter(SinkWriter):
         """True if the connection has a transaction."""
 
         self._is_last = False
-        """True if all rows have come, so that the transaction ends soon."""
+        """True if all rows have arrived, so that the transaction ends soon."""
 
         self._bytes = 0
 
@@ -146,7 +146,7 @@ class JdbcWriter(SinkWriter):
             self._lent, self._has_begun = None, False
 
     def _drop_staged(self) -> None:
-        """Drop the staging tables that were committed already; a rollback removes all others."""
+        """Drop the staging tables that are already committed; a rollback removes all others."""
         if self._stages and (self._dialect.ddl_commits or self._dialect.one_writer):
             for table in self._tables.values():
                 if table.place:
@@ -167,7 +167,7 @@ class JdbcWriter(SinkWriter):
             self._put(table, rows)
         except RowError as error:
             found = None
-            with suppress(Exception):  # the original error is reported without the value
+            with suppress(Exception):  # the original error is reported, without the value
                 found = misfit(self._dialect, table.target.columns, rows)
             if found is None:
                 raise
@@ -200,7 +200,7 @@ class JdbcWriter(SinkWriter):
         self._has_begun = False
 
     def _made(self, table: _Table) -> TablePath:
-        """Return the table into which rows are sent: the target when they can go there directly, else a new one."""
+        """Return the table to which rows are sent: the target if they can be written directly, else a new table."""
         target, whole = table.target, self._is_last or not self._dialect.one_writer
         if not self._stages and not target.keys and target.statement is None and whole:
             return target.path
@@ -220,10 +220,10 @@ class JdbcWriter(SinkWriter):
             self._dialect.execute(self._connection(), self._dialect.drop_temporary(staging))
 
     def _refuse_repeated(self, table: _Table) -> None:
-        """Raise an error for rows of this unit with a repeated key, where that is one.
+        """Raise an error for rows of this unit with a repeated key, if that is not allowed.
 
-        Whether the target has a row with the key is checked by its unique index when the rows are moved, and here when
-        it has none.
+        A row of the target with the same key is detected by the target's unique index when rows are moved; if there is
+        none, it is detected here.
         """
         if not table.place or table.place == table.target.path:
             return
@@ -237,7 +237,7 @@ class JdbcWriter(SinkWriter):
                 raise RowError(f"{self._who()}: {table.target.repetition(key)}")
 
     def _refuse_stale(self) -> None:
-        """Raise an error when another engine has taken over: what this one stages would only have to be swept."""
+        """Raise an error if another engine has taken over: rows staged by this one would only have to be swept."""
         if not self._stages:
             return
         pipeline = self._dialect.literal(key_of(self._context))
@@ -299,7 +299,7 @@ class JdbcWriter(SinkWriter):
             raise
 
     def _refuse_beyond(self, values: pa.Array, column: Column, table: str) -> None:
-        """Raise an error for timestamps that the database would store as other values."""
+        """Raise an error for timestamps that the database would store as different values."""
         refused, why = self._dialect.unstorable(values)
         if refused is not None:
             number = pc.index(refused, True).as_py()
@@ -326,7 +326,7 @@ class JdbcWriter(SinkWriter):
 
 
 def _narrowed(values: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Cast values; raise an error where Arrow would turn a number that is too large for 32 bits into infinity."""
+    """Cast values; raise an error if Arrow would turn a number that is too large for 32 bits into infinity."""
     found = filled(values, kind)
     if of.is_float32(kind) and of.is_float64(values.type):
         grown = pc.and_(pc.is_inf(found), pc.is_finite(values))
@@ -336,13 +336,13 @@ def _narrowed(values: pa.Array, kind: pa.DataType) -> pa.Array:
 
 
 def _sent_type(column: pa.DataType, declared: str, have: pa.DataType) -> pa.DataType:
-    """Return the type in which values are sent; decimals for a column without a precision keep all their digits."""
+    """Return the type in which values are sent; for a column without a precision, decimals keep all their digits."""
     unbounded = pa.types.is_decimal(column) and "(" not in declared and declared
     return have if unbounded and pa.types.is_decimal(have) else column
 
 
 def _said(table: _Table) -> dict[str, Any]:
-    """Return the part of a committable's body that the staging table and the options do not determine."""
+    """Return the part of a committable's body that does not follow from the staging table and the options."""
     target = table.target
     root = {"root": list(target.root)} if target.root else {}
     return {"target": list(target.path), "keys": list(target.keys), "changes": table.changes, **root}

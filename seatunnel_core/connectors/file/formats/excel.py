@@ -99,8 +99,8 @@ class Excel(DeclaredFormat):
     def _cell(self, cell: Any, kind: pa.DataType) -> Any:
         """Return a cell in the form that ``Texts`` takes.
 
-        A cell without a value is null, and so is an empty text in a column that is not of strings. In a column of
-        strings, a number whose format gives no text has up to 15 digits, as Excel shows it in a wide column.
+        A cell without a value is null; so is an empty text, except in a column of strings. In a column of strings, a
+        number whose format cannot be rendered has up to 15 digits, as Excel shows it in a wide column.
         """
         if cell in (None, ""):
             return cell if pa.types.is_string(kind) else None

@@ -24,7 +24,7 @@ class JsonFileWriter(FileWriter):
 
 
 def joined(texts: pa.Array) -> pa.Buffer:
-    """Return all texts in a row, as they are in memory."""
+    """Return the bytes of all texts, concatenated, without copying them."""
     _, offsets, data = texts.buffers()
     ends = memoryview(offsets).cast("i")
     return data.slice(ends[texts.offset], ends[texts.offset + len(texts)] - ends[texts.offset])

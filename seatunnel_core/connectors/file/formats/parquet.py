@@ -19,7 +19,7 @@ BATCH_ROWS = 65_536
 
 ROW_GROUP_BYTES = 16 << 20
 """Size of the Arrow data of a row group: about 100,000 rows of a typical table. With four times as much a task needs 70
-MB more, and readers gain nothing measurable.
+MB more, and reading is not measurably faster.
 """
 
 ROW_GROUP_ROWS = 1 << 20

@@ -37,7 +37,9 @@ INFERENCE_BYTES = 16 << 20
 """Number of bytes at the beginning of a text file from which columns and types are inferred."""
 
 LOOKED_AT_BYTES = 8 << 20
-"""Number of bytes of a JSON file that a task inspects at a time to infer columns and types; a quarter of a second."""
+"""Number of bytes of a JSON file that a task inspects at a time to infer columns and types; this takes a quarter of a
+second.
+"""
 
 _WINDOW = 64 << 10
 

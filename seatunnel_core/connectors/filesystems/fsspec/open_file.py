@@ -71,8 +71,8 @@ class FsspecOutput(StagedOutput):
 class _StagedFile:
     """A file object that takes turns with the other requests of its connection.
 
-    It is not a class of ``io``: Python closes unreferenced objects of these by itself. That would send a request,
-    perhaps within another one of the same thread, whose response would be lost.
+    It does not derive from the classes of ``io``, which Python closes on garbage collection. That would send a request,
+    perhaps during another one of the same thread, whose response would then be lost.
     """
 
     def __init__(self, files: "FsspecFileSystem", path: str, connection: Connection) -> None:

@@ -76,7 +76,7 @@ class ObjectFileSystem(RemoteFileSystem):
             found = self.store.head(key)
         except FileNotFoundError:
             return None
-        except PermissionError:  # Without a warning: a listing that is rejected gives the reason.
+        except PermissionError:  # No warning here: a rejected listing reports the reason.
             self.is_folder(path)
             raise
         return self._version(found)
@@ -200,7 +200,7 @@ class ObjectFileSystem(RemoteFileSystem):
     def publish(self, staged: str, target: str, receipt: Mapping[str, Any]) -> None:
         """Copy the staged object, and remove it once the copy exists.
 
-        So a server that is killed meanwhile loses nothing. If both objects exist, the copy was made by a request whose
+        A server that is killed meanwhile loses nothing. If both objects exist, the copy was made by a request whose
         response was lost, or by a process that was killed.
         """
         size = stored.number(receipt, "size")
@@ -286,7 +286,7 @@ class ObjectFileSystem(RemoteFileSystem):
 class _OpenObject(RemoteOpenFile):
     """An object that is open for reading; every range is requested with the ETag of the listing.
 
-    So no byte of another version is ever read.
+    This guarantees that no byte of another version is read.
     """
 
     def __init__(self, files: ObjectFileSystem, version: FileVersion) -> None:

@@ -92,7 +92,7 @@ def _receipt(size: int) -> Receipt:
 
 
 class _Sink:
-    """A file object that is not one of Python's, which would close itself when it is abandoned."""
+    """A file object that is not one of Python's, which would close itself on garbage collection."""
 
     def __init__(self, output: StagedObject) -> None:
         self._output = output

@@ -161,7 +161,7 @@ def _made(connection: Connection) -> Any:
         max_pool_connections=CONNECTIONS,
         retries={"total_max_attempts": 1},
         s3={"addressing_style": {"true": "path", "false": "virtual"}.get(style, "auto")},
-        request_checksum_calculation="when_required",  # not every server knows chunked bodies
+        request_checksum_calculation="when_required",  # not every server supports chunked bodies
         response_checksum_validation="when_required",
     )
     return boto3.session.Session(botocore_session=session).client(
@@ -193,7 +193,7 @@ def _credentials(connection: Connection, session: Any) -> Any:
 
 
 class _Fixed:
-    """Hands out given credentials where a session looks for a provider."""
+    """Provides fixed credentials to a session, in place of its credential resolver."""
 
     def __init__(self, credentials: Any) -> None:
         self._credentials = credentials
@@ -222,18 +222,18 @@ _CONNECTING = {
 }
 """Remedy, by botocore's error class."""
 
-# -- what a server says -----------------------------------------------------------------------------------------------
+# -- error messages --------------------------------------------------------------------------------------------------
 
 
 @contextmanager
 def os_errors(path: str) -> Iterator[None]:
-    """Translate errors of botocore into ``OSError``, with our form of the path.
+    """Translate errors of botocore into ``OSError``, with the connector's path.
 
     Raises:
-        FileNotFoundError: there is no such object or upload.
-        FileExistsError: there is an object, or another version than the requested one.
-        PermissionError: the server refuses the request.
-        OSError: anything else; ``EIO`` for failures that may pass.
+        FileNotFoundError: the object or upload does not exist.
+        FileExistsError: the object exists, or has another version than the requested one.
+        PermissionError: the server denies the request.
+        OSError: anything else; ``EIO`` for failures that may be temporary.
     """
     from botocore.exceptions import BotoCoreError, ClientError
 
@@ -241,7 +241,7 @@ def os_errors(path: str) -> Iterator[None]:
         yield
     except ClientError as error:
         raise _meaning(error, path) from error
-    except (BotoCoreError, OSError) as error:  # urllib3's are among botocore's
+    except (BotoCoreError, OSError) as error:  # botocore also raises urllib3's errors
         if isinstance(error, OSError) and error.errno not in (None, errno.EPIPE, errno.ECONNRESET):
             raise
         words = (str(error).strip().splitlines() or [type(error).__name__])[0][:300].rstrip(". ")
@@ -272,7 +272,7 @@ def _meaning(error: Any, path: str) -> OSError:
 
 
 def _in_region(error: Any) -> str:
-    """Return what to configure for a bucket in another region, with that region if the server names it."""
+    """Return the setting for a bucket in another region, including that region if the server reports it."""
     headers = error.response.get("ResponseMetadata", {}).get("HTTPHeaders", {})
     region = error.response.get("Error", {}).get("Region") or headers.get("x-amz-bucket-region")
     where = f"The bucket is in the region {region}" if region else "The bucket is in another region"

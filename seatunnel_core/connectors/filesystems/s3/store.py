@@ -17,7 +17,7 @@ Answer = TypeVar("Answer")
 
 _FIRST = Backoff()
 _PATIENCE = Backoff(attempts=16, first_wait_ms=100, longest_wait_ms=3_000)
-"""Half a minute: as long as the restart of a server takes."""
+"""Retry limit: half a minute, as long as the restart of a server takes."""
 
 _answered: set[str] = set()
 """Keys of connections whose server has responded at least once."""
@@ -25,7 +25,7 @@ _answered: set[str] = set()
 
 @frozen(kw_only=True)
 class S3Store(ObjectStore):
-    """One bucket, as one user."""
+    """One bucket, accessed as one user."""
 
     bucket: str
     connection: Connection
@@ -38,13 +38,13 @@ class S3Store(ObjectStore):
 
     @property
     def client(self) -> Any:
-        """boto3's client, one for all that this process does over the connection."""
+        """The boto3 client of this process for the connection."""
         return self.connection.client()
 
     def _ask(self, key: str, question: Callable[[Any], Answer]) -> Answer:
-        """Send a request about a key, and repeat it while the failure may pass.
+        """Send a request about a key, and retry it while the failure may be temporary.
 
-        The patience is short until the server has answered once: the address may be wrong, and the user waits.
+        Retries are few until the server has responded once: the address may be wrong, and the user is waiting.
         """
 
         def asked() -> Answer:
@@ -60,7 +60,7 @@ class S3Store(ObjectStore):
             found = (_PATIENCE if self.connection.key in _answered else _FIRST).call(asked)
         except StorageUnavailableError as error:
             raise (error.__cause__ or error) from None
-        except OSError:  # a refusal is an answer
+        except OSError:  # an error response is a response, too
             _answered.add(self.connection.key)
             raise
         _answered.add(self.connection.key)
@@ -82,7 +82,7 @@ class S3Store(ObjectStore):
         )
 
     def get(self, key: str, start: int, end: int, etag: str) -> bytes:
-        """Return the range; the body is read within the request, because it may break off."""
+        """Return the range; the body is read within the request, because the connection may fail while it is read."""
         given = {"Bucket": self.bucket, "Key": key, "Range": f"bytes={start}-{end - 1}", "IfMatch": etag}
         return self._ask(key, lambda client: bytes(client.get_object(**given)["Body"].read()))
 
@@ -91,7 +91,7 @@ class S3Store(ObjectStore):
         self._ask(key, lambda client: client.put_object(**given))
 
     def copy(self, source: str, key: str) -> None:
-        """Copy with ``If-None-Match``, which S3 respects, and MinIO and versitygw ignore."""
+        """Copy with ``If-None-Match``, which S3 honours, and MinIO and versitygw ignore."""
         given = {"Bucket": self.bucket, "Key": key, "CopySource": self._source(source), "IfNoneMatch": "*"}
         self._ask(key, lambda client: client.copy_object(**given))
 
@@ -104,7 +104,7 @@ class S3Store(ObjectStore):
             return
         wanted = {"Objects": [{"Key": key} for key in keys], "Quiet": True}
         found = self._ask("", lambda client: client.delete_objects(Bucket=self.bucket, Delete=wanted))
-        for refused in found.get("Errors", ()):  # of which botocore raises nothing
+        for refused in found.get("Errors", ()):  # botocore raises no error for these
             words = f"the server refuses it: {refused.get('Code')}: {refused.get('Message', '')}"
             raise PermissionError(errno.EACCES, words, f"s3://{self.bucket}/{refused.get('Key')}")
 
@@ -140,7 +140,7 @@ class S3Store(ObjectStore):
             yield from (each["UploadId"] for each in page.get("Uploads", ()) if each["Key"] == key)
 
     def require_writable(self, folder: str) -> None:
-        self.page(folder, deep=True, most=1)  # which says more than a put, where there is no such bucket
+        self.page(folder, deep=True, most=1)  # its message for a missing bucket is clearer than that of a put
         probe = f"{folder}{PROBE}{secrets.token_hex(8)}"
         self.put(probe, b"\n")  # With one byte, which a bucket without remaining quota rejects.
         try:

@@ -14,7 +14,8 @@ import pyarrow as pa
 class AdbcConnection:
     """A connection to PostgreSQL, in a transaction from its first statement on.
 
-    The driver's own transactions begin once more behind each ``COPY``, of which the server warns in its log.
+    It does not use the driver's own transactions: these begin a new one after each ``COPY``, and the server then logs a
+    warning.
     """
 
     def __init__(self, address: str) -> None:
@@ -39,7 +40,7 @@ class AdbcConnection:
 
     def read(self, statement: str) -> Iterator[pa.RecordBatch]:
         """Yield the rows of a statement as the server sends them."""
-        from adbc_driver_manager._reader import AdbcRecordBatchReader  # pyarrow's loses the server's error message
+        from adbc_driver_manager._reader import AdbcRecordBatchReader  # pyarrow's reader loses the server's message
 
         with self._statement() as made:
             made.set_sql_query(statement)

@@ -21,7 +21,7 @@ _log = logging.getLogger(__name__)
 
 _COLLATION = b"seatunnel.collation"
 _EXACT: Mapping[str, tuple[str, ...]] = {"mysql": ("utf8mb4_0900_bin", "utf8mb4_nopad_bin", "utf8mb4_bin")}
-"""Binary collations, the best first: of MySQL 8, of MariaDB, and of MySQL 5.7, where spaces at the end do not count."""
+"""Binary collations in order of preference: of MySQL 8, of MariaDB, and of MySQL 5.7, which ignores trailing spaces."""
 
 _MERGES_NOTHING = ("utf8mb4_0900_bin", "utf8mb4_nopad_bin", "binary")
 
@@ -43,7 +43,7 @@ def with_exact_keys(dialect: "Dialect", connection: Any, columns: pa.Schema, key
 
 
 def collated(declared: str, column: pa.Field) -> str:
-    """Return the declared type of a new column with its collation, where ``with_exact_keys`` gave it one."""
+    """Return the declared type of a new column, with the collation that ``with_exact_keys`` set, if any."""
     found = (column.metadata or {}).get(_COLLATION)
     return f"{declared} COLLATE {found.decode()}" if found else declared
 

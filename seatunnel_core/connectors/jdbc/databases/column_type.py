@@ -7,10 +7,10 @@ import pyarrow.types as of
 
 
 def column_type(arrow: pa.DataType) -> Any:
-    """Return SQLAlchemy's type for an Arrow type, as most databases have it.
+    """Return SQLAlchemy's type for an Arrow type, as in most databases.
 
     Raises:
-        TypeError: There is none; its text is the Arrow type.
+        TypeError: There is none; the message is the Arrow type.
     """
     import sqlalchemy as sa
 

@@ -55,7 +55,7 @@ class Dialect(TableDatabase):
     """True if several connections can read the same snapshot of the database."""
 
     one_writer: ClassVar[bool] = False
-    """True if a transaction that writes blocks all other writers, whatever table they write."""
+    """True if a transaction that writes blocks all other writers, regardless of the table."""
 
     not_written: ClassVar[str] = ""
     """Reason why a sink cannot write into it, and an alternative; ``""`` if it can."""
@@ -72,7 +72,7 @@ class Dialect(TableDatabase):
     """Text after the columns in a CREATE TABLE."""
 
     text_order: ClassVar[str] = ""
-    """Text after ``table_options`` for a table in which texts that differ in case or accents are different."""
+    """Text after ``table_options`` for a table that distinguishes texts by case and accents."""
 
     def __init__(self, address: Address, pool_size: int) -> None:
         self.address = address
@@ -143,7 +143,7 @@ class Dialect(TableDatabase):
         return [column[0] for column in cursor.description]
 
     def export_snapshot(self, connection: Any) -> str:
-        """Start a transaction whose snapshot others can read while it lasts, and return the name of the snapshot."""
+        """Start a transaction whose snapshot other connections can read until it ends; return the snapshot's name."""
         raise NotImplementedError(f"{self.address.kind} shares no snapshots")
 
     # -- names and texts ------------------------------------------------------------------------------------------
@@ -165,7 +165,7 @@ class Dialect(TableDatabase):
         return self.path(f"{database}.{written}" if database and len(parts_of(written)) == 2 else written)
 
     def table_name(self, path: TablePath) -> str:
-        """Return the path by which rows name the table: ``database.schema.table``."""
+        """Return the path of a table as rows contain it: ``database.schema.table``."""
         return ".".join((self.address.database.rpartition("/")[2], *path))
 
     def bound(self, value: Any) -> str:
@@ -180,10 +180,10 @@ class Dialect(TableDatabase):
 
     @abstractmethod
     def table(self, connection: Any, path: TablePath) -> DatabaseTable | None:
-        """Return the columns and keys of a table; ``None`` when it does not exist."""
+        """Return the columns and keys of a table; ``None`` if it does not exist."""
 
     def may_create(self, connection: Any, path: TablePath) -> bool | None:
-        """Return True if a table may be created at this path; ``None`` if only creating it would show that."""
+        """Return True if a table may be created at this path; ``None`` if only an attempt would show that."""
         return None
 
     def tables(self, connection: Any, schema: str | None, prefix: str) -> list[str]:
@@ -199,7 +199,7 @@ class Dialect(TableDatabase):
         return f"random() < {1 / one_of:.9f}"
 
     def rises(self, ask: Asking, column: Column, borders: Sequence[str]) -> bool:
-        """Return True if bounds that were found in the column's order also ascend when compared as literals."""
+        """Return True if bounds found in the column's order also ascend when compared as literals."""
         return True
 
     @abstractmethod
@@ -209,9 +209,9 @@ class Dialect(TableDatabase):
         """Yield the rows of a SELECT in batches.
 
         Args:
-            statement: A SELECT of ``columns``, and behind them of the ``misfit`` of each column that has one.
+            statement: A SELECT of ``columns``, followed by the ``misfit`` of each column that has one.
             columns: The columns of the rows.
-            fetch_size: The most rows of a batch.
+            fetch_size: Maximum number of rows of a batch.
             snapshot: The name of the snapshot to read; ``None`` for the current state.
         """
 
@@ -221,7 +221,7 @@ class Dialect(TableDatabase):
         """Return SQLAlchemy's type for a new column.
 
         Raises:
-            TypeError: The database has none; its text is the Arrow type.
+            TypeError: The database has none; the message is the Arrow type.
         """
         return column_type(arrow)
 
@@ -229,7 +229,7 @@ class Dialect(TableDatabase):
         """Return the type of a new column as the database writes it.
 
         Raises:
-            TypeError: The database has none; its text is the Arrow type.
+            TypeError: The database has none; the message is the Arrow type.
         """
         kind = self.key_type(arrow) if is_key else self.column_type(arrow)
         said: str = _engine(self).dialect.type_compiler_instance.process(kind)
@@ -266,7 +266,7 @@ class Dialect(TableDatabase):
         return self.column_type(arrow)
 
     def unstorable(self, values: pa.Array) -> tuple[pa.Array | None, str]:
-        """Return a mask of timestamps that would be stored as others, or ``None``, and the reason for a message."""
+        """Return a mask of timestamps that would be stored as other values, or ``None``, and the reason for a message."""
         return beyond(values), BEYOND
 
     def place_types(self, connection: Any, statement: str) -> Sequence[str]:
@@ -285,7 +285,7 @@ class Dialect(TableDatabase):
         raise NotImplementedError(self.not_written)
 
     def begin_rows(self, connection: Any) -> None:
-        """Begin a transaction on a connection for rows, where the driver does not do so implicitly."""
+        """Begin a transaction on a connection for rows, if the driver does not do so implicitly."""
 
     def lock_table(self, connection: Any, path: TablePath, *, reads: bool = False) -> None:
         """Lock a table until the transaction ends (not by DDL): against writers and, unless ``reads``, readers."""
@@ -328,7 +328,7 @@ class Dialect(TableDatabase):
         yield f"{self.insert(table, shown)} {rows} ON CONFLICT ({target}) DO {then}"
 
     def differ(self, one: str, other: str) -> str:
-        """Return the condition that two values of a column's type are not the same, letter by letter."""
+        """Return the condition that two values of a column's type are different, even if only in case."""
         raise NotImplementedError(self.not_written)
 
     # -- failures -------------------------------------------------------------------------------------------------
@@ -338,7 +338,7 @@ class Dialect(TableDatabase):
         """Return True if a retry of the failed operation may succeed."""
 
     def is_full(self, error: BaseException) -> bool:
-        """Return True if the server has no space left, which is no fault of the rows and may pass."""
+        """Return True if the server has no space left; this is not caused by the rows, and a retry may succeed."""
         return False
 
     def message_of(self, error: BaseException) -> str:
@@ -346,7 +346,7 @@ class Dialect(TableDatabase):
         return str(error)
 
     def has_lost_snapshot(self, error: BaseException) -> bool:
-        """Return True if a statement failed because the exported snapshot is not held any more."""
+        """Return True if a statement failed because the exported snapshot no longer exists."""
         return False
 
     def is_missing_table(self, error: BaseException) -> bool:
@@ -354,7 +354,7 @@ class Dialect(TableDatabase):
         return False
 
     def failed(self, kind: Callable[[str], E], what: str, error: BaseException) -> E:
-        """Return an error of ``kind`` for users, without the password, that knows whether a retry may help."""
+        """Return an error of ``kind`` for users: without the password, and marked as retryable if a retry may help."""
         cause = getattr(error, "orig", None) or error
         text = " ".join(self.message_of(cause).split())
         found = kind(f"{what}: {self.address.hide(text)}")
@@ -374,7 +374,7 @@ _making = threading.Lock()
 
 
 def _engine(dialect: Dialect) -> Any:
-    """Return the engine of this process for a database, as creating one takes milliseconds."""
+    """Return this process's only engine for a database, because creating one takes milliseconds."""
     with _making:
         if dialect.address not in _engines:
             _engines[dialect.address] = dialect.engine()

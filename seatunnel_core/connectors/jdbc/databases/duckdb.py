@@ -1,4 +1,4 @@
-"""DuckDB, for reading only: it returns Arrow, and any number of processes may read a file that none writes."""
+"""DuckDB, for reading only: it returns Arrow, and any number of processes may read a file while none writes it."""
 
 import re
 from collections.abc import Generator, Mapping, Sequence
@@ -45,7 +45,7 @@ _CAST = {
 """Types that rows lack: the DuckDB type to which values are cast, and its Arrow type. All others are read as texts."""
 
 _CHECKED = {"HUGEINT": ("CAST({} AS VARCHAR)", pa.decimal128(38, 0)), "TIMESTAMP_NS": ("{}", pa.timestamp("us"))}
-"""Types with values that rows cannot hold: how they are read, and the Arrow type of those that fit."""
+"""Types with values that rows cannot represent: how they are read, and the Arrow type of the values that fit."""
 
 
 class DuckDB(Dialect):
@@ -81,7 +81,7 @@ class DuckDB(Dialect):
             raise SourceError(f"there is no file {self.address.database}")
 
     def alive(self, connection: Any) -> bool:
-        """Begin a transaction, and return whether that worked."""
+        """Begin a transaction, and return True if that succeeded."""
         try:
             connection.begin()
         except Exception:
@@ -158,7 +158,7 @@ def _fitted(array: pa.Array, column: Column) -> tuple[pa.Array, Mapping[int, str
 
 
 def _shown(value: pa.Scalar) -> str:
-    """Return the text of a date or time for messages; DuckDB has the largest and the smallest number for infinity."""
+    """Return the text of a date or time for messages; in DuckDB the smallest and the largest number mean infinity."""
     if of.is_nested(value.type):
         return "an element"
     bits = value.type.bit_width - 1

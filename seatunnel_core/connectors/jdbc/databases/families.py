@@ -11,7 +11,7 @@ from seatunnel_core.connectors.tables.table_path import TablePath
 from seatunnel_core.rows.nesting import PARENT_ID, ROW_ID
 
 Part = Mapping[str, Any]
-"""A staging table as a committable names it; ``root`` is the path of the rows that contain its rows."""
+"""A staging table in a committable; ``root`` is the path of the table with the parent rows."""
 
 _ID_CHARACTERS = 24
 
@@ -50,14 +50,14 @@ class Families:
         return Family(root=self.dialect.quoted(*path), children=paths, key=tuple(key), quoted=quoted)
 
     def replaced(self, parts: Sequence[Part]) -> Iterator[str]:
-        """Yield the statements that delete the children of rows that staged ones will replace."""
+        """Yield the statements that delete the children of rows that staged rows will replace."""
         for part in parts:
             family = self.of(tuple(part["target"]), part["keys"]) if part["keys"] else None
             if family is not None:
                 yield from family.replaced([self.dialect.quoted(part["staging"])])
 
     def added(self, parts: Sequence[Part], columns_of: Callable[[Part], Sequence[str]]) -> Iterator[str]:
-        """Yield the statements that add staged children, behind the rows that contain them.
+        """Yield the statements that add staged children, after their parent rows.
 
         Args:
             parts: All staging tables of one unit.
@@ -76,7 +76,7 @@ class Families:
 
 
 def index_of(dialect: Dialect, path: TablePath, columns: Sequence[str]) -> str:
-    """Return the statement that creates the index by which the children of a row are found."""
+    """Return the statement that creates the index for finding the children of a row."""
     parent = next(name for name in columns if name.lower() == PARENT_ID)
     name = dialect.quoted(f"{path[-1][:40]}_parent")
     is_mysql = dialect.address.kind == "mysql"

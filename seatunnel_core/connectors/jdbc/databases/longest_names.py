@@ -1,4 +1,4 @@
-"""The longest names of tables and columns: PostgreSQL cuts longer ones off silently, MySQL refuses them late."""
+"""Maximum lengths of table and column names: PostgreSQL truncates longer ones silently, MySQL rejects them late."""
 
 from collections.abc import Callable, Iterable, Mapping
 
@@ -9,11 +9,11 @@ _LONGEST: Mapping[str, tuple[int, str, Callable[[str], int]]] = {
     "postgresql": (63, "bytes in UTF-8", lambda name: len(name.encode())),
     "mysql": (64, "characters", len),
 }
-"""By the kind of database: the most, its unit, and the function that measures a name."""
+"""By kind of database: the maximum, its unit, and a function that measures a name."""
 
 
 def require_short(dialect: Dialect, table: str, columns: Iterable[str]) -> None:
-    """Refuse names that are longer than the database allows, before anything is created.
+    """Reject names that are longer than the database allows, before anything is created.
 
     Raises:
         SinkError: The name of the table or of a column is too long.

@@ -1,7 +1,7 @@
-"""MySQL and MariaDB: asyncmy reads rows; PyMySQL, below SQLAlchemy, does the rest.
+"""MySQL and MariaDB: asyncmy reads rows; PyMySQL, below SQLAlchemy, does everything else.
 
-A statement that creates or drops a table ends the transaction here. So staging tables exist from their creation on, and
-are dropped after their rows are committed.
+In these databases, a statement that creates or drops a table ends the transaction. So a staging table is visible as
+soon as it is created, and is dropped after its rows are committed.
 """
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
@@ -32,16 +32,16 @@ from seatunnel_core.connectors.jdbc.order import OWN, Order
 from seatunnel_core.connectors.tables.table_path import TablePath, parts_of
 
 _READING = "reading"
-"""The kind of the connections that read rows."""
+"""Kind of the connections that read rows."""
 
 _STATEMENT_BYTES = 4 << 20
-"""The largest size of an INSERT of several rows; larger ones are not faster."""
+"""Maximum size of an INSERT of several rows, in bytes; larger ones are not faster."""
 
 _PACKET_MARGIN = 65_536
-"""The part of a packet that is left free for the text before the rows."""
+"""Part of a packet, in bytes, that is reserved for the text before the rows."""
 
 _PAIRS = 200
-"""The most pairs of borders that one statement compares."""
+"""Maximum number of pairs of bounds that one statement compares."""
 
 _PASSING = {
     *(1040, 1053, 1079, 1129, 1152, 1158, 1159, 1160, 1161, 1184, 1203, 1205, 1213, 1226, 1412, 1927),
@@ -51,7 +51,7 @@ _PASSING = {
 timeout."""
 
 _FULL = (1021, 1114)
-"""A disk, or the room for tables, is full."""
+"""Errors of a full disk or tablespace."""
 
 _TABLE = (
     "SELECT coalesce(e.TRANSACTIONS, 'NO') FROM information_schema.TABLES t LEFT JOIN information_schema.ENGINES e "
@@ -66,7 +66,7 @@ _SAID = (
     "SELECT coalesce(COLUMN_DEFAULT, 'NULL'), EXTRA, COLUMN_COMMENT FROM information_schema.COLUMNS "
     "WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s"
 )
-"""MariaDB writes NULL for a column without a default, and MySQL has a null."""
+"""MariaDB returns the text NULL for a column without a default; MySQL returns a null."""
 
 _KEYS = (
     "SELECT INDEX_NAME, COLUMN_NAME, SUB_PART FROM information_schema.STATISTICS WHERE TABLE_SCHEMA = %s AND "
@@ -75,7 +75,7 @@ _KEYS = (
 
 
 class MySQL(Dialect):
-    """MySQL 8.0 or newer, or MariaDB 10.3 or newer; MySQL 5.7 without what needs window functions."""
+    """MySQL 8.0 or newer, or MariaDB 10.3 or newer; MySQL 5.7 without the features that need window functions."""
 
     orders: ClassVar[Mapping[str, Order]] = ORDERS
     plain_order: ClassVar[str] = "bytes"
@@ -148,7 +148,7 @@ class MySQL(Dialect):
     def table(self, connection: Any, path: TablePath) -> DatabaseTable | None:
         cursor = self.cursor(connection)
         try:
-            # MariaDB's information_schema lacks a table for a moment when another process alters it: wait for that.
+            # MariaDB's information_schema briefly lacks a table while another process alters it: wait for that.
             cursor.execute(f"SELECT 1 FROM {self.quoted(*path)} LIMIT 0")
         except Exception as error:
             if self.is_missing_table(error):
@@ -179,7 +179,7 @@ class MySQL(Dialect):
         )
 
     def _zoned(self, cursor: Any, columns: Sequence[Column]) -> tuple[Column, ...]:
-        """Return the columns; in a zone whose clocks are never set back, timestamps compare as their texts do."""
+        """Return the columns; if the session's zone has a fixed offset, timestamps compare like their texts."""
         if not any(each.order == MOMENT for each in columns):
             return tuple(columns)
         cursor.execute("SELECT @@session.time_zone, @@system_time_zone")
@@ -207,7 +207,7 @@ class MySQL(Dialect):
         return f"rand() < {1 / one_of:.9f}"
 
     def rises(self, ask: Asking, column: Column, borders: Sequence[str]) -> bool:
-        """Compare the borders on the server, which sorts long texts by a prefix and some collations inconsistently."""
+        """Compare the bounds on the server, which sorts long texts by a prefix and some collations inconsistently."""
         if not column.collation or column.order != OWN:
             return True
         how = f"CONVERT({{}} USING {column.collation.partition('_')[0]}) COLLATE {column.collation}"
@@ -264,7 +264,7 @@ class MySQL(Dialect):
         return made + self.table_options
 
     def widen_column(self, connection: Any, path: TablePath, column: Column, declared: str) -> str | None:
-        """Return a MODIFY, which keeps only what it says: not a default, nor how the column is filled."""
+        """Return a MODIFY. It keeps only what it states: neither a default nor generated values would be kept."""
         cursor = self.cursor(connection)
         cursor.execute(f"{_SAID} AND COLUMN_NAME = %s", (*path, column.name))
         default, extra, said = map(_text, cursor.fetchone())
@@ -276,7 +276,7 @@ class MySQL(Dialect):
         return f"ALTER TABLE {self.quoted(*path)} MODIFY COLUMN {made}"
 
     def differ(self, one: str, other: str) -> str:
-        """Compare bytes, too: a collation takes letters of other cases and spaces at the end for equal."""
+        """Compare bytes, too: a collation may treat letters of different case, and trailing spaces, as equal."""
         return f"NOT ({one} <=> {other}) OR NOT (CAST({one} AS BINARY) <=> CAST({other} AS BINARY))"
 
     def begin(self, connection: Any) -> None:
@@ -287,7 +287,7 @@ class MySQL(Dialect):
 
     @contextmanager
     def exclusively(self, connection: Any, name: str, seconds: int) -> Iterator[None]:
-        """Hold a lock of the session, as DROP TABLE ends the transaction and releases its locks."""
+        """Hold a lock of the session, because DROP TABLE ends the transaction and releases its locks."""
         cursor = self.cursor(connection)
         cursor.execute("SELECT GET_LOCK(%s, %s)", (name, seconds))
         if cursor.fetchone()[0] != 1:
@@ -311,7 +311,7 @@ class MySQL(Dialect):
         size = 0
         for number, row in enumerate(rows_as_sql(rows).to_pylist(), 1):
             if len(before) + len(row) >= packet:
-                # The server would close the connection while it is sent, often before its error is received.
+                # The server would close the connection while the text is sent, often before its error arrives.
                 raise ValueError(
                     f"row {number} of a batch takes {len(row):,} bytes, and the server takes statements of at most "
                     f"{packet:,}; set max_allowed_packet higher on the server"
@@ -341,9 +341,9 @@ class MySQL(Dialect):
     def upsert(
         self, table: str, rows: str, names: Sequence[str], keys: Sequence[str], *, others_unique: bool
     ) -> Iterator[str]:
-        """Yield an UPDATE and an INSERT where the table has several keys.
+        """Yield an UPDATE and an INSERT if the table has several keys.
 
-        ``ON DUPLICATE KEY`` means any key, so with several it could replace a row with another key.
+        ``ON DUPLICATE KEY`` applies to any key, so with several keys it could replace a row with another key.
         """
         shown = ", ".join(self.quoted(name) for name in names)
         others = [self.quoted(name) for name in names if name not in keys]

@@ -27,13 +27,13 @@ dropping a table waits for a lock for a minute instead of a day."""
 
 @frozen(kw_only=True)
 class Session:
-    """The parameters and first statements of a connection."""
+    """Parameters and first statements of a connection."""
 
     parameters: Mapping[str, Any] = field(repr=False)
-    """The parameters of PyMySQL's and asyncmy's ``connect``."""
+    """Parameters of PyMySQL's and asyncmy's ``connect``."""
 
     statements: tuple[str, ...]
-    """The statements that are run first."""
+    """Statements to run first."""
 
     zero_is_null: bool
     """True if the date 0000-00-00 is read as null; otherwise it is an error."""
@@ -47,7 +47,7 @@ def session_of(address: Address, literal: Callable[[str], str]) -> Session:
         literal: Returns the SQL literal of a text.
 
     Raises:
-        UsageError: A property is not known.
+        UsageError: A property is unknown.
     """
     PROPERTIES.require(address.properties)
     found = _parameters(address)
@@ -164,7 +164,7 @@ class Reader:
     def close(self) -> None:
         """Close the connection."""
         self._connection.close()
-        self._loop.run_until_complete(asyncio.sleep(0))  # the transport closes in the loop's next turn
+        self._loop.run_until_complete(asyncio.sleep(0))  # let the transport close in the loop's next iteration
         self._loop.close()
 
     def _wait(self, doing: Any) -> Any:
@@ -172,5 +172,5 @@ class Reader:
 
 
 def _without_decoders(conversions: Mapping[Any, Any]) -> dict[Any, Any]:
-    """Return the conversions without those of results, so values stay texts, which Arrow converts by the column."""
+    """Return the conversions without those of results: values stay texts, which Arrow converts by column type."""
     return {kind: how for kind, how in conversions.items() if not isinstance(kind, int)}

@@ -1,4 +1,4 @@
-"""Values of MySQL and MariaDB: Arrow types of declared types, Arrow arrays of the server's texts, SQL of Arrow rows."""
+"""Values of MySQL and MariaDB: Arrow types of declared types, Arrow arrays of server texts, and SQL of Arrow rows."""
 
 import re
 from collections.abc import Mapping
@@ -16,10 +16,10 @@ from seatunnel_core.connectors.jdbc.order import NUMBERS, OWN, Order, hexadecima
 from seatunnel_core.rows.extent import BEYOND, beyond
 
 _UNSIGNED, _ENUM, _SET = 32, 256, 2048
-"""Flags of a result column in the protocol."""
+"""Flags of a result column in the wire protocol."""
 
 _BINARY = 63
-"""The number of the character set ``binary``."""
+"""Number of the character set ``binary``."""
 
 _NAMES = {
     0: "decimal",
@@ -41,7 +41,7 @@ _NAMES = {
     246: "decimal",
     255: "geometry",
 }
-"""The declared types for type codes of the protocol. All other codes are texts or bytes."""
+"""Declared types by type code of the wire protocol. All other codes are texts or bytes."""
 
 _TYPES: dict[str, pa.DataType] = {
     "tinyint": pa.int8(),
@@ -59,18 +59,20 @@ _TYPES: dict[str, pa.DataType] = {
     **dict.fromkeys(("geometry", "point", "linestring", "polygon", "multipoint", "multilinestring"), pa.binary()),
     **dict.fromkeys(("multipolygon", "geometrycollection", "geomcollection"), pa.binary()),
 }
-"""Arrow types by declared types. All others are texts."""
+"""Arrow types by declared type. All others are texts."""
 
 _ZERO = "0000-00-00"
 
 _BEGINNING = 64
-"""The number of characters or bytes of a value by which rows are divided; the server always sorts by that many."""
+"""Number of characters or bytes at the beginning of a value that divide rows; the server always sorts by at least that
+many.
+"""
 
 _INDEXED = 255
 """Maximum declared length of a column whose values are sorted as a whole."""
 
 MOMENT = "moment"
-"""The order of timestamps in a zone whose clocks are set back."""
+"""Name of the order of timestamps in a zone whose clocks are set back."""
 
 ORDERS: dict[str, Order] = {
     OWN: Order(shown="CAST({} AS CHAR)", literal=lambda text: quoted(text.replace("\\", "\\\\")), ranges=True),
@@ -108,8 +110,9 @@ ORDERS: dict[str, Order] = {
         description="in the order of their bytes",
     ),
 }
-"""The orders for each kind of column. ``enum`` and ``set`` sort by number but compare as texts, hence ``index``. Texts
-without a declared collation compare with the collation of the connection, hence ``bytes``."""
+"""Orders by kind of column. ``enum`` and ``set`` sort by number but compare as texts, hence ``index``. Texts without a
+declared collation compare with the collation of the connection, hence ``bytes``.
+"""
 
 _GEOMETRY = ("geometry", "point", "linestring", "polygon", "multi", "geomcollection")
 _BY_NUMBER = ("tinyint", "smallint", "mediumint", "int", "bigint", "decimal", "float", "double", "year")
@@ -128,7 +131,7 @@ def column_of(name: str, declared: str, collation: str = "", *, nullable: bool =
     else:
         arrow = _TYPES.get(kind, pa.string())
     if of.is_float32(arrow):
-        read = "({} + 0E0)"  # a float has six digits when the server writes it, a double all
+        read = "({} + 0E0)"  # the server writes a float with six digits, a double with all
     return Column(
         name=name,
         declared=declared,
@@ -136,7 +139,7 @@ def column_of(name: str, declared: str, collation: str = "", *, nullable: bool =
         read=read,
         collation=collation,
         order=_order(kind, lengths, collation),
-        in_utc=kind == "datetime",  # a timestamp would be taken for one in the zone of the session
+        in_utc=kind == "datetime",  # otherwise a timestamp would be read in the zone of the session
         nullable=nullable,
         filled=filled,
     )
@@ -162,8 +165,8 @@ def fixed_zone(session: str, system: str) -> str:
     """Return the zone of a session if its clocks are never set back, else ``""``.
 
     Args:
-        session: What ``@@session.time_zone`` says.
-        system: The server's own zone, for ``SYSTEM``. In winter that of London is GMT, and that of Berlin CET.
+        session: The value of ``@@session.time_zone``.
+        system: The server's own zone, for ``SYSTEM``. An abbreviation is not enough: in winter that of London is GMT.
     """
     zone = system if session == "SYSTEM" else session
     return zone if zone == "UTC" or re.fullmatch(r"[+-]\d\d:\d\d", zone) else ""
@@ -197,7 +200,7 @@ def array_of(
         values: Texts, bytes or ``None``.
         kind: The Arrow type of the column.
         name: The name of the column, for messages.
-        zero_is_null: Whether the date 0000-00-00 becomes null.
+        zero_is_null: True if the date 0000-00-00 becomes null.
 
     Returns:
         The values, with null for those that do not fit, and the messages for these by index.

@@ -1,4 +1,4 @@
-"""PostgreSQL: ADBC reads and writes rows as Arrow with COPY; psycopg, below SQLAlchemy, does the rest."""
+"""PostgreSQL: ADBC reads and writes rows as Arrow with COPY; psycopg, below SQLAlchemy, does everything else."""
 
 import re
 from collections.abc import Generator, Mapping, Sequence
@@ -28,13 +28,14 @@ from seatunnel_core.connectors.jdbc.pool import BULK
 from seatunnel_core.connectors.tables.table_path import TablePath, parts_of
 
 _SETTINGS = ("-c tcp_keepalives_idle=60", "-c tcp_keepalives_interval=10", "-c tcp_keepalives_count=6")
-"""Keepalives, so that the server detects when a machine fails and releases the locks of its connections."""
+"""Keepalives, so that the server detects a failed machine and releases the locks of its connections."""
 
 _TAKES_TEXT = {"text", "character varying", "character", "name", '"char"', "unknown"}
 
 _PASSING = ("08", "53", "57P", "40", "55P03", "58")
-"""Starts of SQLSTATE for which a retry may help: connection lost, too few resources, shutdown or start of the server,
-deadlock, lock timeout, system error."""
+"""Prefixes of SQLSTATE for which a retry may help: connection lost, too few resources, shutdown or start of the server,
+deadlock, lock timeout, system error.
+"""
 
 _NO_COPY = "cannot copy to view"
 
@@ -45,7 +46,7 @@ _REFUSED = (
 """Permanent errors of a server at the start of a connection, which have no SQLSTATE."""
 
 _CREATING = 0x5EA_7C4EA7E
-"""The key of the advisory lock of transactions that create a table."""
+"""Key of the advisory lock of transactions that create a table."""
 
 _COLUMNS = """
 SELECT t.oid, coalesce(b.typname, t.typname), t.typtype, pg_catalog.format_type(t.oid, m.typmod),
@@ -142,7 +143,7 @@ class PostgreSQL(Dialect):
                 settings.append(value)
             elif name == "ssl":
                 found.setdefault("sslmode", "verify-full" if value.lower() in ("", "true") else "prefer")
-            elif name == "socketTimeout" and int(value):  # how long a dead server may go unnoticed
+            elif name == "socketTimeout" and int(value):  # time until a dead server is detected
                 found["tcp_user_timeout"] = int(value) * 1000
             elif name == "targetServerType":
                 found["target_session_attrs"] = ROLES[value.strip().lower()]
@@ -190,7 +191,7 @@ class PostgreSQL(Dialect):
         said = {name: attributes for name, *attributes in cursor.fetchall()}
         cursor.execute(_KEYS, (oid,))
         keys = [(primary, tuple(names)) for primary, names in cursor.fetchall()]
-        look = connection.begin_nested()  # a lock that the look takes would be one to wait for in lock_table, both ways
+        look = connection.begin_nested()  # the rollback releases its lock, which could deadlock with lock_table
         try:
             found = self._columns(connection, f"SELECT * FROM {self.quoted(*path)}")
         finally:
@@ -226,7 +227,7 @@ class PostgreSQL(Dialect):
         return int(found[0]) if found and found[0] > 0 else None
 
     def rises(self, ask: Asking, column: Column, borders: Sequence[str]) -> bool:
-        """Compare the borders on the server, for types that are read as texts: their literals may sort differently."""
+        """Compare the bounds on the server for types that are read as texts: their literals may sort differently."""
         if not column.cast or column.order != OWN or len(borders) < 2:
             return True
         written = ", ".join(f"({number}, {quoted(border)}::{column.declared})" for number, border in enumerate(borders))
@@ -260,7 +261,7 @@ class PostgreSQL(Dialect):
         return before_4713_bc(values), "is before 4713 BC, the minimum of dates and timestamps in PostgreSQL"
 
     def place_types(self, connection: Any, statement: str) -> Sequence[str]:
-        """Return the types that the server infers when it prepares the statement; one that it cannot infer is text."""
+        """Return the types that the server infers when it prepares the statement; text if it cannot infer one."""
         import psycopg
 
         cursor = self.cursor(connection)
@@ -292,7 +293,7 @@ class PostgreSQL(Dialect):
         return self.literal(at.isoformat(" ", "microseconds"))
 
     def differ(self, one: str, other: str) -> str:
-        """Compare texts: json has no order, and citext takes letters of other cases for equal."""
+        """Compare texts: json values cannot be compared, and citext ignores case."""
         return f"{one}::text IS DISTINCT FROM {other}::text"
 
     def begin(self, connection: Any) -> None:
@@ -302,7 +303,7 @@ class PostgreSQL(Dialect):
         self, path: TablePath, columns: pa.Schema, primary_key: Sequence[str], *, temporary: bool = False
     ) -> str:
         made = super().create_table(path, columns, primary_key, temporary=temporary)
-        # IF NOT EXISTS does not see what another transaction has not committed, and fails on it.
+        # IF NOT EXISTS ignores uncommitted tables of other transactions, and fails if there is one.
         return made if temporary else f"SELECT pg_catalog.pg_advisory_xact_lock({_CREATING}); {made}"
 
     def wait_for_locks(self, connection: Any, seconds: int) -> None:
@@ -350,11 +351,11 @@ class PostgreSQL(Dialect):
         return state.startswith(_PASSING) or self.is_full(error) or self.has_lost_snapshot(error)
 
     def is_full(self, error: BaseException) -> bool:
-        no_room = "could not extend file" in str(error)  # A quota of the file system has no SQLSTATE.
+        no_room = "could not extend file" in str(error)  # A file system quota has no SQLSTATE.
         return no_room or getattr(error, "sqlstate", None) == "53100"
 
     def has_lost_snapshot(self, error: BaseException) -> bool:
-        """Return True if the connection that held the snapshot is gone; a restart of the pipeline exports another."""
+        """Return True if the connection with the snapshot was lost; a restart of the pipeline exports a new one."""
         return "snapshot" in str(error) and getattr(error, "sqlstate", None) in ("22023", "42704", "55000")
 
     def is_missing_table(self, error: BaseException) -> bool:

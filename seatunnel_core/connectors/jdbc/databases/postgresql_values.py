@@ -1,4 +1,4 @@
-"""Values of PostgreSQL: Arrow types of its declared types, and the arrays that ADBC returns as rows."""
+"""Values of PostgreSQL: Arrow types of its declared types, and conversion of ADBC's arrays to rows."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -34,7 +34,7 @@ _LISTS = {
     for name in ("bool", "int2", "int4", "int8", "float4", "float8", "text", "varchar", "bpchar", "bytea")
 }
 _READ_LISTS = {name: _TYPES[name] for name in ("date", "time", "timestamp", "timestamptz")}
-"""Types whose arrays keep their type in reads; they are written as texts, which the server casts."""
+"""Types whose arrays keep their element type when read; they are written as texts, which the server casts."""
 
 _SHORT = {
     "timestamp without time zone": "timestamp",
@@ -59,7 +59,7 @@ def column_of(name: str, modifier: int, base: str, kind: str, declared: str, has
         base: The name of the type, or of the base type of a domain.
         kind: ``typtype`` of the type: ``d`` for a domain.
         declared: The type as the server writes it.
-        has_order: Whether its values have an order that ``>=`` uses.
+        has_order: True if ``>=`` can compare its values.
     """
     found = _of_type(name, modifier, base, kind, declared)
     misfit = _DIMENSIONS if of.is_list(found.arrow) else ""
@@ -76,11 +76,11 @@ _DIMENSIONS = "CASE WHEN pg_catalog.array_ndims({}) > 1 THEN {}::text END"
 
 
 _FIRST_D, _FIRST_US = -2_440_588, -210_866_803_200_000_000
-"""The first day and moment of the server, in 4713 BC by the Julian calendar, counted from 1970."""
+"""First day and timestamp that the server supports, in 4713 BC by the Julian calendar, relative to 1970."""
 
 
 def before_4713_bc(values: pa.Array) -> pa.Array | None:
-    """Return a mask of dates and timestamps before those of the server; ``None`` where there are none."""
+    """Return a mask of dates and timestamps before those that the server supports; ``None`` if there are none."""
     is_date = of.is_date32(values.type)
     if not is_date and values.type not in (_TYPES["timestamp"], _TYPES["timestamptz"]):
         return None
@@ -90,7 +90,7 @@ def before_4713_bc(values: pa.Array) -> pa.Array | None:
 
 
 def with_typed_array(column: Column) -> Column:
-    """Return the column of an array for reading: with the type of its elements if rows have it."""
+    """Return an array column for reading, with its element type if rows support it."""
     if not (column.declared.endswith("[]") and column.arrow == pa.list_(pa.string())):
         return column
     element = column.declared.removesuffix("[]")
@@ -112,7 +112,7 @@ def _of_type(name: str, modifier: int, base: str, kind: str, declared: str) -> C
     if base == "oid":
         return Column(name=name, declared=declared, arrow=pa.int64(), read="{}::bigint", direct=False, cast="oid")
     cast = declared if kind == "d" else without_length(declared)
-    if base in ("inet", "_inet"):  # as a text it would get a mask
+    if base in ("inet", "_inet"):  # the text form would get a mask
         arrow, read = (pa.string(), _INET) if base == "inet" else (pa.list_(pa.string()), _INETS)
         return Column(name=name, declared=declared, arrow=arrow, read=read, direct=False, cast=cast)
     if base.startswith("_"):
@@ -123,7 +123,7 @@ def _of_type(name: str, modifier: int, base: str, kind: str, declared: str) -> C
 
 
 def without_length(declared: str) -> str:
-    """Return a declared type without its length, with ``varying`` as ``bit`` and ``character`` alone have length 1."""
+    """Return a declared type without its length, as ``varying``: ``bit`` and ``character`` alone have length 1."""
     varying = re.sub(r"\b(bit|character)(\(\d+\)|(?=\[|$))", r"\1 varying", declared)
     return re.sub(r"\([^)]*\)", "", varying)
 
@@ -139,12 +139,12 @@ def _numeric(name: str, modifier: int, declared: str, kind: str) -> Column:
         arrow = pa.decimal128(precision, scale) if precision <= 38 else pa.decimal256(precision, scale)
     else:
         return Column(name=name, declared=declared, arrow=pa.string(), read="{}::text", direct=False, cast="numeric")
-    # As a text: ADBC makes one of a number itself, in ten times the time that the server takes.
+    # As a text: ADBC's own conversion of a number to a text takes ten times as long as the server's.
     return Column(name=name, declared=declared, arrow=arrow, read="{}::text", direct=kind != "d")
 
 
 def rows_of(batch: pa.RecordBatch, columns: Sequence[Column]) -> Fetched:
-    """Return a batch of ADBC as rows of the columns' types; what follows the columns are the misfits' texts."""
+    """Return a batch of ADBC as rows with the columns' types; the arrays after the columns are the texts of misfits."""
     texts = iter(batch.columns[len(columns) :])
     arrays = [
         _fitted(array, column, next(texts) if column.misfit else None)
@@ -154,7 +154,7 @@ def rows_of(batch: pa.RecordBatch, columns: Sequence[Column]) -> Fetched:
 
 
 def _fitted(array: pa.Array, column: Column, texts: pa.Array | None) -> tuple[pa.Array, Mapping[int, str]]:
-    """Return the values of a column, and the messages by index for those that rows cannot hold."""
+    """Return the values of a column, and the messages by index for values that rows cannot represent."""
     if isinstance(array, pa.ExtensionArray):
         array = array.storage
     hint = f'; convert it in query, for example "{column.name}"::text'
@@ -176,22 +176,22 @@ _INFINITE = {
     (2**63 - 1 + _SINCE_1970_US) - 2**64: "infinity",
     -(2**63) + _SINCE_1970_US: "-infinity",
 }
-"""The numbers that ADBC returns for infinite dates and timestamps: it adds the time from 1970 to 2000 and overflows."""
+"""Numbers that ADBC returns for infinite dates and timestamps: it adds the time from 1970 to 2000 and overflows."""
 
 
 def _moment(value: pa.Scalar) -> str:
-    """Return the text of a date or timestamp that rows cannot hold, or of the first one in an array, for messages."""
+    """Return the text for messages of a date or timestamp (or the first one in an array) that rows cannot represent."""
     if of.is_list(value.type):
         return f"[{_moment(value.values.filter(beyond(value.values))[0])}]"
     return _INFINITE.get(value.value) or shown(value)
 
 
 _MOST_CHARACTERS = 57
-"""The longest text of a number that a decimal256 with 76 digits, 18 of them after the point, can hold."""
+"""Maximum length of the text of a number that fits a decimal256 with 76 digits, 18 of them after the point."""
 
 
 def _cast(array: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Cast values; texts go through a wider decimal, as Arrow would parse too many digits as another number."""
+    """Cast values; texts are cast by a wider decimal, because Arrow would misread a number with too many digits."""
     if kind == _UNBOUNDED and of.is_string(array.type):
         if (pc.max(pc.utf8_length(array)).as_py() or 0) > _MOST_CHARACTERS:
             raise pa.ArrowInvalid(f"it has more than {_MOST_CHARACTERS} digits")

@@ -10,10 +10,10 @@ from seatunnel_core.connector_api.errors import UsageError
 
 @frozen(kw_only=True)
 class KnownProperties:
-    """The properties of one database, as its Java drivers name them."""
+    """Properties of one database, by the names of its Java drivers."""
 
     database: str
-    """The name of the database, for messages."""
+    """Name of the database, for messages."""
 
     honoured: frozenset[str]
     """Properties that have an effect here."""
@@ -47,7 +47,7 @@ class KnownProperties:
             raise UsageError(f"option 'properties' or 'url': {'; '.join(wrong)}")
 
     def _answer(self, name: str, value: str) -> str:
-        """Return the message for a property; empty if the property is accepted."""
+        """Return the error message for a property; empty if the property is accepted."""
         if name in self.numbers and not value.strip().isdecimal():
             return f"{name} = {value} is not a whole number"
         if name in self.words and value.strip().lower() not in self.words[name]:

@@ -24,7 +24,7 @@ _WAIT_S = 60.0
 """Timeout for the lock of another process, in seconds."""
 
 _MOST_DIGITS = 76
-"""The most digits of a decimal of rows."""
+"""Maximum number of digits of a decimal in rows."""
 
 _HIDDEN, _GENERATED = 1, (2, 3)
 """Values of ``hidden``, the last column of ``PRAGMA table_xinfo``."""
@@ -44,14 +44,14 @@ _AFFINITIES = (
     ("DATE", pa.date32()),
     ("TIME", pa.time64("us")),
 )
-"""Parts of declared types, and the Arrow type of each; the first that is contained decides. All others are texts."""
+"""Substrings of declared types, and the Arrow type of each; the first one that occurs decides. All others are texts."""
 
 
 class SQLite(Dialect):
     """SQLite 3.35 or newer.
 
-    A column may contain values of any type: numbers sort before texts, and texts before bytes. Borders are values of
-    the declared type; all other values are in the first split or in the last one.
+    A column may contain values of any type: numbers sort before texts, and texts before bytes. Bounds are values of the
+    declared type; all other values are in the first split or in the last one.
     """
 
     orders: ClassVar[Mapping[str, Order]] = {
@@ -162,7 +162,7 @@ class SQLite(Dialect):
         return list(iter(lambda: cursor.fetchmany(fetch_size), []))
 
     def _undecoded(self, connection: Any, statement: str, fetch_size: int) -> list[list[Any]]:
-        """Return the rows with invalid UTF-8 in texts as lone surrogates, so that messages can name the rows."""
+        """Return the rows with invalid UTF-8 in texts as lone surrogates, so that messages can identify the rows."""
         driver = connection.connection.driver_connection
         driver.text_factory = lambda text: text.decode("utf-8", "surrogateescape")
         try:
@@ -173,17 +173,17 @@ class SQLite(Dialect):
     # -- writing --------------------------------------------------------------------------------------------------
 
     def column_type(self, arrow: pa.DataType) -> Any:
-        """Return a type; for numbers of more than 15 digits it is one that keeps texts.
+        """Return a type; for numbers of more than 15 digits, one that stores texts.
 
         Raises:
-            TypeError: SQLite has none: a moment would lose its zone, and could not be read back as one.
+            TypeError: SQLite has none: a timestamp would lose its zone, and could not be read back with it.
         """
         if of.is_timestamp(arrow) and arrow.tz is not None:
             raise TypeError("it has no timestamps with a zone; use a timestamp or a string")
         return text_of_digits(arrow) or column_type(arrow)
 
     def differ(self, one: str, other: str) -> str:
-        """Compare bytes, too, for a collation; and numbers, of which bytes are texts of 15 digits."""
+        """Compare bytes, too, because of collations; and compare numbers, whose bytes are texts of only 15 digits."""
         return f"{one} IS NOT {other} OR CAST({one} AS BLOB) IS NOT CAST({other} AS BLOB)"
 
     def begin(self, connection: Any) -> None:
@@ -230,7 +230,7 @@ def _second(pair: tuple[str, int]) -> int:
 
 
 def _decimal(words: str) -> pa.DataType:
-    """Return the type of a declared decimal; of one with more than 76 digits, or none, that of texts."""
+    """Return the type of a declared decimal; text if it has more than 76 digits or no precision."""
     inside = [int(part) for part in words.partition("(")[2].rstrip(")").split(",") if part.strip().isdigit()]
     precision, scale = [*inside, 0][:2] if inside else (38, 18)
     if not 0 < precision <= _MOST_DIGITS:

@@ -16,7 +16,7 @@ from seatunnel_core.rows.values import number_text
 _TRUTH = {"true": True, "false": False, "t": True, "f": False, "1": True, "0": False}
 
 _EXACT_DIGITS = 15
-"""The number of decimal digits that a double always keeps, and that SQLite shows."""
+"""Number of decimal digits that a double always preserves, and that SQLite displays."""
 
 _WIDE = Context(prec=200)
 
@@ -99,7 +99,7 @@ def _decimal(value: Any, kind: pa.DataType) -> Decimal:
         raise ValueError("it is no number") from None
     if not found.is_finite():
         raise ValueError("it is no finite number")
-    if isinstance(value, float) and _places(found) > kind.scale:  # 0.30000000000000004, which SQLite shows as 0.3
+    if isinstance(value, float) and _places(found) > kind.scale:  # SQLite displays 0.30000000000000004 as 0.3
         found = Decimal(format(value, f".{_EXACT_DIGITS}g"))
     if _places(found) > kind.scale:
         raise ValueError(f"it has more than {kind.scale} digits behind its point")
@@ -127,7 +127,7 @@ def _bytes(value: Any) -> bytes:
 
 
 def _moment(value: Any) -> datetime:
-    """Parse a text as SQLite's functions write it; a number is rejected, as its unit (s, ms, days) is not known."""
+    """Parse a text in the format of SQLite's functions; reject a number, because its unit (s, ms, days) is unknown."""
     if not isinstance(value, str):
         raise ValueError("it is no text of a date and time, and what it counts is not said")
     found = datetime.fromisoformat(value.strip())
@@ -179,10 +179,10 @@ def text_of_digits(arrow: pa.DataType) -> Any:
 
 
 def plain(column: pa.Array, declared: str) -> list[Any]:
-    """Return values as SQLite stores them in a column: timestamps and numbers with a point are texts.
+    """Return values in the form in which SQLite stores them: timestamps and numbers with a decimal point are texts.
 
     Raises:
-        ValueError: SQLite would store another value.
+        ValueError: SQLite would store a different value.
     """
     one: Callable[[Any], Any] | None = None
     if of.is_decimal(column.type):
@@ -202,7 +202,7 @@ def _keeps_texts(declared: str) -> bool:
 
 
 def _kept_number(value: Decimal) -> int | str:
-    """Return an integer for a whole number, else a text, which SQLite turns into a double if that keeps all digits."""
+    """Return an integer for a whole number, otherwise a text; SQLite converts it to a double if no digits are lost."""
     if value == value.to_integral_value() and -(2**63) <= value < 2**63:
         return int(value)
     if len(value.normalize(_WIDE).as_tuple().digits) > _EXACT_DIGITS:

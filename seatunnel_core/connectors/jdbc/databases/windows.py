@@ -1,14 +1,14 @@
-"""Servers without window functions: MySQL before 8.0. The version is known once a connection was opened."""
+"""Servers without window functions: MySQL before 8.0. The version is known after the first connection."""
 
 from seatunnel_core.connector_api.errors import SinkError
 from seatunnel_core.connectors.jdbc.address import Address
 
 _without: dict[tuple[str, int], str] = {}
-"""The version of each such server, by host and port."""
+"""Version of each such server, by host and port."""
 
 
 def note_version(address: Address, version: str) -> None:
-    """Note the version of a server of MySQL or MariaDB, as its greeting has it."""
+    """Record the version of a MySQL or MariaDB server from its greeting."""
     server = (address.host, address.port)
     if "MariaDB" not in version and version.split(".")[0] in ("4", "5"):
         _without[server] = version
@@ -17,12 +17,12 @@ def note_version(address: Address, version: str) -> None:
 
 
 def has_windows(address: Address) -> bool:
-    """Return True if the server has window functions, as far as is known."""
+    """Return True if the server has window functions, as far as known."""
     return (address.host, address.port) not in _without
 
 
 def require_windows(address: Address, instead: str) -> None:
-    """Raise ``SinkError`` for a server without window functions, with what to write instead."""
+    """Raise ``SinkError`` for a server without window functions, with an alternative."""
     version = _without.get((address.host, address.port))
     if version is not None:
         raise SinkError(f"MySQL {version} has no window functions, which this sink needs here; {instead}")

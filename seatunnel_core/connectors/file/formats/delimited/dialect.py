@@ -250,7 +250,7 @@ class Dialect:
             return text.rstrip("\r\n").split(self.delimiter)
         options = csv.ReadOptions(autogenerate_column_names=True, use_threads=False)
         parse = self.parse_options(multiline=True)
-        # Arrow infers types, and a name "1.50" would become 1.5: so the number of columns comes first, then all texts.
+        # Arrow infers types, and a name "1.50" would become 1.5: so count the columns first, then read all as texts.
         number = csv.read_csv(pa.BufferReader(line), options, parse).num_columns
         convert = csv.ConvertOptions(null_values=[], column_types={f"f{each}": pa.string() for each in range(number)})
         return [column[0].as_py() for column in csv.read_csv(pa.BufferReader(line), options, parse, convert).columns]

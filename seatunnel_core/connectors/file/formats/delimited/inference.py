@@ -66,9 +66,9 @@ def _parser(
 
 
 def _texts(table: pa.Table, as_written: pa.Table) -> Iterator[str]:
-    """Yield the number columns that stay strings: a value would lose information in the type, or none has a digit.
+    """Yield the numeric columns to keep as strings: the type would lose part of a value, or no value has a digit.
 
-    So ``nan`` and ``inf`` are numbers only together with others: alone they may be words, or names.
+    ``nan`` and ``inf`` count as numbers only next to other numbers; alone they may be words or names.
     """
     for name in as_written.column_names:
         kind, found = table.column(name).type, as_written.column(name).unique().drop_null().to_pylist()

@@ -98,8 +98,9 @@ def _record(delimiter: bytes, quote: bytes, escape: bytes) -> re.Pattern[bytes]:
 def value_expression(delimiter: bytes, quote: bytes, escape: bytes) -> re.Pattern[bytes]:
     """Return an expression for one value of a record with quotes or escapes."""
     d, q, e = re.escape(delimiter), re.escape(quote), re.escape(escape)
-    # Only sets are possessive: of groups with alternatives, Python before 3.11.5 matches too little (gh-106052). As a
-    # quote closes where no other follows, there is one way to match a record, and backtracking finds no other.
+    # Only sets are possessive: for groups with alternatives, Python before 3.11.5 matches too little (gh-106052). A
+    # quote ends a value unless another quote follows, so a record matches in only one way, and backtracking finds no
+    # other.
     escaped = e + rb"(?s:.)"
     bare = _run(rb"[^" + d + e + rb"\r\n]*+", escaped if escape else b"")
     value = bare

@@ -157,7 +157,7 @@ def _flat_column(column: pa.Field) -> pa.Field:
 
 @contextmanager
 def _byte_errors(rows: pa.RecordBatch, format: str) -> Iterator[None]:
-    """Turn Arrow's error for bytes that are no text into one that names the column and the bytes."""
+    """Turn Arrow's error for bytes that are not valid text into one that names the column and the bytes."""
     try:
         yield
     except pa.ArrowInvalid as error:
@@ -191,7 +191,7 @@ def _as_text(array: pa.Array) -> pa.Array:
 
 
 def _mixed(exact: pa.Array, micros: pa.Array, array: pa.Array) -> pa.Array:
-    """Return texts with nine digits behind the seconds only for values that need them: sources read six."""
+    """Return texts with nine fractional digits only for values that need them, because sources read six."""
     return pc.if_else(exact, _moments_as_text(micros), _moments_as_text(array))
 
 
