@@ -1,1 +1,1 @@
-"""Services over HTTP: the source and the sink ``Http``, and what is made of them for single services."""
+"""Services over HTTP: the source and the sink ``Http``, and connectors for single services built on them."""

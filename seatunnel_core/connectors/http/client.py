@@ -1,4 +1,4 @@
-"""Send requests: retry temporary failures, and raise errors that name the cause of the others.
+"""Send requests: retry temporary failures, and raise errors that contain the cause of the others.
 
 No message contains a secret. Messages of the package ``requests`` may contain the whole URL, so only the innermost
 reason of an error is shown.

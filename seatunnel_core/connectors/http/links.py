@@ -59,7 +59,7 @@ def next_link(header: str) -> str | None:
 
 
 def _links(header: str) -> Iterator[tuple[str, dict[str, str]]]:
-    """Yield the address of each link, and its parameters; of a repeated parameter the first one counts."""
+    """Yield the address of each link, and its parameters; the first of repeated parameters counts."""
     for found in _LINK.finditer(header):
         parameters: dict[str, str] = {}
         for each in re.finditer(_PARAMETER, found[2]):

@@ -90,7 +90,7 @@ class Paging:
         )
 
     def check(self, request: Request) -> None:
-        """Raise ``UsageError`` when the request lacks the placeholder for the page number or the cursor."""
+        """Raise ``UsageError`` if the request lacks the placeholder for the page number or the cursor."""
         if self.placeholder and not self.as_param and not request.has_placeholder(self.name):
             raise UsageError(
                 f"option 'pageing': use_placeholder_replacement = true requires ${{{self.name}}} in url, "
@@ -111,7 +111,7 @@ class Paging:
         return request.with_key(self.name, value)
 
     def ranges(self, planning: PlanningContext) -> list[tuple[int, int | None]]:
-        """Return the first and the last page of each split; one split without a last page when that is not known."""
+        """Return the first and the last page of each split; a single split without a last page if that is unknown."""
         if self.by_cursor or not self.last:
             return [(self.start, None)]
         pages = self.last - self.start + 1
@@ -121,7 +121,7 @@ class Paging:
         return [(first, min(first + each - 1, self.last)) for first in range(self.start, self.last + 1, each)]
 
     def says_more(self, documents: Sequence[Any]) -> bool | None:
-        """Return True if a response says that pages follow; ``None`` if it has no such flag."""
+        """Return True if a response states that more pages follow; ``None`` if it has no such flag."""
         values = [value for document in documents for value in found(self.more_path, document)]
         if not values or values[0] is None:
             return None
@@ -130,7 +130,7 @@ class Paging:
         return bool(values[0])
 
     def is_last(self, rows: int) -> bool:
-        """Return True if a page with this number of rows is the last one, where the number of pages is not known."""
+        """Return True if a page with this number of rows is the last one, if the number of pages is unknown."""
         return rows < (self.rows or 1)
 
     def cursor(self, documents: Sequence[Any]) -> str | None:

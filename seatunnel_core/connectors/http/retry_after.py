@@ -34,7 +34,7 @@ def seconds_of(header: str, now_s: float) -> float | None:
 
 @cache
 def retry_kind() -> "type[Retry]":
-    """Return a urllib3 retry class that waits as ``seconds_of`` says, and with its default delay otherwise."""
+    """Return a urllib3 retry class that uses the delay of ``seconds_of``, and otherwise its default delay."""
     from urllib3.util import Retry
 
     class _Retry(Retry):

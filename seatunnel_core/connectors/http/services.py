@@ -40,7 +40,7 @@ class _Header:
     """A header made from options."""
 
     template: str
-    """The value, with options in braces."""
+    """The header's value, with options in braces."""
 
     is_basic: bool = field(default=False, kw_only=True)
     """True if the value is user and password, for basic authentication."""
@@ -92,12 +92,12 @@ def _source(
     """Return the source of one service.
 
     Args:
-        name: Its identifier, and the name under which this module has it.
+        name: Its identifier, and its name in this module.
         doc: The text of its page.
         own: Its own options.
         headers: The headers that identify the user, and further ones that the service needs.
         example: The options of a job.
-        base: The class with what differs from other services.
+        base: The base class, if the service needs code of its own.
     """
     credentials = " and ".join(option.key for option in own if option not in (REVISION, VERSION))
     declared = _source_options(*own)
@@ -106,7 +106,7 @@ def _source(
 
 
 class _LoggedIn(ServiceSource):
-    """A source that logs in with ``email`` and ``password`` and sends the token that it gets."""
+    """A source that logs in with ``email`` and ``password`` and sends the token that it receives."""
 
     login: ClassVar[str] = "https://api2.myhours.com/api/tokens/login"
 

@@ -183,7 +183,7 @@ def texts_of(rows: pa.RecordBatch, text: Callable[[Any, pa.DataType], str]) -> I
         text: Returns the text of a value of a type, or raises ``ValueError``.
 
     Raises:
-        RowError: A value has no text; the message names the column.
+        RowError: A value has no text; the message contains the column.
     """
     columns = []
     for column, values in zip(rows.schema, rows.columns, strict=True):
@@ -195,7 +195,7 @@ def texts_of(rows: pa.RecordBatch, text: Callable[[Any, pa.DataType], str]) -> I
 
 
 def located(where: str, error: SinkError) -> SinkError:
-    """Return the error with its location in front of the message."""
+    """Return the error with its location at the start of the message."""
     found = SinkError(f"{where}: {error}")
     found.retryable = error.retryable
     return found

@@ -68,7 +68,7 @@ class HttpSource(Source, OptionIncrements[RowIncrements | InferredIncrements]):
     task_modules: ClassVar[tuple[str, ...]] = (*MODULES, "jsonpath")
     waits = True
     credentials: ClassVar[str] = "headers and params"
-    """The options that have the credentials, for messages."""
+    """Options that contain the credentials, for messages."""
 
     example = """
         url = "https://api.example.org/people"
@@ -357,11 +357,11 @@ class _Looking(ReadContext):
             raise error
 
     def note(self, what: str, example: str, rows: int = 1) -> None:
-        """Nothing is counted."""
+        """Count nothing."""
 
 
 def in_both_places(options: Options) -> bool:
-    """Return True if params of a POST go into both the URL and a form, as versions of SeaTunnel differ."""
+    """Return True if params of a POST are sent in both the URL and a form, because versions of SeaTunnel differ."""
     written = options[opt.METHOD] == "POST" and options[opt.PARAMS] and options[opt.BODY] is None
     return bool(written) and not options.is_set(opt.AS_FORM)
 

@@ -178,7 +178,7 @@ class Walk:
         return addressed(asked, cursor) if self._is_address(cursor) else self.paging.request(self.request, cursor)
 
     def _says_more(self, answer: Answer, where: str, *, is_first: bool, rows: int) -> bool | None:
-        """Return True if a response says that pages follow; ``None`` if no flag is configured."""
+        """Return True if a response states that more pages follow; ``None`` if no flag is configured."""
         if not self.paging.more_path:
             return None
         found = self.paging.says_more(self.content.documents(answer.decoded(where), where))

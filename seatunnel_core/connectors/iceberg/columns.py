@@ -16,7 +16,7 @@ any timestamp, with any zone           ``timestamp``, ``timestamptz``
 ``map``, ``struct``                    ``map``, ``struct``
 ====================================== =============================================
 
-Timestamps and times have microseconds in a table; a value that is finer is an error of its row.
+Timestamps and times have microseconds in a table; a more precise value is an error of its row.
 """
 
 from collections.abc import Callable

@@ -23,7 +23,7 @@ _REPLACED = "seatunnel.replaced"
 def identity(
     context: SinkContext, *, committed: Mapping[str, int] | None = None, retracted: Sequence[str] = ()
 ) -> dict[str, str]:
-    """Return the properties of a snapshot that this sink makes.
+    """Return the properties of a snapshot that this sink creates.
 
     Args:
         context: The sink.
@@ -45,12 +45,12 @@ def identity(
 
 
 def identity_of(table: "Table") -> str:
-    """Return the UUID of a table; empty where its metadata has none, and pyiceberg invents one."""
+    """Return the UUID of a table; empty if its metadata has none, for which pyiceberg would generate one."""
     return str(table.metadata.table_uuid) if "table_uuid" in table.metadata.model_fields_set else ""
 
 
 def committed_ids(table: "Table", context: SinkContext, after: int = 0) -> set[str]:
-    """Return the ids of the committables that were published, as far as their snapshots still exist.
+    """Return the ids of the published committables, as far as their snapshots still exist.
 
     Args:
         table: The table.
@@ -61,7 +61,7 @@ def committed_ids(table: "Table", context: SinkContext, after: int = 0) -> set[s
 
 
 def committed_files(table: "Table", context: SinkContext) -> dict[str, int]:
-    """Return the ids of the committables that were published, with the number of files of each."""
+    """Return the ids of the published committables, with the number of files of each."""
     found: dict[str, int] = {}
     for summary in _own(table, context):
         ids = _listed(summary, _COMMITTED)
@@ -71,34 +71,35 @@ def committed_files(table: "Table", context: SinkContext) -> dict[str, int]:
 
 
 def retracted_ids(table: "Table", context: SinkContext) -> set[str]:
-    """Return the ids of the committables that were retracted."""
+    """Return the ids of the committables that were rolled back."""
     return {each for summary in _own(table, context) for each in _listed(summary, _RETRACTED)}
 
 
 def replaced(context: SinkContext) -> dict[str, str]:
-    """Return the properties of the snapshot in which the rows of a run replace those that were there."""
+    """Return the properties of the snapshot in which the rows of a run replace the existing ones."""
     return {**identity(context), _REPLACED: "true"}
 
 
 def has_replaced(table: "Table", context: SinkContext) -> bool:
-    """Return True if the rows of this sink's run have replaced those that were there."""
+    """Return True if the rows of this sink's run have replaced the existing ones."""
     return any(_REPLACED in summary for summary in _own(table, context))
 
 
 def newest_epoch(table: "Table", context: SinkContext) -> int:
-    """Return the largest epoch in which this sink made a commit, even one without files; 0 when it made none."""
+    """Return the largest epoch in which this sink made a commit, even one without files; 0 if it made none."""
     return max((int(summary[_EPOCH]) for summary in _own(table, context)), default=0)
 
 
 def last_number(table: "Table") -> int:
-    """Return the largest sequence number that a snapshot ever had; 0 in version 1 of the format, which has none."""
+    """Return the largest sequence number that a snapshot ever had; 0 for version 1 of the format, which has none."""
     return int(getattr(table.metadata, "last_sequence_number", 0))
 
 
 def is_cut(table: "Table", after: int = 0) -> bool:
     """Return True if snapshots after a sequence number may have been removed, so that commits are missing.
 
-    That is so when there are fewer snapshots than commits, and in version 1 of the format, which does not count them.
+    This is the case if there are fewer snapshots than commits, and in version 1 of the format, which does not count
+    them.
     """
     return len(_snapshots(table, after)) != last_number(table) - after
 

@@ -1,9 +1,9 @@
-"""``write_mode = merge``: rows replace those with their keys, without any row of the table being read.
+"""``write_mode = merge``: rows replace the rows with the same keys, without reading the table.
 
-A unit stages, besides its rows, the keys that came in it. Its snapshot has both, and Iceberg's readers leave out rows
-of older snapshots with these keys (equality deletes). Rows of the unit itself that a newer one of it has replaced go by
-their places in its files (position deletes). Later units have later snapshots, of one commit, so that their rows
-replace those of earlier ones.
+A unit stages its rows and their keys. Its snapshot contains both, and Iceberg's readers skip rows of older snapshots
+with these keys (equality deletes). Rows of the unit that a later row of the same unit replaces are deleted by their
+positions in its files (position deletes). Later units have later snapshots, all in one commit, so that their rows
+replace those of earlier units.
 """
 
 from collections.abc import Sequence
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 def key_columns(key: tuple[str, ...], table: "Schema", *, case_sensitive: bool) -> tuple[str, ...]:
-    """Return the columns of the table for the columns of a key."""
+    """Return the table's columns for the columns of a key."""
     found = (column_of(table, name, case_sensitive=case_sensitive) for name in key)
     return tuple(field.name for field in found if field is not None)
 
@@ -44,7 +44,7 @@ def refuse_unmergeable(
     """Check before any row is written that rows can be merged into a table.
 
     Raises:
-        SinkError: The message says what of the table or of the rows forbids it.
+        SinkError: They cannot; the message contains the reason.
     """
     schema = table.schema()
     if table.metadata.format_version != 2:
@@ -64,10 +64,10 @@ def refuse_unmergeable(
 
 
 def refuse_floating_keys(rows: TableSchema, key: tuple[str, ...]) -> None:
-    """Refuse keys that are not equal to themselves, or are written in two ways: NaN and zero.
+    """Reject keys with values that do not equal themselves or have two representations: NaN and zero.
 
     Raises:
-        SinkError: A column of the key has such values.
+        SinkError: A column of the key has a type with such values.
     """
     for name in key:
         kind = rows.columns.field(name).type
@@ -79,10 +79,10 @@ def refuse_floating_keys(rows: TableSchema, key: tuple[str, ...]) -> None:
 
 
 def refuse_split_keys(spec: "PartitionSpec", schema: "Schema", key: tuple[str, ...], named: str) -> None:
-    """Check that a key and its older rows are in one partition, in which alone Iceberg looks for them.
+    """Check that all rows of a key are in one partition, because Iceberg applies deletes within a partition only.
 
     Raises:
-        SinkError: The table is partitioned by a column beside the key.
+        SinkError: The table is partitioned by a column that is not part of the key.
     """
     for field in spec.fields:
         column = schema.find_column_name(field.source_id)
@@ -95,10 +95,10 @@ def refuse_split_keys(spec: "PartitionSpec", schema: "Schema", key: tuple[str, .
 
 
 def refuse_other_specs(table: "Table", named: str) -> None:
-    """Check that a table has no files of former partitions, in which Iceberg would find no older row.
+    """Check that a table has no files of earlier partition specs, to which Iceberg would not apply the deletes.
 
     Raises:
-        SinkError: It has.
+        SinkError: It has such files.
     """
     spec = table.spec()
     if spec.is_unpartitioned():
@@ -116,7 +116,7 @@ def refuse_other_specs(table: "Table", named: str) -> None:
 
 
 def by_unit(staged: Sequence[StagedFiles]) -> list[list[StagedFiles]]:
-    """Return the files that come in one snapshot: those of a unit when rows are merged, and else all."""
+    """Return the files grouped by snapshot: one group per unit if rows are merged, otherwise a single group."""
     units: dict[str, list[StagedFiles]] = {}
     for each in staged:
         units.setdefault(each.committable if each.by else "", []).append(each)
@@ -124,10 +124,10 @@ def by_unit(staged: Sequence[StagedFiles]) -> list[list[StagedFiles]]:
 
 
 def deleting_files(table: "Table", staged: StagedFiles, folder: str) -> "list[DataFile]":
-    """Return the files of a unit that take rows away.
+    """Return the delete files of a unit.
 
     Raises:
-        FileNotFoundError: One of them is gone.
+        FileNotFoundError: A file does not exist.
     """
     from pyiceberg.manifest import DataFileContent
 
@@ -161,10 +161,10 @@ def _deleting(
 
 
 def refuse_clashing(table: "Table", unit: Sequence[StagedFiles], folder: str, named: str) -> None:
-    """Check that the tasks of a query, between whose rows there is no order, do not give a key twice.
+    """Check that no two tasks of a query return the same key, because their rows have no relative order.
 
     Raises:
-        CommitError: They do.
+        CommitError: Two tasks do.
     """
     names = [name for each in unit for name, _ in each.keys]
     if len(unit) < 2 or not names:

@@ -1,4 +1,4 @@
-"""The writer of a unit with ``write_mode = merge``, which stages the keys beside the rows, in a Spark task."""
+"""The writer of a unit with ``write_mode = merge``, which stages keys in addition to rows, in a Spark task."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -20,15 +20,15 @@ POSITIONS = pa.schema(
         pa.field("pos", pa.int64(), nullable=False, metadata={"PARQUET:field_id": "2147483545"}),
     ]
 )
-"""The columns of a file of places, as Iceberg has them."""
+"""Columns of a position delete file, as Iceberg defines them."""
 
 _NUMBER, _STAYS = "\0number", "\0stays"
 _AT, _PLACE = "\0file", "\0place"
-"""Columns beside those of the table; no column of a table has such a name."""
+"""Additional columns; no column of a table has such a name."""
 
 
 class MergingWriter(IcebergWriter):
-    """A writer of rows with their keys; it has the keys of the unit in memory, and no other columns."""
+    """A writer of rows with their keys; it keeps the keys of the unit in memory, but no other columns."""
 
     def __init__(self, tables: Mapping[str, StagingTable], context: WriterContext) -> None:
         super().__init__(tables, context)
@@ -64,7 +64,7 @@ class MergingWriter(IcebergWriter):
         return rows.append_column(_NUMBER, numbers).append_column(_STAYS, stays)
 
     def _place(self, table: StagingTable, partition: Partition, some: pa.RecordBatch) -> tuple[pa.Array, pa.Array]:
-        """Write the rows that stay, and return the index of the file and the place in it for each row; else nulls."""
+        """Write the rows to keep; return the file index and the position of each row, null for the others."""
         stays = some.column(_STAYS)
         if not stays.true_count:
             return pa.nulls(len(stays), pa.int32()), pa.nulls(len(stays), pa.int64())
@@ -109,7 +109,7 @@ class MergingWriter(IcebergWriter):
 
 
 def _replaced(keys: pa.Table, last: pa.Table) -> pa.Table:
-    """Return the rows in files whose keys came again later in the unit."""
+    """Return the written rows whose keys occur again later in the unit."""
     if last.num_rows == keys.num_rows:
         return keys.slice(0, 0)
     newest = pc.is_in(keys[_NUMBER], value_set=last[f"{_NUMBER}_max"].combine_chunks())

@@ -1,8 +1,8 @@
-"""Replace the rows of a table when the last row of a run has come: until then they are collected in a branch of it.
+"""Replace the rows of a table after the last row of a run; until then, they are collected in a branch of the table.
 
 ::
 
-    seatunnel-<job>-p<pipeline>-s<sink>     the branch; in the end it is at the snapshot that replaced the rows
+    seatunnel-<job>-p<pipeline>-s<sink>     the branch; finally it refers to the snapshot that replaced the rows
 
 So each commit of the run is one of the branch, which no reader of ``main`` sees. The branch is removed when the job has
 ended, and no expiry of snapshots can make it forgotten before that the replacement took place.
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from pyiceberg.table import Table
 
 _KEPT_MS = 5 * 24 * 3_600_000
-"""How long the branch of an ended job stays at most, where the process was killed before it removed it."""
+"""Maximum age of the branch of an ended job, if the process was killed before it removed the branch, in milliseconds.
+"""
 
 
 def branch_of(context: SinkContext) -> str:
@@ -39,18 +40,18 @@ def _prefix(context: SinkContext) -> str:
 
 @frozen(kw_only=True)
 class Replacing:
-    """The branch of one table of a sink."""
+    """Branch of one table of a sink."""
 
     target: TargetTable
-    """The table, with the branch."""
+    """Table, with the branch."""
 
     partitions: tuple[str, ...]
-    """Only rows with values of these columns that come are replaced; empty: all."""
+    """Columns that select what is replaced: rows with the same values as a new row. If empty, all rows."""
 
     # -- before the first row -------------------------------------------------------------------------------------
 
     def collect(self) -> None:
-        """Create the branch if it is not there.
+        """Create the branch if it does not exist.
 
         Raises:
             SinkError: Another sink of the job replaces the table, or the branch was removed although it had rows.
@@ -66,9 +67,9 @@ class Replacing:
         if branches:
             raise SinkError(f"{self.target.who}: {shared_target(self.target.named, also=' too')}")
         if history.committed_ids(table, context):
-            self.target.require()  # it says that the branch is gone
+            self.target.require()  # reports that the branch no longer exists
         summary = history.identity(context)
-        if not table.metadata.snapshots:  # pyiceberg begins no other branch before main
+        if not table.metadata.snapshots:  # pyiceberg cannot create another branch before main
             add_nothing(table, MAIN, summary)
             table = self._found()
         add_nothing(table, self.target.branch, summary)
@@ -83,15 +84,15 @@ class Replacing:
     # -- after the last one ---------------------------------------------------------------------------------------
 
     def replace(self) -> None:
-        """Put the files of the branch in the place of those of ``main`` in one commit; do nothing when done.
+        """Replace the files of ``main`` by those of the branch in one commit; do nothing if this is already done.
 
         Raises:
-            CommitError: A newer engine has committed, the branch is gone, or the partitions have changed.
+            CommitError: A newer engine has committed, the branch no longer exists, or the partition spec has changed.
         """
         table = self.target.found()
         if table is not None and self.target.branch not in table.metadata.refs:
             if not history.committed_ids(table, self.target.context):
-                return  # no row was ever to come into this table
+                return  # the run has no rows for this table
             self.target.require()
         if table is not None:
             self._repeat(self._replace)
@@ -112,7 +113,7 @@ class Replacing:
         _commit(table, self.target.branch, new, gone, history.replaced(self.target.context), whole=not self.partitions)
 
     def _replaced(self, table: "Table", new: "Sequence[DataFile]", old: "Sequence[DataFile]") -> "list[DataFile]":
-        """Return the old files of the partitions into which new files come."""
+        """Return the old files of the partitions that receive new files."""
         specs = table.specs()
         places = {
             number: positions_of(self.partitions, specs[number], table.schema(), self.target.named)
@@ -122,7 +123,7 @@ class Replacing:
         return [file for file in old if _values(file, places[file.spec_id]) in coming]
 
     def forget(self) -> None:
-        """Remove the branch, if it is there."""
+        """Remove the branch, if it exists."""
         self._repeat(self._forget)
 
     def _forget(self) -> None:
@@ -131,7 +132,7 @@ class Replacing:
             table.manage_snapshots().remove_branch(self.target.branch).commit()
 
     def _repeat(self, commit: Callable[[], None]) -> None:
-        """Commit, and do so again when other writers of the table have come first."""
+        """Commit, and retry if another writer of the table has committed in between."""
         from pyiceberg.exceptions import CommitFailedException
 
         for _ in range(TRIES):
@@ -152,7 +153,7 @@ def _commit(
     *,
     whole: bool,
 ) -> None:
-    """Commit that files come to ``main`` and others go, and set the branch to that snapshot."""
+    """Commit the addition and removal of files to ``main``, and set the branch to that snapshot."""
     from pyiceberg.table.update import AssertRefSnapshotId
     from pyiceberg.table.update.snapshot import ManageSnapshots
 
@@ -166,7 +167,8 @@ def _commit(
         for file in new:
             replacement.append_data_file(file)
     ManageSnapshots(transaction).create_branch(replacement.snapshot_id, branch, max_ref_age_ms=_KEPT_MS).commit()
-    # pyiceberg keeps one requirement of each kind, that of main, and a newer engine may have added rows to the branch.
+    # pyiceberg keeps one requirement of each kind, here that of main; but a newer engine may have committed to the
+    # branch.
     transaction._requirements += (AssertRefSnapshotId(ref=branch, snapshot_id=head),)
     transaction.commit_transaction()
 

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from pyiceberg.table import Table
 
 _making = threading.Lock()
-"""Held by a sink of this process that creates what others share: a new catalog's own tables, or a namespace."""
+"""Lock for creating objects that sinks share: the tables of a new catalog, or a namespace."""
 
 
 class IcebergSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublishedQuery, SupportsRollback):
@@ -137,7 +137,7 @@ class IcebergSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublished
         modes = self.options[opt.DATA_SAVE_MODE], self.options[opt.SCHEMA_SAVE_MODE]
         for schema in schemas:
             self.check_schema(schema)
-        with self.driver.lock:  # the sources of a pipeline come here at the same time
+        with self.driver.lock:  # the sources of a pipeline call this concurrently
             for schema in schemas:
                 table = self._at(self._ids.of(schema), context)
                 if self.driver.save_mode_due and table.id not in self.driver.treated:
@@ -218,10 +218,10 @@ class IcebergSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublished
             raise not_prepared(table)
         return MergingWriter(known, context) if self.mode.merges else IcebergWriter(known, context)
 
-    # -- committing, sweeping and taking back ---------------------------------------------------------------------
+    # -- committing, sweeping and rollback -------------------------------------------------------------------------
 
     def commit(self, committables: Sequence[Committable], context: SinkContext, *, may_be_committed: bool) -> None:
-        """Make one commit for each table; after a kill between two of them, a repetition skips those that were made."""
+        """Make one commit per table; after a kill between two of them, a retry skips those that were made."""
         found = [each for committable in committables for each in self._staged(committable, context)]
         for table_id, staged in by_table(found).items():
             table = self._at(table_id, context)
@@ -292,7 +292,7 @@ class IcebergSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublished
         return Replacing(target=table, partitions=self.mode.partitions)
 
     def _existing(self, context: SinkContext, what: str) -> list[TargetTable]:
-        """Return the tables that may contain rows of this sink: its single one, or all whose names match."""
+        """Return the tables that may contain rows of this sink: its only one, or all whose names match."""
         with self._errors_wrapped(context, what):
             return [self._at(each, context) for each in self._ids.existing(self._catalog)]
 
@@ -304,7 +304,7 @@ class IcebergSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublished
         table: TargetTable | None = None,
         kind: Callable[[str], SinkError] = SinkError,
     ) -> Iterator[None]:
-        """Turn errors of the catalog and of files into ``kind``, with whether a retry may help."""
+        """Turn errors of the catalog and of files into ``kind``, marked as retryable if a retry may help."""
         try:
             yield
         except SinkError:

@@ -1,13 +1,12 @@
-"""The files that a unit staged, by table, as its committable names them.
+"""The staged files of a unit by table, as its committable contains them.
 
 ::
 
     {"tables": [{"table": ["shop", "orders"], "uuid": "…", "after": 17, "spec": 0, "files": [["….parquet"], …]}]}
 
 A file's name is followed by the values of its partition. With ``write_mode = merge`` a table also has ``keys``, files
-of keys whose older rows go, ``positions``, files of places in ``files`` whose rows go, and ``by``, the columns of the
-key.
-Before there were several tables a body was a list of names: ``{"files": ["….parquet"]}``.
+of keys whose older rows are deleted, ``positions``, files of positions in ``files`` whose rows are deleted, and ``by``,
+the columns of the key. Before several tables were supported, a body was a list of names: ``{"files": ["….parquet"]}``.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -26,37 +25,39 @@ from seatunnel_core.connectors.iceberg.table_ids import TableId
 
 @frozen(kw_only=True)
 class StagedFiles:
-    """The files of one unit for one table."""
+    """Files of one unit for one table."""
 
     committable: str
-    """The id of the committable that names them."""
+    """Id of the committable that contains them."""
 
     epoch: int
     table: TableId
     uuid: str
-    """The UUID of the table, to distinguish it from a later one of the same name; ``""`` when unknown."""
+    """UUID of the table, to distinguish it from a later one of the same name; ``""`` if unknown."""
 
     after: int
-    """The last sequence number of the table before any of the files was staged: no older snapshot names them."""
+    """Last sequence number of the table before any of the files was staged: no older snapshot refers to them."""
 
     spec: int | None
-    """The id of the partition spec by which the rows were divided; ``None`` for a table without partitions."""
+    """Id of the partition spec by which the rows were divided; ``None`` for a table without partitions."""
 
     files: tuple[tuple[str, Partition], ...] = field(repr=False)
-    """The name and the partition of each file."""
+    """Name and partition of each file."""
 
     keys: tuple[tuple[str, Partition], ...] = field(default=(), repr=False)
-    """The same of the files of keys whose older rows go."""
+    """Name and partition of each file of keys whose older rows are deleted."""
 
     positions: tuple[tuple[str, Partition], ...] = field(default=(), repr=False)
-    """The same of the files that say which rows of ``files`` go, as newer ones of the unit have their keys."""
+    """Name and partition of each file of positions in ``files`` whose rows are deleted, because the unit has newer rows
+    with their keys.
+    """
 
     by: tuple[str, ...] = ()
-    """The columns of the key; empty when rows are only added."""
+    """Columns of the key; empty if rows are only added."""
 
     @property
     def names(self) -> list[str]:
-        """The names of all files."""
+        """Names of all files."""
         return [name for name, _ in (*self.files, *self.keys, *self.positions)]
 
 
@@ -68,20 +69,20 @@ def part_of_body(
 
 
 def written_files(files: Iterable[tuple[str, Partition]]) -> list[list[str | None]]:
-    """Return the names and partitions of files as a committable has them."""
+    """Return the names and partitions of files in the form of a committable."""
     return [[name, *partition] for name, partition in files]
 
 
 def staged_files(committable: Committable, context: SinkContext, one: TableId | None) -> Iterator[StagedFiles]:
-    """Yield the files that a committable names, by table.
+    """Yield the files of a committable, by table.
 
     Args:
         committable: The committable.
         context: The sink.
-        one: The table of a sink with a single one.
+        one: The table, if the sink has only one.
 
     Raises:
-        StoredValueError: It names a table or a file that this sink did not stage for the unit.
+        StoredValueError: It contains a table or a file that this sink did not stage for the unit.
     """
     body = committable.body
     if "tables" not in body and one is not None:

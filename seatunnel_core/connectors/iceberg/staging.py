@@ -1,11 +1,11 @@
-"""The location of staged data files: below that of the table, under the name that they keep.
+"""Location of staged data files: below that of the table, under their final names.
 
 ::
 
     <data>/seatunnel/<job>/<pipeline>/<epoch>/<job>-p<pipeline>-s<sink>-o<source>-e<epoch>-u<unit>-a<attempt>.parquet
 
-``<data>`` is the table's ``write.data.path``, or ``data`` below its location. A file is staged as long as no snapshot
-names it, and published as soon as one does; it is not moved. So a sweep removes files that no snapshot names.
+``<data>`` is the table's ``write.data.path``, or ``data`` below its location. A file is staged until a snapshot refers
+to it, and published from then on; it is not moved. So a sweep removes files to which no snapshot refers.
 """
 
 import os
@@ -30,12 +30,12 @@ class StagedFile:
     """A data file of any attempt of this sink, published or not."""
 
     path: str
-    """The path in the table's file system, without a scheme."""
+    """Path in the table's file system, without a scheme."""
 
     name: str
     epoch: int
     committable: str
-    """The id of the committable that names the file if its attempt succeeded."""
+    """Id of the committable that contains the file if its attempt succeeded."""
 
 
 def data_folder(table: "Table") -> str:
@@ -55,7 +55,7 @@ def epoch_folder(table: "Table", context: SinkContext | WriterContext, epoch: in
 
 
 def is_own_name(name: object, context: SinkContext, epoch: int, unit: int) -> bool:
-    """Return True if it is the name of a file of this sink for the unit; a committable may name no other."""
+    """Return True if it is the name of a file of this sink for the unit; a committable must not contain any other."""
     own = f"{context.job_id}-p{context.pipeline_id}-s{context.sink_ordinal}-o"
     written = re.escape(own) + rf"[0-9]+-e{epoch}-u{unit}-a[0-9-]+\.parquet"
     return isinstance(name, str) and re.fullmatch(written, name) is not None

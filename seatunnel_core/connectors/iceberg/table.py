@@ -1,4 +1,4 @@
-"""One table of a sink ``Iceberg``, in the driver: commit to it, sweep its staged files, and retract from it."""
+"""One table of a sink ``Iceberg``, in the driver: commits, sweeps of staged files, and rollback."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -39,18 +39,18 @@ if TYPE_CHECKING:
     from pyiceberg.table import Table, Transaction
 
 TRIES = 10
-"""The number of attempts of a commit when other writers of the table commit first."""
+"""Maximum number of attempts of a commit, if other writers of the table commit first."""
 
 MAIN = "main"
-"""The branch that readers see."""
+"""Branch that readers see."""
 
 _PARTITION = 3
-"""The index of the partition in pyiceberg's ``DataFile``."""
+"""Index of the partition in pyiceberg's ``DataFile``."""
 
 
 @frozen(kw_only=True)
 class TargetTable:
-    """A table by its name, which may not exist; each method loads its current state."""
+    """A table, by its name; it may not exist. Each method loads its current state."""
 
     id: TableId
     context: SinkContext
@@ -58,20 +58,20 @@ class TargetTable:
     """Opens the catalog."""
 
     branch: str = MAIN
-    """The branch into which rows are committed, and which must be there if it is not ``main``."""
+    """Branch to which rows are committed; it must exist if it is not ``main``."""
 
     @property
     def named(self) -> str:
-        """The name of the table in messages."""
+        """Name of the table in messages."""
         return ".".join(self.id)
 
     @property
     def who(self) -> str:
-        """The pipeline and sink, for messages."""
+        """Pipeline and sink, for messages."""
         return f"pipeline {self.context.pipeline_id}, sink Iceberg"
 
     def found(self) -> "Table | None":
-        """Return the current table, on which pyiceberg tries a commit once; ``None`` when it does not exist."""
+        """Return the current table, on which pyiceberg tries a commit only once; ``None`` if it does not exist."""
         from pyiceberg.exceptions import NoSuchNamespaceError, NoSuchTableError
 
         try:
@@ -91,7 +91,7 @@ class TargetTable:
         require_same_table(self.context, self.who, self.named, identity, kind)
 
     def rows(self) -> int:
-        """Return how many rows the table has; 0 when it is not there, or nobody has counted them, as after a merge."""
+        """Return the number of rows in the table; 0 if it does not exist or the number is unknown, as after a merge."""
         table = self.found()
         snapshot = None if table is None else table.current_snapshot()
         summary = None if snapshot is None else snapshot.summary
@@ -130,7 +130,7 @@ class TargetTable:
             )
 
     def apply_save_modes(self, data: str, schema: str) -> None:
-        """Empty or drop the table, or raise an error when it has rows, as the two options require.
+        """Empty or drop the table, or raise an error if it has rows, as the two options require.
 
         Args:
             data: The option ``data_save_mode``.
@@ -144,7 +144,7 @@ class TargetTable:
         if table is None:
             return
         self.refuse_replaced(table)
-        own = f"{job_folder(table, self.context.job_id)}/"  # another pipeline of this job may write here too
+        own = f"{job_folder(table, self.context.job_id)}/"  # another pipeline of this job may write here, too
         every = history.live_files(table, MAIN)
         foreign = [file for file in every if not file.file_path.startswith(own)]
         if data == "ERROR_WHEN_DATA_EXISTS" and foreign:
@@ -161,7 +161,7 @@ class TargetTable:
 
         Args:
             staged: The files of the committables of one checkpoint for this table.
-            may_be_committed: Whether they may have been committed before.
+            may_be_committed: True if they may have been committed before.
 
         Raises:
             CommitError: A newer engine has committed, a file is missing, the partitions have changed, or a committable
@@ -189,7 +189,7 @@ class TargetTable:
     def _published(self, table: "Table", staged: Sequence[StagedFiles], *, may_be_committed: bool) -> set[str]:
         """Return the ids of the committables that are in the table.
 
-        Where snapshots were removed, manifests are searched for the files, but only when ``may_be_committed`` is true.
+        If snapshots were removed, manifests are searched for the files, but only when ``may_be_committed`` is true.
         """
         after = min(_known_after(table, each) for each in staged)
         done = history.committed_ids(table, self.context, after) & {each.committable for each in staged}
@@ -274,19 +274,19 @@ class TargetTable:
             found.append(file)
         return found
 
-    # -- sweeping and taking back ---------------------------------------------------------------------------------
+    # -- sweeping and rollback --------------------------------------------------------------------------------------
 
     def sweep(self, keep: frozenset[str], below: int) -> int:
-        """Remove staged files of epochs before ``below`` that no checkpoint and no snapshot names, and count them.
+        """Remove staged files of epochs before ``below`` that no checkpoint or snapshot refers to; return their number.
 
         Args:
-            keep: The ids of committables whose files stay.
-            below: The first epoch whose files stay.
+            keep: The ids of committables whose files are kept.
+            below: The first epoch whose files are kept.
         """
         table = self.found()
         if table is None:
             return 0
-        self.require_same(table)  # one that was created again may have the location of the lost one
+        self.require_same(table)  # a recreated table may have the location of the lost one
         files = [file for file in files_of(table, self.context) if file.epoch < below and file.committable not in keep]
         named = history.named_files(table, self.context.job_id) if files else set()
         dead = [file for file in files if file.name not in named]
@@ -303,7 +303,8 @@ class TargetTable:
     def _fence(self) -> None:
         """Commit this epoch without files, so that an engine of an older epoch cannot commit files that are swept.
 
-        Its commit fails, as another one came first. Then it loads the table again, finds the newer epoch, and stops.
+        The commit of the older engine then fails, because another one came before it. That engine loads the table
+        again, finds the newer epoch, and stops.
         """
         from pyiceberg.exceptions import CommitFailedException
 
@@ -316,10 +317,10 @@ class TargetTable:
         raise self.too_many_others(SinkError)
 
     def retract(self, retraction: Retraction) -> int:
-        """Remove the files of retracted committables from the table in one commit, and return their number.
+        """Remove the files of rolled-back committables from the table in one commit, and return their number.
 
         Raises:
-            SinkError: Rows of a retracted committable are in other files now, as the table was rewritten.
+            SinkError: Rows of a rolled-back committable are now in other files, because the table was rewritten.
         """
         table = self.found()
         if table is None:
@@ -350,23 +351,23 @@ class TargetTable:
         return len(files)
 
     def too_many_others(self, kind: type[SinkError]) -> SinkError:
-        """Return the error of a commit before which others came each time."""
+        """Return the error for a commit that failed each time because other writers committed first."""
         error = kind(f"{self.who}: other writers of the table {self.named} came first {TRIES} times")
         error.retryable = True
         return error
 
 
 def _known_after(table: "Table", staged: StagedFiles) -> int:
-    """Return the sequence number up to which no snapshot of the table can name the files.
+    """Return the largest sequence number of the table's snapshots that cannot refer to the files.
 
-    It is 0 when the table was replaced by another one, or was restored to an older state with smaller numbers.
+    It is 0 if the table was replaced by another one, or was restored to an older state with smaller numbers.
     """
     same = staged.uuid == str(table.metadata.table_uuid) and staged.after <= history.last_number(table)
     return staged.after if same else 0
 
 
 def add_nothing(table: "Table", branch: str, summary: dict[str, str]) -> None:
-    """Commit a snapshot to a branch that adds no file, and makes the branch if it is not there."""
+    """Commit a snapshot without files to a branch; create the branch if it does not exist."""
     transaction = table.transaction()
     with transaction.update_snapshot(snapshot_properties=summary, branch=branch).fast_append():
         pass
@@ -385,7 +386,7 @@ def _remove(table: "Table", files: Sequence["DataFile"], summary: dict[str, str]
 
 
 def _delete(table: "Table", path: str) -> bool:
-    """Delete a file, and return whether it existed."""
+    """Delete a file, and return True if it existed."""
     files, _ = opened(table.io, data_folder(table))
     try:
         files.delete_file(path)

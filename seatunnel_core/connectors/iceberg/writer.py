@@ -1,4 +1,4 @@
-"""The writer of one attempt of one unit, which stages rows in data files of the tables, in a Spark task."""
+"""The writer of one attempt of one unit, which stages rows as data files of the tables, in a Spark task."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
@@ -24,10 +24,10 @@ from seatunnel_core.connectors.staging.target import unique_name
 from seatunnel_core.rows.unknown import filled, require_no_values
 
 OPEN_FILES = 64
-"""The most files that a unit writes at the same time; with more partitions the files are more and smaller."""
+"""Maximum number of files that a unit writes concurrently; with more partitions there are more, smaller files."""
 
 _KEPT = 512
-"""The number of tables for which a process caches what it derives from their schemas."""
+"""Maximum number of tables for which a process caches data derived from their schemas."""
 
 
 @frozen(kw_only=True)
@@ -37,26 +37,26 @@ class StagingTable:
     id: TableId
     uuid: str
     after: int
-    """The last sequence number of the table before any task staged a file of this epoch."""
+    """Last sequence number of the table before any task staged a file of this epoch."""
 
     folder: str
-    """The folder of the epoch."""
+    """Folder of the epoch."""
 
     schema: str = field(repr=False)
-    """The schema of the table in Iceberg's JSON."""
+    """Schema of the table in Iceberg's JSON."""
 
     spec: str = field(repr=False)
-    """The partition spec of the table in Iceberg's JSON."""
+    """Partition spec of the table in Iceberg's JSON."""
 
     key: tuple[str, ...] = ()
-    """The columns by which rows are merged; empty when they are only added."""
+    """Columns by which rows are merged; empty if rows are only added."""
 
     case_sensitive: bool
     properties: Mapping[str, str] = field(repr=False)
-    """The properties of the table, overridden by those of the job."""
+    """Properties of the table, overridden by those of the job."""
 
     io_properties: Mapping[str, Any] = field(repr=False)
-    """The properties of its file system, including credentials."""
+    """Properties of its file system, including credentials."""
 
 
 class IcebergWriter(SinkWriter):
@@ -66,7 +66,7 @@ class IcebergWriter(SinkWriter):
         """Create a writer.
 
         Args:
-            tables: The target for each table of the rows; several may have the same.
+            tables: The target for each table of the rows; several tables may share one.
             context: The unit and attempt that the rows belong to.
         """
         self._tables = tables
@@ -113,7 +113,7 @@ class IcebergWriter(SinkWriter):
         return Staged(body={"tables": parts}, rows=self._rows, bytes=self._bytes, tables=identities)
 
     def _finished(self) -> Mapping[TableId, dict[str, Any]]:
-        """Write what is known only after the last row, and return what it adds to the part of each table."""
+        """Write what is known only after the last row, and return the additions to each table's part of the body."""
         return {}
 
     def abort(self) -> None:
@@ -179,7 +179,7 @@ class IcebergWriter(SinkWriter):
 
     @contextmanager
     def _failing(self, table: StagingTable) -> Iterator[None]:
-        """Turn errors of files into a ``SinkError``, with whether a retry may help."""
+        """Turn errors of files into a ``SinkError``, marked as retryable if a retry may help."""
         try:
             yield
         except (OSError, pa.ArrowException) as error:
@@ -195,16 +195,16 @@ class OpenFile:
         self.table = table
         self.path = path
         self.number = number
-        """Its place among the files of the unit."""
+        """Index among the files of the unit."""
 
         self._stream = io.new_output(path).create(overwrite=True)
         self._writer = pq.ParquetWriter(self._stream, columns, **_parquet_settings(table.properties))
         self.rows = 0
-        """The number of rows that were written."""
+        """Number of rows written."""
 
     @property
     def name(self) -> str:
-        """The name in the folder of the epoch."""
+        """Name in the folder of the epoch."""
         return self.path.rpartition("/")[2]
 
     def write(self, rows: "pa.RecordBatch | pa.Table") -> None:
@@ -225,7 +225,7 @@ def _local(staged: tuple[StagingTable, str]) -> str | None:
 
 @lru_cache(_KEPT)
 def arrow_columns(schema: str) -> pa.Schema:
-    """Return the columns with Iceberg's field ids, by which a table finds the columns of a file."""
+    """Return the columns with Iceberg's field ids, by which a table identifies the columns of a file."""
     from pyiceberg.schema import Schema
 
     return Schema.model_validate_json(schema).as_arrow()
@@ -249,7 +249,7 @@ def _spec_id(spec: str) -> int:
 
 @lru_cache(_KEPT)
 def _sources(schema: str, rows: pa.Schema, case_sensitive: bool) -> dict[str, int]:
-    """Return the index of the column of the rows that goes into each column of the table."""
+    """Return, for each column of the table, the index of the corresponding column of the rows."""
     from pyiceberg.schema import Schema
 
     table = Schema.model_validate_json(schema)

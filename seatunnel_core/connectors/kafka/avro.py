@@ -28,7 +28,7 @@ _PLAIN: dict[pa.DataType, Any] = {
 def avro_schema(columns: pa.Schema) -> dict[str, Any]:
     """Return the schema of a record with a field for each column.
 
-    The type of a field is ``["null", type]``, or the type alone where the column is not nullable.
+    The type of a field is ``["null", type]``, or the type alone if the column is not nullable.
 
     Raises:
         ConnectorError: Avro has no type for a column.

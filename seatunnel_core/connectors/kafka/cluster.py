@@ -17,8 +17,8 @@ LOOK_S = 10.0
 """Time for which brokers may be unreachable before an error is raised, in seconds."""
 
 COMMIT_S = 30.0
-"""The same for committing the offsets of a group. They are not committed again after the last checkpoint of a job, so
-the next job of the group would read the last messages once more.
+"""Like ``LOOK_S``, for committing the offsets of a group. They are not committed again after the last checkpoint of a
+job, so the next job of the group would read the last messages once more.
 """
 
 _STEP_S = 1.0
@@ -132,7 +132,7 @@ class Cluster:
 
         found = self._listed().get(
             name
-        )  # All topics are listed, as some brokers create a topic that is requested by name.
+        )  # List all topics, because some brokers create a topic that is requested by name.
         if found is None or (
             found.error is not None and found.error.code() == confluent_kafka.KafkaError.UNKNOWN_TOPIC_OR_PART
         ):
@@ -255,7 +255,7 @@ class Cluster:
             found = admin.describe_configs([resource], request_timeout=LOOK_S)[resource].result(LOOK_S)
             value: str = found[name].value
             return value
-        except Exception as error:  # It may be forbidden, and only serves to report a mistake earlier.
+        except Exception as error:  # Reading it may be forbidden, and only serves to report mistakes earlier.
             _log.debug("the setting %s of %s cannot be read: %s", name, topic, error)
             return None
 

@@ -29,10 +29,10 @@ CONTENT = pa.schema([pa.field("content", pa.string())])
 
 
 def declared_or_content(options: Options) -> tuple[TableSchema, bool]:
-    """Return the columns that the option ``schema`` declares, else ``CONTENT``; and whether it declares any.
+    """Return the columns that the option ``schema`` declares, else ``CONTENT``; and True if it declares any.
 
     Raises:
-        UsageError: The block is wrong.
+        UsageError: The block is invalid.
     """
     block = named_block(options)
     try:
@@ -71,7 +71,7 @@ class Decoder:
     table_filter: Mapping[str, str] = field(factory=dict)
 
     place: Callable[[Any], str] = _place
-    """Returns the place of a message, for errors and notes."""
+    """Returns the location of a message, for errors and notes."""
 
     def batches(self, messages: Sequence[Any], context: ReadContext) -> Iterator[Batch]:
         """Yield the rows of messages, in order; messages that cannot be decoded go to ``context.skip``."""

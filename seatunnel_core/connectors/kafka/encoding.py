@@ -45,7 +45,7 @@ class Encoder:
     """Encoder configured by the options of a sink; picklable."""
 
     topic: str
-    """The name of the topic, unless ``topic_column`` is set."""
+    """Name of the topic, unless ``topic_column`` is set."""
 
     topic_column: str | None
     """Column that contains the name of the topic."""
@@ -195,7 +195,7 @@ def _avro_values(column: pa.Field, values: pa.Array) -> list[Any]:
 
 
 def _avro_value(value: Any, kind: pa.DataType) -> Any:
-    """Return a value with dicts for maps, which Arrow gives as lists of pairs, at any depth."""
+    """Return a value with dicts for maps, at any depth; Arrow returns maps as lists of pairs."""
     if value is None or not pa.types.is_nested(kind):
         return value
     if pa.types.is_struct(kind):

@@ -59,7 +59,7 @@ class SendingEngine:
     producer: Any
     background: BackgroundErrors
     sent: set[str]
-    """Names of the files that had been sent when the topic was read."""
+    """Names of the files that were recorded as sent when the topic was read."""
 
     marks: list[Mark]
     own: deque[int] = field(factory=lambda: deque(maxlen=MARKS))

@@ -142,7 +142,7 @@ class KafkaSink(AddingSink, SupportsDryRun, SupportsProbe, SupportsPublishedQuer
         self._encoder = evolve(self._encoder, partitions={name: partitions}, largest={"": limit}, topic_ids=ids)
 
     def apply_save_mode(self, context: SinkContext) -> None:
-        """Remember that the topic has messages, to which the job appends; it removes none."""
+        """Record that the topic has messages, to which the job appends; remove none."""
         if self._encoder.topic_column is None:
             with self._errors_wrapped(context, SinkError):
                 found = self._cluster.has_messages(self._encoder.topic)
@@ -193,7 +193,7 @@ class KafkaSink(AddingSink, SupportsDryRun, SupportsProbe, SupportsPublishedQuer
         return removed
 
     def published(self, context: SinkContext) -> Iterable[str]:
-        """Check the commit topic even if rows are now sent at once: an earlier process may have staged them."""
+        """Check the commit topic even if rows are now sent directly: an earlier process may have staged them."""
         with self._errors_wrapped(context, SinkError):
             return self._publishing(context).sent()
 

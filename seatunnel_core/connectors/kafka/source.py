@@ -122,7 +122,7 @@ class KafkaSource(Source):
     # -- planning -------------------------------------------------------------------------------------------------
 
     def planned_schemas(self) -> tuple[TableSchema, ...] | None:
-        """Return the schema that the options declare; query the brokers so that ``--check`` reports their errors."""
+        """Return the declared schema; query the brokers, so that ``--check`` reports their errors."""
         self.require_input()
         return (self._schema,) if self._sampling is None else None
 
@@ -335,7 +335,7 @@ def _range(body: DiscoveredObject) -> Range:
 
 
 def _known(memory: PollCursor) -> tuple[dict[Place, int], int]:
-    """Return the next offset of each partition, and when the partitions were listed."""
+    """Return the next offset of each partition, and the time when the partitions were listed."""
     topics = stored.below(memory, "topics")
     known = {}
     for topic in topics:

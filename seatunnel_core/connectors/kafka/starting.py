@@ -177,7 +177,7 @@ class Starting:
 
         Args:
             ends: The end of a batch job in each partition.
-            opened: The same with the messages of open transactions, requested before that.
+            opened: The end including messages of open transactions, requested before ``ends``.
         """
         return [
             f"{self.cluster.names}: topic {topic}, partition {partition}: a producer has had an open "
@@ -197,7 +197,7 @@ class Starting:
         )
 
     def _from(self, places: Sequence[Place], moment_ms: int | None) -> dict[Place, int]:
-        """Return the offset of the first message that is at least as late; the end if there is none."""
+        """Return the offset of the first message at or after a time; the end if there is none."""
         from confluent_kafka.admin import OffsetSpec
 
         found = self._asked(places, OffsetSpec.for_timestamp(moment_ms or 0))

@@ -1,4 +1,4 @@
-"""Writers of messages: one sends them at once, one stages them in files until their checkpoint completes."""
+"""Writers of messages: one sends them directly, one stages them in files until their checkpoint completes."""
 
 import os
 from contextlib import suppress
@@ -128,7 +128,7 @@ class StagingWriter(SinkWriter):
 
 
 class DirectWriter(SinkWriter):
-    """A writer that sends messages at once; ``finish`` returns when the brokers have acknowledged all of them."""
+    """A writer that sends messages directly; ``finish`` returns when the brokers have acknowledged all of them."""
 
     def __init__(self, who: str, cluster: Cluster, encoder: Encoder) -> None:
         self._who = who

@@ -22,15 +22,15 @@ def require_same_table(
     Log a warning about a table that does not exist yet, if the job reads an increment only.
 
     Args:
-        context: The sink; ``published_to`` has the tables.
+        context: The sink; its tables are in ``published_to``.
         who: The pipeline and sink, for the message.
         table: The name of the table, as in ``Staged.tables``.
-        identity: The identity of the table that exists, ``""`` if it has none; ``None`` if there is no table.
+        identity: The identity of the table that exists, ``""`` if it has none; ``None`` if it does not exist.
         kind: The class of the error.
         what: The word for it in the message, such as ``topic``.
 
     Raises:
-        SinkError: The table is gone, or it is another one.
+        SinkError: The table does not exist, or is another one.
     """
     known = context.published_to.get(table)
     if known is None and identity is None and context.increment:

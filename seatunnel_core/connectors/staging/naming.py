@@ -17,7 +17,7 @@ _LONGEST_NAME = 255
 
 
 def file_name(expression: str, time_format: str, unique: str, number: int, suffix: str) -> str:
-    """Return the name of a file; whatever the pattern is, it contains ``unique`` and the file's number.
+    """Return the name of a file; it contains ``unique`` and the file's number, whatever the pattern is.
 
     Raises:
         SinkError: The name would be too long for a file system.
@@ -50,8 +50,8 @@ _ID = "A-Za-z0-9._-"
 def own_beginning(expression: str, time_format: str) -> str:
     """Return a regular expression for what may precede a job's id in the name of one of its files.
 
-    That is nothing, the text that the option gives now, or a text that an older value of the option gave, if a
-    character that no id contains separates it from the id.
+    That is nothing, a text from the current option, or a text from an older value of the option, if a character that no
+    id contains separates it from the id.
     """
     before = expression.partition("${transactionId}")[0] if "${transactionId}" in expression else ""
     said = re.escape(before).replace(re.escape("${now}"), moment_pattern(time_format))
@@ -119,7 +119,7 @@ def _base64(values: pa.Array) -> pa.Array:
 
 
 def _folder(name: str) -> str:
-    """Return a folder's path without the empty names that empty values leave: ``/x`` would start at the root."""
+    """Return a folder's path without the empty names that empty values produce: ``/x`` would start at the root."""
     folders = [folder for folder in name.split("/") if folder]
     longest = max(folders, key=lambda folder: len(folder.encode()), default="")
     if len(longest.encode()) > _LONGEST_NAME:

@@ -25,7 +25,7 @@ class NamePattern:
 
 
 def retract(target: Target, pattern: NamePattern, retraction: Retraction) -> int:
-    """Remove the files that ``retraction`` selects, durably, and return how many were removed.
+    """Remove the files that ``retraction`` selects, durably, and return their number.
 
     Args:
         target: Folder of the sink.

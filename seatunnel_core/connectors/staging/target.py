@@ -125,7 +125,7 @@ class Target:
         """Check in a task, before it stages, that the staging folder is the one that the driver prepared.
 
         Raises:
-            SinkError: It is not: it was moved, or its disk is not mounted. A task never creates it.
+            SinkError: It is a different one, because it was moved or its disk is not mounted. A task never creates it.
         """
         try:
             found = self.files.is_prepared(self.staging(epoch))
@@ -180,7 +180,7 @@ class Target:
         found.retryable = error.errno in _TRANSIENT
         return found
 
-    # -- whether tasks and driver see the same ----------------------------------------------------------------------
+    # -- check that tasks and driver see the same files ---------------------------------------------------------------
 
     def probe(self, epoch: int, token: str) -> None:
         """Create a file, in a task, for ``prove`` to find.
@@ -285,8 +285,8 @@ class Target:
     def clear(self, newest: int) -> None:
         """Sweep all epochs up to ``newest``, and remove the folders that are empty then.
 
-        A folder that is not empty stays, and so do those above it. Mostly there is one epoch with nothing in it: then
-        no other folder is listed.
+        A folder that is not empty stays, and so do its parents. Usually there is one empty epoch: then no other folder
+        is listed.
         """
         if not (self._removed(newest) and self.files.remove_if_empty(self._pipeline_folder)):
             self.sweep(newest + 1, frozenset())
@@ -302,7 +302,7 @@ class Target:
         self.files.unmark(folder)
         if self.files.remove_if_empty(folder):
             return True
-        with suppress(OSError):  # another sink may have something there, and needs the mark
+        with suppress(OSError):  # another sink may have files there, and needs the mark
             if self.files.is_folder(folder):
                 self.files.prepare_staging(folder, self.root)
         return False
