@@ -1,1 +1,1 @@
-"""The connectors, and the interfaces of source and sink plugins (``source.py``, ``sink.py``)."""
+"""The connectors of the engine."""

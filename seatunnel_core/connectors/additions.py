@@ -7,13 +7,13 @@ from seatunnel_core.connector_api.sink import Sink
 from seatunnel_core.quantity import count, pick
 
 MOST_TABLES = 5
-"""Tables with a sentence each; further ones are counted."""
+"""Maximum number of tables with a separate sentence; further ones are counted."""
 
 
 class AddingSink(Sink):
     """A sink that inspects existing content of its targets, in the driver and before rows move.
 
-    A process that resumes a job inspects only where it can recognise what the job itself has written.
+    A process that resumes a job inspects a target only if it can recognise the job's own output.
     """
 
     adds_to: Mapping[str, str] = MappingProxyType({})
@@ -23,7 +23,7 @@ class AddingSink(Sink):
 
 
 def files_in_words(found: int) -> str:
-    """Return how many files were in a target, as ``adds_to`` has it; empty for none."""
+    """Return the number of existing files in a target, in the form of ``adds_to``; empty for none."""
     if not found:
         return ""
     return "1 existing file" if found == 1 else f"{count(found)} existing files"
@@ -35,7 +35,7 @@ def additions(sink: Sink, rows: int, table_rows: Mapping[str, int]) -> tuple[str
     Args:
         sink: A sink of a pipeline.
         rows: Its committed rows.
-        table_rows: Those of each table; empty if they are not counted, as with a single table.
+        table_rows: Its committed rows by table; empty if they are not counted, as with a single table.
     """
     if not isinstance(sink, AddingSink) or not sink.adds_to:
         return ()

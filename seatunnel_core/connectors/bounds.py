@@ -1,4 +1,4 @@
-"""Window boundaries, for sources that compare the values of their cursor themselves, and not in a database."""
+"""Window boundaries, for sources that compare the values of their cursor themselves instead of in a database."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -10,7 +10,7 @@ from seatunnel_core.connector_api.values import Cursor, Window
 
 @frozen(kw_only=True)
 class Bounds:
-    """The order of the values of one source."""
+    """Order of the values of one source."""
 
     read: Callable[[str], Any]
     """Returns the value of a cursor's text; raises ``SourceError`` for an invalid one."""
@@ -38,9 +38,10 @@ class Bounds:
         return value < self.read(upto.since) or digest in upto.delivered
 
     def last(self, new: Iterable[Any], after: Cursor | None) -> Any:
-        """Return where a window ends, from its new values; ``None`` where there is nothing yet.
+        """Return the end of a window, from its new values; ``None`` if there are no values yet.
 
-        That is never below the cursor: if only late values came, all between them and the cursor would come again.
+        It is never below the cursor: if only late values arrived, all values between them and the cursor would be read
+        again.
         """
         known = () if after is None else (self.read(after.value),)
         return max((*new, *known), default=None)

@@ -8,10 +8,10 @@ from seatunnel_core.connector_api.errors import SinkError
 
 
 def require_columns(key: str, names: Iterable[str], schema: TableSchema) -> None:
-    """Check that a table has the columns that an option names.
+    """Check that a table has the columns in an option.
 
     Raises:
-        SinkError: A column is missing; the message gives the option, the column and the existing ones.
+        SinkError: A column is missing; the message contains the option, the column and the existing ones.
     """
     known = schema.columns.names
     for name in names:

@@ -1,4 +1,4 @@
-"""Texts with the values of columns in them, such as ``user:${id}``, for the keys and names of a store."""
+"""Texts with placeholders for columns, such as ``user:${id}``, for the keys and names of a store."""
 
 import re
 from collections.abc import Sequence
@@ -14,13 +14,13 @@ _PLACEHOLDER = re.compile(r"\$\{(?P<name>[^{}]+)\}|(?<!\$)\{(?P<old>[^{}$]+)\}")
 
 
 class ColumnTemplate:
-    """The text of an option in which columns of a table stand, as ``${column}`` or, as SeaTunnel allows, ``{column}``.
+    """Option value with placeholders for columns: ``${column}`` or, as SeaTunnel allows, ``{column}``.
 
-    Without placeholders the text is the name of a column or, if there is no such column, fixed.
+    Without placeholders, the text is the name of a column or, if there is no such column, a constant.
     """
 
     def __init__(self, option: str, written: str, schema: TableSchema, *, placeholders: bool) -> None:
-        """Raise ``SinkError``, which names the option, if the table lacks a column."""
+        """Raise ``SinkError``, which contains the option, if the table lacks a column."""
         parts: Sequence[str] = (written,)
         if placeholders:
             parts = _PLACEHOLDER.split(written)
@@ -31,7 +31,7 @@ class ColumnTemplate:
         require_columns(option, self._columns, schema)
 
     def values(self, rows: pa.RecordBatch) -> list[bytes]:
-        """Return the text of each row; raise ``RowError`` if a value in it is null or cannot be written."""
+        """Return the text of each row; raise ``RowError`` if a value in it is null or has no text form."""
         found = [self._texts[0].encode()] * rows.num_rows
         for column, text in zip(self._columns, self._texts[1:], strict=True):
             values = present_bytes(rows, column)
@@ -40,7 +40,7 @@ class ColumnTemplate:
 
 
 def present_bytes(rows: pa.RecordBatch, column: str) -> list[bytes]:
-    """Return the values of a column that is a part of a key; raise ``RowError`` if one is null."""
+    """Return the values of a column that is part of a key; raise ``RowError`` if one is null."""
     found = column_bytes(rows, column)
     if None in found:
         where = f"column {column!r}, row {found.index(None) + 1} of a batch"
@@ -49,7 +49,7 @@ def present_bytes(rows: pa.RecordBatch, column: str) -> list[bytes]:
 
 
 def column_bytes(rows: pa.RecordBatch, column: str) -> list[bytes | None]:
-    """Return the values of a column as ``plain_bytes``; raise ``RowError`` if one cannot be written."""
+    """Return the values of a column as ``plain_bytes``; raise ``RowError`` if one has no such form."""
     values = rows.column(column)
     try:
         return [plain_bytes(value, values.type) for value in values.to_pylist()]

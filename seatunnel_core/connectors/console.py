@@ -53,7 +53,7 @@ class ConsoleSink(Sink):
         sys.stdout.flush()
 
     def commit(self, committables: Sequence[Committable], context: SinkContext, *, may_be_committed: bool) -> None:
-        """Do nothing: the rows are on the screen."""
+        """Do nothing: the rows are already printed."""
 
 
 class ConsoleWriter(SinkWriter):
@@ -118,7 +118,7 @@ def _column(column: pa.Field, values: pa.Array) -> list[str]:
 
 
 def _shown(value: Any, kind: pa.DataType) -> str:
-    """Return a value as JSON, but a text or a moment without quotes, as in SeaTunnel."""
+    """Return a value as JSON, except texts, dates and times, which have no quotes, as in SeaTunnel."""
     if isinstance(value, str):
         return value
     text = json_text(value, kind)

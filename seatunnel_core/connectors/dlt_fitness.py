@@ -12,18 +12,19 @@ STATE = (
 
 
 def extract() -> Any:
-    """Return the module of dlt with its classes, which is imported where a job uses it."""
+    """Return dlt's module with its classes; it is imported only if a job uses it."""
     import dlt.extract
 
     return dlt.extract
 
 
 def unfit(source: Any, *, made_once: bool) -> str:
-    """Return why the rows of the selected resource of a source would not be right here, or ``""``.
+    """Return the reason why the selected resource of a source is not supported; ``""`` if it is supported.
 
     Args:
-        source: A ``DltSource`` of dlt with one selected resource; those from which it takes its data count, too.
-        made_once: Whether it belongs to a module, so that each reading has the same one.
+        source: A ``DltSource`` of dlt with one selected resource. The resources from which it takes its data are
+            checked, too.
+        made_once: True if the object belongs to a module, so that each read uses the same one.
     """
     (chosen,) = source.selected_resources.values()
     if chosen.has_dynamic_table_name:

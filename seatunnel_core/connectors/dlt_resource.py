@@ -91,15 +91,15 @@ class Said:
 
     table: str
     key: tuple[str, ...]
-    """The columns of ``primary_key``."""
+    """Columns of ``primary_key``."""
 
     remarks: tuple[str, ...]
-    """Further properties, which have no effect here."""
+    """Further properties, which have no effect in this engine."""
 
 
 @frozen(kw_only=True, slots=False)
 class DltRows:
-    """A resource of dlt, which travels to tasks by its name."""
+    """A resource of dlt, which is sent to tasks by name."""
 
     place: str
     arguments: Mapping[str, Any]
@@ -131,7 +131,7 @@ class DltRows:
         )
 
     def rows(self, split: Any) -> Iterator[Row]:
-        """Yield the rows; errors of the resource name it, and keep their cause."""
+        """Yield the rows; errors of the resource contain its name, and keep their cause."""
         state: dict[str, Any] = {}
         source = self._opened(state)
         _only(source).add_map(self._refuse_table)
@@ -144,7 +144,7 @@ class DltRows:
         self._refuse_state(state)
 
     def _opened(self, state: dict[str, Any]) -> Any:
-        """Return a source of dlt with the resource alone, of which nothing is extracted yet; a copy that may change.
+        """Return a source of dlt that selects only this resource and has not started; a copy that may be changed.
 
         Raises:
             SourceError: It cannot be imported or created, or is not supported.
@@ -169,7 +169,7 @@ class DltRows:
         return found
 
     def _is_called(self, found: Any) -> bool:
-        """Return True if it has to be called; only what dlt has decorated is, whatever else a job names."""
+        """Return True if the object must be called; raise ``SourceError`` for an object that dlt has not decorated."""
         if isinstance(found, extract().DltSource):
             if self.arguments:
                 raise SourceError(f"{self.place}: it is a source already, so it takes no arguments; leave them out")
@@ -184,7 +184,7 @@ class DltRows:
         return True
 
     def _chosen(self, made: Any) -> Any:
-        """Return a source of dlt with the one resource that is meant, as a pipeline of dlt makes one."""
+        """Return a source of dlt with only the configured resource, created like in a pipeline of dlt."""
         if isinstance(made, extract().DltResource):
             if self.resource not in (None, made.name):
                 raise SourceError(
@@ -204,7 +204,7 @@ class DltRows:
         return made.with_resources(self.resource)
 
     def _refuse_table(self, item: Any, meta: Any = None) -> Any:
-        """Return an item; refuse one that its resource sends to another table, or with other hints."""
+        """Return an item; reject one that its resource sends to another table, or with other hints."""
         if meta is not None:
             raise SourceError(
                 f"{self.place}: it marks an item with {type(meta).__name__}, for a separate table or columns; here a "
@@ -218,7 +218,7 @@ class DltRows:
 
     @contextmanager
     def _named_errors(self) -> Iterator[None]:
-        """Give errors of the resource, and of dlt, the name of the resource; ours keep their words."""
+        """Add the name of the resource to errors of the resource and of dlt; do not change the engine's own errors."""
         try:
             yield
         except Exception as error:
@@ -236,7 +236,7 @@ def _only(source: Any) -> Any:
 
 @contextmanager
 def _state_of_dlt(state: dict[str, Any]) -> Iterator[None]:
-    """Have dlt keep the state of its resources in an accessible mapping."""
+    """Make dlt keep the state of its resources in an accessible mapping."""
     from dlt.common.configuration.container import Container
     from dlt.common.pipeline import StateInjectableContext
 
@@ -245,7 +245,7 @@ def _state_of_dlt(state: dict[str, Any]) -> Iterator[None]:
 
 
 def _has_values(state: Any) -> bool:
-    """Return True if anything was stored in a state; places that were only read are empty mappings."""
+    """Return True if a state contains values; dlt leaves an empty mapping for each key that was only read."""
     return any(map(_has_values, state.values())) if isinstance(state, Mapping) else True
 
 
@@ -281,7 +281,7 @@ def _rows_of(item: Any) -> Iterator[Row]:
 
 
 def _raised_by_resource(error: Exception) -> BaseException:
-    """Return the error itself, without the one that dlt wraps around what code of a resource raises."""
+    """Return the original error, without the one in which dlt wraps errors from the code of a resource."""
     from dlt.extract.exceptions import ResourceExtractionError
 
     return (error.__cause__ or error) if isinstance(error, ResourceExtractionError) else error

@@ -1,6 +1,6 @@
-"""Rows of JSON objects, with notes about what they lose where they are read.
+"""Rows from JSON objects, and notes about values that are dropped when they are read.
 
-Of inferred columns that is what the contract discards; of declared columns, keys that are no column.
+With inferred columns, these are values that the contract discards; with declared columns, keys without a column.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -18,19 +18,19 @@ _NAMED = 10
 """Maximum number of fields in a note."""
 
 _SAMPLE = 1_000
-"""Number of rows with a null to inspect among those that Arrow's parser read at once."""
+"""Number of rows with null to inspect among rows that Arrow's parser read at once."""
 
 
 def fitted(
     fitting: Fitting, document: dict[str, Any], where: Callable[[], str], context: ReadContext
 ) -> dict[str, Any]:
-    """Return the values of a row; ``context`` counts what is left out of it.
+    """Return the values of a row; ``context`` counts dropped values.
 
     Args:
         fitting: the columns and their contract.
-        document: as ``native_json.parsed`` gives it.
-        where: returns the place of the row, for messages.
-        context: of the task.
+        document: the object, as returned by ``native_json.parsed``.
+        where: returns the location of the row, for messages.
+        context: the context of the task.
 
     Raises:
         ValueError, DiscardedRowError: as ``Fitting.row``.
@@ -57,7 +57,7 @@ class UnreadKeys:
         self._first = ""
 
     def see(self, document: Mapping[str, Any], where: Callable[[], str]) -> None:
-        """Take the keys of a row's object; ``where`` returns the place of the row."""
+        """Add the keys of a row's object; ``where`` returns the location of the row."""
         for key, column in self._differing(document):
             self._context.note(
                 f"have the key {key!r} and no {column!r}: upper and lower case differ, so the column is null. Write "
@@ -72,10 +72,10 @@ class UnreadKeys:
             self._others.update(others)
 
     def see_parsed(self, rows: pa.RecordBatch, lines: bytes, where: Callable[[int], str]) -> None:
-        """Take the keys that differ in case from the lines of rows that were read at once, an object on each line.
+        """Add keys that differ only in case, from the lines of rows that were read at once, with one object per line.
 
-        Only rows with a null can have such keys. Of many rows some are inspected, and all if one of these has such a
-        key.
+        Only rows with null can have such keys. If there are many rows, a sample is inspected; all are inspected if the
+        sample contains such a key.
         """
         lacking = np.flatnonzero(_lacking(rows))
         if not len(lacking):
@@ -87,7 +87,7 @@ class UnreadKeys:
                 self.see(glanced(texts[row]), lambda row=row: where(int(row)))  # type: ignore[misc]
 
     def note_others(self) -> None:
-        """Note the rows with fields that the schema does not declare, and at most ten names of fields.
+        """Note the rows with fields that the schema does not declare, and at most ten names of such fields.
 
         The names are sorted, so that the splits of a unit give the same note.
         """
@@ -108,7 +108,7 @@ class UnreadKeys:
 
 @frozen
 class _Level:
-    """The names of the columns, or of the fields of a row inside a column."""
+    """Names of the columns, or of the fields of a row inside a column."""
 
     names: Mapping[str, "_Level | None"]
     """Each name, with the fields below it if its values are rows or lists of rows."""
@@ -149,7 +149,7 @@ def _differing(level: _Level, value: Any, path: str) -> Iterator[tuple[str, str]
 
 
 def _lacking(rows: pa.RecordBatch) -> Any:
-    """Return for each row whether it may have a null, at any level."""
+    """Return for each row True if it may contain null, at any level."""
     found = np.zeros(rows.num_rows, bool)
     for column in rows.columns:
         if column.null_count:

@@ -52,7 +52,7 @@ NOT_SAID = (
 
 
 _ROWS, _ROW_BYTES = 10_000, 100
-"""Assumed rows and bytes of a split, which are unknown: they decide how splits are packed into work units."""
+"""Assumed rows and bytes of a split, whose size is unknown; they decide how splits are packed into work units."""
 
 
 class PythonFunctionSource(Source):
@@ -81,7 +81,7 @@ class PythonFunctionSource(Source):
         self._table = self._schema.table if self._schema else table_without_name(options)
 
     def _given(self, options: Options) -> Any:
-        """Return what gives the rows: a ``SourceFunction``, or an object that has what is used of one."""
+        """Return the ``SourceFunction`` of the options, or an object with the same interface."""
         given: Any = options[FUNCTION_OPTION]
         return given if isinstance(given, SourceFunction) else SourceFunction(function=given)
 
@@ -166,13 +166,13 @@ class PythonFunctionSource(Source):
 
 
 def _identified(rows: pa.RecordBatch, columns: pa.Schema, place: tuple[str, str], first: int) -> pa.RecordBatch:
-    """Return rows with their ids in front; ``first`` is the number of the first one in its split."""
+    """Return rows preceded by their ids; ``first`` is the number of the first row in its split."""
     ids = [row_id(*place, first + number, repr(row)) for number, row in enumerate(rows.to_pylist())]
     return pa.RecordBatch.from_arrays([pa.array(ids, pa.string()), *rows.columns], schema=columns)
 
 
 def _named(split: Split) -> str:
-    """Return which split it is, for messages; nothing for the only one of a function without splits."""
+    """Return the description of a split for messages; empty for the only split of a function without splits."""
     value = stored.member(split.body, "split")
     shown = json.dumps(value, ensure_ascii=False)
     return "" if value is None else f"split {shown if len(shown) <= 60 else shown[:57] + '...'}: "

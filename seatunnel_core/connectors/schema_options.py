@@ -53,11 +53,11 @@ COLUMN_NAMES = Option(
     doc="Naming of json columns: unchanged, or in small letters, digits and _ alone.",
 )
 INFERENCE: tuple[Option[Any], ...] = (SCHEMA_SAMPLE, SCHEMA_CONTRACT, NESTING, MAX_NESTING, COLUMN_NAMES)
-"""All of them, in the order of the pages."""
+"""All options for inference, in the order of the pages."""
 
 
 def nesting_of(options: Options) -> Nesting:
-    """Return the handling of objects, lists and names by a source."""
+    """Return a source's handling of objects, lists and names."""
     return Nesting(kind=options[NESTING], safe_names=options[COLUMN_NAMES] == "safe")
 
 

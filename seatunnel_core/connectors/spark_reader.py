@@ -50,7 +50,7 @@ class SparkSource(FrameSource):
         check_data_source(self._data_source)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out the options, which may hold passwords, and the class: only the driver reads."""
+        """Leave out the options, which may contain passwords, and the class: only the driver reads."""
         return {**self.__dict__, "options": None, "_data_source": None}
 
     @property
@@ -69,7 +69,7 @@ class SparkSource(FrameSource):
 
 
 def check_data_source(found: Any) -> None:
-    """Raise ``UsageError`` for anything but a Python Data Source or ``None``."""
+    """Raise ``UsageError`` unless it is a Python Data Source or ``None``."""
     if found is not None and not callable(getattr(found, "name", None)):
         raise UsageError(
             f"option 'data_source': {found!r} is not a Python Data Source: expected a subclass of "

@@ -76,7 +76,7 @@ IDEMPOTENT = Option(
 
 _making = threading.Lock()
 _made: set[tuple[str, int, str]] = set()
-"""The targets that this process has made: job, process and target of the save mode."""
+"""Targets that this process has created: job, process and target of the save mode."""
 
 _PATTERN_SIGNS = set("{}[]*?\\")
 
@@ -112,7 +112,7 @@ class SparkSink(AddingSink, FrameSink, SupportsProbe, SupportsSaveMode):
             raise UsageError("option 'table': cannot be combined with path; remove one of the two")
         self.root = self._checked_root()
         self._makes_target = self._made_target = False
-        """True if the target is to be made, as ``mode`` says, or was made by this process."""
+        """True if the target is to be created as ``mode`` requires; and True if this process has created it."""
 
         self._columns: pa.Schema | None = None
         self.weakness = "may write a checkpoint's rows again if it is stopped before it records the write"
@@ -123,7 +123,7 @@ class SparkSink(AddingSink, FrameSink, SupportsProbe, SupportsSaveMode):
         self._table: str | None = options[TABLE]
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out the options, which may hold passwords, and the class: only the driver has Spark write."""
+        """Leave out the options, which may contain passwords, and the class: only the driver makes Spark write."""
         return {**self.__dict__, "options": None, "_data_source": None}
 
     @property
@@ -185,11 +185,11 @@ class SparkSink(AddingSink, FrameSink, SupportsProbe, SupportsSaveMode):
         self._target(context).prove(context.epoch, token)
 
     def apply_save_mode(self, context: SinkContext) -> None:
-        """Only record the request: ``begin`` makes the target, when the columns are known."""
+        """Only record the request: ``begin`` creates the target, when the columns are known."""
         self._makes_target = not self._made_target
 
     def begin(self, empty: "DataFrame", schemas: Sequence[TableSchema], context: SinkContext) -> None:
-        """Make the target: write a frame without rows as ``mode`` asks, so that Spark reports what is wrong."""
+        """Create the target: write a frame without rows in the configured ``mode``, so that Spark reports errors."""
         self.check_schemas(schemas)
         if self._columns is not None:
             _refuse_other(self._columns, schemas[0])
@@ -200,7 +200,7 @@ class SparkSink(AddingSink, FrameSink, SupportsProbe, SupportsSaveMode):
         self._columns, self._made_target, self._makes_target = schemas[0].columns, True, False
 
     def _make_once(self, empty: "DataFrame", context: SinkContext) -> None:
-        """Make the target unless another pipeline of this process has made it."""
+        """Create the target unless another pipeline of this process has created it."""
         assert self.save_mode is not None
         target = (context.job_id, context.process, self.save_mode.target)
         if target not in _made:
@@ -220,7 +220,7 @@ class SparkSink(AddingSink, FrameSink, SupportsProbe, SupportsSaveMode):
             raise kind(lost(self._target(context).who, table, exists=False))
 
     def _rows_in_words(self, empty: "DataFrame") -> str:
-        """Return what a local folder or a table has, for ``adds_to``; empty for nothing, or where that is not known."""
+        """Return the content of a local folder or a table, for ``adds_to``; empty if there is none or it is unknown."""
         spark, table = empty.sparkSession, self.options[TABLE]
         if table is not None:
             has_rows = spark.catalog.tableExists(table) and not spark.table(table).isEmpty()
@@ -248,7 +248,7 @@ class SparkSink(AddingSink, FrameSink, SupportsProbe, SupportsSaveMode):
             rows = spark.read.option("datetimeRebaseMode", "CORRECTED").parquet(*(f"file://{path}" for path in paths))
             self._write(rows, "append")
             for path in paths:
-                with suppress(FileNotFoundError):  # a former process that woke up has just done the same
+                with suppress(FileNotFoundError):  # an earlier process that resumed has just done the same
                     os.unlink(path)
 
     def _write(self, rows: "DataFrame", mode: str) -> None:

@@ -1,4 +1,4 @@
-"""The modules that tasks of plugins import beyond pyarrow: checked in the driver, with what to install.
+"""Modules that tasks of plugins import beyond pyarrow; they are checked in the driver, with the packages to install.
 
 On the executors, the probe of the Spark layer checks the same modules.
 """
@@ -17,7 +17,7 @@ _OTHER_NAMES = {
     "psycopg": "'psycopg[binary]'",
     "dlt": "'dlt>=1.31'",
 }
-"""The name of a module's package for pip, where it differs and the module is not installed."""
+"""Name of a module's pip package, if it differs and the module is not installed."""
 
 
 def needed(plugins: Iterable[Any]) -> dict[str, str]:
@@ -26,7 +26,7 @@ def needed(plugins: Iterable[Any]) -> dict[str, str]:
 
 
 def missing(plugin: Any) -> str | None:
-    """Return a message that names what a plugin's tasks import and this Python lacks; ``None`` if nothing is."""
+    """Return a message about modules that a plugin's tasks import and this Python lacks; ``None`` if there are none."""
     lacking = [module for module in plugin.task_modules if find_spec(module) is None]
     if not lacking:
         return None

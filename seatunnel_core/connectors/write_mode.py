@@ -1,7 +1,7 @@
-"""Write modes: a sink adds rows, replaces what its target has, or merges rows into it by a key.
+"""Write modes: a sink adds rows, replaces the existing rows of its target, or merges rows into it by a key.
 
-The older options ``data_save_mode`` and ``schema_save_mode`` say what happens before the first row, and keep their
-meaning; a write mode that contradicts them is refused.
+The older options ``data_save_mode`` and ``schema_save_mode`` define what happens before the first row, and keep their
+meaning; a write mode that contradicts them is rejected.
 """
 
 from collections.abc import Sequence
@@ -61,7 +61,7 @@ HISTORY_COLUMNS: Option[tuple[str, ...]] = Option(
     "version; by default valid_from, valid_to and is_current.",
 )
 DECIDING: tuple[Option[Any], ...] = (WRITE_MODE, MERGE_KEY, KEEP_HISTORY, HISTORY_COLUMNS, REPLACE_PARTITIONS)
-"""The options that decide what becomes of rows, and so what committables mean."""
+"""Options that decide how rows are written, and thus the meaning of committables."""
 
 _HISTORY = ("valid_from", "valid_to", "is_current")
 
@@ -74,13 +74,13 @@ class WriteMode:
     """``append``, ``replace``, ``merge`` or ``prune``."""
 
     key: tuple[str, ...] = ()
-    """The columns of ``merge_key``; empty for the key that the rows bring."""
+    """Columns of ``merge_key``; empty to use the key of the rows."""
 
     partitions: tuple[str, ...] = ()
-    """The columns of ``replace_partitions``; empty when all rows are replaced."""
+    """Columns of ``replace_partitions``; empty to replace all rows."""
 
     history: tuple[str, ...] = ()
-    """The columns since when and until when a version of a row was valid, and whether it is; empty: versions go."""
+    """History columns: valid from, valid until, and is current; empty to keep no old versions."""
 
     @property
     def appends(self) -> bool:
@@ -89,22 +89,22 @@ class WriteMode:
 
     @property
     def merges(self) -> bool:
-        """True if a row replaces the one with its key."""
+        """True if a row replaces the row with the same key."""
         return self.name == "merge"
 
     @property
     def replaces(self) -> bool:
-        """True if the rows of the run replace those of the target when all have come."""
+        """True if the rows of the run replace the existing ones after the last row has arrived."""
         return self.name == "replace"
 
     @property
     def prunes(self) -> bool:
-        """True if rows are keys, and those of the target with other keys are removed when all have come."""
+        """True if rows are keys, and existing rows with other keys are deleted after the last row has arrived."""
         return self.name == "prune"
 
     @property
     def collects(self) -> bool:
-        """True if rows are collected until all have come, and only then change the target."""
+        """True if rows are collected until the last one has arrived, and only then change the target."""
         return self.replaces or self.prunes
 
     def key_of(self, schema: TableSchema) -> tuple[str, ...]:
@@ -114,14 +114,14 @@ class WriteMode:
         return (self.key or schema.primary_key or schema.unique_key) if self.merges else ()
 
     def check(self, schema: TableSchema, *, replaces_children: bool = False) -> None:
-        """Refuse a table that lacks a column of the key or of the partitions.
+        """Reject a table that lacks a column of the key or of the partitions.
 
         Args:
             schema: The schema of the rows.
-            replaces_children: True if the sink replaces the rows of child tables with those that contain them.
+            replaces_children: True if the sink replaces the rows of child tables together with their parent rows.
 
         Raises:
-            SinkError: The message names the option, the column and the columns that there are.
+            SinkError: The message contains the option, the column and the existing columns.
         """
         require_columns(REPLACE_PARTITIONS.key, self.partitions, schema)
         if self.prunes:
@@ -175,7 +175,7 @@ def write_mode_of(options: Options, *, default: str = "append") -> WriteMode:
     """Return the write mode in the options of a sink.
 
     Raises:
-        UsageError: Options contradict each other; the message says which one to leave out.
+        UsageError: Options contradict each other; the message contains the one to remove.
     """
     name = options[WRITE_MODE] or default
     if options.get(PARTITIONS_COMPLETE.key) and not options.get(REPLACE_PARTITIONS.key):
@@ -197,7 +197,7 @@ def write_mode_of(options: Options, *, default: str = "append") -> WriteMode:
 
 
 def _history(options: Options) -> tuple[str, ...]:
-    """Return the names of the history columns; none if no history is kept."""
+    """Return the names of the history columns; none if history is not kept."""
     named = tuple(options.get(HISTORY_COLUMNS.key) or ())
     if not options.get(KEEP_HISTORY.key):
         if named:

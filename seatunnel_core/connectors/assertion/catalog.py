@@ -24,18 +24,18 @@ CATALOG_KEYS: Keys = {
     "column_rule": dict.fromkeys(("name", "type", "nullable", "comment", "column_length", "default_value")),
 }
 _SAID = {"comment": "comment", "column_length": "length", "default_value": "default"}
-"""Keys of a rule, and those of the metadata of a column."""
+"""Keys of a rule, and the corresponding keys of a column's metadata."""
 
 
 @frozen(kw_only=True)
 class ColumnRule:
-    """The rule for one column; a field that is ``None`` is not checked."""
+    """Rule for one column; a field that is ``None`` is not checked."""
 
     name: str
     type: pa.DataType | None = None
     nullable: bool | None = None
     said: Mapping[str, str] = field(factory=dict)
-    """The expected ``comment``, ``length`` and ``default``, as texts; ``""`` stands for none."""
+    """Expected ``comment``, ``length`` and ``default``, as texts; ``""`` for none."""
 
     def held(self, column: pa.Field) -> bool:
         """Return True if a column satisfies the rule."""
@@ -89,10 +89,10 @@ def _sorts(key: ConstraintKey) -> tuple[str, ...]:
 
 @frozen(kw_only=True)
 class CatalogRule:
-    """The rule for a table; a field that is ``None`` is not checked."""
+    """Rule for a table; a field that is ``None`` is not checked."""
 
     table: str | None = None
-    """The whole name of the table."""
+    """Full name of the table."""
 
     primary_key: tuple[str, ...] | None = None
     primary_key_name: str | None = None
@@ -158,7 +158,7 @@ def catalog_rule(rule: Mapping[str, Any]) -> CatalogRule:
     """Return the rule for the value of ``catalog_table_rule``.
 
     Raises:
-        ValueError: A part is missing or not understood.
+        ValueError: A part is missing or invalid.
     """
     key = name = None
     if rule.get("primary_key_rule") is not None:
@@ -212,7 +212,7 @@ def _column_rule(rule: Mapping[str, Any]) -> ColumnRule:
 
 
 def _as_rule(column: pa.Field, wanted: Sequence[ColumnRule]) -> ColumnRule:
-    """Return a column as a rule, with the fields that any of the wanted rules has."""
+    """Return a column as a rule, with the fields that occur in any of the wanted rules."""
     return ColumnRule(
         name=column.name,
         type=column.type,

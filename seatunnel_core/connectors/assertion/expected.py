@@ -1,4 +1,4 @@
-"""The types that a job expects. SeaTunnel compares Java classes, which have no digits and no dimension."""
+"""Types that a job expects. SeaTunnel compares Java classes, which have neither digits nor a dimension."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ import pyarrow as pa
 from seatunnel_core.rows.types import LARGEST_DIMENSION, VECTORS, arrow_type, type_name, vector_name
 
 _ANY = dict.fromkeys(VECTORS, LARGEST_DIMENSION)
-"""The dimension of vectors that are expected without one."""
+"""Dimension of vectors that are expected without one."""
 
 
 def expected_type(declaration: Any) -> pa.DataType:
@@ -20,7 +20,7 @@ def expected_type(declaration: Any) -> pa.DataType:
 
 
 def fits(found: pa.DataType, expected: pa.DataType) -> bool:
-    """Return True if a column has the expected type; an expected ``null`` is checked with the values."""
+    """Return True if a column has the expected type; an expected ``null`` is checked together with the values."""
     if found == expected or expected == pa.null():
         return True
     if pa.types.is_decimal(expected):

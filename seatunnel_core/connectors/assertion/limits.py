@@ -1,4 +1,4 @@
-"""The limits of rules of ``Assert``, compared with the values of a column without rounding errors."""
+"""Limits of the rules of ``Assert``, compared with the values of a column without rounding errors."""
 
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
 from typing import Any
@@ -67,7 +67,7 @@ def _range(kind: pa.DataType) -> tuple[Decimal, Decimal]:
 def _nearest(limit: Decimal, kind: pa.DataType, rounding: str) -> pa.Scalar:
     """Return the value of a type for which comparisons have the same results as for a limit.
 
-    For a float it is the nearest one, so that a limit of 0.1 is equal to a value that was written as 0.1.
+    For a float it is the nearest float, so that a limit of 0.1 equals a value that was written as 0.1.
     """
     if pa.types.is_floating(kind):
         return pa.scalar(float(limit), kind)

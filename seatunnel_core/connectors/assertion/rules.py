@@ -25,7 +25,7 @@ _NO_VALUE = ("NOT_NULL", "NULL")
 _OF_NUMBERS = ("MIN", "MAX")
 _OF_LENGTHS = ("MIN_LENGTH", "MAX_LENGTH")
 _SHOWN = 200
-"""The most characters of a value that a message shows."""
+"""Maximum number of characters of a value in a message."""
 
 _ROW_RULES = ("MIN_ROW", "MAX_ROW")
 _OPTION = "option 'rules': "
@@ -41,7 +41,7 @@ class ValueRule:
 
     limit: Decimal | None = None
     compares: bool = False
-    """True if there is an ``equals_to``; it may be null."""
+    """True if there is an ``equals_to``, which may be null."""
 
     expected: Any = None
 
@@ -80,7 +80,7 @@ class FieldRule:
     values: tuple[ValueRule, ...]
 
     def check_schema(self, schema: TableSchema) -> None:
-        """Raise ``RuleError`` when the column is missing or does not have the expected type."""
+        """Raise ``RuleError`` if the column is missing or does not have the expected type."""
         if self.name not in schema.columns.names:
             raise RuleError(
                 f"Assert: table {schema.table} has no column {self.name!r}; it has {', '.join(schema.columns.names)}"
@@ -125,10 +125,10 @@ class RowRule:
 
 @frozen(kw_only=True)
 class TableRules:
-    """The rules about one table, or about every table."""
+    """The rules for one table, or for every table."""
 
     table: str | None
-    """The name of the table; ``None`` for rules about every table."""
+    """Name of the table; ``None`` for rules for every table."""
 
     fields: tuple[FieldRule, ...]
     rows: tuple[RowRule, ...]
@@ -140,7 +140,7 @@ class TableRules:
         return self.table is not None and bool(self.fields or self.catalog != CatalogRule())
 
     def concerns(self, table: str) -> bool:
-        """Return True if the rules are about a table."""
+        """Return True if the rules apply to a table."""
         return self.table is None or self.table == table
 
     def check_schema(self, schema: TableSchema) -> None:
@@ -158,7 +158,7 @@ def table_rules(rules: Mapping[str, Any]) -> tuple[TableRules, ...]:
     """Return the rules for the value of the option ``rules``.
 
     Raises:
-        UsageError: Parts are missing or not understood; it has a finding for each.
+        UsageError: Parts are missing or invalid; the error lists all of them.
     """
     findings = Findings()
     found = [_table(rules, None, findings)]
@@ -196,7 +196,7 @@ def _field_rule(rule: Mapping[str, Any], findings: Findings) -> FieldRule:
     for each in findings.of(lambda: blocks_of(rule, "field_value"), _NONE, place):
         with findings.part(place):
             values.append(_value_rule(each))
-    if kind == pa.null():  # of the values, as in SeaTunnel: the column may be of any type
+    if kind == pa.null():  # checked with the values, as in SeaTunnel: the column may be of any type
         values.insert(0, ValueRule(kind="NULL"))
     return FieldRule(name=name, type=kind, values=tuple(values))
 
@@ -235,7 +235,7 @@ _BROKEN: Mapping[str, Callable[[pa.Array, Any], pa.Array]] = {
 
 
 def _broken(rule: ValueRule, values: pa.Array) -> pa.Array:
-    """Return a mask of the values that break a rule. As in SeaTunnel, null is no number, and as long as no text."""
+    """Return a mask of the values that break a rule. As in SeaTunnel, null is not a number, and has the length 0."""
     assert rule.kind is not None
     return _BROKEN[rule.kind](values, rule.limit)
 
@@ -245,9 +245,9 @@ def _is_number(kind: pa.DataType) -> bool:
 
 
 def _lengths(values: pa.Array) -> pa.Array | None:
-    """Return the characters of texts and of what is written as one, and the bytes of bytes; ``None`` for no such type.
+    """Return the lengths of texts and of types written as texts, in characters, and of bytes; ``None`` for other types.
 
-    Null has none, as in SeaTunnel.
+    The length of null is 0, as in SeaTunnel.
     """
     if pa.types.is_binary(values.type) or pa.types.is_large_binary(values.type):
         return pc.fill_null(pc.binary_length(values), 0)
@@ -282,7 +282,7 @@ def _shown(value: pa.Scalar) -> str:
 def _sorted_maps(value: Any) -> Any:
     """Return a nested value in a form that can be compared with ``==``.
 
-    Maps, which Arrow gives as lists of pairs, are sorted, and NaN becomes a text, which is equal to itself.
+    Maps, which Arrow returns as lists of pairs, are sorted, and NaN becomes a text, because NaN does not equal itself.
     """
     if isinstance(value, dict):
         return {key: _sorted_maps(part) for key, part in value.items()}

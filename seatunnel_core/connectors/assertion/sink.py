@@ -60,7 +60,7 @@ class AssertSink(Sink, SupportsConclude):
         check_each(lambda rules: rules.check_schema(schema), concerned, RuleError)
 
     def create_tables(self, schemas: Sequence[TableSchema], context: SinkContext) -> None:
-        """Note the tables of a source: ``conclude`` has to know those without rows, too."""
+        """Record the tables of a source: ``conclude`` must also know those without rows."""
         self._came.append(frozenset(schema.table for schema in schemas))
 
     def open_writer(self, schemas: Sequence[TableSchema], context: WriterContext) -> "AssertWriter":
@@ -85,10 +85,10 @@ class AssertSink(Sink, SupportsConclude):
                     rule.check(rows, table)
 
     def _counted(self, rules: TableRules, rows: int, table_rows: Mapping[str, int]) -> Mapping[str | None, int]:
-        """Return the rows that rules are about, by table; ``None`` is for all tables together.
+        """Return the numbers of rows to which rules apply, by table; ``None`` means all tables together.
 
-        As in SeaTunnel, rules without a table are about each of the tables that one source gives, and about all rows
-        where several sources come together.
+        As in SeaTunnel, rules without a table apply to each table of a single source, and to all rows together if there
+        are several sources.
         """
         if rules.table is not None:
             return {rules.table: table_rows.get(rules.table, 0)}

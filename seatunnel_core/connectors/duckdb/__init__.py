@@ -1,1 +1,1 @@
-"""The sink ``DuckDB``: tasks stage rows as Parquet, and the driver, the one writer of the file, takes them in."""
+"""The sink ``DuckDB``: tasks stage rows as Parquet; the driver, the only writer of the file, loads them."""

@@ -1,4 +1,4 @@
-"""The types of rows as types of DuckDB.
+"""Mapping of row types to types of DuckDB.
 
 ====================================== =============================================
 Arrow                                  DuckDB
@@ -59,7 +59,7 @@ def stored_type(kind: pa.DataType) -> pa.DataType:
     """Return the type in which values of a type are staged.
 
     Raises:
-        TypeError: DuckDB has no type for it; the text is the Arrow type.
+        TypeError: DuckDB has no type for it; the message is the Arrow type.
     """
     kind = _STORED.get(kind, kind)
     if of.is_timestamp(kind):
@@ -94,7 +94,7 @@ def declared_type(kind: pa.DataType) -> str:
 
 
 def arrow_type(declared: str) -> pa.DataType | None:
-    """Return the Arrow type of a column with single values; ``None`` for all others."""
+    """Return the Arrow type of a column with scalar values; ``None`` for all others."""
     decimal = re.fullmatch(r"DECIMAL\((\d+),\s*(\d+)\)", declared)
     return pa.decimal128(int(decimal[1]), int(decimal[2])) if decimal else _ARROW.get(declared)
 

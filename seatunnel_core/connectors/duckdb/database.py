@@ -1,7 +1,7 @@
-"""A file of DuckDB, which this process opens for one transaction at a time, and closes, so that others can read it.
+"""A DuckDB file, which this process opens for one transaction at a time and then closes, so that others can read it.
 
-To open and to close the file takes far longer than a short transaction. So the file stays open from one transaction to
-the next while other threads of this process wait for it, as the pipelines of a job with many tables do.
+Opening and closing the file takes far longer than a short transaction. So the file stays open from one transaction to
+the next while other threads of this process wait for it, for example the pipelines of a job with many tables.
 """
 
 import os
@@ -24,19 +24,19 @@ class _Shared:
     """State that the threads of this process share for one file."""
 
     lock: threading.Lock = field(factory=threading.Lock)
-    """Held during a transaction."""
+    """Lock, held during a transaction."""
 
     waiting: set[int] = field(factory=set)
     """Threads that wait for the lock."""
 
     opened: Any = None
-    """The connection that keeps the file open between transactions, or ``None``; guarded by ``lock``."""
+    """Connection that keeps the file open between transactions, or ``None``; guarded by ``lock``."""
 
     settings: Mapping[str, str] = field(factory=dict)
     """Settings with which it was opened."""
 
     identity: tuple[int, int] | None = None
-    """Device and inode of the file that is open."""
+    """Device and inode of the open file."""
 
     since: float = 0.0
     """Time at which it was opened, by the monotonic clock."""
@@ -50,22 +50,22 @@ class _Shared:
 
 _files: dict[str, _Shared] = {}
 _entering = threading.Lock()
-"""Held while an entry of ``_files`` is found or created."""
+"""Lock, held while an entry of ``_files`` is looked up or created."""
 
 _ORDER = "preserve_insertion_order"
 
 _PAUSE_S = 0.05
-"""The first pause before a file that another process has open is tried again; each is longer, up to a second."""
+"""First delay before retrying to open a file that another process has open, in seconds; it grows up to a second."""
 
 
 @frozen(kw_only=True)
 class Database:
-    """One file, with the settings with which it is opened."""
+    """One file, and the settings for opening it."""
 
     path: str
     properties: Mapping[str, str] = field(repr=False)
     wait_s: int
-    """Maximum wait for another process that has the file open, in seconds."""
+    """Maximum time to wait for another process that has the file open, in seconds."""
 
     @property
     def exists(self) -> bool:
@@ -77,14 +77,14 @@ class Database:
         """Lend a connection in a transaction, which is rolled back unless the caller commits it.
 
         Raises:
-            SinkError: The file cannot be opened; ``retryable`` when another process has it.
+            SinkError: The file cannot be opened; ``retryable`` if another process has it open.
         """
         with self._turn() as shared:
             try:
                 with closing(self._cursor(shared)) as connection:
                     connection.execute("SET TimeZone = 'UTC'")
                     if _ORDER not in self.properties:
-                        # A table has no order; to keep one, DuckDB took twice as long, for twice the bytes.
+                        # A table has no order; preserving one would double the load time and the file size.
                         connection.execute(f"SET {_ORDER} = false")
                     connection.begin()
                     yield connection
@@ -96,7 +96,7 @@ class Database:
 
     @contextmanager
     def _turn(self) -> Iterator[_Shared]:
-        """Wait until no other thread has the file."""
+        """Wait until no other thread uses the file."""
         with _entering:
             shared = _files.setdefault(os.path.realpath(self.path), _Shared())
         shared.waiting.add(threading.get_ident())
@@ -105,7 +105,7 @@ class Database:
             yield shared
 
     def _cursor(self, shared: _Shared) -> Any:
-        """Return a connection to the file, which is opened unless it is open with the same settings."""
+        """Return a connection to the file; open the file unless it is open with the same settings."""
         if shared.opened is not None and (shared.settings, shared.identity) != (self.properties, self._identity()):
             shared.close()
         if shared.opened is None:
@@ -160,11 +160,11 @@ def is_held(error: BaseException) -> bool:
 
 
 _REFUSED = ("Permission denied", "Operation not permitted", "Read-only file system", "Not a directory")
-"""Errors of the operating system that last until a user changes something."""
+"""Permanent errors of the operating system."""
 
 
 def failed(kind: type[SinkError], what: str, error: Exception) -> SinkError:
-    """Return ``kind`` for an error of DuckDB or of a file; a full disk and a lock may pass."""
+    """Convert an error of DuckDB or the file system to ``kind``; a full disk or a lock is retryable."""
     import duckdb
 
     found = kind(f"{what}: {_line(error)}")

@@ -15,7 +15,7 @@ from seatunnel_core.connectors.tables.sql_database import FILE, KIND, SqlDatabas
 from seatunnel_core.connectors.tables.table_path import TablePath, parts_of
 
 OWN = "seatunnel"
-"""The schema of the engine's records and collecting tables."""
+"""Schema of the engine's records and collecting tables."""
 
 
 @frozen(kw_only=True)
@@ -67,7 +67,7 @@ class DuckDBTables(SqlDatabase):
         }
 
     def _staged_as(self, connection: Any, kind: pa.DataType, declared: str) -> pa.DataType | None:
-        """Return the type in which values of a column are staged; ``None`` if DuckDB would read it as another one."""
+        """Return the type in which values of a column are staged; ``None`` if DuckDB would read it as another type."""
         try:
             found = columns.stored_type(kind)
         except TypeError:

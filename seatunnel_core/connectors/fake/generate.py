@@ -23,7 +23,7 @@ _MASK = 2**64 - 1
 _DAY_SECONDS = 86_400
 _YEAR_2000, _DAYS = 10_957, 9_131  # days since 1970, and days of 25 years
 _LARGEST_HALF = 65_504.0
-_INDEXES = 2**31  # of a sparse vector
+_INDEXES = 2**31  # size of a sparse vector
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
@@ -47,7 +47,7 @@ class Generator:
 
     seed: int
     limits: dict[str, tuple[Any, Any]]
-    """The smallest and the largest value of each type of numbers."""
+    """Smallest and largest value of each numeric type."""
 
     templates: dict[str, Sequence[Any]]
     """Values to choose from, by type name."""
@@ -78,13 +78,13 @@ class Generator:
         raise ValueError(f"values of type {type_name(kind)} cannot be generated")
 
     def integers(self, name: str, kind: pa.DataType, start: int, count: int, salt: int) -> pa.Array:
-        """Return whole numbers between the limits of the type."""
+        """Return integers between the limits of the type."""
         low, high = self.limits[type_name(kind)]
         spread = _remainder(_bits(salt, start, count), high - low + 1)
         return pc.add(spread.cast(pa.int64(), safe=False), low).cast(kind)
 
     def floats(self, name: str, kind: pa.DataType, start: int, count: int, salt: int) -> pa.Array:
-        """Return floating numbers between the limits of the type."""
+        """Return floating-point numbers between the limits of the type."""
         drawn = _between(self.limits[type_name(kind)], _bits(salt, start, count))
         return (drawn if self.float_digits is None else _rounded(drawn, self.float_digits)).cast(kind)
 
@@ -108,18 +108,18 @@ class Generator:
         return text.cast(kind)
 
     def booleans(self, name: str, kind: pa.DataType, start: int, count: int, salt: int) -> pa.Array:
-        """Return truth values."""
+        """Return booleans."""
         return pc.equal(pc.bit_wise_and(_bits(salt, start, count), pa.scalar(1, _U64)), pa.scalar(1, _U64))
 
     def dates(self, name: str, kind: pa.DataType, start: int, count: int, salt: int) -> pa.Array:
-        """Return dates of the chosen parts, else of the years from 2000 on."""
+        """Return dates of the configured parts; by default, of the years from 2000 on."""
         if self.parts.of_dates:
             return self.parts.dates(_draws(salt, start, count)).cast(pa.int32()).cast(kind)
         days = pc.add(_remainder(_bits(salt, start, count), _DAYS).cast(pa.int32()), _YEAR_2000)
         return days.cast(pa.int32()).cast(kind)
 
     def times(self, name: str, kind: pa.DataType, start: int, count: int, salt: int) -> pa.Array:
-        """Return times of the chosen parts, in whole seconds."""
+        """Return times of the configured parts, in whole seconds."""
         if self.parts.of_times:
             seconds = self.parts.times(_draws(salt, start, count))
         else:
@@ -127,7 +127,7 @@ class Generator:
         return pc.multiply(seconds, 1_000_000).cast(kind)
 
     def timestamps(self, name: str, kind: pa.DataType, start: int, count: int, salt: int) -> pa.Array:
-        """Return timestamps of the chosen parts, in whole seconds."""
+        """Return timestamps of the configured parts, in whole seconds."""
         if self.parts.of_dates or self.parts.of_times:
             draw = _draws(salt, start, count)
             seconds = pc.add(pc.multiply(self.parts.dates(draw), _DAY_SECONDS), self.parts.times(draw))
@@ -147,7 +147,7 @@ class Generator:
         return pa.ListArray.from_arrays(_offsets(count, size), elements, type=kind)
 
     def maps(self, name: str, kind: pa.DataType, start: int, count: int, salt: int) -> pa.Array:
-        """Return maps of ``map_size`` keys, or fewer where keys are repeated."""
+        """Return maps of ``map_size`` keys, or fewer if keys are repeated."""
         size = self.map_size
         keys = self.column(f"{name}.key", kind.key_type, start * size, count * size)
         values = self.column(f"{name}.value", kind.item_type, start * size, count * size)
@@ -222,7 +222,7 @@ _MAKERS: tuple[tuple[Callable[[pa.DataType], bool], Callable[..., pa.Array]], ..
 
 
 def counting(start: int, count: int, kind: pa.DataType) -> pa.Array:
-    """Return ``count`` whole numbers from ``start`` on."""
+    """Return ``count`` integers from ``start`` on."""
     if not count:
         return pa.array([], kind)
     steps = pc.cumulative_sum(pa.repeat(pa.scalar(1, pa.int64()), count), start=pa.scalar(-1, pa.int64()))
@@ -274,7 +274,7 @@ def _draws(salt: int, start: int, count: int) -> Callable[[int, int], pa.Array]:
 
 
 def _different(keys: pa.Array, count: int, size: int) -> tuple[pa.Array, pa.Array | None]:
-    """Return the offset of each map without repeated keys, and a mask of the keys that stay, or ``None`` for all."""
+    """Return the offset of each map without repeated keys, and a mask of the keys to keep, or ``None`` for all."""
     nested = pa.types.is_nested(keys.type)  # Arrow cannot compare these.
     codes = (pa.array(map(repr, keys.to_pylist()), pa.string()) if nested else keys).dictionary_encode()
     row = pc.divide(counting(0, len(keys), pa.int64()), max(size, 1))

@@ -20,7 +20,7 @@ from seatunnel_core.connector_api.several_tables import TABLES, tables_option
 from seatunnel_core.rows.types import LARGEST_DIMENSION
 
 LONGEST = 10_000
-"""Maximum of options that are a length or a size."""
+"""Maximum of options for a length or a size."""
 
 SCHEMA_BLOCK = Option("schema", SCHEMA, required=True, unless=(TABLES,), doc="Columns and their types.")
 TABLE_NAMES = Option(

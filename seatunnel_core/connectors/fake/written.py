@@ -18,7 +18,7 @@ from seatunnel_core.rows.defaults import Moment, written_value
 from seatunnel_core.rows.schema_block import Column
 
 _REPORTED = 10
-"""Maximum number of wrong rows that one error reports."""
+"""Maximum number of invalid rows that one error reports."""
 
 
 @frozen(kw_only=True)
@@ -31,7 +31,7 @@ class WrittenRows:
     kinds: tuple[int, ...]
 
     def batch(self, columns: pa.Schema, start: int, count: int, now: dt.datetime | None) -> pa.RecordBatch:
-        """Return ``count`` rows from ``start`` on; ``now`` replaces ``Moment.NOW`` and has the zone of the driver."""
+        """Return ``count`` rows from ``start`` on; ``now``, in the driver's time zone, replaces ``Moment.NOW``."""
         some = self.rows[start : start + count]
         values = [
             pa.array([at(row[index], column.type, now) for row in some], column.type)
@@ -49,7 +49,7 @@ def written_rows(written: Any, columns: Sequence[Column], defaults: Mapping[str,
         defaults: Default values by column, for a row that has null or no value.
 
     Raises:
-        UsageError: A row or a value is wrong; the message gives row and column.
+        UsageError: A row or a value is invalid; the message contains row and column.
     """
     if not isinstance(written, list | tuple):
         raise UsageError("option 'rows': expected a list [{ kind = INSERT, fields = [1, a] }, …]")
@@ -65,7 +65,7 @@ def written_rows(written: Any, columns: Sequence[Column], defaults: Mapping[str,
 
 
 def at(value: Any, kind: pa.DataType, now: dt.datetime | None) -> Any:
-    """Return ``value``, but for ``Moment.NOW`` return ``now``, in the zone of the driver, as a value of the type."""
+    """Return the value as the column type; replace ``Moment.NOW`` with ``now`` in the driver's time zone."""
     if value is not Moment.NOW:
         return value
     assert now is not None

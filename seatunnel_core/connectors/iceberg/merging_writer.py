@@ -49,7 +49,7 @@ class MergingWriter(IcebergWriter):
         self._rows += rows.num_rows
 
     def _numbered(self, rows: pa.RecordBatch, batch: Batch, table: StagingTable) -> pa.RecordBatch:
-        """Return rows with their numbers in the unit, and whether they stay or only say that their key goes."""
+        """Return rows with their numbers in the unit, and a flag: true for rows to keep, false for deleted keys."""
         for name in table.key:
             column = rows.column(name)
             if column.null_count:

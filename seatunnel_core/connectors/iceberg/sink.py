@@ -94,7 +94,7 @@ class IcebergSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublished
 
     @property
     def bound_to(self) -> Mapping[str, str]:
-        """The catalog, what happens to rows there, and the table of a single one; a committable names its table."""
+        """The catalog, the write mode, and the table if there is only one; otherwise, a committable has its table."""
         how = written_options(self.options, WRITE_MODE, MERGE_KEY, REPLACE_PARTITIONS, opt.UPSERT)
         bound = {**located(self._properties), **how}
         return bound if self._ids.one is None else {**bound, opt.TABLE.key: str(self._ids)}
@@ -181,7 +181,7 @@ class IcebergSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublished
         )
 
     def _refuse(self, schema: TableSchema, table: "Table", named: str) -> tuple[str, ...]:
-        """Return the key columns of a table; raise ``SinkError`` when it cannot take the rows in the sink's mode."""
+        """Return the key columns of a table; raise ``SinkError`` if it cannot accept the rows in this write mode."""
         sensitive = self.options[opt.CASE_SENSITIVE]
         refuse_unfit(schema, table.schema(), named, case_sensitive=sensitive)
         refuse_unwritable(table.spec(), table.schema(), named)

@@ -83,7 +83,7 @@ class TargetTable:
         return table
 
     def require_same(self, table: "Table | None", kind: type[SinkError] = SinkError) -> None:
-        """Raise ``kind`` if rows were published to the table and it is missing, or is another without our commits."""
+        """Raise ``kind`` if rows were published to the table, and it is missing or another one without our commits."""
         identity = None if table is None else history.identity_of(table)
         is_known = self.context.published_to.get(self.named, identity) == identity
         if table is not None and not is_known and history.committed_ids(table, self.context):

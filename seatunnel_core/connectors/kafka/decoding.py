@@ -1,4 +1,4 @@
-"""Decode messages to rows: ``json``, ``text`` and ``avro`` have one row each, change streams rows of several kinds."""
+"""Decode messages to rows: one row per message of ``json``, ``text`` and ``avro``; several kinds in change streams."""
 
 import io
 import re

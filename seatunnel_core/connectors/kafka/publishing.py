@@ -325,7 +325,7 @@ def _groups(left: Sequence[tuple[StagedFile, str]]) -> Iterator[list[tuple[Stage
 
 
 def _count(path: str) -> int:
-    """Return the number of messages in a file; 0 for one that cannot be read, as its transaction reports that."""
+    """Return the number of messages in a file; 0 if it cannot be read, as its transaction reports the error."""
     try:
         with pa.memory_map(path) as source, pa.ipc.open_file(source) as file:
             return sum(file.get_batch(number).num_rows for number in range(file.num_record_batches))

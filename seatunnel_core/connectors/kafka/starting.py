@@ -135,7 +135,7 @@ class Starting:
         return self._asked(places, OffsetSpec.earliest())
 
     def ends(self, places: Sequence[Place], *, opened: bool = False) -> dict[Place, int]:
-        """Return the offset after the last committed message of each partition; with ``opened``, after the last."""
+        """Return the offset after the last committed message of each partition; with ``opened``, after any message."""
         from confluent_kafka.admin import OffsetSpec
 
         return self._asked(places, OffsetSpec.latest(), committed=self.committed and not opened)

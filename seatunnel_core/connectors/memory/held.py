@@ -81,7 +81,7 @@ def hold_rows(rows: Iterable[Any], columns: pa.Schema | None) -> Held:
     """Return a copy of rows that are mappings from column to value; consume the iterator.
 
     Raises:
-        RowError: A row does not match ``columns`` or, without them, the other rows; the message gives row and key.
+        RowError: A row does not match ``columns`` or, without them, the other rows; the message contains row and key.
             Or all rows together are larger than ``LARGEST``, or have a column that no sink can write.
     """
     made = PythonRows(columns)
@@ -193,7 +193,7 @@ def _has_list_view(kind: pa.DataType) -> bool:
 
 
 def _known(kind: pa.DataType) -> pa.DataType | None:
-    """Return the type of ``rows/types.py`` that can hold all values of this one, or ``None``."""
+    """Return the type of ``rows/types.py`` that can hold all values of this type, or ``None``."""
     if of.is_dictionary(kind) or of.is_run_end_encoded(kind):
         return _known(kind.value_type)
     if of.is_struct(kind):

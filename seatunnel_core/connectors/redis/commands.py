@@ -20,14 +20,14 @@ _COMMANDS = {
     "set": (("SADD", "key", "value"), ("SREM", "key", "value")),
     "zset": (("ZADD", "key", "one", "value"), ("ZREM", "key", "value")),
 }
-"""The commands that add and remove a value of each type."""
+"""Commands that add and remove a value of each type."""
 
 
 class RowCommands:
-    """The commands for the rows of one table."""
+    """Commands for the rows of one table."""
 
     def __init__(self, options: Options, schema: TableSchema) -> None:
-        """Raise ``SinkError`` if an option names an absent column, or the format cannot hold a column."""
+        """Raise ``SinkError`` if an option refers to a missing column, or the format cannot represent a column."""
         is_hash, key = options[opt.DATA_TYPE] == "hash", filled(options[opt.KEY], schema)
         value = opt.HASH_VALUE if is_hash else opt.VALUE
         self._value: str | None = options[value]
@@ -42,7 +42,7 @@ class RowCommands:
             self._style.writer.refuse(schema.columns)
 
     def of(self, batch: Batch) -> Iterator[tuple[str | bytes, ...]]:
-        """Yield the commands of a batch, in order; raise ``RowError`` if a key is null, or a value has no text."""
+        """Yield the commands of a batch, in order; raise ``RowError`` if a key is null, or a value has no text form."""
         rows, keys = batch.rows, self._key.values(batch.rows)
         kinds = [0] * len(keys) if batch.kinds is None else batch.kinds.to_pylist()
         if self._by_column:
@@ -52,7 +52,7 @@ class RowCommands:
             values = column_bytes(rows, self._value) if self._value else lines(self._style, rows)
             fields = present_bytes(rows, self._field) if self._field else [b""] * len(keys)
             parts = ((row, fields[row], values[row] or b"") for row in range(len(keys)))
-        for row, field, value in parts:  # a column that is null is removed from its hash
+        for row, field, value in parts:  # a null column is removed from its hash
             words = {"key": keys[row], "field": field, "value": value, "one": b"1"}
             name, *arguments = self._commands[value is None or kinds[row] in _REMOVED]
             yield (name, *(words[argument] for argument in arguments))

@@ -1,4 +1,4 @@
-"""Connections to a Redis server or cluster, and what its errors mean."""
+"""Connections to a Redis server or cluster, and classification of its errors."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -13,7 +13,7 @@ from seatunnel_core.connector_api.option import Options
 from seatunnel_core.connectors.redis import options as opt
 
 OWN = b"seatunnel:{"
-"""The prefix of the keys of the sink's state, which the source does not read."""
+"""Prefix of the keys of the sink's state, which the source does not read."""
 
 _MEANINGS = (
     ("Authentication|NOAUTH|WRONGPASS", False, "check user and auth"),
@@ -24,12 +24,12 @@ _MEANINGS = (
     ("Connection|Timeout|Loading|Cluster|TryAgain|MISCONF|NOREPLICAS", True, "check that the server is running"),
     ("", False, "check the options"),
 )
-"""Signs in the names and texts of errors, whether a retry may help, and advice."""
+"""Patterns of error names and texts; True if a retry may help; and advice."""
 
 
 @frozen(kw_only=True)
 class Server:
-    """The address of a server or cluster, with the credentials; picklable."""
+    """Address of a server or cluster, with the credentials; picklable."""
 
     nodes: tuple[tuple[str, int], ...]
     cluster: bool
@@ -55,7 +55,7 @@ class Server:
 
     @contextmanager
     def client(self, kind: Callable[[str], ConnectorError]) -> Iterator[Any]:
-        """Give the client of this process, and turn its errors into ``kind``."""
+        """Yield the client of this process, and turn its errors into ``kind``."""
         import redis
 
         try:
@@ -64,7 +64,7 @@ class Server:
             raise self.failed(kind, f"{type(error).__name__}: {error}") from None
 
     def failed(self, kind: Callable[[str], ConnectorError], text: str) -> Any:
-        """Return an error for one of the server, with advice."""
+        """Return an error for an error text of the server, with advice."""
         _, retryable, advice = next(meaning for meaning in _MEANINGS if re.search(meaning[0], text))
         found = kind(f"{self}: {text}; {advice}")
         found.retryable = retryable
@@ -73,7 +73,7 @@ class Server:
 
 @lru_cache(maxsize=8)
 def _client(server: Server) -> Any:
-    """Return a client that repeats no request by itself: one that arrived must not be carried out twice."""
+    """Return a client that does not retry by itself: a request that arrived must not be carried out twice."""
     import redis
     from redis.backoff import NoBackoff
     from redis.retry import Retry

@@ -124,7 +124,7 @@ class RedisSink(Sink, SupportsDryRun, SupportsPublishedQuery):
 
     @contextmanager
     def _client(self, context: SinkContext, kind: type[SinkError] = SinkError) -> Iterator[Any]:
-        """Open a client; errors name the pipeline and the sink."""
+        """Open a client; errors contain the pipeline and the sink."""
         who = f"pipeline {context.pipeline_id}, sink {self.identifier}"
         with named_errors(who, "failed", kind, kind), self.server.client(kind) as client:
             yield client
@@ -134,7 +134,7 @@ class RedisWriter(SinkWriter):
     """A writer that appends the commands of its rows to a list in Redis."""
 
     def __init__(self, sink: RedisSink, commands: Mapping[str, RowCommands], context: WriterContext) -> None:
-        """Create it with the commands of each table."""
+        """Create a writer with the commands of each table."""
         self._sink, self._commands, self._context = sink, commands, context
         self._name = f"{context.source_ordinal}-{context.epoch}-{context.unit}:{context.attempt}"
         self._rows = self._bytes = 0

@@ -21,7 +21,7 @@ from seatunnel_core.connectors.redis import options as opt
 from seatunnel_core.connectors.redis.server import OWN, Server
 
 MOST_KEYS = 500_000
-"""The estimated number of keys of a split, which it holds in memory to recognise keys that SCAN returns twice."""
+"""Estimated number of keys of a split, which it keeps in memory to recognise keys that SCAN returns twice."""
 
 _READING: dict[str, tuple[Any, ...]] = {
     **dict.fromkeys(("key", "string"), ("GET",)),
@@ -30,12 +30,12 @@ _READING: dict[str, tuple[Any, ...]] = {
     "set": ("SMEMBERS",),
     "zset": ("ZRANGE", 0, -1),
 }
-"""The command that reads a value; it takes the key behind its name."""
+"""Command that reads a value; the key follows its name."""
 
 
 @frozen
 class _Found:
-    """A row as the decoder of messages takes it."""
+    """A row in the form that the message decoder takes."""
 
     where: str
     content: bytes
@@ -133,7 +133,7 @@ class RedisSource(Source):
                     context.skip(RowError(f"{where}{part}: {error}"))
 
     def _parts(self, key: bytes, value: Any) -> Iterable[tuple[str, bytes, Any]]:
-        """Return the parts of a value that become rows: the place, the key or field, and the content."""
+        """Return the parts of a value that become rows: location, key or field, and content."""
         if self._each_field:
             return [(f", field {name!r}", name, each) for name, each in sorted(value.items())]
         if isinstance(value, dict | bytes):
@@ -142,7 +142,7 @@ class RedisSource(Source):
         return [(f", element {number}", key, each) for number, each in enumerate(elements, 1)]
 
     def _row(self, name: bytes, content: Any) -> bytes:
-        """Return what the decoder takes: an object with the key or field, or the content alone."""
+        """Return the input of the decoder: an object with the key or field, or only the content."""
         row = {self._name: name.decode()} if self._name else {}
         if isinstance(content, dict):
             texts = {field.decode(): self._text(field.decode(), value) for field, value in content.items()}

@@ -2,7 +2,7 @@
 
 ::
 
-    seatunnel:{<job>:<pipeline>:<sink>}:epoch          the newest epoch; others are refused
+    seatunnel:{<job>:<pipeline>:<sink>}:epoch          the newest epoch; others are rejected
     seatunnel:{<job>:<pipeline>:<sink>}:staged         a set of the names of staged lists
     seatunnel:{<job>:<pipeline>:<sink>}:rows:<name>    a list of the commands of one attempt
     seatunnel:{<job>:<pipeline>:<sink>}:commits        a hash with the ids of published committables
@@ -21,7 +21,7 @@ if known < tonumber(ARGV[2]) or known > tonumber(ARGV[1]) then return known end
 redis.call('SET', KEYS[1] .. 'epoch', ARGV[1])
 return -1
 """
-"""Make the epoch the newest and return -1; or return the one there is, below ``prepared_in`` or newer."""
+"""Make the epoch the newest and return -1; if the known epoch is below ``prepared_in`` or newer, return it instead."""
 
 STAGE = """
 if redis.call('GET', KEYS[1] .. 'epoch') ~= ARGV[1] then return 0 end
@@ -29,7 +29,7 @@ redis.call('SADD', KEYS[1] .. 'staged', ARGV[2])
 redis.call('RPUSH', KEYS[1] .. 'rows:' .. ARGV[2], unpack(ARGV, 3))
 return 1
 """
-"""Append commands to a list, by its name; return 0 if the epoch is not the newest."""
+"""Append commands to the list with a name; return 0 if the epoch is not the newest."""
 
 PUBLISH = """
 local rows, id = KEYS[1] .. 'rows:' .. ARGV[2], string.match(ARGV[2], '^[^:]+')
@@ -52,10 +52,10 @@ redis.call('HSET', KEYS[1] .. 'commits', id, ARGV[1])
 redis.call('SREM', KEYS[1] .. 'staged', ARGV[2])
 return {'done'}
 """
-"""Carry out and remove commands of a list, by its name, with a time to live of the keys.
+"""Execute and remove commands of the list with a name, with a time to live for the keys.
 
-Of the first ``ARGV[4]`` commands, which the client has carried out, only remove them; carry out those up to
-``ARGV[5]``, so that the server serves others in between. A failed command stops it; those before it are removed.
+Of the first ``ARGV[4]`` commands, which the client has executed, only remove them; execute those up to ``ARGV[5]``, so
+that the server can serve other clients in between. A failed command ends the script; those before it are removed.
 """
 
 SWEEP = """
@@ -74,18 +74,18 @@ for _, id in ipairs(redis.call('HKEYS', KEYS[1] .. 'commits')) do
 end
 return swept
 """
-"""Remove lists of epochs below one, and records of epochs below another, but for ids to keep; return the lists."""
+"""Remove lists of epochs below one, and records of epochs below another, except of ids to keep; return the lists."""
 
 MOST = 1_000
-"""The most commands of a request; the server serves no other client meanwhile."""
+"""Maximum number of commands in a request; the server serves no other client meanwhile."""
 
 
 def prefix(context: SinkContext | WriterContext) -> str:
-    """Return the beginning of the keys of a sink; in a cluster the braces keep them on one node."""
+    """Return the prefix of the keys of a sink; in a cluster, the braces keep the keys on one node."""
     return f"seatunnel:{{{context.job_id}:{context.pipeline_id}:{context.sink_ordinal}}}:"
 
 
 def run(client: Any, script: str, context: SinkContext | WriterContext, *arguments: Any) -> Any:
-    """Return the result of a script, with texts as Python has them."""
+    """Return the result of a script, with texts as Python strings."""
     found = client.eval(script, 1, prefix(context), context.epoch, *arguments)
     return [part.decode(errors="replace") for part in found] if isinstance(found, list) else found

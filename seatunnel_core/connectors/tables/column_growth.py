@@ -1,4 +1,4 @@
-"""Let a table grow with the rows of a job, in the transaction that prepares it for them."""
+"""Schema evolution of a target table, in the transaction that prepares the table for the rows of a job."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -21,17 +21,17 @@ def grow(
     key: Sequence[str],
     contract: TargetContract,
 ) -> list[str]:
-    """Add the columns that a table lacks, and widen those that do not hold the types of the rows.
+    """Add the columns that a table lacks, and widen those that cannot hold the values of the rows.
 
     ``target_of`` rejects changes that the contract does not allow or that are impossible.
 
     Args:
         database: The database.
-        connection: One in a transaction, which the caller commits.
+        connection: A connection in a transaction, which the caller commits.
         path: The path of an existing table.
         schema: The schema of the rows.
-        key: The columns by which rows are merged.
-        contract: What is allowed.
+        key: The key columns, by which rows are merged.
+        contract: The allowed changes.
 
     Returns:
         The changes, as texts that follow the name of the table.

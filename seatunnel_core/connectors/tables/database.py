@@ -1,4 +1,4 @@
-"""The interface between the parts of a table sink and a database that understands SQL."""
+"""Interface between the parts of a table sink and an SQL database."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
@@ -86,7 +86,7 @@ class TableDatabase(ABC):
         return f"({one} = {other} OR ({one} IS NULL AND {other} IS NULL))"
 
     def differ(self, one: str, other: str) -> str:
-        """Return the condition that two values of a column's type are not the same, character by character."""
+        """Return the condition that two values of a column's type differ, compared character by character."""
         return f"({one} <> {other} OR ({one} IS NULL) <> ({other} IS NULL))"
 
     # -- locks ------------------------------------------------------------------------------------------------------
@@ -103,5 +103,5 @@ class TableDatabase(ABC):
 
     @contextmanager
     def exclusively(self, connection: Any, name: str, seconds: int) -> Iterator[None]:
-        """Hold a named lock where DDL ends the transaction and its locks; ``seconds`` is the longest wait."""
+        """Hold a named lock, for databases in which DDL ends the transaction; ``seconds`` is the timeout."""
         yield

@@ -14,16 +14,16 @@ _log = logging.getLogger(__name__)
 
 
 def require_key(named: str, columns: Collection[str], names: Sequence[str], rows: str) -> None:
-    """Refuse rows with a column that the target lacks.
+    """Reject rows with a column that the target lacks.
 
     Args:
         named: The target.
-        columns: Its columns, as they are compared.
-        names: The columns of the rows, as they are compared.
+        columns: Its columns, in the form for comparison.
+        names: The columns of the rows, in the form for comparison.
         rows: The name of the rows' table.
 
     Raises:
-        SinkError: The message names the column.
+        SinkError: The message contains the column.
     """
     for name in names:
         if name not in columns:
@@ -35,11 +35,11 @@ def require_key(named: str, columns: Collection[str], names: Sequence[str], rows
 
 
 def removal(ask: Callable[[str], Sequence[Any]], table: str, keys: str, names: Sequence[str]) -> str | None:
-    """Return the statement that deletes the rows whose key was not collected; ``None`` if that were all rows.
+    """Return the statement that deletes rows whose key was not collected; ``None`` if it would delete all rows.
 
     Args:
         ask: Runs a query in the transaction of the deletion.
-        table: The quoted table. Rows with null in the key stay.
+        table: The quoted table. Rows with null in the key are kept.
         keys: The quoted table of collected keys.
         names: The quoted columns of the key.
     """
@@ -52,7 +52,7 @@ def removal(ask: Callable[[str], Sequence[Any]], table: str, keys: str, names: S
 
 
 def no_key_matches(who: str, named: str, names: Sequence[str]) -> SinkError:
-    """Return the error that all rows of a target would be deleted."""
+    """Return the error for a run that would delete all rows of a target."""
     return SinkError(
         f"{who}: write_mode = prune would remove every row of {named}, because the table has none of the keys "
         f"({', '.join(names)}) of this run: compare their types and values. To empty the table, write "
@@ -61,6 +61,6 @@ def no_key_matches(who: str, named: str, names: Sequence[str]) -> SinkError:
 
 
 def report_removed(sink: str, named: str, rows: int) -> None:
-    """Log how many rows were deleted, if any."""
+    """Log the number of deleted rows, if any."""
     if rows:
         _log.warning("the sink %s: %s deleted from the table %s, whose key was absent", sink, pick(rows, "row"), named)

@@ -1,4 +1,4 @@
-"""Errors in the driver's part of a sink: each names the pipeline and the sink, and says whether a retry may help."""
+"""Errors in the driver's part of a sink: each contains the pipeline and the sink, and whether a retry may help."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -10,11 +10,11 @@ from seatunnel_core.connector_api.errors import ConnectorError, SinkError
 def named_errors(
     who: str, what: str, kind: Callable[[str], SinkError], failed: Callable[[Exception], SinkError]
 ) -> Iterator[None]:
-    """Turn errors into ones that name the pipeline and the sink.
+    """Turn errors into errors that contain the pipeline and the sink.
 
     Args:
         who: The pipeline and the sink: ``pipeline 1, sink Jdbc``.
-        what: What failed, as the words after a name.
+        what: What failed, as the words after the name.
         kind: Creates an error from the message of another plugin's error, such as a source's.
         failed: Creates an error from an exception of a library.
 

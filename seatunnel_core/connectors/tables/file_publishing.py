@@ -6,8 +6,8 @@ The database itself holds the records of the engine until the job has ended::
     commits (pipeline, committable, epoch)
     replacing (pipeline, rows, target)         tables that collect the rows, or keys, for a target
 
-Each transaction first compares the epoch, and a database excludes other writers meanwhile. So an engine that was
-replaced changes nothing.
+Each transaction first compares the epoch, while the database excludes other writers. So an engine that was replaced
+changes nothing.
 """
 
 import hashlib
@@ -45,7 +45,7 @@ _PIPELINES, _COMMITS, _REPLACING = "pipelines", "commits", "replacing"
 
 @frozen(kw_only=True)
 class FilePublishing:
-    """The operations of a sink of one pipeline on its database, in the driver."""
+    """Operations of a sink of one pipeline on its database, in the driver."""
 
     database: SqlDatabase
     staging: Target
@@ -54,12 +54,12 @@ class FilePublishing:
 
     @property
     def who(self) -> str:
-        """The pipeline and sink, for messages."""
+        """Pipeline and sink, for messages."""
         return self.staging.who
 
     @property
     def ledger(self) -> CommitLedger:
-        """The record of which engine has the pipeline and of what is committed."""
+        """Record of the pipeline's current engine and of its commits."""
         return CommitLedger(
             database=self.database,
             context=self.context,
@@ -71,7 +71,7 @@ class FilePublishing:
 
     @property
     def replacement(self) -> "FileReplacement":
-        """The tables that collect rows or keys until the last one has arrived."""
+        """Tables that collect rows or keys until the last one has arrived."""
         return FileReplacement(
             database=self.database,
             context=self.context,
@@ -91,7 +91,7 @@ class FilePublishing:
         """Create the tables of the engine, and raise the pipeline's epoch to this one.
 
         Raises:
-            SinkError: A newer engine has the pipeline, or the records of an earlier one are missing.
+            SinkError: A newer engine owns the pipeline, or the records of an earlier one are missing.
         """
         resumes = bool(self.context.prepared_in)
         if resumes and not self.database.exists:
@@ -119,10 +119,10 @@ class FilePublishing:
 
     @contextmanager
     def held(self) -> Iterator[Any]:
-        """Lend a connection in a transaction of the engine that has the pipeline.
+        """Lend a connection in a transaction of the engine that owns the pipeline.
 
         Raises:
-            CommitError: Another engine has it, or its job has ended.
+            CommitError: Another engine owns it, or its job has ended.
         """
         if not self.database.exists:
             raise CommitError(self.ledger.lost("it does not exist"))
@@ -138,7 +138,7 @@ class FilePublishing:
     # -- before the first row -------------------------------------------------------------------------------------
 
     def saved_now(self, connection: Any, path: TablePath) -> bool:
-        """Record that a save mode acts on a table; return True if no other sink of the job has done so."""
+        """Record that a save mode is applied to a table; return True if no other sink of the job has done so."""
         name = json.dumps(path)
         if name in self.ledger.recorded_for_job(connection, name):
             return False
@@ -149,12 +149,13 @@ class FilePublishing:
         """Return the table that collects rows for a target; create it unless it exists.
 
         Args:
-            connection: That of a transaction.
+            connection: A connection in a transaction.
             path: The target.
-            keys: The schema of keys that are collected; without it rows are, with the columns of the target.
+            keys: The schema of the keys to collect; ``None`` to collect rows, with the columns of the target.
 
         Raises:
-            SinkError: Another sink of the job collects rows for the same target, or the table had rows and is gone.
+            SinkError: Another sink of the job collects rows for the same target, or the table had rows and no longer
+                exists.
         """
         place = self.replacement.place(path)
 
@@ -178,8 +179,8 @@ class FilePublishing:
             may_be_committed: True if they may have been committed before.
 
         Raises:
-            CommitError: Another engine has the pipeline, a staged file is gone, a committable is not of this sink, or
-                it is recorded as committed although ``may_be_committed`` is false.
+            CommitError: Another engine owns the pipeline, a staged file no longer exists, a committable is not from
+                this sink, or it is recorded as committed although ``may_be_committed`` is false.
         """
         parts = {committable.id: self._parts(committable) for committable in committables}
         with self.held() as connection:
@@ -197,7 +198,7 @@ class FilePublishing:
             self.staging.discard(part.epoch, part.name)
 
     def _parts(self, committable: Committable) -> list[StagedPart]:
-        """Return the staged files of a committable; raise ``CommitError`` when this sink did not stage them."""
+        """Return the staged files of a committable; raise ``CommitError`` if this sink did not stage them."""
         found, depth = [], len(self.database.own(_COMMITS))
         try:
             for part in stored.items(committable.body, "tables"):
@@ -222,12 +223,12 @@ class FilePublishing:
         return found
 
     def replace(self) -> None:
-        """Put the collected rows in the place of those of their targets, in one transaction; do nothing when done.
+        """Replace the rows of the targets by the collected ones, in one transaction; do nothing if already done.
 
-        Where keys were collected, the rows of the targets with other keys are removed instead.
+        If keys were collected, delete the rows of the targets with other keys instead.
 
         Raises:
-            SinkError: All rows of a target would be removed.
+            SinkError: All rows of a target would be deleted.
         """
         with self.held() as connection:
             self.replacement.drop(connection, self.replacement.finish(connection))
@@ -236,13 +237,13 @@ class FilePublishing:
     # -- sweeping -------------------------------------------------------------------------------------------------
 
     def expire(self, keep: frozenset[str]) -> None:
-        """Delete records of commits of older epochs that no checkpoint names."""
+        """Delete records of commits of older epochs to which no checkpoint refers."""
         with self.held() as connection:
             self.ledger.expire(connection, keep)
             connection.commit()
 
     def committed(self) -> list[str]:
-        """Return the ids that are recorded as committed; none when there is no file or no record."""
+        """Return the ids that are recorded as committed; none if there is no file or no record."""
         if not self.database.exists:
             return []
         with self.database.transaction() as connection:
@@ -251,7 +252,7 @@ class FilePublishing:
             return self.ledger.recorded(connection)
 
     def clear(self) -> None:
-        """Delete the records of the pipeline once its job has ended; the last one drops their tables."""
+        """Delete the records of the pipeline after its job has ended; the last pipeline drops their tables."""
         if not self.database.exists:
             return
         with self.database.transaction() as connection:
@@ -272,13 +273,13 @@ class _Commit:
     publishing: FilePublishing
     connection: Any
     at: str
-    """The literal of the time of the commit."""
+    """Literal of the time of the commit."""
 
     sources: dict[tuple[str, ...], str] = field(factory=dict, init=False)
-    """Texts that follow FROM, by files."""
+    """Expressions after FROM, by files."""
 
     def move(self, parts: Sequence[StagedPart]) -> None:
-        """Move files. The children of merged rows are deleted before, and added after them."""
+        """Move files. The children of merged rows are deleted first, and added last."""
         history = self.publishing.mode.history
         families = {part.path: self._family(part.path, part.key) for part in parts if part.key and not history}
         for path, of_path in families.items():
@@ -339,7 +340,7 @@ class _Commit:
 
 @frozen(kw_only=True)
 class FileReplacement(Replacement):
-    """Collecting tables among those of the engine."""
+    """Collecting tables in the engine's schema."""
 
     database: SqlDatabase
 
@@ -364,9 +365,9 @@ class FileReplacement(Replacement):
 
 
 def _alike(parts: Sequence[StagedPart]) -> list[list[StagedPart]]:
-    """Return runs of files for one table with the same columns and key, in order: each goes in with one statement.
+    """Return runs of files for one table with the same columns and key, in order, for one statement each.
 
-    Files for other tables may be between them; those for one table keep their order.
+    Files for other tables may be in between; files for one table keep their order.
     """
     runs: list[list[StagedPart]] = []
     last: Mapping[TablePath, list[StagedPart]] = {}

@@ -1,4 +1,4 @@
-"""The base of table sinks whose tasks stage files and whose driver is the only writer of the database."""
+"""Base class of table sinks whose tasks stage files, and whose driver is the only writer of the database."""
 
 import logging
 from abc import abstractmethod
@@ -41,10 +41,10 @@ _log = logging.getLogger(__name__)
 
 
 class FileStagedTableSink(TableSink, SupportsComplete, SupportsProbe, SupportsPublishedQuery):
-    """Tasks stage rows as Parquet; the driver moves them into tables with the record of what it moved.
+    """Tasks stage rows as Parquet; the driver moves them into tables, and records this in the same transaction.
 
-    Both are one transaction, so a commit that is repeated after a kill is recognised. A subclass declares ``TABLE``,
-    ``FILE_STAGED_OPTIONS`` and the options of its database, and creates the database.
+    So a commit that is repeated after a kill is recognised. A subclass declares ``TABLE``, ``FILE_STAGED_OPTIONS`` and
+    the options of its database, and creates the database.
     """
 
     isolates_bad_rows = True
@@ -55,7 +55,7 @@ class FileStagedTableSink(TableSink, SupportsComplete, SupportsProbe, SupportsPu
         Args:
             options: The options of the job.
             database: The database, used by the driver only.
-            folder: A folder that driver and tasks share; files are staged in ``.seatunnel`` below it.
+            folder: A folder that driver and tasks share; files are staged in its subfolder ``.seatunnel``.
         """
         self.mode = write_mode_of(options)
         super().__init__(options, self.mode)
@@ -74,11 +74,11 @@ class FileStagedTableSink(TableSink, SupportsComplete, SupportsProbe, SupportsPu
     @property
     @abstractmethod
     def location(self) -> Mapping[str, str]:
-        """The options, without secrets, that define which database it is."""
+        """The options that identify the database, without secrets."""
 
     @property
     def bound_to(self) -> Mapping[str, str]:
-        """The database and what happens to rows there; a committable itself names its table."""
+        """The database and the write mode; the table is in the committable itself."""
         return {**self.location, **written_options(self.options, *DECIDING)}
 
     @property
@@ -112,7 +112,7 @@ class FileStagedTableSink(TableSink, SupportsComplete, SupportsProbe, SupportsPu
         for schema in schemas:
             self.check_schema(schema)
         with self._errors_wrapped(context, "cannot be prepared for rows"), publishing.held() as connection:
-            for schema in schemas:  # the transaction admits the sources of a pipeline one after the other
+            for schema in schemas:  # the transaction makes the sources of a pipeline wait for each other
                 self._targets = {**self._targets, schema.table: self._ready(connection, publishing, schema)}
             connection.commit()
 
@@ -153,7 +153,7 @@ class FileStagedTableSink(TableSink, SupportsComplete, SupportsProbe, SupportsPu
         return exists
 
     def _require_one_version(self, connection: Any, target: TargetTable) -> None:
-        """Refuse a table with several rows of a key, or in which it is undefined which version is current."""
+        """Reject a table with several rows of a key or, with history, without a definite current version."""
         history, table = self.mode.history, self._database.quoted(*target.path)
         if history:
             unclear = f"SELECT 1 FROM {table} WHERE {self._database.quoted(history[2])} IS NULL LIMIT 1"
@@ -172,11 +172,11 @@ class FileStagedTableSink(TableSink, SupportsComplete, SupportsProbe, SupportsPu
         self, connection: Any, publishing: FilePublishing, schema: TableSchema, path: TablePath
     ) -> TargetTable:
         columns = {column.name.lower() for column in self._database.columns(connection, path)}
-        if columns:  # else another sink may still create it
+        if columns:  # otherwise another sink may still create it
             require_key(".".join(path), columns, [name.lower() for name in schema.columns.names], schema.table)
         collected = publishing.collect_for(connection, path, schema)
         target = target_of(self._database, connection, collected, schema, (), self.options[TARGET_CONTRACT.key])
-        keys = pa.schema([column.with_nullable(False) for column in target.columns])  # null is no key
+        keys = pa.schema([column.with_nullable(False) for column in target.columns])  # null cannot be part of a key
         return evolve(target, path=path, columns=keys)
 
     def _emptied(self, connection: Any, path: TablePath) -> bool:
@@ -245,7 +245,7 @@ class FileStagedTableSink(TableSink, SupportsComplete, SupportsProbe, SupportsPu
     def _errors_wrapped(
         self, context: SinkContext, what: str, kind: type[SinkError] = SinkError
     ) -> AbstractContextManager[None]:
-        """Turn errors of the database and of files into ``kind``; a retry may help where ``retryable`` is set."""
+        """Turn errors of the database and of files into ``kind``, marked as retryable if a retry may help."""
         who, database = self._staging(context).who, self._database
         what = f"{database.where} {what}"
         return named_errors(who, what, kind, lambda error: database.failed(kind, f"{who}: {what}", error))

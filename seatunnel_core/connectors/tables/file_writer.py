@@ -1,4 +1,4 @@
-"""The writer of one attempt of one unit, which stages rows as Parquet beside the database, in a Spark task."""
+"""Writer of one attempt of one unit, which stages rows as Parquet next to the database, in a Spark task."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -25,7 +25,7 @@ _STYLE = {"path": "/", "file_format_type": "parquet", "compress_codec": "zstd"}
 
 @define(kw_only=True)
 class _Open:
-    """The file of one table."""
+    """File of one table."""
 
     target: TargetTable
     name: str
@@ -41,8 +41,8 @@ class TableFileWriter(SinkWriter):
         """Create a writer.
 
         Args:
-            tables: The target for each table of the rows; several may have the same.
-            staging: The folder in which files wait.
+            tables: The target for each table of the rows; several tables may share one.
+            staging: The staging folder.
             context: The unit and attempt that the rows belong to.
         """
         self._tables = tables
@@ -152,14 +152,14 @@ class TableFileWriter(SinkWriter):
 
 
 def _exactly(values: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Cast values; raise an error where a value would change."""
+    """Cast values; raise an error if a value would change."""
     if of.is_integer(values.type) and of.is_decimal(kind):
-        values = values.cast(pa.decimal128(38, min(kind.scale, 18)))  # Arrow asks for room for all of 64 bits
+        values = values.cast(pa.decimal128(38, min(kind.scale, 18)))  # Arrow requires room for all 64-bit numbers
     return filled(values, kind)
 
 
 def _numbered(rows: pa.RecordBatch, batch: Batch, file: _Open) -> pa.RecordBatch:
-    """Return the rows with their kinds, and their numbers in the file, by which the last row of a key is found."""
+    """Return the rows with their kinds and their numbers in the file, which identify the last row of a key."""
     kinds = batch.kinds if batch.kinds is not None else pa.array([int(RowKind.INSERT)] * rows.num_rows, pa.int8())
     numbers = pc.add(pa.array(range(rows.num_rows), pa.int64()), file.rows)
     return pa.RecordBatch.from_arrays([*rows.columns, kinds, numbers], schema=file.target.staged)

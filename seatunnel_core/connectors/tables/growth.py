@@ -14,13 +14,13 @@ from seatunnel_core.rows.inference.contract import EVOLVE, FREEZE, contract_of
 
 @frozen(kw_only=True)
 class TargetContract:
-    """How an existing table changes for rows that it cannot take: ``evolve`` or ``freeze``."""
+    """Handling of rows that do not fit an existing table: ``evolve`` or ``freeze``."""
 
     columns: str = FREEZE
-    """Columns that the table lacks: they are added, or an error."""
+    """Handling of columns that the table lacks: add them, or raise an error."""
 
     data_type: str = FREEZE
-    """Types that a column does not hold: the column is widened, or an error."""
+    """Handling of types that do not fit a column: widen the column, or raise an error."""
 
     @property
     def adds(self) -> bool:
@@ -34,10 +34,10 @@ class TargetContract:
 
     @classmethod
     def of(cls, written: Any) -> "TargetContract":
-        """Return the contract that a job writes: a word for both, or a block with a word for each.
+        """Return the contract in an option: a word for both, or a block with a word for each.
 
         Raises:
-            ValueError: says what was expected.
+            ValueError: the message contains what was expected.
         """
         return contract_of(cls, written, (EVOLVE, FREEZE))
 
@@ -59,10 +59,10 @@ TARGET_CONTRACT = Option(
 
 ADD_IT = "; add it, or write schema_contract = evolve"
 WIDEN_IT = ", or write schema_contract = evolve to widen that"
-"""Suggestions in the errors of a frozen table."""
+"""Suggestion in errors about a frozen table."""
 
 EXACT = 2**53
-"""A double holds every whole number up to this one, and down to its negative."""
+"""Largest absolute value up to which a double represents every whole number."""
 
 _RANGES: Mapping[pa.DataType, tuple[int, int]] = {
     pa.int8(): (-(2**7), 2**7 - 1),
@@ -79,10 +79,10 @@ _EXACT_IN_FLOAT = (pa.int8(), pa.int16(), pa.uint8(), pa.uint16())
 
 
 def wider(held: pa.DataType, come: pa.DataType) -> pa.DataType | None:
-    """Return the type that holds the values of two, ``held`` itself if it does, and ``None`` if there is none.
+    """Return the type that can hold the values of both types: ``held`` itself if possible, ``None`` if there is none.
 
-    A whole number of 64 bits and a fraction give ``double``, and a double column takes such numbers: the
-    caller has to reject values that would change.
+    A 64-bit integer and a fraction give ``double``, and a double column accepts such integers: the caller must reject
+    values that would change.
 
     Args:
         held: the type of an existing column.
@@ -113,7 +113,7 @@ def wider(held: pa.DataType, come: pa.DataType) -> pa.DataType | None:
 
 
 def _struct(held: pa.DataType, come: pa.DataType) -> pa.DataType | None:
-    """Return the struct with the fields of both: those of ``held``, and behind them those that it lacks."""
+    """Return the struct with the fields of both: those of ``held``, followed by those that it lacks."""
     arrives = {part.name: part.type for part in come}
     fields = {part.name: wider(part.type, arrives.get(part.name, part.type)) for part in held}
     fields |= {name: kind for name, kind in arrives.items() if name not in fields}
@@ -139,14 +139,14 @@ def _decimal(held: pa.DataType, come: pa.DataType) -> pa.DataType | None:
 
 
 def _digits(kind: pa.DataType) -> tuple[int, int]:
-    """Return how many digits a type has before the point, and behind it."""
+    """Return the number of digits of a type before the decimal point, and after it."""
     if kind in _RANGES:
         return len(str(_RANGES[kind][1])), 0
     return kind.precision - kind.scale, kind.scale
 
 
 def _floating(held: pa.DataType, come: pa.DataType) -> pa.DataType | None:
-    """Return the type for two of which one is floating; ``None`` where the other is no number of few digits."""
+    """Return the common type if one type is floating; ``None`` if the other is not a number with few digits."""
     if not all(of.is_floating(kind) or kind in _RANGES for kind in (held, come)):
         return None
     if of.is_float64(held):
@@ -156,7 +156,7 @@ def _floating(held: pa.DataType, come: pa.DataType) -> pa.DataType | None:
 
 
 def _has_a_text(kind: pa.DataType) -> bool:
-    """Return True if each value has exactly one text."""
+    """Return True if each value has exactly one text form."""
     return bool(
         of.is_boolean(kind) or kind in _RANGES or of.is_decimal(kind) or of.is_floating(kind) or of.is_date32(kind)
     )

@@ -1,4 +1,4 @@
-"""Versions of rows (``keep_history``): a commit ends the version of a row that changes, and adds the new one."""
+"""Row history (``keep_history``): a commit ends the current version of a row that changes, and adds the new one."""
 
 from collections.abc import Iterator, Sequence
 
@@ -12,33 +12,33 @@ __all__ = ["Versions"]
 
 @frozen(kw_only=True)
 class Versions:
-    """The statements that apply rows to a table with versions. Unchanged rows write nothing."""
+    """Statements that apply rows to a table with history. Unchanged rows write nothing."""
 
     database: TableDatabase
     table: str
-    """The quoted table."""
+    """Quoted table."""
 
     rows: str
-    """The table or subquery of new rows, as it follows FROM."""
+    """Table or subquery of new rows, as an expression after FROM."""
 
     alias: str
-    """The name of ``rows``."""
+    """Alias of ``rows``."""
 
     last: str = ""
-    """The condition, with ``AND`` after it, on the last row of a key; empty if ``rows`` has no others."""
+    """Condition, followed by ``AND``, on the last row of a key; empty if ``rows`` has only last rows."""
 
     updates_from: bool = False
     """True if the database has ``UPDATE … FROM``, which may be faster than EXISTS."""
 
     columns: Sequence[str] = field(repr=False)
-    """The columns of the rows."""
+    """Columns of the rows."""
 
     key: Sequence[str]
     history: Sequence[str]
-    """The columns: valid from, valid until, and is current."""
+    """Columns: valid from, valid until, and is current."""
 
     at: str
-    """The literal of the time of the commit, equal for all its statements."""
+    """Literal of the time of the commit, the same for all its statements."""
 
     def statements(self) -> Iterator[str]:
         """Yield the statements, in order."""
@@ -55,7 +55,7 @@ class Versions:
             yield f"{end} FROM {self.rows} WHERE {table}.{current} AND {ends}"
         else:
             yield f"{end} WHERE {current} AND EXISTS (SELECT 1 FROM {self.rows} WHERE {ends})"
-        # If a clock was ahead of this one, a version has ended later than now: the next one begins there.
+        # If another clock was ahead of this one, a version may end later than now: the next one starts at that time.
         listed = ", ".join(keys)
         ended = f"SELECT {listed}, max({until}) AS seatunnel_until FROM {table} WHERE {until} > {at} GROUP BY {listed}"
         both = " AND ".join(f"seatunnel_ended.{name} = {rows}.{name}" for name in keys)
@@ -66,5 +66,5 @@ class Versions:
             f"FROM {self.rows} LEFT JOIN ({ended}) AS seatunnel_ended ON {both} WHERE {self.last}{KIND} IN (0, 2) "
             f"AND NOT EXISTS (SELECT 1 FROM {table} WHERE {table}.{current} AND {same})"
         )
-        # Of the units of one commit, a version that a later one ends was never valid.
+        # A version that a later unit of the same commit ends was never valid.
         yield f"DELETE FROM {table} WHERE {until} = {at} AND {since} = {at}"

@@ -1,14 +1,14 @@
-"""The commit ledger of a pipeline: which engine may commit, and what is committed.
+"""The commit ledger of a pipeline: the engine that may commit, and the committables that are committed.
 
 Two tables in the target's own database hold it::
 
     pipelines (pipeline, epoch)                the engine that may commit for a sink of a pipeline
     commits (pipeline, committable, epoch)     what is committed; with the key <job>/save-mode, applied save modes
 
-``pipeline`` is ``<job>/<pipeline>/<sink>``. Each transaction first compares the epoch, and locks its row where the
+``pipeline`` is ``<job>/<pipeline>/<sink>``. Each transaction first compares the epoch, and locks its row if the
 database allows several writers. An engine that was replaced finds a newer epoch, or waits until the newer engine has
-written it, and fails. So an engine never commits after a newer one has started. Records of commits are written in the
-transaction that publishes the rows.
+written it, and then fails. So an engine never commits after a newer one has started. Records of commits are written in
+the transaction that publishes the rows.
 """
 
 from collections.abc import Iterable, Sequence
@@ -33,29 +33,29 @@ def key_of(context: SinkContext | WriterContext) -> str:
 
 
 def key_of_job(job_id: str) -> str:
-    """Return the key under which the ledger has the save modes of a job."""
+    """Return the key of a job's save modes in the ledger."""
     return f"{job_id}/save-mode"
 
 
 @frozen(kw_only=True)
 class CommitLedger:
-    """The ledger of one sink of one pipeline. All methods work in the caller's transaction."""
+    """Ledger of one sink of one pipeline. All methods work in the caller's transaction."""
 
     database: TableDatabase
     context: SinkContext
     who: str
-    """The pipeline and sink, for messages."""
+    """Pipeline and sink, for messages."""
 
     where: str
-    """The database, for messages."""
+    """Database, for messages."""
 
     pipelines: str
     commits: str
-    """The two tables, quoted."""
+    """Quoted names of the two tables."""
 
     @property
     def key(self) -> str:
-        """The literal of the sink's key."""
+        """Literal of the sink's key."""
         return self.database.literal(key_of(self.context))
 
     # -- ownership of the pipeline ----------------------------------------------------------------------------------
@@ -64,7 +64,7 @@ class CommitLedger:
         """Raise the pipeline's epoch to that of this engine.
 
         Raises:
-            SinkError: A newer engine has the pipeline, or the records of an earlier one are missing.
+            SinkError: A newer engine owns the pipeline, or the records of an earlier one are missing.
         """
         epoch, own = self._epoch(connection), self.context.epoch
         if (epoch or 0) < self.context.prepared_in:
@@ -79,10 +79,10 @@ class CommitLedger:
         self.database.run(connection, change)
 
     def hold(self, connection: Any) -> None:
-        """Check that this engine has the pipeline, and lock its row until the transaction ends.
+        """Check that this engine owns the pipeline, and lock its row until the transaction ends.
 
         Raises:
-            CommitError: Another engine has the pipeline, or its job has ended.
+            CommitError: Another engine owns the pipeline, or its job has ended.
         """
         epoch = self._epoch(connection)
         if epoch is None:
@@ -96,13 +96,13 @@ class CommitLedger:
         return int(rows[0][0]) if rows else None
 
     def ended(self) -> str:
-        """Return the message that the ledger does not know the pipeline."""
+        """Return the message for a pipeline that is not in the ledger."""
         return (
             f"{self.who}: {self.where} has no record of this pipeline: its job has ended, or the records were removed"
         )
 
     def lost(self, found: str) -> str:
-        """Return the message that the target is not the one that an earlier process of the job has prepared."""
+        """Return the message for a target that is not the one prepared by an earlier process of the job."""
         return (
             f"{self.who}: {self.where} is not the database that this job has written to: {found}. It was moved, "
             "created again or restored from an older backup, so committed rows may be missing. Put it back and resume "
@@ -112,10 +112,10 @@ class CommitLedger:
     # -- commits ----------------------------------------------------------------------------------------------------
 
     def done(self, connection: Any, ids: Sequence[str], *, may_be_committed: bool) -> set[str]:
-        """Return which of these committables are committed.
+        """Return those of the committables that are committed.
 
         Args:
-            connection: In a transaction that holds the pipeline.
+            connection: A connection in a transaction that holds the pipeline.
             ids: The ids of the committables.
             may_be_committed: True if they may have been committed before.
 
@@ -131,7 +131,7 @@ class CommitLedger:
         return found
 
     def record(self, connection: Any, committable: str, *, job: bool = False) -> None:
-        """Record a committable as committed, or with ``job`` a table as treated by the job's save mode."""
+        """Record a committable as committed or, with ``job``, a table to which the job's save mode was applied."""
         key = self._job if job else self.key
         values = f"({key}, {self.database.literal(committable)}, {self.context.epoch})"
         self.database.run(connection, f"INSERT INTO {self.commits} (pipeline, committable, epoch) VALUES {values}")
@@ -148,7 +148,7 @@ class CommitLedger:
         return {name for (name,) in self.database.ask(connection, asked)}
 
     def expire(self, connection: Any, keep: frozenset[str]) -> None:
-        """Delete the records of commits of older epochs that no checkpoint names."""
+        """Delete the records of commits of older epochs to which no checkpoint refers."""
         asked = f"SELECT committable FROM {self.commits} WHERE pipeline = {self.key} AND epoch < {self.context.epoch}"
         old = [name for (name,) in self.database.ask(connection, asked) if name not in keep]
         for named in self._listed(old):
@@ -156,7 +156,7 @@ class CommitLedger:
             self.database.run(connection, removed)
 
     def clear(self, connection: Any) -> None:
-        """Delete all records of the pipeline and of the job's save mode, once the job has ended."""
+        """Delete all records of the pipeline and of the job's save mode, after the job has ended."""
         self.database.run(connection, f"DELETE FROM {self.commits} WHERE pipeline IN ({self.key}, {self._job})")
         self.database.run(connection, f"DELETE FROM {self.pipelines} WHERE pipeline = {self.key}")
 
@@ -165,6 +165,6 @@ class CommitLedger:
         return self.database.literal(key_of_job(self.context.job_id))
 
     def _listed(self, ids: Sequence[str]) -> Iterable[str]:
-        """Yield lists of literals, of at most ``_IDS`` each."""
+        """Yield lists of literals, with at most ``_IDS`` each."""
         for start in range(0, len(ids), _IDS):
             yield ", ".join(self.database.literal(each) for each in ids[start : start + _IDS])

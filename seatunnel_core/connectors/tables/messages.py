@@ -1,4 +1,4 @@
-"""The messages that sinks with tables share."""
+"""Messages that table sinks share."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -20,17 +20,17 @@ __all__ = [
 
 
 def taken_over(who: str, epoch: int | None, own: int) -> str:
-    """Return the message that a newer engine runs the job."""
+    """Return the message for a job that a newer engine has taken over."""
     return f"{who}: another engine has taken over this job: its epoch is {epoch}, and this one has {own}"
 
 
 def committed_before(who: str, where: str, committable: str) -> str:
-    """Return the message that the target records a first commit as done."""
+    """Return the message for a first commit that the target already records as done."""
     return f"{who}: {where} records {committable} as committed before its first commit: does another job use this ID?"
 
 
 def not_own(who: str, committable: Committable, error: Exception) -> str:
-    """Return the message that this sink did not stage what a committable names."""
+    """Return the message for a committable that this sink did not stage."""
     return (
         f"{who}: the committable {ascii(committable.id)[:60]} was not created by this sink: {error}. Nothing of it "
         "was published; restore an older checkpoint"
@@ -38,7 +38,7 @@ def not_own(who: str, committable: Committable, error: Exception) -> str:
 
 
 def repeated_by_query(names: Sequence[str], values: Sequence[Any], table: str) -> str:
-    """Return the message that a query gave a key twice."""
+    """Return the message for a query that returned a key twice."""
     return (
         f"the key {key_text(names, values)} occurs twice in the result of a query. Its rows have no order, so it is "
         f"not defined which one {table} should keep; make the query return each key once, and start a new job"
@@ -51,12 +51,12 @@ def key_text(names: Sequence[str], values: Sequence[Any]) -> str:
 
 
 def missing_table(named: str, mode: str) -> str:
-    """Return the message that a table does not exist and must not be created."""
+    """Return the message for a table that does not exist and must not be created."""
     return f"there is no table {named} and schema_save_mode is {mode}; create it, or write CREATE_SCHEMA_WHEN_NOT_EXIST"
 
 
 def not_empty(named: str) -> str:
-    """Return the message that a table has rows and must not."""
+    """Return the message for a table that must be empty and is not."""
     return (
         f"the table {named} has rows, and data_save_mode is ERROR_WHEN_DATA_EXISTS; empty it, choose another, or set "
         "APPEND_DATA"
@@ -64,10 +64,10 @@ def not_empty(named: str) -> str:
 
 
 def shared_target(named: str, also: str = ", or removes rows of it, too") -> str:
-    """Return the message that two sinks of a job replace the rows of one table."""
+    """Return the message for two sinks of a job that replace the rows of one table."""
     return f"another sink of this job replaces the table {named}{also}, and the last one would win; use one sink"
 
 
 def not_prepared(table: str) -> SinkError:
-    """Return the error that a writer is opened for a table that ``create_tables`` has not prepared."""
+    """Return the error for a writer of a table that ``create_tables`` has not prepared."""
     return SinkError(f"the table {table} was not prepared before its first row: call create_tables first")

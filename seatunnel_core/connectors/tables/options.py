@@ -1,4 +1,4 @@
-"""The options that sinks with tables share."""
+"""Options that table sinks share."""
 
 from typing import Any
 
@@ -44,4 +44,4 @@ FILE_STAGED_OPTIONS: tuple[Option[Any], ...] = (
     TARGET_CONTRACT,
     DATA_SAVE_MODE,
 )
-"""The options of a ``FileStagedTableSink``, beside ``TABLE`` and those of its database."""
+"""Options of a ``FileStagedTableSink``, in addition to ``TABLE`` and those of its database."""

@@ -1,7 +1,7 @@
-"""Replace the rows of tables, or delete those with absent keys, once the last row of a run has arrived.
+"""Replace the rows of tables, or delete those with absent keys, after the last row of a run has arrived.
 
-Until then rows, or keys, are collected in separate tables. A table of records has which one is for which target;
-the transaction that changes the targets removes the records, so a repetition does nothing.
+Until then rows, or keys, are collected in separate tables. A table of records maps each of them to its target; the
+transaction that changes the targets deletes the records, so a retry does nothing.
 """
 
 import json
@@ -27,21 +27,21 @@ __all__ = ["Replacement"]
 
 @frozen(kw_only=True)
 class Replacement(ABC):
-    """The collecting tables of one sink of one pipeline. All methods work in the caller's transaction."""
+    """Collecting tables of one sink of one pipeline. All methods work in the caller's transaction."""
 
     database: TableDatabase
     context: SinkContext
     sink: str
-    """The identifier of the sink."""
+    """Identifier of the sink."""
 
     records: str
-    """The quoted table of records ``(pipeline, <column>, target)``."""
+    """Quoted table of records ``(pipeline, <column>, target)``."""
 
     column: str
-    """The column of ``records`` with the name of a collecting table."""
+    """Column of ``records`` with the name of a collecting table."""
 
     partitions: tuple[str, ...]
-    """Only rows with collected values of these columns are replaced; empty: all rows."""
+    """Columns that select what is replaced: rows with the same values as a collected row. If empty, all rows."""
 
     deletes: bool
     """True if keys are collected and rows with other keys are deleted."""
@@ -68,7 +68,7 @@ class Replacement(ABC):
 
     @property
     def who(self) -> str:
-        """The pipeline and sink, for messages."""
+        """Pipeline and sink, for messages."""
         return f"pipeline {self.context.pipeline_id}, sink {self.sink}"
 
     @property
@@ -79,7 +79,8 @@ class Replacement(ABC):
         """Create the collecting table of a target with ``create`` if it does not exist, and record its target.
 
         Raises:
-            SinkError: Another sink of the job has the same target, or the collecting table had rows and is gone.
+            SinkError: Another sink of the job has the same target, or the collecting table had rows and no longer
+                exists.
         """
         name, target, named = self.collected(path), self.database.literal(json.dumps(path)), self.named(path)
         asked = f"SELECT pipeline, {self.column} FROM {self.records} WHERE target = {target}"
@@ -129,7 +130,7 @@ class Replacement(ABC):
         database.run(connection, f"{database.insert(table, names)} SELECT {names} FROM {rows}")
 
     def _delete_absent(self, connection: Any, path: TablePath) -> None:
-        """Delete the rows whose keys were not collected; those with null in the key stay."""
+        """Delete the rows whose keys were not collected; keep those with null in the key."""
         if not self.exists(connection, path):
             return
         database, keys, table = self.database, self._quoted_place(path), self.database.quoted(*path)

@@ -1,4 +1,4 @@
-"""The base of sinks that write tables."""
+"""Base class of sinks that write tables."""
 
 import threading
 from abc import abstractmethod
@@ -23,13 +23,14 @@ class DriverState:
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
-        """Held while tables are created and checked."""
+        """Lock for creating and checking tables."""
 
         self.save_mode_due = False
-        """True from ``apply_save_mode`` on: the tables are known only in ``create_tables``."""
+        """True after ``apply_save_mode``; ``create_tables`` applies the mode, because the tables are known only there.
+        """
 
         self.treated: set[Hashable] = set()
-        """The tables to which the save mode was applied since the job started."""
+        """Tables to which the save mode was applied since the job started."""
 
 
 class TableSink(AddingSink, SupportsSaveMode):
@@ -52,7 +53,7 @@ class TableSink(AddingSink, SupportsSaveMode):
 
     @property
     def driver(self) -> DriverState:
-        """The state of the driver's process."""
+        """State of the driver's process."""
         assert self._driver is not None, "a task asks for what only the driver has"
         return self._driver
 
@@ -61,7 +62,7 @@ class TableSink(AddingSink, SupportsSaveMode):
     @property
     @abstractmethod
     def where(self) -> str:
-        """The database or catalog with the table's name, equal for two sinks that write the same tables."""
+        """The database or catalog and the table option; equal for two sinks that write the same tables."""
 
     @property
     def save_mode(self) -> SaveMode | None:
@@ -83,7 +84,7 @@ class TableSink(AddingSink, SupportsSaveMode):
         self.driver.save_mode_due, self.driver.treated = True, set()
 
     def require_creatable(self, named: str, who: str = "") -> None:
-        """Refuse to create a table if ``schema_save_mode`` requires that it exists; ``who`` starts the message."""
+        """Raise an error if ``schema_save_mode`` requires that the table exists; ``who`` starts the message."""
         mode = self.options[SCHEMA_SAVE_MODE.key]
         if mode in ("ERROR_WHEN_SCHEMA_NOT_EXIST", "IGNORE"):
             raise SinkError(f"{who}{missing_table(named, mode)}")

@@ -1,4 +1,4 @@
-"""The interface of a database whose tables the driver fills from files that tasks have staged."""
+"""Interface of a database whose tables the driver fills from files that tasks have staged."""
 
 import hashlib
 from abc import abstractmethod
@@ -17,10 +17,10 @@ from seatunnel_core.connectors.tables.table_path import TablePath, parts_of
 __all__ = ["FILE", "KIND", "NUMBER", "SqlDatabase", "StagedPart", "TableColumn"]
 
 KIND, NUMBER = "seatunnel_kind", "seatunnel_row"
-"""Columns that staged rows also have where they are merged: the kind of the row, and its number in the unit."""
+"""Additional columns of staged rows that are merged: the kind of the row, and its number in the unit."""
 
 FILE = "seatunnel_file"
-"""The column of staged rows with their file."""
+"""Column of staged rows with the name of their file."""
 
 _STORED = {
     pa.float16(): pa.float32(),
@@ -37,7 +37,7 @@ class TableColumn:
 
     name: str
     declared: str
-    """The type as the database writes it."""
+    """Type as the database writes it."""
 
     nullable: bool = True
     filled: bool = False
@@ -50,19 +50,19 @@ class StagedPart:
 
     epoch: int
     unit: str
-    """The id of the committable."""
+    """Id of the committable."""
 
     name: str
     file: str
-    """The whole path."""
+    """Full path."""
 
     path: TablePath
-    """The path of the table."""
+    """Path of the table."""
 
     columns: tuple[str, ...] = field(repr=False)
     key: tuple[str, ...] = ()
     root: TablePath = ()
-    """The table that contains the rows as elements of lists, where they are replaced with its rows."""
+    """Table of the parent rows, if children are replaced together with them."""
 
 
 class SqlDatabase(TableDatabase):
@@ -73,23 +73,23 @@ class SqlDatabase(TableDatabase):
     """
 
     name: ClassVar[str]
-    """The name of the database system, for messages."""
+    """Name of the database system, for messages."""
 
     types: ClassVar[Mapping[pa.DataType, str]]
-    """The declared type of each Arrow type that the database has; of strings and whole numbers at least."""
+    """Declared type of each Arrow type that the database supports; at least of strings and integers."""
 
     @property
     @abstractmethod
     def where(self) -> str:
-        """The path or address, for messages."""
+        """Path or address, for messages."""
 
     @property
     def exists(self) -> bool:
-        """True unless opening the database would create it."""
+        """True if opening the database would not create it."""
         return True
 
     def failed(self, kind: type[SinkError], what: str, error: Exception) -> SinkError:
-        """Return ``kind`` for an error of the database; set ``retryable`` if a retry may help."""
+        """Return ``kind`` for an error of the database, marked as retryable if a retry may help."""
         return kind(f"{what}: {error}")
 
     # -- types ------------------------------------------------------------------------------------------------------
@@ -98,7 +98,7 @@ class SqlDatabase(TableDatabase):
         """Return the type in which values of a type are staged.
 
         Raises:
-            TypeError: The database has no type for it; the text is the Arrow type.
+            TypeError: The database has no type for it; the message is the Arrow type.
         """
         kind = _STORED.get(kind, kind)
         if of.is_timestamp(kind):
@@ -116,16 +116,16 @@ class SqlDatabase(TableDatabase):
         return self.types[kind]
 
     def arrow_type(self, declared: str) -> pa.DataType | None:
-        """Return the Arrow type of a declared type; ``None`` for a type that rows do not have."""
+        """Return the Arrow type of a declared type; ``None`` for a type that rows do not support."""
         return next((kind for kind, written in self.types.items() if written == declared), None)
 
     def types_of(self, connection: Any, path: TablePath, names: Sequence[str]) -> dict[str, pa.DataType | None]:
-        """Return the stored types of those of the named columns that a table has; ``None`` for other types."""
+        """Return the stored types of the named columns that a table has; ``None`` for other types."""
         declared = {column.name.lower(): column.declared for column in self.columns(connection, path)}
         return {name: self.arrow_type(declared[name.lower()]) for name in names if name.lower() in declared}
 
     def written_type(self, connection: Any, kind: pa.DataType) -> str:
-        """Return the text with which the database describes the type of a new column of a stored type."""
+        """Return the text by which the database describes the type of a new column of a stored type."""
         return self.declared_type(kind)
 
     # -- tables -----------------------------------------------------------------------------------------------------
@@ -139,10 +139,10 @@ class SqlDatabase(TableDatabase):
         """
 
     def table_path(self, written: str) -> TablePath:
-        """Return the path of a table that a user has written.
+        """Parse the path of a table as written by the user.
 
         Raises:
-            ValueError: It is no path of a table in this database.
+            ValueError: It is not a path of a table in this database.
         """
         found = parts_of(written)
         if len(found) != 1 or found[0].lower().startswith("seatunnel_"):
@@ -166,20 +166,21 @@ class SqlDatabase(TableDatabase):
         return ()
 
     def children(self, connection: Any, path: TablePath) -> Mapping[str, Sequence[str]]:
-        """Return the columns, in lower case, of a table and of all beside it whose names start with ``<name>__``.
+        """Return the columns, in lower case, of a table and of all tables beside it with names like ``<name>__…``.
 
-        The keys are names in lower case. Without any the sink does not replace child tables with merged rows.
+        The keys are names in lower case. If the result is empty, the sink does not replace child tables together with
+        merged rows.
         """
         return {}
 
     def widen_column(self, path: TablePath, column: str, declared: str) -> str | None:
-        """Return the statement that gives a column another type; ``None`` without one."""
+        """Return the statement that changes the type of a column; ``None`` if there is none."""
         return None
 
     # -- staged rows ------------------------------------------------------------------------------------------------
 
     def staged(self, connection: Any, parts: Sequence[StagedPart]) -> str:
-        """Return what stands behind FROM for the rows of files with equal columns, which also have ``FILE``.
+        """Return the expression after FROM for the rows of files with equal columns, including ``FILE``.
 
         By default the files are loaded into a temporary table.
         """
@@ -205,7 +206,7 @@ class SqlDatabase(TableDatabase):
         raise NotImplementedError(self.name)
 
     def order_of(self, parts: Sequence[StagedPart]) -> str:
-        """Return the expression by which staged rows are in the order of their files."""
+        """Return the expression that sorts staged rows in the order of their files."""
         return FILE
 
     def merge(self, table: str, rows: str, columns: Sequence[str], key: Sequence[str]) -> Iterator[str]:
@@ -213,7 +214,7 @@ class SqlDatabase(TableDatabase):
 
         Args:
             table: The quoted table.
-            rows: A subquery with each key once, and the kinds of rows.
+            rows: A subquery of rows with their kinds, one per key.
             columns: The columns of the rows.
             key: The columns of the key.
         """

@@ -1,4 +1,4 @@
-"""The statements that move staged rows into tables."""
+"""Statements that move staged rows into tables."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -19,14 +19,14 @@ def added(database: SqlDatabase, table: str, source: str, columns: Sequence[str]
 def versioned(
     database: SqlDatabase, table: str, rows: str, parts: Sequence[StagedPart], history: Sequence[str], at: str
 ) -> Iterator[str]:
-    """Yield the statements that end versions of rows that change, and add the new ones.
+    """Yield the statements that end the versions of rows that change, and add the new versions.
 
     Args:
         database: The database.
         table: The quoted table.
         rows: The SELECT of the last row of each key.
         parts: The files of the rows.
-        history: The columns since when and until when a version was valid, and whether it is.
+        history: The history columns: valid from, valid until, and is current.
         at: The literal of the current time.
     """
     new = "seatunnel_versions"
@@ -46,7 +46,7 @@ def versioned(
 
 
 def last(database: SqlDatabase, source: str, parts: Sequence[StagedPart]) -> str:
-    """Return the SELECT of the last row of each key: the last row of the last file."""
+    """Return the SELECT of the last row of each key: the last row in the last file."""
     key, order = _listed(database, parts[0].key), database.order_of(parts)
     ranked = f"SELECT *, row_number() OVER (PARTITION BY {key} ORDER BY {order} DESC, {NUMBER} DESC) AS seatunnel_last"
     return f"SELECT * FROM ({ranked} FROM {source}) AS seatunnel_ranked WHERE seatunnel_last = 1"
@@ -63,7 +63,7 @@ def family(database: SqlDatabase, connection: Any, path: TablePath, key: Sequenc
 
 
 def clashing(database: SqlDatabase, source: str, parts: Sequence[StagedPart]) -> str:
-    """Return a SELECT of one key that several of the files have."""
+    """Return a SELECT of one key that occurs in several of the files."""
     key = _listed(database, parts[0].key)
     return f"SELECT {key} FROM {source} GROUP BY {key} HAVING count(DISTINCT {FILE}) > 1 LIMIT 1"
 

@@ -1,9 +1,9 @@
-"""The path of a table in a database, and how users write it."""
+"""Path of a table in a database, and its notation in options."""
 
 import re
 
 TablePath = tuple[str, ...]
-"""The name of a table, with its schema before it where the database has schemas."""
+"""Name of a table, preceded by its schema if the database has schemas."""
 
 _PART = re.compile(r'\s*(?:"((?:[^"]|"")+)"|`((?:[^`]|``)+)`|([^."`][^.]*?))\s*(?:\.|$)')
 

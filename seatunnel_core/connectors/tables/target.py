@@ -19,38 +19,38 @@ from seatunnel_core.rows.types import type_name
 
 @frozen(kw_only=True)
 class TargetTable:
-    """The target of the rows of one table, as a task needs it."""
+    """Target of the rows of one table, as a task needs it."""
 
     path: TablePath
     columns: pa.Schema = field(repr=False)
-    """The columns that are written, with the types in which they are staged, by their names in the table."""
+    """Columns to write, by their names in the table, with the types in which they are staged."""
 
     given: tuple[str, ...] = field(repr=False)
-    """The name in the rows of each of ``columns``."""
+    """Name in the rows of each of ``columns``."""
 
     key: tuple[str, ...] = ()
-    """The columns of the table by which rows are merged; empty where they are added."""
+    """Columns of the table by which rows are merged; empty if rows are added."""
 
     root: TablePath = ()
-    """The table of the rows that contain these, where they are replaced with those."""
+    """Table of the parent rows, if children are replaced together with them."""
 
     without_values: tuple[str, ...] = field(default=(), repr=False)
     """Columns of the rows that must have no value, as in ``rows.unknown.Resolved``."""
 
     @property
     def named(self) -> str:
-        """The name of the table in messages."""
+        """Name of the table in messages."""
         return ".".join(self.path)
 
     @property
     def staged(self) -> pa.Schema:
-        """The columns of a staged file."""
+        """Columns of a staged file."""
         more = [pa.field(KIND, pa.int8()), pa.field(NUMBER, pa.int64())] if self.key else []
         return pa.schema([*self.columns, *more])
 
 
 def history_types(database: SqlDatabase) -> tuple[str, str, str]:
-    """Return the types of the columns of history: valid from, valid until, and is current.
+    """Return the types of the history columns: valid from, valid until, and is current.
 
     Raises:
         SinkError: The database lacks one of them.
@@ -70,10 +70,10 @@ def create(
     key: Sequence[str],
     history: Sequence[str] = (),
 ) -> None:
-    """Create a table, and its schema where it is missing.
+    """Create a table, and its schema if it is missing.
 
     Raises:
-        SinkError: The database has no type for a column, or two columns differ in case alone.
+        SinkError: The database has no type for a column, or two columns differ only in case.
     """
     quoted = database.quoted
     lines, names = [], set()
@@ -103,9 +103,9 @@ def target_of(
     history: Sequence[str] = (),
     without_values: Sequence[str] = (),
 ) -> TargetTable:
-    """Return the target for rows that go into a table that exists, and has grown as the contract allows.
+    """Return the target for rows that go into an existing table, after its schema evolution.
 
-    Of the columns ``without_values``, those of the rows go into columns of any type.
+    Those of the columns ``without_values`` that rows have fit columns of any type.
 
     Raises:
         SinkError: The table lacks a column of the rows, has one of a type that does not fit, or requires one that the
@@ -158,7 +158,7 @@ def _require_history(
     written: Collection[str],
     history: Sequence[str],
 ) -> None:
-    """Refuse a table that lacks a column of history, has one that a new version would lose, or takes a key once."""
+    """Reject a table that lacks a history column, has one that a new version would lose, or allows a key only once."""
     by_name, named = {column.name.lower(): column for column in table}, ".".join(path)
     plain = database.types.get(pa.timestamp("us"))
     for name, kind, other in zip(history, history_types(database), (plain, plain, None), strict=True):
@@ -205,7 +205,7 @@ def _fitting(
     contract: TargetContract,
     held: Mapping[str, pa.DataType | None],
 ) -> pa.DataType:
-    """Return the type in which a column is staged; raise ``SinkError`` where the table has one that does not fit."""
+    """Return the type in which a column is staged; raise ``SinkError`` if the table's column does not fit."""
     come = stored(database, schema, have)
     if database.written_type(connection, come) == column.declared:
         return come
@@ -224,9 +224,9 @@ def _fitting(
 def repeated_key(
     database: SqlDatabase, connection: Any, target: TargetTable, history: Sequence[str] = ()
 ) -> str | None:
-    """Return the text of a key that several rows of the table have, ``id = 7``; ``None`` when all are unique.
+    """Return the text of a key that several rows of the table have, ``id = 7``; ``None`` if all keys are unique.
 
-    Of a table with history, versions that have ended do not count.
+    In a table with history, only current versions count.
     """
     if not target.key:
         return None
@@ -240,7 +240,7 @@ def repeated_key(
 
 
 def goes_into(have: pa.DataType, want: pa.DataType) -> bool:
-    """Return True if a cast from one stored type to another keeps or rejects each value, and changes none."""
+    """Return True if a cast between stored types keeps or rejects each value, and changes none."""
     if have == want:
         return True
     exact = of.is_integer(have) or of.is_decimal(have)

@@ -266,7 +266,7 @@ class Dialect(TableDatabase):
         return self.column_type(arrow)
 
     def unstorable(self, values: pa.Array) -> tuple[pa.Array | None, str]:
-        """Return a mask of timestamps that would be stored as other values, or ``None``, and the reason for a message."""
+        """Return a mask of timestamps that would be stored as other values (or ``None``), and the reason."""
         return beyond(values), BEYOND
 
     def place_types(self, connection: Any, statement: str) -> Sequence[str]:
