@@ -1,8 +1,8 @@
 """The sink ``Console``: prints the rows of a work unit when the unit ends.
 
-A writer packs the lines of its rows, which are sent to the driver with the unit's result and are in no checkpoint. A
-unit that is repeated after a failure prints again. A row looks as in SeaTunnel; ``subtaskIndex`` is the number of the
-unit, and ``rowIndex`` counts the rows of the unit.
+A writer compresses the lines of its rows, which are sent to the driver with the unit's result and are not stored in
+checkpoints. A unit that is repeated after a failure prints again. A row looks as in SeaTunnel; ``subtaskIndex`` is the
+number of the unit, and ``rowIndex`` counts the rows of the unit.
 """
 
 import base64

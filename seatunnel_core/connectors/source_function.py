@@ -55,7 +55,7 @@ class SourceFunction(RowGiver, Generic[P]):
             yield from self.rows(split)
 
     def planned_splits(self) -> list[Any]:
-        """Return the splits as JSON values, or one of ``None`` if the function has none.
+        """Return the splits as JSON values, or a single ``None`` if the function has none.
 
         Raises:
             UsageError: a split is not a JSON value, so that a checkpoint could not contain it; or there is no split.

@@ -21,7 +21,7 @@ _OTHER_NAMES = {
 
 
 def needed(plugins: Iterable[Any]) -> dict[str, str]:
-    """Return each module that the tasks of these plugins import, and its user: ``{"duckdb": "the transform Sql"}``."""
+    """Return each module that tasks of these plugins import, with its plugin: ``{"duckdb": "the transform Sql"}``."""
     return {module: _title(plugin) for plugin in plugins for module in plugin.task_modules}
 
 

@@ -114,7 +114,7 @@ class Database:
         return shared.opened.cursor()
 
     def _stays_open(self, shared: _Shared) -> bool:
-        """Return True if the file stays open for the next thread; the log of what was committed is durable then."""
+        """Return True if the file stays open for the next thread; if so, make the name of its log durable."""
         if not shared.waiting - {threading.get_ident()} or time.monotonic() - shared.since >= _LONGEST_OPEN_S:
             return False
         folder = os.open(os.path.dirname(self.path), os.O_RDONLY)

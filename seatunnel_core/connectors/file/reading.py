@@ -45,7 +45,7 @@ class FileReading:
             raise SourceError(f"{file.version.path}: {error}") from error
 
     def found(self, file: OpenFile, start: int, end: int) -> Any:
-        """Return what a chunk of a file shows about the columns, as JSON, for ``SourceFormat.columns_found``.
+        """Return the findings about columns in a chunk of a file, as JSON, for ``SourceFormat.columns_found``.
 
         In most formats this is the first chunk of each file; ``None`` if there is nothing.
 

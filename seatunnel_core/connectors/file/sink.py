@@ -233,7 +233,7 @@ class FileSink(
             fence.begin()
 
     def _note_files(self, fence: Fence) -> None:
-        """Remember the number of foreign files in the target, to which the job adds."""
+        """Store the number of foreign files in the target, to which the job adds."""
         if self._was_there and not self.mode.replaces and not self._empties:
             there = fence.files_in_words(self.expression, self.options[opt.TIME_FORMAT])
             self.adds_to = {"": there} if there else {}

@@ -66,7 +66,7 @@ class Memory:
         )
 
     def body(self) -> dict[str, Any]:
-        """Return the state for a checkpoint: JSON values, and bytes for what is stored once."""
+        """Return the state for a checkpoint: JSON values, and bytes for data that is stored only once."""
         sets = {name: marks.written(getattr(self, name), self.runs.get(name, ())) for name in _SETS}
         return {**sets, "listed_ms": self.listed_ms}
 

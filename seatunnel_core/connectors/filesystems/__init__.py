@@ -1,4 +1,5 @@
 """File systems behind one interface: local disks, HDFS, object stores and the servers that fsspec has clients for.
 
-``connectors.file.formats`` knows the content of files; ``connectors.staging`` knows when a staged file is published.
+``connectors.file.formats`` handles the content of files; ``connectors.staging`` decides when a staged file is
+published.
 """

@@ -296,7 +296,7 @@ def _make_folder(folder: str) -> bool:
         if not os.path.isdir(folder):
             raise NotADirectoryError(errno.ENOTDIR, _instead_of_folder(folder), folder) from error
         return False
-    except FileNotFoundError as error:  # in /proc, say, which only the system fills
+    except FileNotFoundError as error:  # for example in /proc, which only the system fills
         above = os.path.dirname(folder)
         raise PermissionError(errno.EPERM, f"no folder can be made in {above}", folder) from error
     return True

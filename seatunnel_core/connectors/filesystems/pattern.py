@@ -24,7 +24,7 @@ _MAGIC = re.compile(r"[*?\[]")
 _WORK = re.compile(
     r"_temporary|_SUCCESS.*|_metadata|_common_metadata|_spark_metadata|_delta_log|_(committed|started)_\d+|\.seatunnel"
 )
-"""Names that engines write next to their data: never data unless a path names them in full."""
+"""Names that engines write next to their data: not data, unless a path contains the full name."""
 
 _THEIRS = re.compile(r"T_\d+_[0-9a-f]+_\d+_\d+")
 """Prefix of the file names that SeaTunnel writes."""

@@ -29,7 +29,7 @@ _LASTING = (501, 505, 508, 510, 511)
 """Permanent statuses of 500 and above; all others may be temporary, a full disk (507) among them."""
 
 _LONGEST_WAIT_S = 300
-"""Maximum delay, even if a service asks for a longer one."""
+"""Maximum delay, even if a service requests a longer one."""
 
 _MOST_REDIRECTS = 5
 _SHOWN = 200

@@ -4,8 +4,8 @@
 
     seatunnel-<job>-p<pipeline>-s<sink>     the branch; finally it refers to the snapshot that replaced the rows
 
-So each commit of the run is one of the branch, which no reader of ``main`` sees. The branch is removed when the job has
-ended, and no expiry of snapshots can make it forgotten before that the replacement took place.
+Each commit of the run goes to the branch, which readers of ``main`` do not see. The branch is removed after the job has
+ended. Until then, it protects the record of the replacement from the expiry of snapshots.
 """
 
 from collections.abc import Callable, Sequence

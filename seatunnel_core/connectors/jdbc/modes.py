@@ -3,7 +3,7 @@
 ===================  ===================================================================================
 ``write_mode``       the older options
 ===================  ===================================================================================
-none                 as they say: ``primary_keys`` and ``enable_upsert``, or the key of the rows, upsert
+none                 as set: ``primary_keys`` and ``enable_upsert``, or the key of the rows, upsert
 ``append``           rows are inserted; ``primary_keys`` only with ``enable_upsert = false``
 ``replace``          staged, and inserted in one transaction with the removal of the old rows at the end
 ``prune``            staged keys; rows with other keys are removed in one transaction at the end

@@ -276,7 +276,7 @@ class Publishing:
     # -- sweeping -------------------------------------------------------------------------------------------------
 
     def sweep(self, keep: frozenset[str], *, final: bool) -> int:
-        """Drop staging tables that no checkpoint needs, and return how many.
+        """Drop staging tables that no checkpoint needs, and return their number.
 
         Records of commits are deleted once no checkpoint refers to them. If ``final``, all are retained, because the
         last checkpoint refers to them until the job has ended.

@@ -3,8 +3,8 @@
 ::
 
     seatunnel_<pipeline>_o<source>_e<epoch>_u<unit>_a<attempt>_<number>     rows of one attempt of one unit
-    seatunnel_pipelines (pipeline, epoch)                                   who may commit for a sink of a pipeline
-    seatunnel_commits (pipeline, committable, epoch)                        what is committed
+    seatunnel_pipelines (pipeline, epoch)                                   engine that may commit for a sink
+    seatunnel_commits (pipeline, committable, epoch)                        committed committables
 
 They are created without a schema, so the database chooses it. ``<pipeline>`` in a name is a digest of the key in the
 two tables, ``<job>/<pipeline>/<sink>``.

@@ -1,6 +1,6 @@
 """Rows from a Python program, copied so that they can be sent to tasks and cannot change.
 
-They are mappings, or come from the Arrow PyCapsule interface.
+They are mappings, or tables with the Arrow PyCapsule interface.
 
 pandas, Polars, DuckDB, pyarrow and others export tables through ``__arrow_c_stream__`` or ``__arrow_c_array__``. A
 column of a type that is missing in ``rows/types.py`` gets the nearest type that holds all its values.

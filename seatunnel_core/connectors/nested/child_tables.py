@@ -47,7 +47,7 @@ class Family:
     """Quoted path of the table."""
 
     children: tuple[tuple[str, str], ...]
-    """Name of each child table, and its quoted path; a child comes after its parent."""
+    """Name of each child table, and its quoted path; a child follows its parent."""
 
     key: tuple[str, ...]
     """Key columns, by which the rows are merged."""

@@ -266,8 +266,9 @@ class Target:
     def sweep(self, below: int, keep: frozenset[str]) -> int:
         """Remove what this sink staged in epochs smaller than ``below``, except the committables in ``keep``.
 
-        The folders of the epochs stay, although empty. The newest checkpoint may still refer to what was published from
-        them, and a restore after a kill treats a missing staged file as published only while its folder exists.
+        The folders of the epochs stay, although empty. The newest checkpoint may still refer to output that was
+        published from them, and a restore after a kill treats a missing staged file as published only while its folder
+        exists.
         """
         try:
             return sum(self._sweep_epoch(epoch, keep) for epoch in self._epochs() if epoch < below)

@@ -105,7 +105,7 @@ def target_of(
 ) -> TargetTable:
     """Return the target for rows that go into an existing table, after its schema evolution.
 
-    Those of the columns ``without_values`` that rows have fit columns of any type.
+    Columns of the rows in ``without_values`` fit table columns of any type.
 
     Raises:
         SinkError: The table lacks a column of the rows, has one of a type that does not fit, or requires one that the

@@ -18,7 +18,7 @@ SAMPLE_BYTES = 1 << 20
 """Size of the sample for estimating the length of rows."""
 
 WORTH_READING_TWICE = 2
-"""Minimum number of pieces of a file with quotes that is examined, which costs about a third of reading it."""
+"""Minimum number of pieces for which a file with quotes is examined; examining costs about a third of reading."""
 
 SMALLEST_PIECE = 4 << 10
 """Minimum size of a piece, in bytes, to which a speed limit reduces it."""

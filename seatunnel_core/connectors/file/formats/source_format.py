@@ -129,7 +129,7 @@ class SourceFormat(ABC):
         return ""
 
     def found(self, file: OpenFile, start: int, end: int) -> Any:
-        """Return what one chunk shows about the columns, as JSON, for ``columns_found``; ``None`` if nothing.
+        """Return the findings about columns in one chunk, as JSON, for ``columns_found``; ``None`` if there are none.
 
         Runs in a task, for a format with a ``sample``.
         """
@@ -146,7 +146,7 @@ class SourceFormat(ABC):
         return together([schema_from_text(each) for each in found], typed=self.typed)
 
     def sample(self) -> str:
-        """Return what columns are inferred from, if it is more than the beginning of each file.
+        """Return a description of the sample for inference, if it is more than the beginning of each file.
 
         For messages: ``"all rows of all files"``.
         """

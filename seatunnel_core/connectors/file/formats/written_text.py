@@ -101,7 +101,7 @@ class Encoded:
         self.closed = False
 
     def write(self, data: bytes) -> int:
-        """Re-encode UTF-8 bytes, write them, and return how many were consumed."""
+        """Re-encode UTF-8 bytes, write them, and return the number of bytes consumed."""
         self._stream.write(self._encoder.encode(self._decoder.decode(data)))
         return len(data)
 

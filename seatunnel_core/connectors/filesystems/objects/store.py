@@ -133,4 +133,4 @@ class ObjectStore(ABC):
 
     @abstractmethod
     def days_of_objects(self, prefix: str) -> Sequence[int]:
-        """Return after how many days rules of the bucket remove objects below a prefix. Never raises."""
+        """Return the numbers of days after which rules of the bucket remove objects below a prefix. Never raises."""

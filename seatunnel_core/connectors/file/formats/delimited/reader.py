@@ -96,7 +96,7 @@ class DelimitedReader:
     def _texts_of(self, start: int, end: int) -> Iterator[tuple[bytes, Iterator[bytes] | None]]:
         """Yield the text of the range in pieces of whole lines without quotes.
 
-        The first piece with a quote comes with an iterator of everything after it, and is the last one.
+        The first piece with a quote is returned with an iterator of everything after it, and is the last one.
         """
         held = b""
         pieces = decimal_only(self._pieces(start, end), self.columns)

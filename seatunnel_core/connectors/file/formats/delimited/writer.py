@@ -40,7 +40,7 @@ class CsvFileWriter(FileWriter):
 
     @classmethod
     def prepared(cls, style: FileStyle, rows: pa.RecordBatch) -> pa.RecordBatch:
-        """Quote values; a null in an only column becomes a quoted empty value, because an empty line is no row."""
+        """Quote values; null in a single column becomes a quoted empty value, because an empty line is not a row."""
         null = style.null or ('""' if rows.num_columns == 1 else "")
         rows = _flat(rows, style.forms)
         with _byte_errors(rows, "csv"):
@@ -157,7 +157,7 @@ def _flat_column(column: pa.Field) -> pa.Field:
 
 @contextmanager
 def _byte_errors(rows: pa.RecordBatch, format: str) -> Iterator[None]:
-    """Turn Arrow's error for bytes that are not valid text into one that names the column and the bytes."""
+    """Turn Arrow's error for bytes that are not valid text into one with the column and the bytes."""
     try:
         yield
     except pa.ArrowInvalid as error:
