@@ -1,8 +1,8 @@
 """The sink ``Spark``: any format that PySpark writes, including Python Data Sources.
 
 Tasks stage rows in Parquet files of a separate folder. When a checkpoint is complete, Spark reads its staged rows and
-writes them through its DataFrame writer; only then the staged files are removed. So a repeated commit writes again what
-an earlier one had written and not yet removed, and nothing else.
+writes them through its DataFrame writer; the staged files are removed only after that. So a repeated commit duplicates
+only rows that an earlier commit had written without removing their staged files.
 """
 
 import hashlib

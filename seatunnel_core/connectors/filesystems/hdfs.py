@@ -164,7 +164,7 @@ class HdfsFileSystem(RemoteFileSystem):
         self.remove(probe)
 
     def leave_note(self, path: str) -> None:
-        """Write a file of one byte: an empty one would need no block, and would prove less."""
+        """Write a file of one byte: an empty file needs no block, so it would not show that blocks can be written."""
         if not self.is_folder(path.rpartition("/")[0]):
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
         self._ask(path, lambda client, within: client.create(within, b"\n"))

@@ -254,10 +254,10 @@ def without(options: tuple[Option[Any], ...], *left_out: Option[Any]) -> tuple[O
 
 
 def with_tables(options: tuple[Option[Any], ...]) -> tuple[Option[Any], ...]:
-    """Return all options of a source whose single tables have these options."""
+    """Return all options of a source, given the options of a single table."""
     return (*of_table(options), INCREMENTAL, tables_option(options))
 
 
 def of_table(options: tuple[Option[Any], ...]) -> tuple[Option[Any], ...]:
-    """Return the options with required ones optional next to ``tables_configs``, whose entries have them."""
+    """Return the options; required ones become optional, because the entries of ``tables_configs`` may contain them."""
     return tuple(evolve(option, unless=("tables_configs",)) if option.required else option for option in options)

@@ -287,7 +287,7 @@ def _may_name(deleting: "DataFile", path: str) -> bool:
 
 
 def _together(batches: Iterator[pa.RecordBatch], keys: Sequence[pa.Table]) -> Iterator[pa.RecordBatch]:
-    """Yield about as many rows at a time as there are deleted keys."""
+    """Yield batches with about as many rows as there are deleted keys."""
     least = min(max((deleted.num_rows for deleted in keys), default=0), _MOST_TOGETHER)
     held: list[pa.RecordBatch] = []
     for rows in batches:

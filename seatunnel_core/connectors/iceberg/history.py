@@ -137,7 +137,7 @@ def _may_name(manifest: "ManifestFile", known: "dict[int, Snapshot]") -> bool:
 
 
 def live_files(table: "Table", branch: str, chosen: Callable[[str], bool] = lambda _path: True) -> "list[DataFile]":
-    """Return the data files in the newest snapshot of a branch for whose paths ``chosen`` is true."""
+    """Return the data files in the newest snapshot of a branch whose paths meet ``chosen``."""
     snapshot = table.snapshot_by_name(branch)
     manifests = snapshot.manifests(table.io) if snapshot is not None else ()
     entries = (entry for manifest in manifests for entry in manifest.fetch_manifest_entry(table.io))

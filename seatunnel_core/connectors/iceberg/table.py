@@ -358,7 +358,7 @@ class TargetTable:
 
 
 def _known_after(table: "Table", staged: StagedFiles) -> int:
-    """Return the largest sequence number of the table's snapshots that cannot refer to the files.
+    """Return the sequence number up to which the table's snapshots cannot refer to the files.
 
     It is 0 if the table was replaced by another one, or was restored to an older state with smaller numbers.
     """

@@ -88,7 +88,7 @@ class KafkaSink(AddingSink, SupportsDryRun, SupportsProbe, SupportsPublishedQuer
 
     @property
     def save_mode(self) -> SaveMode | None:
-        """Nothing is removed: a topic is only appended to."""
+        """``None``: a topic is only appended to, so nothing is removed."""
         return None
 
     def check_schema(self, schema: TableSchema) -> None:

@@ -6,8 +6,8 @@ its parent, ``_parent_id``. A commit of staged rows
 1. deletes the children, and recursively theirs, of each row of the table whose key was staged: the row is replaced or
    deleted, and its new version brings all its children;
 2. merges the rows;
-3. adds the staged children of the current versions of rows. Of a row that was staged twice these are the children of
-   the last version, of a deleted row there are none.
+3. adds the staged children of the current versions of rows. For a row that was staged twice, these are the children of
+   the last version; a deleted row has none.
 
 A list that is null, empty or missing in the new version has no children. The child tables are those of the database, so
 a run whose rows have no list deletes the older children, too.

@@ -94,7 +94,7 @@ class RedisSink(Sink, SupportsDryRun, SupportsPublishedQuery):
                     raise CommitError(f"{self.server}: the staged rows {name}: {_LOST}")
 
     def _carry_out(self, client: Any, name: str, context: SinkContext) -> int:
-        """Carry out the first commands of a staged list in a cluster, and return their number."""
+        """Execute the first commands of a staged list in a cluster, and return their number."""
         found = client.lrange(f"{staging.prefix(context)}rows:{name}", 0, staging.MOST * 5 - 1)
         requests = client.pipeline()
         for at in range(0, len(found), 5):

@@ -17,7 +17,7 @@ def require_same_table(
     *,
     what: str = "table",
 ) -> None:
-    """Check that a table is the one to which this sink has published rows, if it has.
+    """Check that a table is the one to which this sink has published rows, if any.
 
     Log a warning about a table that does not exist yet, if the job reads an increment only.
 

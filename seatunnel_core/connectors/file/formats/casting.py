@@ -98,7 +98,7 @@ def _require_same_values(found: pa.Array, made: pa.Array) -> None:
 
 
 def _counts(found: pa.DataType, made: pa.DataType) -> bool:
-    """Return True if numbers would be cast to timestamps or the reverse; a duration counts as its number."""
+    """Return True if integers would be cast to times or the reverse; only a duration may become its integer."""
     if of.is_duration(found):
         return not (of.is_integer(made) or of.is_duration(made))
     return bool((of.is_integer(found) and of.is_temporal(made)) or (of.is_temporal(found) and of.is_integer(made)))

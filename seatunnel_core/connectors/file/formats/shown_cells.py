@@ -48,7 +48,7 @@ class _Token:
 
 
 class _NotRenderedError(Exception):
-    """A code, or a value with this code, that has its usual text."""
+    """Raised for a format code, or a value with this code, that is not rendered and keeps its usual text."""
 
 
 def shown(value: Cell, code: str) -> str | None:

@@ -1,7 +1,7 @@
 """MySQL and MariaDB: asyncmy reads rows; PyMySQL, below SQLAlchemy, does everything else.
 
-In these databases, a statement that creates or drops a table ends the transaction. So a staging table is visible as
-soon as it is created, and is dropped after its rows are committed.
+In these databases, a statement that creates or drops a table ends the transaction. So a rollback does not remove a
+staging table, which is dropped after its rows are committed.
 """
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
@@ -264,7 +264,7 @@ class MySQL(Dialect):
         return made + self.table_options
 
     def widen_column(self, connection: Any, path: TablePath, column: Column, declared: str) -> str | None:
-        """Return a MODIFY. It keeps only what it states: neither a default nor generated values would be kept."""
+        """Return a MODIFY statement; ``None`` for a column with a default or generated values, which it would drop."""
         cursor = self.cursor(connection)
         cursor.execute(f"{_SAID} AND COLUMN_NAME = %s", (*path, column.name))
         default, extra, said = map(_text, cursor.fetchone())

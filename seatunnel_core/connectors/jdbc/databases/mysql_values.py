@@ -166,7 +166,8 @@ def fixed_zone(session: str, system: str) -> str:
 
     Args:
         session: The value of ``@@session.time_zone``.
-        system: The server's own zone, for ``SYSTEM``. An abbreviation is not enough: in winter that of London is GMT.
+        system: The server's own zone, for ``SYSTEM``. Other abbreviations may change with daylight saving time: in
+            winter, that of London is GMT.
     """
     zone = system if session == "SYSTEM" else session
     return zone if zone == "UTC" or re.fullmatch(r"[+-]\d\d:\d\d", zone) else ""

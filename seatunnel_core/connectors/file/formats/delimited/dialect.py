@@ -21,7 +21,7 @@ PREAMBLE_BYTES = 1 << 20
 _BOM = b"\xef\xbb\xbf"
 _STAND_INS = tuple(chr(sign) for sign in (*range(1, 32), 127) if chr(sign) not in "\t\r\n")
 BETWEEN = "\x1d\x1e\x1f\x1e\x1d"
-"""Replacement of the delimiter where lines are examined one by one; occurs in no text."""
+"""Replacement of the delimiter if lines are examined one by one; it does not occur in texts."""
 
 ISO_LIKE = re.compile(r"yyyy-MM-dd(( |'T')HH:mm:ss(\.S{1,6})?)?")
 """Formats that are always accepted."""
