@@ -123,7 +123,7 @@ def _of_type(name: str, modifier: int, base: str, kind: str, declared: str) -> C
 
 
 def without_length(declared: str) -> str:
-    """Return a declared type without its length, as ``varying``: ``bit`` and ``character`` alone have length 1."""
+    """Return a declared type without its length; ``bit`` and ``character``, alone of length 1, become ``varying``."""
     varying = re.sub(r"\b(bit|character)(\(\d+\)|(?=\[|$))", r"\1 varying", declared)
     return re.sub(r"\([^)]*\)", "", varying)
 
