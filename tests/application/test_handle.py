@@ -119,7 +119,7 @@ def test_a_job_that_is_cancelled_without_a_checkpoint_stores_nothing_more(tmp_pa
         (metrics,) = handle.metrics().pipelines
         assert (metrics.name, metrics.phase, metrics.rows_committed) == ("numbers -> out", "stopped", 0)
     assert handle.cancel() == handle.cancel(checkpoint=False) == report, "there is nothing left to stop"
-    with pytest.raises(st.UsageError, match="does not run"):
+    with pytest.raises(st.UsageError, match="is not running"):
         handle.savepoint()
     goes_on(tmp_path, engine)
 
