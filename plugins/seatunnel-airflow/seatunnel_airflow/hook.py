@@ -1,4 +1,4 @@
-"""The cluster that an Airflow connection names."""
+"""The cluster of an Airflow connection."""
 
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ EXTRA = frozenset({"context_path", "https", "ca_file", "certificate"})
 
 
 class SeaTunnelHook(BaseHook):
-    """Asks the cluster of a connection of the type ``seatunnel``.
+    """Client for the cluster of a connection of the type ``seatunnel``.
 
     Host is a node, or several with commas between them, each with its port or with that of the field Port, else 8080.
     Login and Password are those of ``http.basic-auth-username`` and ``-password``. Extra may have ``context_path``,
@@ -22,7 +22,7 @@ class SeaTunnelHook(BaseHook):
 
     Args:
         seatunnel_conn_id: the connection.
-        patience_s: for so long a cluster that gives no answer, or has no leader, is asked again.
+        patience_s: time for which requests are retried while the cluster does not answer or has no leader.
     """
 
     conn_name_attr = "seatunnel_conn_id"
@@ -41,19 +41,19 @@ class SeaTunnelHook(BaseHook):
         """Return the jobs of the cluster.
 
         Raises:
-            UsageError: a field of the connection cannot be used.
+            UsageError: a field of the connection is invalid.
         """
         return self.jobs_of(self.get_connection(self.seatunnel_conn_id))
 
     async def aget_conn(self) -> ClusterJobs:
-        """Return the same, from a trigger."""
+        """Return the jobs of the cluster, for use in a trigger."""
         return self.jobs_of(await self.aget_connection(self.seatunnel_conn_id))
 
     def jobs_of(self, connection: Any) -> ClusterJobs:
-        """Return the jobs of the cluster that a connection names.
+        """Return the jobs of the cluster of a connection.
 
         Raises:
-            UsageError: a field of the connection cannot be used.
+            UsageError: a field of the connection is invalid.
         """
         try:
             return ClusterJobs(RestClient(_address(connection)), patience_s=self.patience_s)
@@ -61,7 +61,7 @@ class SeaTunnelHook(BaseHook):
             raise UsageError(f"the connection {self.seatunnel_conn_id}: {error}") from error
 
     def test_connection(self) -> tuple[bool, str]:
-        """Report to Airflow's page of connections whether a node answers."""
+        """Return whether a node answers, for the test button of Airflow's connection page."""
         try:
             ClusterJobs(RestClient(_address(self.get_connection(self.seatunnel_conn_id))), patience_s=0.0).view("0")
         except Exception as error:
@@ -70,7 +70,7 @@ class SeaTunnelHook(BaseHook):
 
     @classmethod
     def get_ui_field_behaviour(cls) -> dict[str, Any]:
-        """Return what Airflow's form of a connection shows."""
+        """Return the fields of Airflow's connection form."""
         return {
             "hidden_fields": ["schema"],
             "relabeling": {"host": "Nodes"},

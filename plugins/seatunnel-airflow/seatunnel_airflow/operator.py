@@ -1,4 +1,4 @@
-"""A job of a cluster as a task."""
+"""An Airflow task that runs a job on a cluster."""
 
 import json
 import time
@@ -26,25 +26,25 @@ from seatunnel_core.errors import SeaTunnelError, UsageError
 
 
 class SeaTunnelOperator(BaseOperator):
-    """Has a job run on a cluster, and follows it to its end.
+    """Runs a job on a cluster and follows it to its end.
 
-    A task that is tried again asks for the job by its id, and does what is left to do: it follows a job that runs, is
-    done with one that has finished, resumes one that failed or was stopped, and submits one that the cluster does
-    not know. Its result is a block of figures: ``job_id``, ``state``, ``rows_read``, ``rows_written``,
-    ``rows_committed``, ``last_checkpoint``, ``duration_s`` and others.
+    A retried task finds its job by the ID and does what is left to do: it follows a running job, returns the result of
+    a finished one, resumes one that failed or was stopped, and submits one that the cluster does not know. Its result
+    is a mapping with ``job_id``, ``state``, ``rows_read``, ``rows_written``, ``rows_committed``, ``last_checkpoint``,
+    ``duration_s`` and others.
 
     Args:
-        job: the job: its text, a block, or the name of a file next to the Dag, as ``orders.conf``. A template.
-        format: ``hocon``, ``json``, ``yaml`` or ``sql``; ``None``: by the ending of the file, else HOCON or JSON.
+        job: the job: its text, a mapping, or the name of a file next to the Dag, such as ``orders.conf``. A template.
+        format: ``hocon``, ``json``, ``yaml`` or ``sql``; ``None``: by the file's extension, else HOCON or JSON.
         variables: values for ``${…}`` in the job. A template.
         job_name: the job's name, replacing the one in the file. A template.
-        job_id: of the job; ``None``: made of the Dag, the run, the task and the map index. A template.
+        job_id: ID of the job; ``None``: derived from the Dag, the run, the task and the map index. A template.
         seatunnel_conn_id: the connection of the cluster.
-        poll_interval_s: between two questions how the job stands.
-        patience_s: for so long a cluster that gives no answer, or has no leader, is asked again.
-        cancel_on_kill: whether the job is cancelled when the task is killed, marked or cleared while it runs, or
-            takes longer than its ``execution_timeout``. The next try then continues it.
-        deferrable: whether the triggerer waits for the end, and no worker; ``None``: as Airflow is configured.
+        poll_interval_s: time between two status requests.
+        patience_s: time for which requests are retried while the cluster does not answer or has no leader.
+        cancel_on_kill: True to cancel the job when the task is killed, marked or cleared while it runs, or
+            exceeds its ``execution_timeout``. The next attempt then continues it.
+        deferrable: True to wait in the triggerer instead of a worker; ``None``: as configured in Airflow.
     """
 
     template_fields: Sequence[str] = ("job", "variables", "job_name", "job_id")
@@ -71,7 +71,7 @@ class SeaTunnelOperator(BaseOperator):
         self.job = job
         self.format = format or (format_of(job) if isinstance(job, str) else "json")
         self._file = job if isinstance(job, str) and job.endswith(tuple(self.template_ext)) else ""
-        """The name of the job's file, which its text replaces when the template is rendered."""
+        """Name of the job file; the file's text replaces it when the template is rendered."""
 
         self.variables = variables
         self.job_name = job_name
@@ -83,12 +83,12 @@ class SeaTunnelOperator(BaseOperator):
         self.deferrable = conf.getboolean("operators", "default_deferrable") if deferrable is None else deferrable
         self._jobs: ClusterJobs | None = None
         self._running = ""
-        """The id of the job while it may run."""
+        """ID of the job while it may run."""
 
         self._killed = False
 
     def execute(self, context: Any) -> dict[str, Any]:
-        """Have the job run, and return its figures."""
+        """Run the job and return its metrics."""
         job_id = self.job_id or _job_id(context)
         try:
             taken = self._take(job_id)
@@ -104,12 +104,12 @@ class SeaTunnelOperator(BaseOperator):
             self._running = job_id
             taken = self._jobs.take(self._submission(job_id))
         except UsageError as error:
-            raise AirflowFailException(str(error)) from error  # another try would be refused as well
+            raise AirflowFailException(str(error)) from error  # a retry would be rejected as well
         for warning in self._jobs.warnings:
             self.log.warning("SeaTunnel job %s: %s", job_id, warning)
         self.log.info("SeaTunnel job %s %s", job_id, taken.value)
         if self._killed:
-            self._jobs.cancel(job_id)  # it may have been submitted after that
+            self._jobs.cancel(job_id)  # the job may have been submitted nevertheless
         return taken
 
     def _submission(self, job_id: str) -> Submission:
@@ -133,7 +133,7 @@ class SeaTunnelOperator(BaseOperator):
         return view
 
     def _defer(self, job_id: str) -> None:
-        """Leave the job to the triggerer, by an exception."""
+        """Defer the task to the triggerer, by an exception."""
         timeout = self.execution_timeout
         self.defer(
             trigger=SeaTunnelJobTrigger(
@@ -148,7 +148,7 @@ class SeaTunnelOperator(BaseOperator):
         )
 
     def execute_complete(self, context: Any, event: Mapping[str, Any]) -> dict[str, Any]:
-        """Take up the task when its trigger has fired, and return the figures of the job."""
+        """Resume the task after its trigger fired, and return the metrics of the job."""
         if "timeout" in event:
             raise AirflowTaskTimeout(f"the job took longer than {self.execution_timeout}: {event['timeout']}")
         if "error" in event:
@@ -164,7 +164,7 @@ class SeaTunnelOperator(BaseOperator):
         return view.figures()
 
     def on_kill(self) -> None:
-        """Cancel the job, because the task is killed or takes too long."""
+        """Cancel the job when the task is killed or times out."""
         if self.cancel_on_kill and self._running and self._jobs is not None:
             self.log.info("SeaTunnel job %s is to be cancelled, for its task was killed", self._running)
             self._killed = True
@@ -172,7 +172,7 @@ class SeaTunnelOperator(BaseOperator):
 
 
 def _job_id(context: Any) -> str:
-    """Return the id of a task's job, the same for all its tries."""
+    """Return the ID of a task's job, which is the same for all attempts."""
     instance = context["ti"]
     mapped = [str(instance.map_index)] if instance.map_index is not None and instance.map_index >= 0 else []
     return stable_job_id("airflow", instance.dag_id, instance.task_id, instance.run_id, *mapped)

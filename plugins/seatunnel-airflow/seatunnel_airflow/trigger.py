@@ -1,4 +1,4 @@
-"""Waits in Airflow's triggerer for the end of a job."""
+"""A trigger that waits in Airflow's triggerer for the end of a job."""
 
 import asyncio
 import time
@@ -13,17 +13,17 @@ from seatunnel_core.errors import SeaTunnelError
 
 
 class SeaTunnelJobTrigger(BaseTrigger):
-    """Fires when a job has ended, or cannot be followed any more.
+    """Fires when a job has ended or can no longer be followed.
 
-    It holds nothing but what is written below, so that another triggerer may continue it. Its event has ``job``, how
-    the job ended, or ``timeout`` or ``error``, with the reason why the end is unknown.
+    Its state consists of its arguments, so another triggerer can continue it. Its event has ``job`` with the final
+    state, or ``timeout``, or ``error`` with the reason why the final state is unknown.
 
     Args:
         seatunnel_conn_id: the connection of the cluster.
-        job_id: of the job, which the cluster knows.
-        poll_interval_s: between two questions.
-        patience_s: for so long the cluster may give no answer.
-        until: at this moment, in seconds since 1970, the job is cancelled; ``None``: never.
+        job_id: ID of a job that the cluster knows.
+        poll_interval_s: time between two status requests.
+        patience_s: time for which requests are retried while the cluster does not answer.
+        until: time at which the job is cancelled, in seconds since 1970; ``None``: never.
         cancel_on_kill: True to cancel the job when the task is marked or cleared.
     """
 
@@ -51,7 +51,7 @@ class SeaTunnelJobTrigger(BaseTrigger):
         return "seatunnel_airflow.trigger.SeaTunnelJobTrigger", {name: getattr(self, name) for name in names}
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
-        """Follow the job, and yield one event."""
+        """Follow the job and yield one event."""
         try:
             yield TriggerEvent(await self._event(await self._jobs()))
         except SeaTunnelError as error:
@@ -72,7 +72,7 @@ class SeaTunnelJobTrigger(BaseTrigger):
         return {"job": view.to_json()}
 
     async def on_kill(self) -> None:
-        """Cancel the job, because the task was marked or cleared."""
+        """Cancel the job when the task is marked or cleared."""
         if self.cancel_on_kill:
             self.log.info("SeaTunnel job %s is to be cancelled, for its task was killed", self.job_id)
             jobs = await self._jobs()

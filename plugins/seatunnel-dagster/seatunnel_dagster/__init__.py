@@ -1,1 +1,1 @@
-"""Jobs of a cluster as assets of Dagster: a resource, a function that makes an asset of a job, and a component."""
+"""Cluster jobs as Dagster assets: a resource, a function that creates an asset from a job, and a component."""

@@ -1,4 +1,4 @@
-"""An asset of a job."""
+"""A Dagster asset that a job materializes."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -10,7 +10,7 @@ from attrs import field, frozen
 from seatunnel_core.control.cluster_jobs import format_of
 
 Variables = Mapping[str, str] | Callable[[dg.AssetExecutionContext], Mapping[str, str]]
-"""Values for ``${…}`` in a job, or a function that gives them, of the partition for example."""
+"""Values for ``${…}`` in a job, or a function that returns them, for example from the partition."""
 
 
 def seatunnel_asset(
@@ -28,25 +28,25 @@ def seatunnel_asset(
     partitions_def: Any = None,
     **spec: Any,
 ) -> dg.AssetsDefinition:
-    """Return an asset that is made by a job of a cluster, or several that one job makes together.
+    """Return an asset that a job of a cluster materializes, or several assets of one job.
 
-    The metadata of the materialization contains the job's figures: ``rows_read``, ``rows_written``,
+    The metadata of the materialization contains the job's metrics: ``rows_read``, ``rows_written``,
     ``rows_committed``, ``last_checkpoint``, ``duration_s`` and others.
 
     Args:
-        key: of the asset; with ``specs``, none.
-        job: the text of the job, or its file as a ``Path``, which is read at each materialization.
-        specs: of the assets, when there are several.
-        format: ``hocon``, ``json``, ``yaml`` or ``sql``; ``None``: by the ending of the file, else HOCON or JSON.
-        variables: values for ``${…}``. A function gets the context of the step; without one, a partition's key is the
+        key: key of the asset; not allowed with ``specs``.
+        job: the text of the job, or the ``Path`` of its file, which is read at each materialization.
+        specs: specifications of the assets if there are several.
+        format: ``hocon``, ``json``, ``yaml`` or ``sql``; ``None``: by the file's extension, else HOCON or JSON.
+        variables: values for ``${…}``. A function receives the step's context; by default, the partition key is the
             variable ``partition``.
-        job_name: instead of the job's own name.
-        timeout_s: after so long the job is cancelled, and the step fails.
-        cancel_when_interrupted: whether the job is cancelled when the run is terminated.
-        resource_key: of the ``SeaTunnelCluster``.
-        retry_policy: of the step.
-        partitions_def: of the assets.
-        spec: what ``dagster.AssetSpec`` takes: ``deps``, ``group_name``, ``description``, …
+        job_name: name that replaces the job's own.
+        timeout_s: time after which the job is cancelled and the step fails.
+        cancel_when_interrupted: True to cancel the job when the run is terminated.
+        resource_key: key of the ``SeaTunnelCluster``.
+        retry_policy: retry policy of the step.
+        partitions_def: partitions of the assets.
+        spec: arguments of ``dagster.AssetSpec``: ``deps``, ``group_name``, ``description``, …
     """
     step = _Step(
         job=job,
@@ -76,7 +76,7 @@ def seatunnel_asset(
 
 
 def _name(made: Sequence[dg.AssetSpec]) -> str:
-    """Return what the step is called: as its first asset is."""
+    """Return the name of the step: that of its first asset."""
     first = str(made[0].key.to_python_identifier())
     return first if len(made) == 1 else f"{first}_and_{len(made) - 1}_more"
 
@@ -94,7 +94,7 @@ class _Step:
     resource_key: str
 
     def figures(self, context: dg.AssetExecutionContext) -> Mapping[str, Any]:
-        """Have the job run, and return its figures."""
+        """Run the job and return its metrics."""
         file = self.job if isinstance(self.job, Path) else None
         text = str(self.job) if file is None else file.read_text(encoding="utf-8")
         found: Mapping[str, Any] = getattr(context.resources, self.resource_key).run(

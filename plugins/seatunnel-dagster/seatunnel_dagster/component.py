@@ -1,4 +1,4 @@
-"""A job as a component: assets from a few lines of YAML."""
+"""A job as a Dagster component: assets defined in YAML."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from seatunnel_dagster.asset import seatunnel_asset
 
 
 class SeaTunnelJob(dg.Component, dg.Model, dg.Resolvable):
-    """A job of a cluster, and the assets that it makes."""
+    """A cluster job and the assets that it materializes."""
 
     job: str = Field(description="The file of the job, next to this one.")
     assets: list[dg.ResolvedAssetSpec] = Field(description="What the job makes.")

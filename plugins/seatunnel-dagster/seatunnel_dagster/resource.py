@@ -1,4 +1,4 @@
-"""The cluster as a resource."""
+"""The cluster as a Dagster resource."""
 
 import time
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ from seatunnel_core.control.rest_client import RestAddress, RestClient
 from seatunnel_core.errors import SeaTunnelError, UsageError
 
 _ROOT_RUN_ID = "dagster/root_run_id"
-"""The tag of a run that was started again, with the id of the first one."""
+"""Tag of a re-executed run, with the ID of the original run."""
 
 
 class SeaTunnelCluster(dg.ConfigurableResource):
@@ -44,7 +44,7 @@ class SeaTunnelCluster(dg.ConfigurableResource):
         """Return the jobs of the cluster.
 
         Raises:
-            UsageError: the address cannot be one, or a file of certificates cannot be read.
+            UsageError: the address is invalid, or a certificate file cannot be read.
         """
         address = RestAddress.of(
             self.nodes,
@@ -70,25 +70,25 @@ class SeaTunnelCluster(dg.ConfigurableResource):
         timeout_s: float | None = None,
         cancel_when_interrupted: bool = True,
     ) -> dict[str, Any]:
-        """Have a job run for the assets of a step, follow it to its end, and return its figures, for their metadata.
+        """Run a job for the assets of a step, follow it to its end, and return its metrics for their metadata.
 
-        A step that is tried again, and a run that is started again after a failure, ask for the job by its id: one that
-        runs is followed, one that has finished is done, one that failed or was stopped is resumed, and one that the
-        cluster does not know is submitted.
+        A retried step, or a run that is re-executed after a failure, finds the job by its ID: it follows a running job,
+        returns the result of a finished one, resumes one that failed or was stopped, and submits one that the cluster
+        does not know.
 
         Args:
-            context: of the step.
-            text: the job.
+            context: context of the step.
+            text: text of the job.
             format: ``hocon``, ``json``, ``yaml`` or ``sql``.
             variables: values for ``${…}`` in the job.
-            job_name: instead of the job's own name.
-            job_id: of the job; ``None``: made of the assets, the partition and the run.
+            job_name: name that replaces the job's own.
+            job_id: ID of the job; ``None``: derived from the assets, the partition and the run.
             file: name of the job's file, for messages.
-            timeout_s: after so long the job is cancelled, and the step fails; ``None``: never.
-            cancel_when_interrupted: whether the job is cancelled when the run is terminated.
+            timeout_s: time after which the job is cancelled and the step fails; ``None``: never.
+            cancel_when_interrupted: True to cancel the job when the run is terminated.
 
         Raises:
-            dagster.Failure: the job did not finish. Where it was refused, the step is not tried again.
+            dagster.Failure: the job did not finish. If it was rejected, the step is not retried.
         """
         job_id = job_id or job_id_of(context)
         try:
@@ -114,7 +114,7 @@ class SeaTunnelCluster(dg.ConfigurableResource):
         try:
             taken = jobs.take(submission)
         except UsageError as error:
-            raise dg.Failure(str(error), allow_retries=False) from error  # another try would be refused as well
+            raise dg.Failure(str(error), allow_retries=False) from error  # a retry would be rejected as well
         for warning in jobs.warnings:
             context.log.warning("SeaTunnel job %s: %s", submission.job_id, warning)
         context.log.info("SeaTunnel job %s %s", submission.job_id, taken.value)
@@ -144,7 +144,7 @@ class SeaTunnelCluster(dg.ConfigurableResource):
 
 
 def job_id_of(context: dg.AssetExecutionContext) -> str:
-    """Return the id of a step's job: the same for all its tries, and for runs that resume a failed one."""
+    """Return the ID of a step's job: the same for all attempts, and for runs that resume a failed one."""
     assets = sorted(key.to_user_string() for key in context.selected_asset_keys)
     run_id = context.run.tags.get(_ROOT_RUN_ID) or context.run.run_id
     return stable_job_id("dagster", *assets, *_partition(context), run_id)

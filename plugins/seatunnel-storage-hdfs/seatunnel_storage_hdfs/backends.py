@@ -1,6 +1,6 @@
-"""The backends by ``storage.type``. A new backend is a module with a ``create`` and an entry here.
+"""Registry of the backends by ``storage.type``. A new backend is a module with a ``create`` and an entry here.
 
-A module is imported only when its backend is asked for, and so are the packages that it needs.
+A module and the packages that it needs are imported only when its backend is used.
 """
 
 import importlib
@@ -20,19 +20,19 @@ class Backend:
     """Backend of one ``storage.type``."""
 
     name: str
-    """Name in messages."""
+    """Name used in messages."""
 
     module: str
-    """Below this package; has ``create(configuration) -> CheckpointStorage``."""
+    """Module name relative to this package; the module has ``create(configuration) -> CheckpointStorage``."""
 
     extra: str | None = None
-    """Extra of the distribution, if the module needs packages that are not installed with it."""
+    """Extra of the distribution that installs the packages of the module; ``None`` if none are needed."""
 
     keys: frozenset[str] = frozenset()
-    """The keys of ``plugin-config`` that have an effect on it, in addition to the shared ones."""
+    """Keys of ``plugin-config`` that apply to this backend, in addition to the shared ones."""
 
     prefixes: tuple[str, ...] = ()
-    """Prefix of keys that are passed on unchanged."""
+    """Prefixes of keys that are passed on unchanged."""
 
     def knows(self, key: str) -> bool:
         return key in self.keys or key.startswith(self.prefixes)
@@ -41,7 +41,7 @@ class Backend:
         """Return a storage of this backend.
 
         Raises:
-            StorageConfigurationError: The packages that it needs are not installed, or as the backend's own ``create``.
+            StorageConfigurationError: Its packages are not installed, or the backend's ``create`` raised it.
         """
         try:
             module = importlib.import_module(f"seatunnel_storage_hdfs.{self.module}")
@@ -145,11 +145,11 @@ BACKENDS: Mapping[str, Backend] = {
     "oss": OSS,
     "hdfs": HDFS,
 }
-"""By ``storage.type``, after ``file:///`` was understood."""
+"""Backends by ``storage.type``; the type is resolved from ``file:///`` before."""
 
 
 def of_type(kind: str) -> Backend:
-    """Return the backend of a ``storage.type``: one of this plugin's, or else what fsspec knows by that name."""
+    """Return the backend of a ``storage.type``: one of this plugin's, or else fsspec's file system of this name."""
     return BACKENDS.get(kind) or Backend(
         name=f"storage.type: {kind}",
         module="filesystems",

@@ -1,4 +1,4 @@
-"""The storage of ``type: hdfs``: chooses the backend of a configuration."""
+"""The storage of ``type: hdfs``; it selects the backend of a configuration."""
 
 from collections.abc import Mapping
 
@@ -9,7 +9,7 @@ from seatunnel_storage_api.storage import CheckpointStorage, CheckpointStorageFa
 from seatunnel_storage_hdfs.backends import BACKENDS, DEFAULT_FS, STORAGE_TYPE, of_type
 
 _SHARED = frozenset({STORAGE_TYPE, DEFAULT_FS})
-"""The keys that choose the backend."""
+"""Keys that select the backend."""
 
 
 class HdfsStorageFactory(CheckpointStorageFactory):
@@ -18,7 +18,7 @@ class HdfsStorageFactory(CheckpointStorageFactory):
     factory_identifier = "hdfs"
 
     def create(self, configuration: Mapping[str, str]) -> CheckpointStorage:
-        shared.warn(self.idle_keys(configuration).values())  # first: a key that is missing may be one that is misspelt
+        shared.warn(self.idle_keys(configuration).values())  # check this first: a missing key may be misspelt
         return of_type(storage_type(configuration)).create(configuration)
 
     def idle_keys(self, configuration: Mapping[str, str]) -> Mapping[str, str]:

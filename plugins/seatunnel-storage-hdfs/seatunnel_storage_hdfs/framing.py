@@ -1,8 +1,8 @@
 """Check that the head of an HTTP response arrived complete.
 
-Python's HTTP client takes what arrived before the connection ended for the whole head. If the length of the body was
-in the missing part, the answer seems complete, with an empty body: a checkpoint without bytes, a listing without
-entries, a refusal without a reason. So an answer that does not say how long it is counts as lost.
+If a connection ends early, Python's HTTP client treats the received part of the head as complete. If the missing part
+contained the length of the body, the response seems complete with an empty body: a checkpoint without bytes, a listing
+without entries, an error without a reason. So a response without a length counts as lost.
 """
 
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ _WITHOUT_BODY = (HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED)
 
 
 def is_whole(status: int, headers: Mapping[str, str]) -> bool:
-    """Return whether an answer marks its end (RFC 9112, section 6.3).
+    """Return True if a response marks its end (RFC 9112, section 6.3).
 
     Args:
         status: The HTTP status.
@@ -27,13 +27,13 @@ def is_whole(status: int, headers: Mapping[str, str]) -> bool:
 
 
 def require_whole(response: "requests.Response", **_: Any) -> None:
-    """Check an answer of ``requests``; to be used as a response hook.
+    """Check a response of ``requests``; to be used as a response hook.
 
     Raises:
-        requests.ConnectionError: The answer was cut in its head.
+        requests.ConnectionError: The head of the response is incomplete.
     """
-    import requests  # boto3, which needs the rest of this module, comes without it
+    import requests  # boto3 needs the rest of this module, but is installed without it
 
     if not is_whole(response.status_code, response.headers):
-        response.close()  # no other code gets it, so no other code can
+        response.close()  # no other code has this object, so the change is local
         raise requests.ConnectionError("the answer was cut off in its head", request=response.request)

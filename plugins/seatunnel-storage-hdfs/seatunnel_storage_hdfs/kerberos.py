@@ -1,10 +1,10 @@
-"""Logging in to WebHDFS with Kerberos, from a principal and its keytab, for as long as the process lives.
+"""Kerberos authentication for WebHDFS, from a principal and its keytab, for the lifetime of the process.
 
-The Kerberos library (MIT's, through ``gssapi``) keeps the ticket in a cache in memory that belongs to one session, and
-takes a new one from the keytab when half of the ticket's life is over. It looks whether that is so only when
-credentials are acquired: acquired once and kept, they end with the ticket. So they are acquired for each request, which
-costs no request to the KDC while the ticket is young. No environment variable is set, no file written, ``kinit`` is not
-needed, and two storages of one process may log in as two principals.
+The Kerberos library (MIT's, through ``gssapi``) keeps the ticket in a memory cache that belongs to one session. It
+obtains a new ticket from the keytab when half of the ticket's lifetime is over, but it checks this only when
+credentials are acquired: credentials that are kept expire with the ticket. So they are acquired for each request, which
+costs no request to the KDC while the ticket is recent. No environment variable is set, no file written, ``kinit`` is
+not needed, and two storages of one process may log in as two principals.
 """
 
 import base64
@@ -32,7 +32,7 @@ CONFIGURATION = "krb5_path"
 _SPNEGO = gssapi.OID.from_int_seq("1.3.6.1.5.5.2")
 
 _TABLE = 2**32 - 1765328384
-"""Offset of MIT's library to the error numbers of RFC 4120, section 7.5.9."""
+"""Offset between the error numbers of MIT's library and those of RFC 4120, section 7.5.9."""
 
 _UNREACHABLE = 156
 """MIT's own number for "cannot contact any KDC"."""
@@ -51,7 +51,7 @@ _REMEDIES = {
     37: "The clocks of this host and of the KDC are more than five minutes apart: set them, best with NTP",
     154: "krb5.conf does not say where the KDC of this realm is: add it under [realms], or correct the realm",
 }
-"""The remedy by error number, for failures that do not pass."""
+"""Remedies for permanent failures, by error number."""
 
 _REFUSED_TICKET = (
     "Either the clocks of the NameNode, of the KDC and of this host are more than five minutes apart, or the keytab of "
@@ -61,13 +61,13 @@ _REFUSED_TICKET = (
 
 
 def session(configuration: Mapping[str, str]) -> requests.Session | None:
-    """Return a session that authenticates to every host, or ``None`` if the configuration names no principal.
+    """Return a session that authenticates to every host, or ``None`` if no principal is configured.
 
     Logs in once before it returns, so that mistakes are found at the start.
 
     Raises:
         StorageConfigurationError: A key is missing or wrong, or the keytab cannot log in as the principal.
-        StorageAccessError: The KDC refuses the principal.
+        StorageAccessError: The KDC rejects the principal.
         StorageUnavailableError: No KDC answers.
     """
     written = configuration.get(PRINCIPAL)
@@ -91,7 +91,7 @@ def session(configuration: Mapping[str, str]) -> requests.Session | None:
 
 @define(eq=False)
 class TicketAuth(requests.auth.AuthBase):  # type: ignore[misc]
-    """Adds a token of Kerberos (SPNEGO, RFC 4559) to each request that wants one. For many threads at once."""
+    """Adds a Kerberos token (SPNEGO, RFC 4559) to each request that needs one. Thread-safe."""
 
     principal: str
     keytab: str
@@ -100,7 +100,7 @@ class TicketAuth(requests.auth.AuthBase):  # type: ignore[misc]
 
     def __call__(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
         address = urlsplit(str(request.url))
-        if "delegation=" not in address.query:  # a DataNode takes the token that the NameNode put into the address
+        if "delegation=" not in address.query:  # a DataNode uses the token that the NameNode put into the address
             request.headers["Authorization"] = f"Negotiate {self._token(address.hostname or '')}"
             request.register_hook("response", self._explain)
         return request
@@ -109,7 +109,7 @@ class TicketAuth(requests.auth.AuthBase):  # type: ignore[misc]
         """Return credentials with a ticket that has not expired.
 
         Raises:
-            StorageAccessError: The KDC refuses.
+            StorageAccessError: The KDC rejects the principal.
             StorageUnavailableError: No KDC answers, and the last ticket has expired.
         """
         try:
@@ -122,7 +122,7 @@ class TicketAuth(requests.auth.AuthBase):  # type: ignore[misc]
             raise self._failure(f"log in as {self.principal} with {self.keytab}", cause) from cause
 
     def _explain(self, response: requests.Response, **_: object) -> None:
-        """Raise for a refused ticket, which is answered with a page or nothing; a refused user gets JSON."""
+        """Raise for a rejected ticket: its response is a web page or empty, but JSON for a rejected user."""
         if response.status_code in (401, 403) and "json" not in response.headers.get("Content-Type", ""):
             title = re.search(r"<title>Error \d+ (.*?)</title>", response.text, re.DOTALL)
             raise StorageAccessError(
@@ -131,14 +131,14 @@ class TicketAuth(requests.auth.AuthBase):  # type: ignore[misc]
             )
 
     def _token(self, host: str) -> str:
-        with self._lock:  # while a ticket is renewed, the cache is empty for a moment
+        with self._lock:  # while a ticket is renewed, the cache is briefly empty
             credentials = self.acquire()
             service = gssapi.Name(f"HTTP@{host}", gssapi.NameType.hostbased_service)
             try:
                 return _first_token(service, credentials, _SPNEGO)
             except gssapi.exceptions.GSSError:
                 pass
-            try:  # SPNEGO hides why; Kerberos without it says it
+            try:  # SPNEGO hides the reason; a login by Kerberos alone reports it
                 return _first_token(service, credentials, gssapi.MechType.kerberos)
             except gssapi.exceptions.GSSError as cause:
                 raise self._failure(f"get a ticket of {self.principal} for HTTP/{host}", cause) from cause
@@ -159,12 +159,12 @@ def _first_token(service: gssapi.Name, credentials: gssapi.Credentials, mechanis
 
 
 def _reason(cause: gssapi.exceptions.GSSError) -> str:
-    """Return the part of the message that is about Kerberos, without the part about its interface."""
+    """Return the part of the message about Kerberos, without the part about the GSSAPI."""
     return re.sub(r".*Minor \(\d+\): ", "", str(cause), flags=re.DOTALL)
 
 
 def _full(written: str) -> str:
-    """Return the principal with its realm, which may be left out, and with this host's name for Hadoop's ``_HOST``."""
+    """Return the principal with its realm, which may be omitted, and with this host's name for Hadoop's ``_HOST``."""
     named = written.replace("/_HOST@", f"/{socket.getfqdn().lower()}@")
     try:
         name = gssapi.Name(named, gssapi.NameType.kerberos_principal)
@@ -205,7 +205,7 @@ def _refuse_half(configuration: Mapping[str, str]) -> None:
 
 
 def _refuse_other_configuration(path: str | None) -> None:
-    """Raise if the library would not read this ``krb5.conf``, but the default one or what a variable names."""
+    """Raise if the library would not read this ``krb5.conf``, but the default one or that of a variable."""
     read = os.environ.get("KRB5_CONFIG") or "/etc/krb5.conf"
     if path and not any(os.path.realpath(path) == os.path.realpath(each) for each in read.split(":")):
         raise StorageConfigurationError(

@@ -1,6 +1,6 @@
-"""The principals of a keytab, read from the file itself, because Kerberos reports every mistake with one message.
+"""Parser for the principals of a keytab, because Kerberos reports every mistake with the same message.
 
-The format is in MIT Kerberos' documentation, "Keytab file format": a version, then records, each after its length in a
+Format: MIT Kerberos documentation, "Keytab file format": a version, then records, each preceded by its length as a
 signed 32-bit number; a negative length is a hole. All numbers are big endian.
 """
 
@@ -15,20 +15,20 @@ _VERSION = b"\x05\x02"
 
 @frozen
 class KeytabEntry:
-    """One key, without the key."""
+    """Metadata of one key, without the key itself."""
 
     principal: str
-    """The principal, as ``alice@EXAMPLE.ORG`` or ``hdfs/host.example.org@EXAMPLE.ORG``."""
+    """Principal, such as ``alice@EXAMPLE.ORG`` or ``hdfs/host.example.org@EXAMPLE.ORG``."""
 
     version: int
-    """The number of the key (kvno): grows with each change of the principal's key."""
+    """Number of the key (kvno), which increases with each change of the principal's key."""
 
 
 def entries(content: bytes) -> tuple[KeytabEntry, ...]:
-    """Return the entries of a keytab, in its order.
+    """Return the entries of a keytab, in file order.
 
     Raises:
-        ValueError: The content is not a whole keytab.
+        ValueError: The content is not a complete keytab.
     """
     if not content.startswith(_VERSION):
         raise ValueError("it does not begin as a keytab does")
@@ -65,12 +65,12 @@ def _entry(record: _Reader) -> KeytabEntry:
     components = record.number("H")
     realm = record.counted().decode()
     name = "/".join(record.counted().decode() for _ in range(components))
-    record.number("I")  # the kind of the name
-    record.number("I")  # when it was written
+    record.number("I")  # type of the name
+    record.number("I")  # timestamp
     version = record.number("B")
-    record.number("H")  # the kind of the key
+    record.number("H")  # type of the key
     record.counted()  # the key
-    wide_version = record.read(4)  # newer files have it in 32 bits as well
+    wide_version = record.read(4)  # newer files repeat it as 32 bits
     if len(wide_version) == 4:
         version = int.from_bytes(wide_version) or version
     return KeytabEntry(f"{name}@{realm}", version)

@@ -1,9 +1,9 @@
 """Checkpoints in local files.
 
 A put writes a file without a name, syncs it, links it to its name and syncs the folder. ``link`` never overwrites and
-is atomic, so a part of a file is never visible, and of several writers one wins. What survives a crash then depends on
-the disk alone. Except on file systems where a file without a name (``O_TMPFILE``) is known to be synced like any other,
-it has a name in ``.tmp/`` next to its target first.
+is atomic, so a partial file is never visible, and one of several writers wins. What survives a crash then depends only
+on the disk. On file systems where a file without a name (``O_TMPFILE``) is not known to be synced like any other, the
+file first has a name in ``.tmp/`` next to its target.
 """
 
 import contextlib
@@ -26,29 +26,29 @@ from seatunnel_storage_hdfs.mounts import file_system, network_file_system
 BACKEND = "hdfs on local files"
 
 _OWN_FILE, _OWN_FOLDER = 0o600, 0o700
-"""Modes of what is created, whatever the umask: checkpoints and jobs may contain secrets and rows."""
+"""Modes of created files and folders, regardless of the umask: checkpoints and jobs may contain secrets and rows."""
 
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 _LOOKED_AT = 100
-"""So many entries of a namespace are inspected for access by others."""
+"""Maximum number of entries of a namespace that are inspected for access by others."""
 
 PROBE = ".probe-"
 
 _NAMELESS_ON = frozenset(("ext4", "xfs", "tmpfs"))
-"""Not on Btrfs: until 2025 it logged nothing of a file without links, and a crash could leave a name without bytes."""
+"""File systems that sync nameless files. Btrfs logged nothing of them until 2025: a crash could leave an empty file."""
 
 _NO_NAMELESS = frozenset((errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL, errno.EXDEV))
-"""Errors of a file system without them: a job's folder may be a link to another one than the namespace's."""
+"""Errors of a file system without nameless files: a job's folder may be a link to another file system."""
 
 
 class LocalFileStorage(BlobStorage):
     """A blob is a file below the namespace. Costs one write, fsync, link, folder fsync and listing per checkpoint."""
 
     device: int | None = None
-    """Identity of the namespace when it was opened; ``None`` if it is not known to have existed."""
+    """Device of the namespace when it was opened; ``None`` if it is not known to have existed."""
 
     has_nameless_files = False
-    """True if a file can be written before it is named, which takes half the work of a rename."""
+    """True if a file can be written before it is named, which costs half as much as a rename."""
 
     def put_if_absent(self, key: str, body: bytes) -> bool:
         return self.put_pieces_if_absent(key, [body])
@@ -110,7 +110,7 @@ class LocalFileStorage(BlobStorage):
                         os.unlink(f"{unfinished}/{name}")
 
     def _own(self, key: str) -> str:
-        """Return the path of a key or prefix, after a check that it leads through no link of another user."""
+        """Return the path of a key or prefix; raise if a link of another user is on the path."""
         path = self.locate(key)
         require_own_links(path)
         return path
@@ -157,14 +157,14 @@ class LocalFileStorage(BlobStorage):
                 os.unlink(draft)
 
     def _make_folder(self, folder: str) -> None:
-        """Create a folder, which is missing once in a pipeline's life."""
+        """Create a folder; it is missing once per pipeline."""
         self._require_namespace()
         _make_folders(folder, within=self.namespace)
 
     def _require_namespace(self) -> None:
-        """Check that the namespace still is the folder that was opened.
+        """Check that the namespace is still the folder that was opened.
 
-        A process that took an unmounted disk for an empty one would conclude that the job was deleted, and begin a
+        A process that mistook an unmounted disk for an empty one would conclude that the job was deleted, and start a
         second history in addition to the first.
 
         Raises:
@@ -178,14 +178,14 @@ class LocalFileStorage(BlobStorage):
 
 
 _PASSING = frozenset((errno.EIO, errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.ESTALE, errno.ETIMEDOUT))
-"""Errors of an otherwise usable folder while the disk is full or failing, or the server does not answer."""
+"""Errors of a usable folder while the disk is full or failing, or the server does not answer."""
 
 
 def create(configuration: Mapping[str, str], backend: str = BACKEND) -> LocalFileStorage:
-    """Return a storage in a folder that was tested by writing, unless it is only read.
+    """Return a storage in a folder, tested by writing to it unless the storage is read-only.
 
     Args:
-        configuration: The keys that every storage has; see ``seatunnel_storage_api.configuration``.
+        configuration: The keys of every storage; see ``seatunnel_storage_api.configuration``.
         backend: The name of the storage in messages.
 
     Raises:
@@ -204,7 +204,7 @@ def create(configuration: Mapping[str, str], backend: str = BACKEND) -> LocalFil
 
 
 def _require_usable(namespace: str, backend: str) -> bool:
-    """Return whether the file system has files without names; raise errors of the storage as ``create`` does."""
+    """Return True if the file system supports nameless files; raise the errors of ``create``."""
     try:
         require_own_links(namespace)
         _make_folders(namespace.rstrip("/") or "/", within=namespace)
@@ -249,7 +249,7 @@ def _exposed(namespace: str) -> list[str]:
 
 
 def _probe(namespace: str) -> bool:
-    """Do once what every put does, under names that no listing returns; return whether nameless files work."""
+    """Do once what every put does, under names that no listing returns; return True if nameless files work."""
     probe = f"{namespace}{PROBE}{os.getpid()}-{secrets.token_hex(4)}"
     try:
         _write_file(probe, [])
@@ -263,7 +263,7 @@ def _probe(namespace: str) -> bool:
                 _name(descriptor, f"{probe}-named")
             finally:
                 os.close(descriptor)
-        except OSError:  # /proc is not there, say
+        except OSError:  # for example, /proc does not exist
             return False
         return True
     finally:
@@ -281,7 +281,7 @@ def _device_of(folder: str) -> int | None:
 
 
 def _open_nameless(folder: str) -> int:
-    """Open a new file without a name, which disappears when it is closed.
+    """Open a new file without a name; it disappears when it is closed unless it was named.
 
     Raises:
         OSError: The system, or the folder's file system, does not support it.
@@ -292,8 +292,8 @@ def _open_nameless(folder: str) -> int:
 
 
 def _name(descriptor: int, path: str) -> None:
-    """Give a file without a name one, unless the name is taken."""
-    # Python follows the link only where it is to look into a folder; any descriptor will do, for the path is absolute.
+    """Link a nameless file to a path, unless the path exists."""
+    # Python follows the link only with a directory descriptor given; any one works, because the path is absolute.
     os.link(f"/proc/self/fd/{descriptor}", path, src_dir_fd=descriptor, follow_symlinks=True)
 
 
@@ -306,7 +306,7 @@ def _write_file(path: str, pieces: Sequence[bytes]) -> None:
 
 
 def _write(descriptor: int, pieces: Sequence[bytes]) -> None:
-    """Write all pieces, durable when the call returns."""
+    """Write all pieces; they are durable when the call returns."""
     rest = [memoryview(piece) for piece in pieces]
     while rest:
         rest = _after(os.writev(descriptor, rest), rest)
@@ -314,7 +314,7 @@ def _write(descriptor: int, pieces: Sequence[bytes]) -> None:
 
 
 def _after(written_bytes: int, pieces: list[memoryview]) -> list[memoryview]:
-    """Return what is left to write; one call takes 2 GiB at most."""
+    """Return the remaining pieces; one call writes at most 2 GiB."""
     for index, piece in enumerate(pieces):
         if written_bytes < len(piece):
             return [piece[written_bytes:], *pieces[index + 1 :]]
@@ -323,7 +323,7 @@ def _after(written_bytes: int, pieces: list[memoryview]) -> list[memoryview]:
 
 
 def _make_folders(path: str, *, within: str) -> None:
-    """Create a folder and those above it, each durable in its parent; others may enter those above the namespace."""
+    """Create a folder and its parents, each durable in its parent; others may enter those above the namespace."""
     parent = os.path.dirname(path)
     if not os.path.isdir(parent):
         _make_folders(parent, within=within)
@@ -351,8 +351,8 @@ def _files(folder: str, prefix: str) -> Iterator[Blob]:
 def _entries(folder: str) -> list[tuple[str, os.stat_result]]:
     """List a folder with the status of each file; list it again if a file was removed before its status was read.
 
-    Leaving that file out would show a state that never existed: with ``max-retained: 1`` the old checkpoint gone, and
-    the new one, for which it was removed, not there yet.
+    Omitting that file would show a state that never existed: with ``max-retained: 1``, without the old checkpoint and
+    without the new one for which it was removed.
     """
     while True:
         try:

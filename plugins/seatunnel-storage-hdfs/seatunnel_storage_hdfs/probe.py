@@ -1,4 +1,4 @@
-"""Does once, on one fixed key, what every checkpoint will need: what is wrong shows now and not an hour later."""
+"""Startup test with one fixed key: it does what every checkpoint needs, so that problems are found immediately."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -7,21 +7,21 @@ from typing import Protocol
 from seatunnel_storage_api.blob import BlobStorage
 
 KEY = ".probe"
-"""Below the namespace; no listing takes it for ours, and a policy can name it."""
+"""Key below the namespace; no listing returns it, and an access policy can refer to it."""
 
 _ROUNDS = 50
-"""Each storage that begins at the same time may once remove the probe between our two puts."""
+"""Maximum number of attempts: each storage that starts at the same time may once remove the probe between two puts."""
 
 
 class Closable(Protocol):
-    """Holder of connections."""
+    """Object that holds connections."""
 
     def close(self) -> None: ...
 
 
 @contextmanager
 def closed_on_failure(held: Closable) -> Iterator[None]:
-    """Close what a storage holds if it cannot be opened, since no caller gets it."""
+    """Close a storage's connections if it cannot be opened, since no caller receives it."""
     try:
         yield
     except BaseException:
@@ -30,7 +30,7 @@ def closed_on_failure(held: Closable) -> Iterator[None]:
 
 
 def never_overwrites(storage: BlobStorage) -> bool:
-    """Return whether a second put left the first object as it was, as promise 7 requires."""
+    """Return True if a second put left the first object unchanged, as promise 7 requires."""
     for _ in range(_ROUNDS):
         storage.put_if_absent(KEY, b"")
         if not storage.put_if_absent(KEY, b""):
@@ -39,14 +39,14 @@ def never_overwrites(storage: BlobStorage) -> bool:
 
 
 def probe(storage: BlobStorage, require_put_if_absent: Callable[[], None]) -> None:
-    """Test a storage by one put, read, listing and deletion; list only if it is read-only.
+    """Test a storage by one put, read, listing and deletion; only by a listing if it is read-only.
 
     Args:
         storage: The storage to test.
         require_put_if_absent: Puts the object, and raises if a put overwrites.
 
     Raises:
-        StorageAccessError: One of these is refused, or a put overwrites.
+        StorageAccessError: One of these operations is denied, or a put overwrites.
         StorageUnavailableError: The server does not answer.
     """
     if not storage.read_only:

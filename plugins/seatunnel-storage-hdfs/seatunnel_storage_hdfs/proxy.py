@@ -1,4 +1,4 @@
-"""The HTTP proxy between us and a server, as Hadoop's clients name it."""
+"""HTTP proxy settings, by the keys of Hadoop's clients."""
 
 import re
 from collections.abc import Mapping
@@ -8,14 +8,14 @@ from seatunnel_storage_api.errors import StorageConfigurationError
 
 
 def proxies(configuration: Mapping[str, str], keys: tuple[str, str, str, str]) -> dict[str, str] | None:
-    """Return the proxy's address by the scheme of a request, or ``None`` without a proxy.
+    """Return the proxy's address by URL scheme, or ``None`` without a proxy.
 
     Args:
         configuration: The plugin's keys.
         keys: The keys of host, port, user name and password. The default of the port is 80.
 
     Raises:
-        StorageConfigurationError: The port is no number, or a user is written without a password.
+        StorageConfigurationError: The port is not a number, or a user is set without a password.
     """
     host, port, user, password = (configuration.get(key) or "" for key in keys)
     _, port_key, user_key, password_key = keys

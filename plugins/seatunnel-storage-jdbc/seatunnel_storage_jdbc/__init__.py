@@ -1,5 +1,5 @@
-"""The checkpoint storage of type ``jdbc``, in the tables of a database, and what else keeps its state in one.
+"""The checkpoint storage of type ``jdbc``, in database tables, and the database access of other state.
 
-``factory`` makes the storage of a configuration; ``database`` is the connection to it, which the state of a cluster
-uses too. SQLAlchemy and the drivers are imported when a database is opened, not before.
+``factory`` creates the storage of a configuration; ``database`` is the connection, which the cluster state also
+uses. SQLAlchemy and the drivers are imported only when a database is opened.
 """

@@ -1,4 +1,4 @@
-"""The database of a JDBC ``url``, and the user that opens it. A password is in no message and no ``repr``."""
+"""The database of a JDBC ``url`` and its user. No message and no ``repr`` contains a password."""
 
 import re
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ USER = "user"
 PASSWORD = "password"
 
 KINDS = {"postgresql": "postgresql", "mysql": "mysql", "mariadb": "mysql", "sqlite": "sqlite"}
-"""The kind of database, by the name after ``jdbc:``."""
+"""Kind of database, by the name after ``jdbc:``."""
 
 _PORTS = {"postgresql": 5432, "mysql": 3306}
 _KNOWN = "jdbc:postgresql://host:5432/database, jdbc:mysql://host:3306/database (jdbc:mariadb: too), jdbc:sqlite:/path"
@@ -22,7 +22,7 @@ _KNOWN = "jdbc:postgresql://host:5432/database, jdbc:mysql://host:3306/database 
 
 @frozen(kw_only=True)
 class Address:
-    """A database, and the user and the properties with which it is opened. Equal ones share their connections."""
+    """A database, with the user and the properties to open it. Equal addresses share their connections."""
 
     kind: str
     """A value of ``KINDS``."""
@@ -30,7 +30,7 @@ class Address:
     host: str = ""
     port: int = 0
     database: str
-    """Its name, or the absolute path of the file."""
+    """Name of the database, or absolute path of the file."""
 
     user: str | None = None
     password: str | None = field(default=None, repr=False)
@@ -51,8 +51,8 @@ def address_of(configuration: Mapping[str, str]) -> Address:
     """Return the address in the keys ``url``, ``user`` and ``password``.
 
     Raises:
-        StorageConfigurationError: The url is missing or not understood; the message shows what to write, and no url,
-            since a url may hold a password.
+        StorageConfigurationError: The url is missing or invalid; the message shows the expected form without the url,
+            since a url may contain a password.
     """
     url = configuration.get(URL) or ""
     found = re.fullmatch(r"jdbc:([a-z0-9]+):(.*)", url, re.IGNORECASE | re.DOTALL)

@@ -1,4 +1,4 @@
-"""A connection to a database: transactions, tables, and its failures as the errors of a storage."""
+"""Database access: transactions, tables, and conversion of failures to storage errors."""
 
 import importlib
 import threading
@@ -27,13 +27,13 @@ _WRITES = "seatunnel_writes"
 
 
 class Database:
-    """The connections of this process to one database, which all objects with equal addresses share. For any thread.
+    """Connections of this process to one database, shared by all objects with equal addresses. Thread-safe.
 
-    Nothing is connected before the first transaction.
+    It connects at the first transaction.
 
     Args:
-        address: Of the database.
-        answer_s: How long its server may take for a connection or an answer.
+        address: Address of the database.
+        answer_s: Time limit of a connection attempt and of a response, in seconds.
 
     Raises:
         StorageConfigurationError: The driver is not installed, or a property of the url is wrong.
@@ -51,14 +51,14 @@ class Database:
 
     @contextmanager
     def transaction(self, *, writes: bool = False) -> Iterator[sa.Connection]:
-        """Give a connection in a transaction, which is committed at the end, and rolled back if an error is raised.
+        """Yield a connection in a transaction, which is committed at the end, and rolled back if an error is raised.
 
         Each statement sees what was committed before it.
 
         Raises:
             StorageUnavailableError: The database does not answer, or a deadlock or a timeout ended the transaction.
-                If that happened within the commit, whether it is durable is not known.
-            StorageAccessError: The database refuses.
+                If this happened during the commit, it is unknown whether the transaction is durable.
+            StorageAccessError: The database denies access.
             sqlalchemy.exc.IntegrityError: A row with this key exists.
         """
         with self._sorted(), self._users.engine.connect() as connection:
@@ -67,16 +67,16 @@ class Database:
                 yield connection
 
     def exists(self) -> bool:
-        """Return whether there is a database at all; opening a file of SQLite would create it."""
+        """Return True if the database exists; opening an SQLite file would create it."""
         return self.dialect.exists(self.address)
 
     def has(self, table: sa.Table) -> bool:
-        """Return whether a table exists; raise as ``transaction`` does."""
+        """Return True if a table exists; raise as ``transaction`` does."""
         with self.transaction() as connection:
             return sa.inspect(connection).has_table(table.name)
 
     def require(self, *tables: sa.Table) -> None:
-        """Create the tables that do not exist; several processes may do so at once.
+        """Create missing tables; several processes may do so at once.
 
         Raises:
             StorageUnavailableError, StorageAccessError: As ``transaction``.
@@ -88,16 +88,16 @@ class Database:
                 with self.transaction(writes=True) as connection:
                     connection.execute(sa.schema.CreateTable(table))
             except (StorageAccessError, exc.IntegrityError):
-                if not self.has(table):  # else another process was faster
+                if not self.has(table):  # else another process created it first
                     raise
 
     def weaknesses(self) -> tuple[str, ...]:
-        """Return a sentence for each setting of the server by which what it acknowledged may be lost."""
+        """Return a sentence for each server setting that may lose acknowledged data."""
         with self.transaction() as connection:
             return self.dialect.weaknesses(connection)
 
     def close(self) -> None:
-        """Let go of the connections; the last one that does closes them. May be called twice."""
+        """Release the connections; the last user closes them. May be called twice."""
         if not self._closed:
             self._closed = True
             _let_go(self._key)
@@ -128,7 +128,7 @@ class Database:
 
 @define
 class _Users:
-    """An engine with its pool of connections, and how many objects use it."""
+    """An engine with its connection pool and the number of objects that use it."""
 
     engine: sa.Engine
     dialect: Dialect
@@ -172,7 +172,7 @@ def _engine_of(address: Address, dialect: Dialect, answer_s: int) -> sa.Engine:
 
 
 def key_column(name: str, length: int, **more: Any) -> "sa.Column[str]":
-    """Return a column of texts that are compared byte by byte, whatever the database takes for equal elsewhere."""
+    """Return a text column that is compared byte by byte, regardless of the database's collation."""
     kind = (
         sa.String(length)
         .with_variant(sa.String(length, collation="C"), "postgresql")
@@ -188,7 +188,7 @@ def bytes_column(name: str) -> "sa.Column[bytes]":
 
 
 def table(name: str, *columns: "sa.Column[Any]") -> sa.Table:
-    """Return a table with transactions, in a separate collection."""
+    """Return a transactional table in a separate ``MetaData`` collection."""
     return sa.Table(name, sa.MetaData(), *columns, mysql_engine="InnoDB", mariadb_engine="InnoDB")
 
 

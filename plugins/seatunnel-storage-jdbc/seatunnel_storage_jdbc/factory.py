@@ -1,4 +1,4 @@
-"""The storage of ``type: jdbc``: checkpoints in the table of a database."""
+"""The storage of ``type: jdbc``: checkpoints in a database table."""
 
 import re
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ from seatunnel_storage_api.retry import Backoff
 from seatunnel_storage_api.storage import CheckpointStorage, CheckpointStorageFactory
 from seatunnel_storage_jdbc.address import PASSWORD, URL, USER, address_of
 
-if TYPE_CHECKING:  # SQLAlchemy costs more than the rest of a start
+if TYPE_CHECKING:  # importing SQLAlchemy takes longer than the rest of the start
     from seatunnel_storage_jdbc.database import Database
 
 TABLE_PREFIX = "table-prefix"
@@ -24,7 +24,7 @@ DEFAULT_PREFIX = "seatunnel"
 
 _PREFIX = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,39}", re.ASCII)
 _LONGEST_NAMESPACE = 400
-"""In bytes. The longest key below a namespace has about 250."""
+"""Maximum length in bytes. The longest key below a namespace has about 250."""
 
 
 class JdbcStorageFactory(CheckpointStorageFactory):
@@ -33,7 +33,7 @@ class JdbcStorageFactory(CheckpointStorageFactory):
     factory_identifier = "jdbc"
 
     def create(self, configuration: Mapping[str, str]) -> CheckpointStorage:
-        shared.warn(self.idle_keys(configuration).values())  # first: a key that is missing may be one that is misspelt
+        shared.warn(self.idle_keys(configuration).values())  # check this first: a missing key may be misspelt
         namespace, max_retained = _namespace(configuration), shared.max_retained(configuration)
         read_only, prefix = shared.read_only(configuration), table_prefix(configuration)
         database = open_database(configuration)
@@ -56,14 +56,14 @@ class JdbcStorageFactory(CheckpointStorageFactory):
 
 
 def open_database(configuration: Mapping[str, str], *, answer_s: int | None = None) -> "Database":
-    """Return the database that the keys ``url``, ``user`` and ``password`` name; nothing is connected yet.
+    """Return the database of the keys ``url``, ``user`` and ``password``; it is not connected yet.
 
     Args:
-        configuration: has the keys.
-        answer_s: so long its server may take for a connection or an answer; ``None``: as long as checkpoints wait.
+        configuration: contains the keys.
+        answer_s: time limit of a connection attempt and of a response; ``None``: that of checkpoints.
 
     Raises:
-        StorageConfigurationError: The keys name none, or a package is not installed.
+        StorageConfigurationError: The keys are invalid, or a package is not installed.
     """
     address = address_of(configuration)
     try:
@@ -79,10 +79,10 @@ def open_database(configuration: Mapping[str, str], *, answer_s: int | None = No
 
 
 def table_prefix(configuration: Mapping[str, str]) -> str:
-    """Return what the names of all tables begin with; absent, null or empty means ``seatunnel``.
+    """Return the prefix of all table names; absent, null or empty means ``seatunnel``.
 
     Raises:
-        StorageConfigurationError: No table can have such a name.
+        StorageConfigurationError: The prefix is not valid in a table name.
     """
     written = configuration.get(TABLE_PREFIX) or DEFAULT_PREFIX
     if not _PREFIX.fullmatch(written):

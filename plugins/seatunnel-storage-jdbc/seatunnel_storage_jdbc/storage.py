@@ -1,4 +1,4 @@
-"""Checkpoints in a table: a blob is a row for each MiB of it, written in one transaction."""
+"""Checkpoints in a table: a blob has one row per MiB, written in one transaction."""
 
 import secrets
 import time
@@ -13,7 +13,7 @@ from seatunnel_storage_jdbc.database import PART_BYTES, Database, bytes_column, 
 
 BACKEND = "jdbc"
 PATH_CHARACTERS = 700
-"""The limit of an index of InnoDB."""
+"""Maximum length of a path: the limit of an InnoDB index."""
 
 _READS = 100
 """Maximum number of restarts of a read when the blob is removed and put again meanwhile."""
@@ -22,7 +22,7 @@ _DELETED_AT_ONCE = 500
 
 
 def checkpoints_table(prefix: str) -> sa.Table:
-    """Return the table of a storage: the parts of all blobs; part 0 says what the blob is."""
+    """Return the table of a storage with the parts of all blobs; part 0 contains the metadata."""
     return table(
         f"{prefix}_checkpoints",
         key_column("path", PATH_CHARACTERS, primary_key=True),
@@ -36,9 +36,9 @@ def checkpoints_table(prefix: str) -> sa.Table:
 
 
 class JdbcStorage(BlobStorage):
-    """A storage in the table ``<prefix>_checkpoints``. Closes the database with itself.
+    """A storage in the table ``<prefix>_checkpoints``. It owns and closes the database.
 
-    All parts of a blob have its ``stamp``, which no other blob has, so a reader never mixes two that had one path.
+    All parts of a blob share a unique ``stamp``, so a reader never mixes two blobs that had the same path.
     """
 
     def __init__(self, database: Database, prefix: str, *, namespace: str, max_retained: int, read_only: bool) -> None:
@@ -49,7 +49,7 @@ class JdbcStorage(BlobStorage):
         self._absent = False
 
     def prepare(self) -> tuple[str, ...]:
-        """Create the table, and try what each checkpoint will need; return what the server cannot promise.
+        """Create the table, test what each checkpoint needs, and return a sentence for each guarantee the server lacks.
 
         Raises:
             StorageUnavailableError, StorageAccessError: The database cannot be used.
@@ -88,7 +88,7 @@ class JdbcStorage(BlobStorage):
             if first is None:
                 return None
             body = b"".join((first.body, *self._rest(path, first.stamp, first.size)))
-            if len(body) == first.size or self._stamp(path) == first.stamp:  # else it was removed while it was read
+            if len(body) == first.size or self._stamp(path) == first.stamp:  # else the blob was removed during the read
                 self._confirm(path)
                 return body
         return None
@@ -107,7 +107,7 @@ class JdbcStorage(BlobStorage):
         ]
 
     def delete(self, keys: Iterable[str]) -> None:
-        paths = sorted(self.namespace + key for key in keys)  # in one order, so that no two deletions wait in a ring
+        paths = sorted(self.namespace + key for key in keys)  # sorted, so that deletions cannot deadlock
         with self._database.transaction(writes=True) as connection:
             for start in range(0, len(paths), _DELETED_AT_ONCE):
                 some = paths[start : start + _DELETED_AT_ONCE]
@@ -128,14 +128,14 @@ class JdbcStorage(BlobStorage):
         )
 
     def _part(self, path: str, number: int) -> Any:
-        """Return stamp, size and body of a part; ``None`` if there is none."""
+        """Return stamp, size and body of a part; ``None`` if it does not exist."""
         columns = self._table.c
         wanted = sa.select(columns.stamp, columns.size, columns.body)
         with self._database.transaction() as connection:
             return connection.execute(wanted.where(columns.path == path, columns.number == number)).one_or_none()
 
     def _rest(self, path: str, stamp: str, size: int) -> Iterator[bytes]:
-        """Yield the parts behind the first one, up to one that is not there or belongs to another blob."""
+        """Yield the parts after the first one, up to one that is missing or belongs to another blob."""
         for number in range(1, -(-size // PART_BYTES)):
             part = self._part(path, number)
             if part is None or part.stamp != stamp:
@@ -151,7 +151,7 @@ class JdbcStorage(BlobStorage):
         return found
 
     def _confirm(self, path: str) -> None:
-        """Make sure that a blob that was seen survives a crash of the server, by a commit behind its own."""
+        """Ensure that an observed blob survives a crash of the server, by a commit after its own."""
         if self._database.dialect.shows_before_durable and not self.read_only:
             with self._database.transaction(writes=True) as connection:
                 connection.execute(self._confirming(path))

@@ -1,4 +1,4 @@
-"""The storage of ``type: localfile``: what ``type: hdfs`` with ``storage.type: local`` is, under its older name."""
+"""The storage of ``type: localfile``: the older name of ``type: hdfs`` with ``storage.type: local``."""
 
 import itertools
 import warnings
@@ -14,7 +14,7 @@ BACKEND = "localfile"
 
 
 class LocalFileStorageFactory(CheckpointStorageFactory):
-    """The storage of ``type: localfile``. Says once in a process what to write instead."""
+    """The storage of ``type: localfile``. Logs the replacement once per process."""
 
     factory_identifier = "localfile"
 
@@ -29,7 +29,7 @@ class LocalFileStorageFactory(CheckpointStorageFactory):
 
 
 def replacement(namespace: str, max_retained: int) -> str:
-    """Return the configuration to write instead, which keeps the same files with the same code."""
+    """Return the replacement configuration, which uses the same files and the same code."""
     return f"""the checkpoint storage localfile is deprecated: hdfs keeps the same files. Write in seatunnel.yaml
 seatunnel:
   engine:
@@ -46,7 +46,7 @@ _times_said = itertools.count()
 
 
 def _say_once(sentence: str) -> None:
-    """Log a warning for every user, and issue Python's own, which only developers are shown."""
+    """Log a warning for every user, and issue a Python warning, which only developers see."""
     if next(_times_said) == 0:
         shared.warn([sentence])
         warnings.warn(sentence, DeprecationWarning, stacklevel=3)

@@ -14,7 +14,7 @@ from seatunnel_storage_mapstore.storage import BELOW, MapStorage
 
 
 class MapStorageFactory(CheckpointStorageFactory):
-    """The keys are those of ``type: hdfs``: maps lie on every backend that it has."""
+    """The storage of ``type: map-store``. Its keys are those of ``type: hdfs``: maps work on each of its backends."""
 
     factory_identifier = "map-store"
 

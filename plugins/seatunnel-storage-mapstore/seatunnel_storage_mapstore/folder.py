@@ -49,11 +49,11 @@ class Contents:
     """Epochs of the markers, sorted."""
 
     pieces: tuple[Piece, ...]
-    """Sorted by epoch and number."""
+    """Snapshots, segments and values, sorted by epoch and number."""
 
     @property
     def newest_epoch(self) -> int:
-        """The largest epoch that was claimed; 0 if none was."""
+        """Largest claimed epoch; 0 if none was claimed."""
         return max(self.epochs, default=0)
 
     @property
@@ -67,7 +67,7 @@ class Folder:
 
     storage: BlobStorage
     prefix: str
-    """Ends with "/"."""
+    """Path prefix, ending with "/"."""
 
     @property
     def map_name(self) -> str:
@@ -80,7 +80,7 @@ class Folder:
         """Store an object with a name that only the writer of this epoch uses; durable when the call returns.
 
         Raises:
-            StaleEpochError: The object was removed again: a newer writer removes what older ones wrote.
+            StaleEpochError: The object was removed: a newer writer removes the objects of older ones.
             CheckpointCorruptedError: The object exists with other content.
         """
         if self.put_if_absent(name, body):
@@ -96,7 +96,7 @@ class Folder:
             )
 
     def put_if_absent(self, name: str, body: bytes) -> bool:
-        """Return whether these bytes exist and this call put them; a repeated put may meet its own success."""
+        """Return True if these bytes exist and this call put them; a repeated put may find its own success."""
         key = self.prefix + name
         put = functools.partial(self.storage.put_if_absent, key, body)
         return self.storage.attempt("put", key, put) or self.read(name) == body
@@ -122,11 +122,11 @@ class Folder:
         return _contents(self._names(below))
 
     def newest_epoch(self) -> int:
-        """Return the largest epoch that was claimed, or 0 if none was, by one small listing."""
+        """Return the largest claimed epoch, or 0 if none was claimed, with one small listing."""
         return self.contents("epochs/").newest_epoch
 
     def require_newest(self, epoch: int) -> None:
-        """Check that the map still is this writer's.
+        """Check that this writer still owns the map.
 
         Raises:
             StaleEpochError: Another writer claimed it, or it was removed.
@@ -142,7 +142,7 @@ class Folder:
     def claim(self) -> int:
         """Claim and return a new epoch, larger than any before; no change of an older writer succeeds afterwards.
 
-        A marker counts only if it still is the newest after it was put: a number that was claimed, overtaken and
+        A marker counts only if it is still the newest after it was put: a number that was claimed, superseded and
         removed between our listing and our put could be claimed twice.
         """
         for _ in range(_CLAIMS):
@@ -167,7 +167,7 @@ def marker_name(epoch: int) -> str:
 
 
 def _contents(names: Iterable[str]) -> Contents:
-    """Sort names into markers and pieces and ignore foreign files; a lost piece is a gap in the groups' numbers."""
+    """Sort names into markers and pieces, ignoring foreign files; a lost piece is a gap in the group numbers."""
     epochs, pieces = [], []
     for name in names:
         if match := _EPOCH.fullmatch(name):

@@ -1,6 +1,6 @@
 """Encoding of the changes of a map: records in frames, each frame with its own checksums.
 
-A frame is what is written at once: a group of changes, or a snapshot of all entries::
+A frame is the unit of writing: a group of changes, or a snapshot of all entries::
 
     magic             4 bytes
     format version    1 byte
@@ -14,14 +14,14 @@ A frame is what is written at once: a group of changes, or a snapshot of all ent
     body
     end               1 byte      a line feed
 
-The CRC stands for the header alone, so a length is believed only after it was verified, and then compared with what is
-there: no damage makes a reader take memory. The name of the map goes into both checksums without being written, so a
-frame that was copied from another map is damage. The end is not zero, so a file system that shows zeros where a crash
-cut a write off can be distinguished from a frame that is whole.
+The CRC covers only the header, so a length is used only after it was verified, and is then compared with the available
+bytes: damaged data cannot make a reader allocate memory. The name of the map is part of both checksums but is not
+stored, so a frame copied from another map is detected as damage. The end is not zero, so a complete frame can be
+distinguished from one that a crash cut off on a file system that then shows zeros.
 
-The body is records: operation (1 byte), length of the key (2 bytes), length of the value (4 bytes), the key in UTF-8,
-the value. The value of a *remote* record says where the bytes lie: their length (8 bytes), their SHA-256, their name.
-Nothing here is ever executed.
+The body contains records: operation (1 byte), length of the key (2 bytes), length of the value (4 bytes), the key in
+UTF-8, the value. The value of a *remote* record is the location of the bytes: their length (8 bytes), SHA-256 and name.
+Stored data is never executed.
 """
 
 import enum
@@ -72,12 +72,12 @@ class Remote:
 
 Entry = bytes | Remote
 Change = tuple[str, Entry | None]
-"""A key and what it holds from now on; ``None`` removes it."""
+"""A key and its new value; ``None`` removes the key."""
 
 
 @frozen
 class Frame:
-    """One frame with every byte verified."""
+    """One frame whose bytes are all verified."""
 
     kind: Kind
     epoch: int
@@ -86,7 +86,7 @@ class Frame:
 
 
 class IncompleteFrameError(Exception):
-    """The bytes end before the frame does: its writer died, and never reported it as durable."""
+    """The bytes end before the frame does: its writer died before it reported the frame as durable."""
 
 
 def record(key: str, entry: Entry | None) -> bytes:
@@ -121,7 +121,7 @@ def changes(body: memoryview, where: str) -> Iterator[Change]:
     """Yield the changes of a frame, in the order in which they were made.
 
     Raises:
-        CheckpointCorruptedError: The records do not fill the body exactly, which the checksum cannot show.
+        CheckpointCorruptedError: The records do not fill the body exactly, which the checksum cannot detect.
     """
     at = 0
     while at < len(body):
@@ -170,8 +170,8 @@ def opened(data: memoryview, *, map_name: str, where: str) -> tuple[Frame, int]:
 
     Raises:
         IncompleteFrameError: ``data`` ends before the frame does.
-        CheckpointCorruptedError: A byte is not what was written.
-        UnsupportedFormatError: The frame is intact, but of a newer format.
+        CheckpointCorruptedError: A byte differs from what was written.
+        UnsupportedFormatError: The frame is intact but has a newer format.
     """
     if len(data) < _BODY_AT:
         raise IncompleteFrameError

@@ -1,4 +1,4 @@
-"""From ``plugin-config`` to a storage on a file system of fsspec."""
+"""Creates a storage on an fsspec file system from ``plugin-config``."""
 
 import functools
 import json
@@ -19,12 +19,12 @@ _CRASH = "a crash of the server's machine"
 
 
 def create(configuration: Mapping[str, str]) -> FileSystemStorage:
-    """Return a storage on the file system that ``storage.type`` names, after a test of the place.
+    """Return a storage on the file system of ``storage.type``, after a test of the location.
 
     Raises:
-        StorageConfigurationError: The file system is unknown, its package is missing, or it cannot keep the promises.
-        StorageAccessError: The place refuses.
-        StorageUnavailableError: The place does not answer.
+        StorageConfigurationError: The file system is unknown, its package is missing, or it lacks a required guarantee.
+        StorageAccessError: The location denies access.
+        StorageUnavailableError: The location does not answer.
     """
     kind = configuration[STORAGE_TYPE].lower()
     options = _options(configuration, f"fs.{kind}.")
@@ -47,7 +47,7 @@ def create(configuration: Mapping[str, str]) -> FileSystemStorage:
 
 
 def _for_one_writer(kind: str, configuration: Mapping[str, str], more: dict[str, Any]) -> FileSystemStorage:
-    named = implementation(kind).__name__  # first of all: what is not installed must not be argued about
+    named = implementation(kind).__name__  # check this first: no other error matters if the package is missing
     if not shared.flag(configuration, SINGLE_WRITER, default=False):
         raise StorageConfigurationError(
             f"storage.type: {kind} cannot promise that a put never overwrites: fsspec's {named} looks first and writes "
@@ -67,7 +67,7 @@ def _for_one_writer(kind: str, configuration: Mapping[str, str], more: dict[str,
 
 
 def _options(configuration: Mapping[str, str], prefix: str) -> dict[str, Any]:
-    """Return the arguments of the file system: the keys that begin with the prefix, without it."""
+    """Return the arguments of the file system: the keys that start with the prefix, without it."""
     written = {key.removeprefix(prefix): value for key, value in configuration.items() if key.startswith(prefix)}
     return {name: _typed(name, value) for name, value in written.items()}
 

@@ -1,4 +1,4 @@
-"""The errors of file systems, sorted into those that may pass and those that do not."""
+"""Classification of file system errors as retryable or permanent."""
 
 import contextlib
 from collections.abc import Collection, Iterator
@@ -11,25 +11,25 @@ _FINAL_CLASSES = (
     *("AuthenticationException", "BadHostKeyException", "ClientAuthenticationError", "DefaultCredentialsError"),
     *("RefreshError", "PasswordRequiredException", "TypeError", "ValueError"),
 )
-"""Class names: the packages that define them may not be installed."""
+"""Class names, because the packages that define the classes may not be installed."""
 
 
 @contextlib.contextmanager
 def translated(secrets: Collection[str]) -> Iterator[None]:
-    """Turn the errors of a file system into the storage's; errors of the operating system pass with their number.
+    """Convert the errors of a file system to those of the storage; errors of the operating system keep their number.
 
     Args:
-        secrets: Texts that no message may contain, whatever the file system's does.
+        secrets: Texts that no message may contain, even if the file system's message does.
 
     Raises:
-        StorageUnavailableError: The failure may pass by itself.
-        StorageAccessError: The failure will not pass.
+        StorageUnavailableError: The failure is retryable.
+        StorageAccessError: The failure is permanent.
     """
     try:
         yield
     except CheckpointStorageError:
         raise
-    except Exception as cause:  # a file system is foreign code: it may raise anything
+    except Exception as cause:  # a file system is third-party code: it may raise anything
         if isinstance(cause, OSError) and cause.errno is not None and not isinstance(cause, FileNotFoundError):
             raise
         text = f"{type(cause).__name__}: {_first_line(str(cause))}"
@@ -56,6 +56,6 @@ def _meaning(cause: Exception, said: str) -> StorageUnavailableError | StorageAc
 
 
 def _status(cause: Exception) -> int | None:
-    """Return the status of an HTTP answer from wherever the client keeps it."""
+    """Return the status of an HTTP response, from the attribute where the client stores it."""
     found = (getattr(cause, name, None) for name in ("status_code", "status", "code"))
     return next((int(each) for each in found if isinstance(each, int | str) and str(each).isdigit()), None)

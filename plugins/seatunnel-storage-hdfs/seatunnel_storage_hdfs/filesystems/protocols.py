@@ -1,12 +1,12 @@
-"""Guarantees of fsspec's file systems: which of them put a whole object or none, and never over another one.
+"""Guarantees of fsspec's file systems: which of them write an object atomically and never overwrite one.
 
-fsspec has an argument for it, ``pipe_file(mode="create")``, but its general implementation looks first and writes
-afterwards, so that two writers may both find nothing. Only where the file system asks its server to decide is it a
-promise. That was read in their sources, and tried with many writers at once:
+fsspec has an argument for it, ``pipe_file(mode="create")``, but its general implementation checks first and writes
+afterwards, so two writers may both find no object. It is a guarantee only if the file system makes its server decide.
+This was verified in their sources and with many concurrent writers:
 
 * adlfs uploads with ``If-None-Match: *``, in one request or by a list of blocks that is committed with it;
-* gcsfs uploads with ``ifGenerationMatch=0``; here always in one request, because it looks at that only when a larger
-  upload begins.
+* gcsfs uploads with ``ifGenerationMatch=0``; here always in one request, because it checks that only when a larger
+  upload starts.
 
 s3fs can do it too, but S3 and OSS have dedicated backends.
 """
@@ -30,7 +30,7 @@ class ConditionalPut:
     """Arguments of ``pipe_file``, in addition to ``mode="create"``."""
 
     file_system: tuple[str, str] | None = None
-    """Module and class, where it is not what fsspec has by this name."""
+    """Module and class, if they differ from what fsspec registers under this name."""
 
 
 AZURE = ConditionalPut()
@@ -39,7 +39,7 @@ GOOGLE = ConditionalPut(
     file_system=(
         "gcsfs.core",
         "GCSFileSystem",
-    ),  # fsspec's is an experiment that asks for the kind of bucket by gRPC first
+    ),  # fsspec's implementation is experimental and first requests the bucket type by gRPC
 )
 
 CONDITIONAL: Mapping[str, ConditionalPut] = {
@@ -49,14 +49,14 @@ CONDITIONAL: Mapping[str, ConditionalPut] = {
     "gs": GOOGLE,
     "gcs": GOOGLE,
 }
-"""By ``storage.type``."""
+"""File systems with a conditional put, by ``storage.type``."""
 
 _ELSEWHERE = {
     **dict.fromkeys(("file", "local"), "storage.type: local"),
     **dict.fromkeys(("s3a", "s3n"), "storage.type: s3"),
     **dict.fromkeys(("webhdfs", "arrow_hdfs", "viewfs"), "storage.type: hdfs"),
 }
-"""File systems with a dedicated backend under another name."""
+"""Dedicated backends for other names of their file systems."""
 
 _PACKAGES = {
     **dict.fromkeys(("abfs", "abfss", "az"), "adlfs"),
@@ -67,19 +67,19 @@ _PACKAGES = {
     "oci": "ocifs",
     "dropbox": "dropboxdrivefs",
 }
-"""Distributions of file systems, where the missing module has another name than the distribution."""
+"""Distributions that provide a module of a different name."""
 
 
 def file_system(kind: str, options: Mapping[str, Any]) -> Any:
-    """Return a new file system, which shares nothing with others of the same options.
+    """Return a new file system that shares no state with others of the same options.
 
     Raises:
-        StorageConfigurationError: No file system has this name, its package is missing, or it refuses the options.
+        StorageConfigurationError: No file system has this name, its package is missing, or it rejects the options.
     """
     kind_of = implementation(kind)
     try:
         return kind_of(skip_instance_cache=True, **options)
-    except (TypeError, ValueError) as cause:  # before anything is sent: what it is given makes no sense to it
+    except (TypeError, ValueError) as cause:  # before anything is sent: the file system rejects its arguments
         raise StorageConfigurationError(
             f"the file system of storage.type: {kind} refuses its options ({', '.join(options) or 'none'}): {cause}. "
             f"Write what it needs as fs.{kind}.<option>; they are the arguments of {kind_of.__name__}"

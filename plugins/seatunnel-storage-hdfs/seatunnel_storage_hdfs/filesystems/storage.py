@@ -1,4 +1,4 @@
-"""Checkpoints on a file system of fsspec: by conditional puts, or by one writer alone."""
+"""Checkpoints on an fsspec file system: by conditional puts, or by a single writer."""
 
 import contextlib
 import datetime
@@ -27,11 +27,11 @@ _LOCKS = tuple(threading.Lock() for _ in range(64))
 
 
 class FileSystemStorage(BlobStorage):
-    """A blob is a file below the namespace, which for an object store begins with the bucket.
+    """A blob is a file below the namespace; for an object store, the namespace starts with the bucket.
 
     Args:
         kind: the ``storage.type``.
-        open_file_system: gives a new one; called again when a connection was lost.
+        open_file_system: returns a new file system; called again when a connection was lost.
         hidden: values of options that no message may contain.
     """
 
@@ -87,10 +87,10 @@ class FileSystemStorage(BlobStorage):
         super().close()
 
     def probe(self) -> None:
-        """Put, read, list and delete one fixed key, as every checkpoint will.
+        """Put, read, list and delete one fixed key, as for every checkpoint.
 
         Raises:
-            StorageAccessError: One of these is refused, or a put overwrites.
+            StorageAccessError: One of these operations is denied, or a put overwrites.
             StorageUnavailableError: The server does not answer.
         """
         probe(self, self._require_put_if_absent)
@@ -103,21 +103,21 @@ class FileSystemStorage(BlobStorage):
             )
 
     def _path(self, key: str) -> str:
-        """Return the path of a key in the form that the file system takes."""
+        """Return the path of a key in the form that the file system expects."""
         return self.namespace + key
 
     @contextlib.contextmanager
     def _file_system(self) -> Iterator[Any]:
         """Yield the file system, or a new one after an error that may have ended its connection.
 
-        Only an asynchronous file system is used by several threads at once: the others are not made for it, and
+        Only an asynchronous file system is used by several threads at once: the others are not thread-safe, and
         paramiko deadlocks when two threads send requests.
         """
         with translated(self._hidden):
             with self._opening:
                 if self._opened is None:
                     self._opened = self._open_file_system()
-                    self._opened.dircache = DirCache(use_listings_cache=False)  # of another thread's older listing
+                    self._opened.dircache = DirCache(use_listings_cache=False)  # of another thread's listing
                 files = self._opened
             with contextlib.nullcontext() if files.async_impl else self._turn:
                 try:
@@ -132,13 +132,13 @@ class FileSystemStorage(BlobStorage):
     def _drop(self) -> None:
         with self._opening:
             files, self._opened = self._opened, None
-        close = getattr(getattr(files, "client", None), "close", None)  # paramiko's; others close when collected
+        close = getattr(getattr(files, "client", None), "close", None)  # paramiko; others close when collected
         if close is not None:
             close()
 
 
 class ConditionalStorage(FileSystemStorage):
-    """Storage on a server that refuses a second put. The client repeats requests itself, for up to a minute."""
+    """Storage on a server that rejects a second put. The client repeats requests itself, for up to a minute."""
 
     def __init__(self, conditional: ConditionalPut, **more: Any) -> None:
         super().__init__(backoff=Backoff(attempts=2), **more)
@@ -153,7 +153,7 @@ class ConditionalStorage(FileSystemStorage):
         return True
 
     def _path(self, key: str) -> str:
-        """Return the path without its first "/", because it begins with a bucket or container, which is no folder."""
+        """Return the path without its first "/", because it starts with a bucket or container instead of a folder."""
         return super()._path(key).lstrip("/")
 
     def _entries(self, files: Any, prefix: str) -> Iterable[dict[str, Any]]:
@@ -162,7 +162,7 @@ class ConditionalStorage(FileSystemStorage):
 
 
 class SingleWriterStorage(FileSystemStorage):
-    """For file systems that can only look first and write afterwards: right as long as one process writes.
+    """Storage for file systems that can only check first and write afterwards: correct if only one process writes.
 
     A put writes a file in ``.tmp/`` next to the target, checks, and moves it there, so that readers see whole files
     if the file system's move is atomic.
@@ -201,7 +201,7 @@ class SingleWriterStorage(FileSystemStorage):
 
 
 def _exists(files: Any, path: str) -> bool:
-    """Return whether a path exists; ``exists`` of fsspec takes every failure for "no"."""
+    """Return True if a path exists; ``exists`` of fsspec reports every failure as ``False``."""
     try:
         files.info(path)
     except FileNotFoundError:
@@ -210,7 +210,7 @@ def _exists(files: Any, path: str) -> bool:
 
 
 def _write_in_folder(files: Any, path: str, body: bytes) -> None:
-    """Write a file, and create its folder only if it is missing, which happens once in a pipeline's life."""
+    """Write a file, and create its folder only if it is missing: once per pipeline."""
     try:
         files.pipe_file(path, body)
     except FileNotFoundError:
@@ -219,13 +219,13 @@ def _write_in_folder(files: Any, path: str, body: bytes) -> None:
 
 
 def _move(files: Any, temporary: str, path: str) -> None:
-    """Move a file to its name.
+    """Move a file to its final name.
 
-    A claim sweeps the unfinished files of older engines, even of one that is alive. That engine has to write its file
-    again, and then learns that it was replaced.
+    A claim removes the unfinished files of older engines, even of a live one. That engine then has to write its file
+    again, and finds that it was replaced.
 
     Raises:
-        StorageUnavailableError: ``temporary`` does not exist any more.
+        StorageUnavailableError: ``temporary`` no longer exists.
     """
     try:
         files.mv(temporary, path)

@@ -1,4 +1,4 @@
-"""Credential providers of ``fs.oss.credentials.provider``, by the names that Hadoop's users write."""
+"""Credential providers of ``fs.oss.credentials.provider``, by Hadoop's class names."""
 
 import datetime
 import functools
@@ -27,10 +27,10 @@ _VARIABLES = ("OSS_ACCESS_KEY_ID", "OSS_ACCESS_KEY_SECRET", "OSS_SESSION_TOKEN")
 
 
 def provider(configuration: Mapping[str, str]) -> CredentialsProvider:
-    """Return the first of the named providers that has credentials; without a name, the keys of the configuration.
+    """Return the first listed provider that has credentials; if none is listed, the keys of the configuration.
 
     Raises:
-        StorageConfigurationError: A name is unknown, or none of the providers has what it needs.
+        StorageConfigurationError: A name is unknown, or no listed provider has credentials.
     """
     if configuration.get(JCEKS):
         raise StorageConfigurationError(
@@ -90,7 +90,7 @@ def _from_environment(configuration: Mapping[str, str]) -> CredentialsProvider:
 
 
 class InstanceProfile(CredentialsProvider):  # type: ignore[misc]  # oss2 has no types
-    """The keys of the RAM role of this ECS instance, renewed before they end."""
+    """Keys of the RAM role of this ECS instance, renewed before they expire."""
 
     def __init__(self, metadata: str) -> None:
         self._metadata = metadata
@@ -112,10 +112,10 @@ class InstanceProfile(CredentialsProvider):  # type: ignore[misc]  # oss2 has no
 
 
 class Installed(CredentialsProvider):  # type: ignore[misc]  # oss2 has no types
-    """The keys that an installed provider issues, asked for again before they end.
+    """Keys of an installed provider, requested again before they expire.
 
     Raises:
-        StorageConfigurationError: it has none.
+        StorageConfigurationError: The provider has none.
     """
 
     def __init__(self, name: str, issuer: Issuer, configuration: Mapping[str, str]) -> None:

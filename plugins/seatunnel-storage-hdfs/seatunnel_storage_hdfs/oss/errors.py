@@ -1,6 +1,6 @@
-"""The errors of OSS, sorted into transient ones and those that stay until something is changed.
+"""Classification of OSS errors as transient or permanent.
 
-By the server's error code, not by the client's classes: only some codes have one.
+Based on the server's error code instead of the client's classes, which exist only for some codes.
 """
 
 import contextlib
@@ -35,23 +35,23 @@ _REMEDIES = {
 
 @contextlib.contextmanager
 def translated() -> Iterator[None]:
-    """Turn the client's errors into the storage's, with the server's message and a remedy.
+    """Convert the client's errors to those of the storage, with the server's message and a remedy.
 
     Raises:
-        StorageUnavailableError: The failure may pass by itself.
-        StorageAccessError: The failure will not pass.
+        StorageUnavailableError: The failure is retryable.
+        StorageAccessError: The failure is permanent.
     """
     try:
         yield
     except OssError as cause:
         forget_secrets(cause)
         raise _meaning(cause) from cause
-    except requests.RequestException as cause:  # the connection broke inside an answer
+    except requests.RequestException as cause:  # the connection broke inside a response
         raise StorageUnavailableError(f"{cause}. Check the network, then try again") from cause
 
 
 def forget_secrets(error: OssError) -> None:
-    """Keep the harmless details only: OSS answers a wrong signature with all that was signed, tokens included."""
+    """Keep only harmless details: OSS answers a wrong signature with all signed data, including tokens."""
     error.details = {name: error.details[name] for name in ("Code", "Message", "EC") if name in error.details}
     if error.details:
         error.body = b""

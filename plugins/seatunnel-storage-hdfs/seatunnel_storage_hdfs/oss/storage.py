@@ -1,8 +1,8 @@
-"""Checkpoints as objects: one put that never overwrites, and one listing, for each.
+"""Checkpoints as objects: one put that never overwrites and one listing per checkpoint.
 
-A put carries ``x-oss-forbid-overwrite``, so that of several writers one wins, and ``Content-MD5``, so that the server
-refuses bytes that were damaged in transit before they can be read. The header has no effect on a bucket with
-versioning; ``create`` finds that out, and refuses such a bucket.
+A put has ``x-oss-forbid-overwrite``, so that one of several writers wins, and ``Content-MD5``, so that the server
+rejects bytes that were damaged in transit before they can be read. The header has no effect on a bucket with
+versioning; ``create`` detects and rejects such a bucket.
 """
 
 import base64
@@ -37,13 +37,13 @@ _MOST_KEYS = 1_000
 
 _CONNECTIONS = 32
 _PROBES = 5
-"""So often the probe is put twice: another engine that starts right now may remove it in between."""
+"""Number of attempts to put the probe: another engine that starts at the same time may remove it in between."""
 
 _REGION = re.compile(r"(?:.*\.)?oss-([a-z]{2}-[a-z0-9-]+?)(?:-internal)?\.aliyuncs\.com")
 
 
 class _NoSecrets(logging.Filter):
-    """Below a warning the client logs what it signs and sends: security tokens, and the proxy's password."""
+    """Filter for records below WARNING: the client logs signed and sent data with tokens and the proxy's password."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         return record.levelno >= logging.WARNING
@@ -67,7 +67,7 @@ class OssStorage(BlobStorage):
         return self._put(key, body) is not None
 
     def _put(self, key: str, body: bytes) -> Mapping[str, str] | None:
-        """Return the headers of the answer, or ``None`` if the key exists."""
+        """Return the headers of the response, or ``None`` if the key exists."""
         md5 = base64.b64encode(hashlib.md5(body, usedforsecurity=False).digest()).decode()
         headers = {"x-oss-forbid-overwrite": "true", "Content-MD5": md5, "Content-Type": "application/octet-stream"}
         with translated():
@@ -118,10 +118,10 @@ class OssStorage(BlobStorage):
         super().close()
 
     def probe(self) -> None:
-        """Put, read, list and delete one fixed key, as every checkpoint will.
+        """Put, read, list and delete one fixed key, as for every checkpoint.
 
         Raises:
-            StorageAccessError: One of these is refused, or a put overwrites.
+            StorageAccessError: One of these operations is denied, or a put overwrites.
             StorageUnavailableError: The server does not answer.
         """
         probe(self, self._require_put_if_absent)
@@ -148,7 +148,7 @@ def create(configuration: Mapping[str, str]) -> OssStorage:
 
     Raises:
         StorageConfigurationError: A key is missing or wrong.
-        StorageAccessError: The bucket does not exist, is not allowed, or cannot keep checkpoints.
+        StorageAccessError: The bucket does not exist, access is denied, or it cannot store checkpoints.
         StorageUnavailableError: The endpoint does not answer.
     """
     storage = OssStorage(
@@ -163,7 +163,7 @@ def create(configuration: Mapping[str, str]) -> OssStorage:
 
 
 def connect(configuration: Mapping[str, str]) -> oss2.Bucket:
-    """Return a client that has sent nothing yet and never retries, because ``BlobStorage`` does.
+    """Return a client that has sent no request yet and never retries, because ``BlobStorage`` does.
 
     Raises:
         StorageConfigurationError: A key is missing or wrong.
@@ -178,7 +178,7 @@ def connect(configuration: Mapping[str, str]) -> oss2.Bucket:
         name,
         session=_session(),
         connect_timeout=(_seconds(configuration, CONNECT_TIMEOUT, 5), _seconds(configuration, READ_TIMEOUT, 60)),
-        enable_crc=False,  # Content-MD5 and the seal of every blob say more, and sooner
+        enable_crc=False,  # Content-MD5 and the seal of every blob detect more, and earlier
         proxies=proxies(configuration, PROXY),
         region=region,
     )
@@ -206,7 +206,7 @@ def _bucket_name(configuration: Mapping[str, str]) -> str:
 
 
 def _endpoint(configuration: Mapping[str, str], bucket: str) -> str:
-    """Return the endpoint with its scheme, which is https unless it is written."""
+    """Return the endpoint with its scheme; the default is https."""
     written = (configuration.get(ENDPOINT) or "").rstrip("/")
     if not written and configuration.get(REGION):
         written = f"oss-{configuration[REGION].removeprefix('oss-')}.aliyuncs.com"
@@ -231,7 +231,7 @@ def _endpoint(configuration: Mapping[str, str], bucket: str) -> str:
 
 
 def _region(configuration: Mapping[str, str], endpoint: str) -> str | None:
-    """Return the region that is written or part of the endpoint; ``None`` selects the older signature."""
+    """Return the configured region or the one in the endpoint; ``None`` selects the older signature."""
     written = configuration.get(REGION)
     if written:
         return written.removeprefix("oss-")
@@ -240,7 +240,7 @@ def _region(configuration: Mapping[str, str], endpoint: str) -> str | None:
 
 
 def _seconds(configuration: Mapping[str, str], key: str, default_s: float) -> float:
-    """Return a key's value in seconds; it is written in milliseconds, as in Hadoop."""
+    """Return a key's value in seconds; the configuration has milliseconds, as in Hadoop."""
     written = configuration.get(key) or f"{default_s * 1_000:.0f}"
     if not re.fullmatch(r"[1-9][0-9]{0,6}", str(written)):
         raise StorageConfigurationError(

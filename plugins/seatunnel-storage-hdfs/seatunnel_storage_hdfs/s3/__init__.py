@@ -1,4 +1,4 @@
-"""Checkpoints on S3, and on servers that speak as it does and know conditional puts, such as MinIO."""
+"""Checkpoints on S3, and on compatible servers that support conditional puts, such as MinIO."""
 
 import re
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ BUCKET = "s3.bucket"
 
 _BUCKET = re.compile(r"(?:s3[an]?://)?([a-zA-Z0-9][a-zA-Z0-9._-]{1,254})/?")
 _LONGEST_NAMESPACE = 700
-"""In bytes. S3 takes keys of 1,024; the longest of this engine below a namespace has about 250."""
+"""Maximum length in bytes. S3 allows keys of 1,024; the longest of this engine below a namespace has about 250."""
 
 
 def create(configuration: Mapping[str, str]) -> S3Storage:
@@ -29,7 +29,7 @@ def create(configuration: Mapping[str, str]) -> S3Storage:
 
     Raises:
         StorageConfigurationError: A key is missing or wrong, or there are no credentials.
-        StorageAccessError: The server refuses: no such bucket, wrong credentials, or a permission is missing.
+        StorageAccessError: The server denies access: no such bucket, wrong credentials, or a missing permission.
         StorageUnavailableError: The server does not answer.
     """
     name, namespace, max_retained = bucket(configuration), _namespace(configuration), shared.max_retained(configuration)
@@ -54,7 +54,7 @@ def bucket(configuration: Mapping[str, str]) -> str:
     """Return the name in ``s3.bucket``, which may be written as ``name``, ``s3a://name`` or ``s3://name/``.
 
     Raises:
-        StorageConfigurationError: It is missing, or not the name of a bucket.
+        StorageConfigurationError: It is missing or not a valid bucket name.
     """
     written = configuration.get(BUCKET) or ""
     match = _BUCKET.fullmatch(written)

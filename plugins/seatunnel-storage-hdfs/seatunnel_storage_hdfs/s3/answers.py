@@ -1,4 +1,4 @@
-"""Errors of S3 and of connections to it, sorted into transient and permanent ones."""
+"""Classification of S3 errors and connection errors as transient or permanent."""
 
 import contextlib
 import socket
@@ -19,7 +19,7 @@ _ACTIONS = {
     "DeleteObjects": "s3:DeleteObject",
     "AssumeRole": "sts:AssumeRole",
 }
-"""The permission that each request needs."""
+"""Permission that each request needs."""
 
 _TOKEN = (
     "Get new temporary credentials for fs.s3a.session.token and its two keys, or name a provider in "
@@ -47,7 +47,7 @@ REFUSALS: Mapping[str, str] = {
     ),
     "KeyTooLongError": "the key is too long for S3. Choose a shorter namespace",
 }
-"""Problem and remedy, by the code of the response, for permanent failures."""
+"""Problem and remedy of permanent failures, by the error code of the response."""
 
 _SAME = {
     "ExpiredTokenException": "ExpiredToken",
@@ -57,7 +57,7 @@ _SAME = {
     "InvalidSecurity": "SignatureDoesNotMatch",
     "301": "PermanentRedirect",
 }
-"""Other servers' and services' words for the same."""
+"""Equivalent error codes of other servers and services."""
 
 _MAY_PASS: Mapping[str, str] = {
     "ConditionalRequestConflict": "another request for the same key was under way. Try again",
@@ -71,7 +71,7 @@ _MAY_PASS: Mapping[str, str] = {
     "BadDigest": "the bytes changed on their way. Check the network, then try again",
     "XAmzContentSHA256Mismatch": "the bytes changed on their way. Check the network, then try again",
     "IncompleteBody": "the request was cut off on its way. Check the network, then try again",
-    "404": (  # boto3's word for one without the server's own, as a bad network leaves it
+    "404": (  # boto3's code if the server sent none, as with a bad network
         "and not a word more, so it was cut off on its way, or is not the storage's. Check the network and what is "
         "before fs.s3a.endpoint, then try again"
     ),
@@ -83,7 +83,7 @@ _PASSING_STATUS = frozenset((408, 429, 500, 502, 503, 504, 507, 509))
 
 @contextlib.contextmanager
 def translated() -> Iterator[None]:
-    """Turn every error of boto3 into ``StorageUnavailableError`` or ``StorageAccessError``."""
+    """Convert every error of boto3 to ``StorageUnavailableError`` or ``StorageAccessError``."""
     try:
         yield
     except ClientError as error:
@@ -94,22 +94,22 @@ def translated() -> Iterator[None]:
         raise StorageUnavailableError(
             "the answer is not one of S3. Check that fs.s3a.endpoint is a server that speaks S3, and what is before it"
         ) from error
-    except HTTPError as error:  # what boto3 lets through while a body is read
+    except HTTPError as error:  # boto3 does not wrap these while it reads a body
         raise _broken(type(error)) from error
 
 
 def code_of(error: ClientError) -> str:
-    """Return the error code of an answer."""
+    """Return the error code of a response."""
     return str(error.response.get("Error", {}).get("Code", ""))
 
 
 def status_of(error: ClientError) -> int:
-    """Return the HTTP status of an answer, 0 if there is none."""
+    """Return the HTTP status of a response, 0 if there is none."""
     return int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
 
 
 def require_deleted(answer: Mapping[str, Any]) -> None:
-    """Check each key of a batch of deletions, which is answered with status 200 in any case.
+    """Check each key of a batch of deletions; the response has status 200 in any case.
 
     Raises:
         StorageFailureError: An object that exists could not be deleted.
@@ -120,19 +120,19 @@ def require_deleted(answer: Mapping[str, Any]) -> None:
 
 
 def _region_of(error: ClientError) -> str:
-    """Return the region of the bucket as the answer names it, empty if it does not."""
+    """Return the region of the bucket from the response; empty if it has none."""
     headers = error.response.get("ResponseMetadata", {}).get("HTTPHeaders", {})
     return str(error.response.get("Error", {}).get("Region") or headers.get("x-amz-bucket-region") or "")
 
 
 def refusal(code: str, status: int, operation: str, region: str = "") -> StorageFailureError:
-    """Return the error for an answer that reports a failure.
+    """Return the error for a response that reports a failure.
 
     Args:
-        code: The error code of the answer.
+        code: The error code of the response.
         status: The HTTP status; 0 for one key of a batch.
         operation: boto3's name of the operation, such as ``PutObject``.
-        region: The region of the bucket, if the answer names it.
+        region: The region of the bucket, if the response has it.
     """
     known = _SAME.get(code, code)
     words = [str(status)] if status else []
@@ -152,14 +152,14 @@ def refusal(code: str, status: int, operation: str, region: str = "") -> Storage
 
 
 def _on(action: str) -> str:
-    """Return the resource that a policy must name for an action."""
+    """Return the resource that a policy must contain for an action."""
     if action == "s3:ListBucket":
         return " on the bucket itself (arn:aws:s3:::<bucket>)"
     return " on all keys of the namespace (arn:aws:s3:::<bucket>/<namespace>*)" if action.startswith("s3:") else ""
 
 
 def _disconnection(error: BotoCoreError) -> StorageFailureError:
-    """Return the error for a request without an answer; boto3's messages are left out, as URLs may hold passwords."""
+    """Return the error for a request without a response; boto3's messages are omitted: URLs may contain passwords."""
     if isinstance(error, botocore_errors.SSLError):
         return _without_tls(error)
     if isinstance(error, botocore_errors.ProxyConnectionError):

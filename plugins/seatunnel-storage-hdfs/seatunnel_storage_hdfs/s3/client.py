@@ -1,4 +1,4 @@
-"""The way to a server: endpoint, region, path style, proxy, TLS, time limits, as Hadoop's S3A client names them."""
+"""Connection to a server: endpoint, region, path style, proxy, TLS and timeouts, by the keys of Hadoop's S3A client."""
 
 import functools
 import logging
@@ -30,14 +30,14 @@ PATH_STYLE = "fs.s3a.path.style.access"
 PROXY = ("fs.s3a.proxy.host", "fs.s3a.proxy.port", "fs.s3a.proxy.username", "fs.s3a.proxy.password")
 
 DEFAULT_REGION = "us-east-1"
-"""Region if neither the configuration nor the endpoint nor boto3's own settings name one; private servers accept it."""
+"""Region if neither configuration, endpoint nor boto3's own settings contain one; private servers accept it."""
 
 CONNECT_TIMEOUT_S = 5
 READ_TIMEOUT_S = 60
 MOST_CONNECTIONS = 64
 
 UNSIGNED = Credentials("", "", method="anonymous")
-"""In place of credentials: requests are sent without a signature."""
+"""Placeholder credentials: requests are sent without a signature."""
 
 _AMAZON = re.compile(r"s3[.-](?:dualstack\.|fips\.)?([a-z]{2}(?:-[a-z]+)+-\d)\.amazonaws\.com(?:\.cn)?")
 
@@ -50,11 +50,11 @@ def open_client(
     endpoint: str | None,
     region: str | None,
 ) -> Any:
-    """Return a client of boto3 that tries each request once: its caller knows which ones to repeat.
+    """Return a boto3 client that sends each request once: its caller knows which ones to repeat.
 
     Args:
         service: boto3's name of the service, ``s3`` or ``sts``.
-        credentials: What signs the requests, or ``UNSIGNED``.
+        credentials: The credentials that sign the requests, or ``UNSIGNED``.
         configuration: The plugin's keys.
         endpoint: The URL of the server; ``None`` for Amazon's.
         region: The region of the signature; ``None`` if unknown.
@@ -74,8 +74,8 @@ def open_client(
         retries={"total_max_attempts": 1, "mode": "standard"},
         proxies=proxies(configuration, PROXY),
         s3={"addressing_style": _addressing(configuration), "payload_signing_enabled": True},
-        # The signature covers every byte of a body, and a checkpoint is sealed: a third sum would need chunked bodies,
-        # which not every server knows.
+        # The signature covers every byte of a body, and a checkpoint is sealed: another checksum would need chunked
+        # bodies, which not every server supports.
         request_checksum_calculation="when_required",
         response_checksum_validation="when_required",
     )
@@ -89,12 +89,12 @@ def open_client(
 def _require_whole(response_dict: Mapping[str, Any], **_: Any) -> None:
     if not is_whole(response_dict["status_code"], response_dict["headers"]):
         if isinstance(response_dict["body"], StreamingBody):
-            response_dict["body"].close()  # no other code gets it, so no other code can
+            response_dict["body"].close()  # no other code has this object, so the change is local
         raise ConnectionClosedError(endpoint_url="")
 
 
 def new_session() -> Session:
-    """Return a session of botocore; all share what is read from its JSON files, which takes most of the time."""
+    """Return a botocore session; all sessions share the parsed JSON files, whose loading takes most of the time."""
     session = Session()
     session.register_component("data_loader", _loader())
     return session
@@ -106,7 +106,7 @@ def _loader() -> Any:
 
 
 class _Fixed:
-    """Hands out credentials that were found before, in the place where a session looks for them."""
+    """Credential provider that returns credentials found earlier, as sessions expect one."""
 
     def __init__(self, credentials: Credentials) -> None:
         self._credentials = credentials
@@ -126,7 +126,7 @@ def endpoint_of(configuration: Mapping[str, str], key: str = ENDPOINT) -> str | 
     """Return the URL under a key, which may be written without a scheme; ``None`` for Amazon's own.
 
     Raises:
-        StorageConfigurationError: It is no URL with a host.
+        StorageConfigurationError: It is not a URL with a host.
     """
     written = (configuration.get(key) or "").strip()
     if not written:
@@ -147,7 +147,7 @@ def endpoint_of(configuration: Mapping[str, str], key: str = ENDPOINT) -> str | 
 
 
 def region_of(configuration: Mapping[str, str]) -> str | None:
-    """Return the configured region, or the one in the name of Amazon's host; ``None`` if neither exists."""
+    """Return the configured region, or the one in Amazon's host name; ``None`` if neither exists."""
     host = urlsplit(endpoint_of(configuration) or "").hostname or ""
     named = _AMAZON.fullmatch(host)
     return configuration.get(REGION) or (named[1] if named else None)
@@ -160,7 +160,7 @@ def _addressing(configuration: Mapping[str, str]) -> str:
 
 
 def _authorities(configuration: Mapping[str, str]) -> str | None:
-    """Return the PEM file to trust; ``None`` for botocore's own, or that of ``AWS_CA_BUNDLE``."""
+    """Return the PEM file of trusted authorities; ``None`` for botocore's default or ``AWS_CA_BUNDLE``."""
     path = configuration.get(CA_FILE)
     if path and not os.path.isfile(path):
         raise StorageConfigurationError(

@@ -1,7 +1,7 @@
 """Credentials from ``fs.s3a.aws.credentials.provider``: Hadoop's class names, mapped to boto3.
 
-The providers of the list are asked in its order when the storage is made, and the first that has credentials wins.
-Credentials that expire are renewed for as long as the storage lives.
+The listed providers are tried in order when the storage is created, and the first that has credentials wins.
+Credentials that expire are renewed for the lifetime of the storage.
 """
 
 import datetime
@@ -26,7 +26,7 @@ SESSION_TOKEN = "fs.s3a.session.token"
 KEYSTORES = ("fs.s3a.security.credential.provider.path", "hadoop.security.credential.provider.path")
 
 DEFAULT_PROVIDERS = "TemporaryAWSCredentialsProvider, SimpleAWSCredentialsProvider, DefaultCredentialsProvider"
-"""The keys of the configuration if it has them, else whatever boto3 finds by itself."""
+"""Default providers: the keys of the configuration if set, else whatever boto3 finds."""
 
 DEFAULT_ROLE_PROVIDERS = "SimpleAWSCredentialsProvider, EnvironmentVariableCredentialsProvider"
 """Hadoop's default providers of the credentials that assume the role."""
@@ -44,7 +44,7 @@ _PACKAGES = frozenset(
 
 _EARLIEST_S = 15 * 60
 _LATEST_S = 10 * 60
-"""Time before expiry from which credentials are renewed: at first while requests continue, then while they wait."""
+"""Times before expiry at which credentials are renewed: first in the background, then with requests waiting."""
 
 
 logger = logging.getLogger("seatunnel.storage")
@@ -52,18 +52,18 @@ logger = logging.getLogger("seatunnel.storage")
 
 @frozen
 class Provider:
-    """One name that may be written in the list."""
+    """One provider, by a name of the list."""
 
     ask: Callable[[Mapping[str, str]], Credentials | None]
     in_vain: str = "has none"
-    """Text for messages when it has no credentials."""
+    """Text for messages if it has no credentials."""
 
 
 def find(configuration: Mapping[str, str]) -> Credentials:
     """Return the credentials that sign requests, or ``UNSIGNED``.
 
     Raises:
-        StorageConfigurationError: A provider is unknown, or none of the named ones has credentials.
+        StorageConfigurationError: A provider is unknown, or none of the listed ones has credentials.
         StorageFailureError: A provider failed.
     """
     _refuse_keystores(configuration)
@@ -197,7 +197,7 @@ def _assumed(configuration: Mapping[str, str]) -> Credentials | None:
 
 
 def _boto3(*names: str) -> Callable[[Mapping[str, str]], Credentials | None]:
-    """Return a provider that asks boto3's own providers of these names; without names, all of them."""
+    """Return a provider that uses boto3's own providers of these names; without names, all of them."""
 
     def ask(_: Mapping[str, str]) -> Credentials | None:
         chain = new_session().get_component("credential_provider")
@@ -243,4 +243,4 @@ KNOWN: Mapping[str, Provider] = {
     "DefaultAWSCredentialsProviderChain": _EVERYTHING,
     "DefaultCredentialsProvider": _EVERYTHING,
 }
-"""By the name of the class, which is enough: no two packages have different ones of one name."""
+"""Providers by class name without the package: no two packages define different ones of the same name."""

@@ -1,4 +1,4 @@
-"""An assumed role: the keys ``fs.s3a.assumed.role.…``, as Hadoop has them."""
+"""Assumed role, by Hadoop's keys ``fs.s3a.assumed.role.…``."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -25,7 +25,7 @@ _SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600}
 
 
 def role_provider(configuration: Mapping[str, str], source: Credentials) -> Callable[[], Handed]:
-    """Return a function that assumes the role again at each call, with the credentials of ``source``.
+    """Return a function that assumes the role on each call, with the credentials of ``source``.
 
     Raises:
         StorageConfigurationError: A key is missing or wrong.

@@ -1,7 +1,7 @@
 """Checkpoints as objects of a bucket.
 
-A put is one request with ``If-None-Match: *``: the server takes the whole body or none of it, and of several writers
-one wins. Nothing is renamed and nothing is left behind. Listings of S3 are strongly consistent, which the fence needs.
+A put is one request with ``If-None-Match: *``: the server stores the whole body or nothing, and one of several writers
+wins. Nothing is renamed or left behind. Listings of S3 are strongly consistent, which the fence needs.
 """
 
 import io
@@ -17,23 +17,23 @@ from seatunnel_storage_hdfs.s3.answers import code_of, require_deleted, translat
 BACKEND = "hdfs on S3"
 
 PATIENCE = Backoff(attempts=6, first_wait_ms=100, longest_wait_ms=2_000)
-"""Three seconds in all: enough for a server that is started again, or that asks for fewer requests."""
+"""Three seconds in total: enough for a server that restarts or throttles requests."""
 
 MOST_DELETED_AT_ONCE = 1_000
 """S3's limit."""
 
 _LARGE_BYTES = 2**20
-"""A smaller body goes out in one packet with its headers, which takes a copy of it."""
+"""Size from which a body is sent from its own memory; a smaller one is copied into one packet with the headers."""
 
 _BLOCK_BYTES = 2**16
 
 
 class S3Storage(BlobStorage):
-    """A blob is an object. Costs one PUT and one LIST per checkpoint, and one batched DELETE when it prunes.
+    """A blob is an object. Costs one PUT and one LIST per checkpoint, and one batched DELETE when checkpoints expire.
 
     Args:
-        client: of boto3, thread-safe, which tries each request once. Closed with the storage.
-        bucket: exists.
+        client: thread-safe boto3 client that sends each request once. Closed with the storage.
+        bucket: an existing bucket.
     """
 
     def __init__(self, *, client: Any, bucket: str, namespace: str, max_retained: int) -> None:
@@ -89,7 +89,7 @@ class S3Storage(BlobStorage):
         super().close()
 
     def object_key(self, key: str) -> str:
-        """Return the server's name of a key below the namespace."""
+        """Return the server's key for a key below the namespace."""
         return self._folder + key
 
     def locate(self, key: str) -> str:
@@ -97,7 +97,7 @@ class S3Storage(BlobStorage):
 
 
 class _Blocks(io.BytesIO):
-    """A file of the same bytes in the same memory, of which botocore never holds more than a block."""
+    """File object over existing memory, of which botocore copies at most one block at a time."""
 
     def read(self, size: int | None = -1, /) -> bytes:
         return super().read(min(size, _BLOCK_BYTES) if size else size)

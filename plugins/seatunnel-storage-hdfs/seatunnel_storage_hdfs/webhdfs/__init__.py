@@ -1,4 +1,4 @@
-"""Checkpoints in HDFS, over WebHDFS: no Java, no native library, and either of two NameNodes."""
+"""Checkpoints in HDFS over WebHDFS: no Java, no native library, and failover between NameNodes."""
 
 import functools
 import getpass
@@ -18,10 +18,10 @@ from seatunnel_storage_hdfs.webhdfs.site import PROXY_USER, USER, properties
 from seatunnel_storage_hdfs.webhdfs.storage import WebHdfsStorage
 
 FAILOVER = Backoff(attempts=20, first_wait_ms=100, longest_wait_ms=5_000)
-"""About a minute: as long as a NameNode takes to be found dead and followed by the other, or a DataNode to restart."""
+"""About a minute: the time to detect a dead NameNode and fail over to the other one, or to restart a DataNode."""
 
 _CREATION = {"dfs.replication": "replication", "dfs.blocksize": "blocksize"}
-"""Parameters of CREATE, by the property that they are taken from."""
+"""Parameters of CREATE, by the Hadoop property of their value."""
 
 _KERBEROS = ("kerberosPrincipal", "kerberosKeytab", "kerberosKeytabFilePath")
 
@@ -29,12 +29,12 @@ _KERBEROS = ("kerberosPrincipal", "kerberosKeytab", "kerberosKeytabFilePath")
 def create(configuration: Mapping[str, str]) -> WebHdfsStorage:
     """Return a storage in a folder, after a test of it.
 
-    An unreachable cluster is reported after a few tries, because a user waits for the result. The storage itself
+    An unreachable cluster is reported after a few attempts, because a user waits for the result. The storage itself
     retries for longer, see ``FAILOVER``.
 
     Raises:
         StorageConfigurationError: The configuration does not describe the cluster.
-        StorageAccessError: The cluster refuses.
+        StorageAccessError: The cluster denies access.
         StorageUnavailableError: It does not answer, is in safe mode, has no active NameNode or no DataNode.
     """
     namespace, max_retained = shared.namespace(configuration), shared.max_retained(configuration)
@@ -48,7 +48,7 @@ def create(configuration: Mapping[str, str]) -> WebHdfsStorage:
 
 
 def address_of(configuration: Mapping[str, str]) -> Cluster:
-    """Return the cluster that a configuration names, without a request.
+    """Return the cluster of a configuration, without a request.
 
     Raises:
         StorageConfigurationError: The configuration does not describe the cluster.
@@ -57,11 +57,11 @@ def address_of(configuration: Mapping[str, str]) -> Cluster:
 
 
 def connect(configuration: Mapping[str, str]) -> WebHdfs:
-    """Return a client of a cluster, for storages and connectors; it has requested a Kerberos ticket at most.
+    """Return a client of a cluster, for storages and connectors; it sends at most a request for a Kerberos ticket.
 
     Raises:
         StorageConfigurationError: The configuration does not describe the cluster, or a keytab does not work.
-        StorageAccessError: The KDC refuses.
+        StorageAccessError: The KDC rejects the principal.
         StorageUnavailableError: No KDC answers.
     """
     known = properties(configuration)

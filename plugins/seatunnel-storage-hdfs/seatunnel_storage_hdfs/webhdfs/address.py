@@ -1,4 +1,4 @@
-"""WebHDFS addresses of the NameNodes of a configuration."""
+"""WebHDFS addresses of the NameNodes in a configuration."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -17,7 +17,7 @@ _ANY_HOST = ("0.0.0.0", "[::]")
 
 @frozen(kw_only=True)
 class Cluster:
-    """A file system of HDFS."""
+    """An HDFS file system."""
 
     name: str
     """The configured name: ``hdfs://host:port`` or ``hdfs://nameservice``."""
@@ -27,14 +27,14 @@ class Cluster:
 
 
 def cluster(file_system: str, properties: Mapping[str, str]) -> Cluster:
-    """Return the cluster that ``fs.defaultFS`` names.
+    """Return the cluster of ``fs.defaultFS``.
 
-    Its web addresses are the first of these that exist: those of ``dfs.namenode.http-address`` (several are separated
-    by ";"); those that the properties have for the nameservice; the hosts of ``fs.defaultFS`` with Hadoop's default
+    Its web addresses are the first of these that exist: those of ``dfs.namenode.http-address`` (separated
+    by ";"); those in the properties of the nameservice; the hosts of ``fs.defaultFS`` with Hadoop's default
     port. They are https if ``dfs.http.policy`` is ``HTTPS_ONLY``.
 
     Raises:
-        StorageConfigurationError: The address cannot be read, or the nameservice is not described.
+        StorageConfigurationError: The address is invalid, or the properties of the nameservice are missing.
     """
     scheme, _, rest = file_system.partition("://")
     if scheme not in ("hdfs", *_OVER_HTTP) or not rest.strip("/"):

@@ -1,4 +1,4 @@
-"""Eight verbs of HDFS over WebHDFS, with responses classified as temporary or permanent failures."""
+"""Eight HDFS operations over WebHDFS, with responses classified as temporary or permanent failures."""
 
 import contextlib
 import socket
@@ -21,7 +21,7 @@ from seatunnel_storage_hdfs.webhdfs.refusals import NotWebHdfs, Server, innermos
 _CONNECT_WITHIN_S = 10.0
 _ANSWER_WITHIN_S = 60.0
 _CONNECTIONS = 64
-"""Kept open to each server; more threads than these open one for each request."""
+"""Number of connections kept open to each server; additional threads open one for each request."""
 
 _LOST_FOR_S = 60.0
 _ABSENT = "FileNotFoundException"
@@ -29,13 +29,13 @@ _EXISTS = "FileAlreadyExistsException"
 
 
 class WebHdfs:
-    """One cluster. Many threads may use it at once.
+    """Client of one cluster. Thread-safe.
 
-    Paths are absolute. What is raised says what happened and what to do about it; the caller adds operation and path.
+    Paths are absolute. Errors contain the problem and the remedy; the caller adds operation and path.
 
     Args:
-        urls: of each NameNode's web server; a standby or silent one is passed over, the one that answered remembered.
-        session: brings the authentication.
+        urls: URL of each NameNode's web server; standby or silent ones are skipped, the answering one is remembered.
+        session: provides the authentication.
         proxy_user: the user that the authenticated user acts for, if different.
         creation: more parameters of CREATE, such as ``replication``.
     """
@@ -59,9 +59,9 @@ class WebHdfs:
     def create(self, path: str, body: bytes | BinaryIO) -> None:
         """Write a new file and the folders above it, durable on the DataNodes' disks when the call returns.
 
-        A file object is sent from its current position, as it is read. Readers may see a part of the file; the path
-        must be an unused one. Takes two requests, since the NameNode's answer names the DataNode that
-        takes the bytes.
+        A file object is sent from its current position while it is read. Readers may see a part of the file; the path
+        must be unused. Takes two requests, since the NameNode's response contains the DataNode that
+        receives the bytes.
         """
         with self._translated():
             answer = self._namenodes._create(
@@ -77,18 +77,18 @@ class WebHdfs:
         """Move a file atomically unless ``target`` exists.
 
         Returns:
-            ``False`` if it does, or if ``source`` does not exist: a request that was repeated, by this client or on the
-            way, may meet its own success.
+            ``False`` if it does, or if ``source`` does not exist: a repeated request, by this client or on the
+            network path, may find that it already succeeded.
         """
         with self._translated(), _unless(_EXISTS, _ABSENT) as done:
             # The public rename does not report why nothing was moved, and moves into a folder at the target.
             answer = self._namenodes._rename(source, destination=target, renameoptions="NONE")
-            if answer.content:  # a page to log in, or HttpFS, which does not know this option
+            if answer.content:  # a login page, or HttpFS, which does not support this option
                 raise NotWebHdfs(answer)
         return done.is_set
 
     def read(self, path: str, *, start: int = 0, length: int | None = None) -> bytes | None:
-        """Return ``length`` bytes of a file, or all, from ``start`` on; ``None`` if the file does not exist."""
+        """Return ``length`` bytes of a file from ``start``, or all; ``None`` if the file does not exist."""
         wanted = {"offset": str(start), "length": str(length)} if length is not None else {}
         with self._translated(), _unless(_ABSENT):
             with self._namenodes._open(path, **wanted, **self._lost.parameters()) as answer:
@@ -106,7 +106,7 @@ class WebHdfs:
         return None
 
     def entries(self, folder: str) -> list[dict[str, Any]]:
-        """Return the status of everything directly in a folder, by one request; empty if the folder does not exist."""
+        """Return the status of everything directly in a folder, in one request; empty if the folder does not exist."""
         statuses: list[dict[str, Any]] = []
         with self._translated(), _unless(_ABSENT):
             answer = self._namenodes._list_status(folder)
@@ -115,20 +115,20 @@ class WebHdfs:
         return [status for status in statuses if status["pathSuffix"]]  # a file lists itself, without a name
 
     def require_access(self, path: str, action: str) -> None:
-        """Raise ``StorageAccessError`` unless we have a right, such as ``-wx``, to what is at a path."""
+        """Raise ``StorageAccessError`` unless the user has a permission, such as ``-wx``, on a path."""
         with self._translated():
             self._namenodes._check_access(path, fsaction=action)
 
     def make_folder(self, path: str) -> None:
-        """Create a folder and those above it; an existing one is no error."""
+        """Create a folder and its parents; an existing one is not an error."""
         with self._translated():
             _boolean(self._namenodes._mkdirs(path))
 
     def delete(self, path: str, *, recursive: bool = False) -> bool:
-        """Remove a file or an empty folder, or with ``recursive`` any folder; an absent one is no error.
+        """Remove a file or an empty folder, or with ``recursive`` any folder; a missing one is not an error.
 
         Returns:
-            Whether it existed.
+            True if it existed.
         """
         with self._translated():
             return _boolean(self._namenodes._delete(path, recursive=recursive))
@@ -148,11 +148,11 @@ class WebHdfs:
             server = self._server_of(error)
             if server.role == "DataNode":
                 self._lost.add(server)
-            # Not chained to the error itself: its words hold the URL, and that may hold a token.
+            # Not chained to the error itself: its message contains the URL, which may contain a token.
             raise self._of_all(no_answer(error, server), server.role == "NameNode") from innermost_cause(error)
 
     def _of_all(self, failure: StorageFailureError, of_namenode: bool) -> StorageFailureError:
-        """Return the error to raise after all NameNodes failed: of two, that of the one that was asked last."""
+        """Return the error to raise after all NameNodes failed: that of the last one queried."""
         names = self._namenodes.names
         if not of_namenode or len(names) == 1:
             return failure
@@ -178,7 +178,7 @@ class _NameNodes(hdfs.Client):  # type: ignore[misc]
         return urlsplit(url).netloc in self.names
 
     def resolve(self, hdfs_path: str) -> str:
-        """Return the path unchanged, because the package would replace ``#LATEST`` in it by another file's name."""
+        """Return the path unchanged, because the package would replace ``#LATEST`` in it with another file name."""
         return hdfs_path
 
     def _request(self, method: str, url: str, **more: Any) -> requests.Response:
@@ -216,7 +216,7 @@ class _Done:
 
 @contextlib.contextmanager
 def _unless(*names: str) -> Iterator[_Done]:
-    """Yield a result that stays "not done" if one of these Java exceptions is raised inside, and suppress it."""
+    """Yield a result that remains "not done" if one of these Java exceptions is raised inside, and suppress it."""
     done = _Done()
     try:
         yield done
@@ -228,7 +228,7 @@ def _unless(*names: str) -> Iterator[_Done]:
 
 @contextlib.contextmanager
 def _webhdfs(answer: requests.Response) -> Iterator[None]:
-    """Raise ``NotWebHdfs`` if reading the answer fails: an answer of another form comes from another server."""
+    """Raise ``NotWebHdfs`` if the response cannot be parsed: then another kind of server sent it."""
     try:
         yield
     except (ValueError, KeyError, TypeError) as cause:
@@ -237,22 +237,22 @@ def _webhdfs(answer: requests.Response) -> Iterator[None]:
 
 @define
 class _LostDataNodes:
-    """Hosts that could not be reached a moment ago.
+    """Hosts that were recently unreachable.
 
-    The NameNode hears of a dead DataNode after ten minutes, and sends a client to the one that is nearest: to the same
-    dead one again, if it ran on the client's own machine. So requests name the hosts to leave out.
+    The NameNode detects a dead DataNode after ten minutes and sends a client to the nearest one: to the same
+    dead one again, if it ran on the client's own machine. So requests exclude these hosts.
     """
 
     _until: dict[str, float] = field(factory=dict)
 
     def add(self, server: Server) -> None:
-        """Remember a failed DataNode by its address, the only name that the NameNode accepts."""
+        """Store a failed DataNode by its address, the only name that the NameNode accepts."""
         with contextlib.suppress(OSError):
             address = socket.gethostbyname(server.address.rpartition(":")[0])
             self._until = {**self._until, address: time.monotonic() + _LOST_FOR_S}
 
     def forget(self) -> None:
-        """Forget all failed DataNodes once no other is left, since one that failed is better than none."""
+        """Clear the list when no other DataNode is left, since a failed one is better than none."""
         self._until = {}
 
     def parameters(self) -> dict[str, str]:

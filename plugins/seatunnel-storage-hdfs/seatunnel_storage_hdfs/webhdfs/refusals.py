@@ -1,7 +1,7 @@
-"""The meaning of a cluster's answers, and of no answer: which failures may pass, which do not, and what to do.
+"""Classification of a cluster's responses and of missing responses: retryable or permanent, with a remedy.
 
-A message of Java ends with its first line; what follows is a stack. A message of ``requests`` is not shown at all: it
-holds the URL, and that of a DataNode holds a delegation token.
+Only the first line of a Java message is used; a stack trace follows it. Messages of ``requests`` are never shown: they
+contain the URL, and that of a DataNode contains a delegation token.
 """
 
 import re
@@ -32,7 +32,7 @@ _FINAL = {
     "IllegalArgumentException": f"Check the keys in plugin-config; {HTTP_ADDRESS} must be a NameNode's",
     "UnsupportedOperationException": "Check the version of the cluster: Hadoop 3 is expected",
 }
-"""The remedy by the name of Java's exception, for failures that do not pass."""
+"""Remedies for permanent failures, by the Java exception's name."""
 
 _QUOTAS = {
     "NSQuotaExceededException": "Remove files, or raise the quota of names: hdfs dfsadmin -setQuota <names> <folder>",
@@ -48,7 +48,7 @@ _PASSING = {
     "BlockMissingException": "Start the DataNodes that hold it: hdfs fsck <path> -files -blocks -locations shows which",
 }
 _NO_DATANODE = ("Failed to find datanode", "No active nodes", "could only be written to")
-"""Texts of an ``IOException`` that mean that no DataNode is left to write to or to read from."""
+"""Messages of an ``IOException`` which mean that no DataNode is left to write to or to read from."""
 
 _START_DATANODES = "Check that DataNodes are up and have room: hdfs dfsadmin -report"
 _LOOK = "Look into the logs of the NameNode and the DataNodes, then try again"
@@ -57,14 +57,14 @@ _OVERLOADED = (HTTPStatus.INTERNAL_SERVER_ERROR, HTTPStatus.BAD_GATEWAY, HTTPSta
 
 
 class QuotaExceededError(StorageAccessError):
-    """A quota is used up. The same request is not repeated: the file that it created without content is in its way.
+    """A quota is exceeded. The same request is not repeated: the empty file that it created blocks the path.
 
-    A caller that writes under another name next time may try again, as with a full disk.
+    A caller that uses another name the next time may retry, as with a full disk.
     """
 
 
 class NotWebHdfs(requests.ConnectionError):  # type: ignore[misc]
-    """An answer that WebHDFS does not give. As good as none, so that the client asks the next NameNode."""
+    """A response that WebHDFS never sends. Treated as no response, so that the client queries the next NameNode."""
 
     def __init__(self, response: requests.Response) -> None:
         self.status = response.status_code
@@ -88,12 +88,12 @@ class Server:
 
 
 def no_datanode(error: HdfsError) -> bool:
-    """Return whether the NameNode had no DataNode to redirect to."""
+    """Return True if the NameNode had no DataNode to redirect to."""
     return any(words in str(error) for words in _NO_DATANODE)
 
 
 def refusal(error: HdfsError) -> StorageFailureError:
-    """Return the error for an answer with which a NameNode or a DataNode refuses."""
+    """Return the error for an error response of a NameNode or a DataNode."""
     name = error.exception or "an error"
     said = f"{name}: {str(error).partition(chr(10))[0].rstrip(' .')}"
     if name in _QUOTAS:
@@ -105,7 +105,7 @@ def refusal(error: HdfsError) -> StorageFailureError:
 
 
 def no_answer(error: requests.RequestException, server: Server) -> StorageFailureError:
-    """Return the error for a request without an answer, or without one of WebHDFS."""
+    """Return the error for a request without a response, or without a WebHDFS response."""
     who = f"the {server.role} at {server.address}"
     if isinstance(error, NotWebHdfs):
         return _nonsense(error, who)
@@ -156,7 +156,7 @@ def _nonsense(error: NotWebHdfs, who: str) -> StorageFailureError:
 
 
 def innermost_cause(error: BaseException) -> BaseException:
-    """Return the innermost cause, the only one with a message that is sure to contain no URL."""
+    """Return the innermost cause, the only one with a message that is certain to contain no URL."""
     seen: list[BaseException] = []
     inner: BaseException | None = error
     while inner is not None and inner not in seen:

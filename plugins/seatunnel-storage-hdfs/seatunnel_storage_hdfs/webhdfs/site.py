@@ -1,4 +1,4 @@
-"""Hadoop's properties: from its XML files, from ``seatunnel.hadoop.*``, and from the plugin's own keys."""
+"""Hadoop properties from XML files, ``seatunnel.hadoop.*`` and the plugin's own keys."""
 
 import re
 from collections.abc import Mapping
@@ -16,14 +16,14 @@ PROXY_USER = "hadoop.proxy.user"
 _PLAIN_KEYS = (HTTP_ADDRESS, USER, PROXY_USER)
 _REFERENCE = re.compile(r"\$\{([^${}\s]+)\}")
 _MOST_EXPANSIONS = 20
-"""Hadoop's default."""
+"""Maximum number of expansions; Hadoop's default."""
 
 
 def properties(configuration: Mapping[str, str]) -> dict[str, str]:
-    """Return the properties of the cluster; files come first, then prefixed keys, then plain keys, and the last wins.
+    """Return the properties of the cluster from files, prefixed keys and plain keys; the later ones override.
 
     Raises:
-        StorageConfigurationError: ``hdfs_site_path`` cannot be read as configuration of Hadoop.
+        StorageConfigurationError: ``hdfs_site_path`` is not a readable Hadoop configuration.
     """
     found = _of_files(configuration.get(SITE_PATH) or "")
     found |= {key.removeprefix(PREFIX): value for key, value in configuration.items() if key.startswith(PREFIX)}
@@ -57,7 +57,7 @@ def _of_file(file: Path) -> dict[str, str]:
 
 
 def _expanded(value: str, among: Mapping[str, str]) -> str:
-    """Replace ``${name}`` by the property of this name; an unknown one stays as it is."""
+    """Replace ``${name}`` with the property of this name; unknown ones remain unchanged."""
     for _ in range(_MOST_EXPANSIONS):
         expanded = _REFERENCE.sub(lambda match: among.get(match[1], match[0]), value)
         if expanded == value:

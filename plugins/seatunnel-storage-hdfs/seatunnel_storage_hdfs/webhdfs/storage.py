@@ -1,4 +1,4 @@
-"""Checkpoints in HDFS, on the verbs of WebHDFS."""
+"""Checkpoints in HDFS, through WebHDFS."""
 
 import contextlib
 import secrets
@@ -16,14 +16,14 @@ BACKEND = "HDFS"
 class WebHdfsStorage(BlobStorage):
     """A blob is a file below the namespace.
 
-    A file of HDFS can be seen while it is written, and what a writer that died had written stays. So a put writes a
-    file of a unique name in ``.tmp/`` next to its target, has the DataNodes sync it, and renames it, which never
-    overwrites and is one entry in the NameNode's log. One checkpoint costs four requests, two to create, one to
-    rename and one to list, and one more for each file that is pruned.
+    A file of HDFS is visible while it is written, and the output of a writer that died remains. So a put writes a
+    file of a unique name in ``.tmp/`` next to its target, makes the DataNodes sync it, and renames it, which never
+    overwrites and is one entry in the NameNode's log. One checkpoint costs four requests: two to create, one to
+    rename and one to list; and one more for each expired file.
 
     Args:
-        webhdfs: closed with the storage.
-        address: what stands before the namespace where a person types it, as in ``hdfs://host:port``.
+        webhdfs: client, closed with the storage.
+        address: prefix of the namespace as a user writes it, such as ``hdfs://host:port``.
     """
 
     def __init__(
@@ -35,12 +35,12 @@ class WebHdfsStorage(BlobStorage):
 
     def put_if_absent(self, key: str, body: bytes) -> bool:
         folder, _, name = self._path(key).rpartition("/")
-        # Never the same name twice: a write that was given up may still be going on somewhere.
+        # Never reuse a name: an abandoned write may still be in progress.
         unfinished = f"{folder}/{TEMPORARY_FOLDER}/{name}.{secrets.token_hex(8)}"
         self._webhdfs.create(unfinished, body)
         if self._webhdfs.rename(unfinished, f"{folder}/{name}"):
             return True
-        with contextlib.suppress(StorageFailureError):  # the next engine sweeps it
+        with contextlib.suppress(StorageFailureError):  # the next engine removes it
             self._webhdfs.delete(unfinished)
         return False
 
@@ -48,7 +48,7 @@ class WebHdfsStorage(BlobStorage):
         return self._webhdfs.read(self._path(key))
 
     def list_blobs(self, prefix: str) -> Iterator[Blob]:
-        """List a pipeline by one request, a consistent view, and a job or all jobs by one for each folder."""
+        """List a pipeline in one request, a consistent view; a job or all jobs in one request per folder."""
         return self._files(prefix)
 
     def unfinished(self, prefix: str) -> Iterator[Blob]:
@@ -72,10 +72,10 @@ class WebHdfsStorage(BlobStorage):
         super().close()
 
     def probe(self) -> None:
-        """Do once what every store does, under names that no listing returns; list only if the storage is read-only.
+        """Do once what every store does, under names that no listing returns; only list if the storage is read-only.
 
         Raises:
-            StorageAccessError: The cluster refuses.
+            StorageAccessError: The cluster denies access.
             StorageUnavailableError: It does not answer, or is not ready.
         """
         self._attempt("use", "", self._list_it if self.read_only else self._try_everything)

@@ -11,58 +11,58 @@ CONNECT_S = 10
 """Time limit for a connection."""
 
 IDLE_S = 5
-"""A server ends a connection when a transaction waits for its client for this long: a process that stands still in the
-middle of one would keep its locks, and no other could take its work over."""
+"""Time after which a server ends a connection whose transaction waits for its client: a process that hangs in the
+middle of one would keep its locks, and no other could take over its work."""
 
 LOCK_S = 10
 """Time that a statement waits for the lock of another transaction."""
 
 STATEMENT_S = 120
-"""Default time limit of a statement and of a response of the server."""
+"""Default time limit of a statement and of a server response."""
 
 
 class Dialect(ABC):
-    """One kind of database. Its engine comes from SQLAlchemy; here is what SQLAlchemy does not know."""
+    """A kind of database: its differences that SQLAlchemy does not cover."""
 
     driver: ClassVar[str] = ""
-    """The module of the driver; empty if it is part of Python."""
+    """Module of the driver; empty if it is part of Python."""
 
     extra: ClassVar[str] = ""
-    """The extra of this distribution that installs the driver."""
+    """Extra of this distribution that installs the driver."""
 
     shows_before_durable: ClassVar[bool] = False
-    """True if a commit is visible to others a moment before it would survive a crash of the server."""
+    """True if a commit is visible to others before it would survive a crash of the server."""
 
     @abstractmethod
     def url(self, address: Address) -> sa.URL:
-        """Return SQLAlchemy's url."""
+        """Return the SQLAlchemy URL."""
 
     @abstractmethod
     def arguments(self, address: Address, answer_s: int) -> dict[str, Any]:
         """Return the arguments of the driver's ``connect``; no response of the server takes longer than ``answer_s``.
 
         Raises:
-            StorageConfigurationError: A property of the url is not known.
+            StorageConfigurationError: A property of the url is unknown.
         """
 
     def begin_session(self, connection: Any) -> None:
-        """Set a new connection of the driver up."""
+        """Configure a new driver connection."""
 
     def begin(self, connection: sa.Connection, *, writes: bool) -> None:
-        """Begin a transaction where the driver does not do it by itself."""
+        """Begin a transaction if the driver does not do it itself."""
 
     def exists(self, address: Address) -> bool:
-        """Return whether there is a database at all, where opening it would create one."""
+        """Return True if the database exists; checked only where opening it would create one."""
         return True
 
     def weaknesses(self, connection: sa.Connection) -> tuple[str, ...]:
-        """Return a sentence for each setting of the server by which what it acknowledged may be lost."""
+        """Return a sentence for each server setting that may lose acknowledged data."""
         return ()
 
     @abstractmethod
     def may_pass(self, error: BaseException) -> bool:
-        """Return whether what the driver raised may pass by itself."""
+        """Return True if a driver error is retryable."""
 
     def message(self, error: BaseException) -> str:
-        """Return what the driver says, in one line."""
+        """Return the driver's message in one line."""
         return " ".join(str(error).split())

@@ -27,13 +27,13 @@ _SESSION = (
     f"innodb_lock_wait_timeout = {LOCK_S}, lock_wait_timeout = {LOCK_S}",
 )
 _IDLE_IN_TRANSACTION = {True: "idle_transaction_timeout", False: "wait_timeout"}
-"""By whether it is MariaDB. MySQL has none for transactions: there the connection ends, and the pool opens another."""
+"""Idle timeout setting; the key is True for MariaDB. MySQL, without one for transactions, ends the connection."""
 
 _PASSING = frozenset(
     {1021, 1040, 1053, 1079, 1114, 1129, 1152, 1158, 1159, 1160, 1161, 1184, 1203, 1205, 1213, 1226, 1412, 1927}
     | {1290, 1836, 2002, 2003, 2006, 2013, 2014, 3024, 3058, 4031}
 )
-"""Errors that may pass: connection lost or refused, too many connections, shutdown, disk full, read-only, deadlock,
+"""Retryable errors: connection lost or refused, too many connections, shutdown, disk full, read-only, deadlock,
 timeouts."""
 
 
@@ -47,7 +47,7 @@ class MySQL(Dialect):
     """InnoDB shows a commit to others before it syncs its log, unless there is a binary log."""
 
     def url(self, address: Address) -> sa.URL:
-        return sa.URL.create("mysql+pymysql")  # SQLAlchemy adds that an UPDATE counts the rows that it finds
+        return sa.URL.create("mysql+pymysql")  # SQLAlchemy adds a flag by which an UPDATE counts the matched rows
 
     def arguments(self, address: Address, answer_s: int) -> dict[str, Any]:
         found: dict[str, Any] = {
@@ -102,7 +102,7 @@ class MySQL(Dialect):
 
 
 def _secured(written: Mapping[str, str]) -> ssl.SSLContext | None:
-    """Return the TLS context of JDBC's properties; ``None`` without encryption."""
+    """Return the TLS context from the JDBC properties; ``None`` without encryption."""
     mode = written.get("sslMode", "").upper().replace("-", "_")
     if not mode:
         wanted = {written.get(name, "").lower() for name in ("useSSL", "requireSSL")}

@@ -14,7 +14,7 @@ _LIBPQ = {
     "gssEncMode": "gssencmode",
     "kerberosServerName": "krbsrvname",
 }
-"""Properties of the JDBC driver, and their names in libpq."""
+"""Names in libpq of the JDBC driver's properties."""
 
 _OF_JAVA = frozenset(
     {"socketTimeout", "stringtype", "reWriteBatchedInserts", "defaultRowFetchSize", "prepareThreshold", "loggerLevel"}
@@ -28,11 +28,11 @@ _SILENT_MS = 15_000
 """Keep-alive settings that detect a lost server within about 15 s."""
 
 _PASSING = ("08", "53", "57P", "40", "25006", "25P0", "55P03", "57014", "58")
-"""Starts of SQLSTATE that may pass: connection lost, too few resources, shutdown or start of the server, deadlock,
-a standby that will lead, a transaction that stood still, lock timeout, statement timeout, system error."""
+"""Prefixes of retryable SQLSTATEs: connection lost, too few resources, shutdown or start of the server, deadlock,
+a standby before its promotion, idle transaction timeout, lock timeout, statement timeout, system error."""
 
 _REFUSED = ("authentication failed", "does not exist", "no pg_hba.conf entry", "no password supplied")
-"""Permanent errors at the start of a connection, which have no SQLSTATE."""
+"""Texts of permanent connection errors, which have no SQLSTATE."""
 
 
 class PostgreSQL(Dialect):
@@ -76,7 +76,7 @@ class PostgreSQL(Dialect):
         }
 
     def begin_session(self, connection: Any) -> None:
-        with connection.cursor() as cursor:  # what a role or a database may have switched off
+        with connection.cursor() as cursor:  # settings that a role or a database may have turned off
             cursor.execute(
                 "SELECT set_config('synchronous_commit', 'on', false) "
                 "WHERE current_setting('synchronous_commit') = 'off'"
@@ -94,4 +94,4 @@ class PostgreSQL(Dialect):
         state = getattr(error, "sqlstate", None)
         if state is None:
             return isinstance(error, psycopg.OperationalError) and not any(each in str(error) for each in _REFUSED)
-        return state.startswith(_PASSING) or "could not extend file" in str(error)  # a quota has no separate state
+        return state.startswith(_PASSING) or "could not extend file" in str(error)  # a quota has no SQLSTATE of its own

@@ -1,4 +1,4 @@
-"""SQLite, with Python's own driver: one file, for the processes of one machine."""
+"""SQLite, with Python's own driver: one file for the processes of one machine."""
 
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ _PASSING = ("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_FULL", "SQLITE_IOERR")
 
 
 class SQLite(Dialect):
-    """A file with a rollback journal. It creates no second file, except while it writes."""
+    """A file with a rollback journal. It creates a second file only while it writes."""
 
     def url(self, address: Address) -> sa.URL:
         try:
@@ -32,7 +32,7 @@ class SQLite(Dialect):
     def begin_session(self, connection: Any) -> None:
         file = Path(connection.execute("PRAGMA database_list").fetchone()[2])
         if file.is_file() and not file.is_symlink() and not file.stat().st_size:
-            file.chmod(0o600)  # it was just created: jobs and checkpoints may contain secrets and rows
+            file.chmod(0o600)  # a new file: jobs and checkpoints may contain secrets and rows
         connection.execute("PRAGMA synchronous = EXTRA")  # with less, a power cut just after a commit can undo it
 
     def begin(self, connection: sa.Connection, *, writes: bool) -> None:
