@@ -1,9 +1,9 @@
 """Commands and notices of the checkpoint protocol.
 
-The runtime carries a command out and reports the outcome as the event that the command names. Failures are
+The runtime executes a command and reports the outcome as the event that the command specifies. Failures are
 ``StorageFailed`` for a command to the checkpoint storage and ``ConnectorFailed`` for one to a source or the sinks,
-except where the command names another. Commands are values: the state machines do no I/O, start no thread and read no
-clock.
+unless the command specifies another event. Commands are values: the state machines do no I/O, start no thread and read
+no clock.
 """
 
 import enum
@@ -41,7 +41,7 @@ class LoadCheckpoint:
 
 @frozen(kw_only=True)
 class ListPublished:
-    """List the committables that the targets themselves show as published, before anything is stored (R10).
+    """List the committables that the targets show as published, before anything is stored (R10).
 
     Answer: ``PublishedListed``.
     """
@@ -57,7 +57,7 @@ class StoreCheckpoint:
     """
 
     state: PipelineState
-    """The checkpoint as it is stored."""
+    """The encoded checkpoint."""
 
     content: VertexStates = field(repr=False)
     """The decoded content."""
@@ -65,7 +65,7 @@ class StoreCheckpoint:
 
 @frozen(kw_only=True)
 class SetTimer:
-    """Deliver ``TimerFired(key)`` at ``at_ms`` of the events' clock, in place of an earlier timer of the same key."""
+    """Deliver ``TimerFired(key)`` at ``at_ms`` of the events' clock; replaces an earlier timer of the same key."""
 
     key: str
     at_ms: int
@@ -80,46 +80,46 @@ class CancelTimer:
 
 @frozen(kw_only=True)
 class PrepareSinks:
-    """Prepare the sinks for the epoch, and apply the save modes that are pending. Answer: ``SinksPrepared``.
+    """Prepare the sinks for the epoch, and apply the pending save modes. Answer: ``SinksPrepared``.
 
-    Preparing raises the epoch rows of databases, creates staging folders, and proves that tasks and driver see the same
+    It raises the epoch rows of databases, creates staging folders, and verifies that tasks and driver see the same
     target.
     """
 
     epoch: int
     save_mode_pending: frozenset[str]
-    """The names of the sinks with a save mode that has not acted yet."""
+    """Names of the sinks whose save mode has not been applied yet."""
 
     prepared_in: Mapping[str, int] = field(factory=dict)
-    """The newest epoch that prepared the target of a sink, by name of the sink; absent if none is known to have."""
+    """Newest epoch that prepared a sink's target, by name of the sink; absent if none is known."""
 
     published_to: Mapping[str, Mapping[str, str]] = field(factory=dict)
-    """The tables to which a sink has published rows, with their identities, by name of the sink; absent if none."""
+    """Tables to which a sink has published rows, with their identities, by name of the sink; absent if none."""
 
 
 @frozen(kw_only=True)
 class Enumerate:
-    """Find out which splits a source has (R12). Answer: ``Enumerated``.
+    """Determine the splits of a source (R12). Answer: ``Enumerated``.
 
-    If ``attachment`` names a frozen enumeration, read it; otherwise plan the source and freeze the result.
+    If ``attachment`` is set, read this frozen enumeration; otherwise plan the source and freeze the result.
     """
 
     source: str
     attachment: str | None
     total: int | None = None
-    """Number of splits of the frozen enumeration; ``None`` before there is one."""
+    """Number of splits of the frozen enumeration; ``None`` if it does not exist yet."""
 
 
 @frozen(kw_only=True)
 class Poll:
-    """Ask an unbounded source for splits beyond what it remembers (R12). Answer: ``Found`` or ``PollFailed``."""
+    """Request splits of an unbounded source beyond its cursor (R12). Answer: ``Found`` or ``PollFailed``."""
 
     source: str
     memory: Mapping[str, Any] = field(repr=False)
-    """The cursor of the source, as JSON values; empty for the first poll."""
+    """Cursor of the source, as JSON values; empty for the first poll."""
 
     next_index: int
-    """The index of the first split that is found."""
+    """Index of the first split that is found."""
 
 
 @frozen(kw_only=True)
@@ -133,12 +133,12 @@ class RunUnit:
     attempt: UnitAttempt
 
     restored: bool = False
-    """True if it was in flight in the restored checkpoint, so that an earlier attempt may have started."""
+    """True if the unit was in flight in the restored checkpoint, so that an earlier attempt may have started."""
 
 
 @frozen(kw_only=True)
 class CancelUnits:
-    """Cancel what runs on Spark for this pipeline; answers that still come are ignored."""
+    """Cancel the units of this pipeline on Spark; their later events are ignored."""
 
 
 @frozen(kw_only=True)
@@ -153,18 +153,18 @@ class Commit:
 
 @frozen(kw_only=True)
 class Complete:
-    """Publish what waits for the last row: replaced rows, deletions of absent keys (R16). Answer: ``Completed``."""
+    """Publish output held back until the last row: replacements, deletions (R16). Answer: ``Completed``."""
 
     epoch: int
 
 
 @frozen(kw_only=True)
 class Sweep:
-    """Remove staged data that no live checkpoint names (R9). Answer: ``Swept``."""
+    """Remove staged data that no live checkpoint refers to (R9). Answer: ``Swept``."""
 
     epoch: int
     keep: frozenset[str] = field(repr=False)
-    """The ids of the committables that must stay."""
+    """IDs of the committables to keep."""
 
     final: bool
     """True if this follows the last commit, so that this epoch's own staging is removed too."""
@@ -172,7 +172,7 @@ class Sweep:
 
 @frozen(kw_only=True)
 class Retract:
-    """Take back what was published after the base (R10). Answer: ``Retracted``."""
+    """Roll back the output that was published after the base (R10). Answer: ``Retracted``."""
 
     epoch: int
     retractions: Mapping[str, Retraction] = field(repr=False)
@@ -180,7 +180,7 @@ class Retract:
 
 
 class Outcome(enum.Enum):
-    """The end of a pipeline in this process."""
+    """Final state of a pipeline in this process."""
 
     FINISHED = "finished"
     """All rows are committed."""
@@ -189,7 +189,7 @@ class Outcome(enum.Enum):
     """It was stopped on request; the next start continues from the latest checkpoint."""
 
     FAILED = "failed"
-    """Something failed; the runtime decides whether to restart the pipeline."""
+    """A failure ended it; the runtime decides whether to restart the pipeline."""
 
     FENCED = "fenced"
     """A newer engine runs this job, or the job was deleted (R5): stop everything, commit nothing."""
@@ -203,12 +203,12 @@ class EndPipeline:
     failure: Failure | None = None
 
 
-# Notices: nothing has to be done; the runtime logs, counts and shows them.
+# Notices require no action; the runtime logs, counts and displays them.
 
 
 @frozen(kw_only=True)
 class EpochStarted:
-    """A notice that the restore point is durable: from here on the pipeline exists and can be resumed."""
+    """A notice that the restore point is durable: from now on the pipeline exists and can be resumed."""
 
     epoch: int
     base: CheckpointRef | None
@@ -218,7 +218,7 @@ class EpochStarted:
 
 @frozen(kw_only=True)
 class CheckpointTriggered:
-    """A notice that a checkpoint is pending: its barriers are on their way."""
+    """A notice that a checkpoint is pending: its barriers were sent."""
 
     checkpoint_id: int
     checkpoint_type: CheckpointType
@@ -231,16 +231,16 @@ class CheckpointCompleted:
     checkpoint_id: int
     checkpoint_type: CheckpointType
     acknowledge_ms: int
-    """From the trigger until every vertex had recorded its state."""
+    """Time from the trigger until every vertex had recorded its state."""
 
     store_ms: int
-    """From then on until it was durable and no newer engine was seen."""
+    """Time from the last acknowledgement until the checkpoint was durable and the fence check passed."""
 
     state_bytes: int
 
     @property
     def duration_ms(self) -> int:
-        """From the trigger to the completion."""
+        """Time from the trigger to the completion."""
         return self.acknowledge_ms + self.store_ms
 
 
@@ -250,20 +250,20 @@ class CheckpointPublished:
 
     checkpoint_id: int
     commit_ms: int
-    """From the completion until the last sink had published."""
+    """Time from the completion until the last sink had published."""
 
 
 class AbortKind(enum.Enum):
-    """Why a pending checkpoint was given up."""
+    """Reason for aborting a pending checkpoint."""
 
     EXPIRED = "expired"
     """It took longer than its timeout."""
 
     STORAGE = "storage"
-    """The storage did not take it."""
+    """The storage failed to store it."""
 
     UNWRITABLE = "unwritable"
-    """A state holds what cannot be written: a bug of a connector."""
+    """A state contains a value that cannot be encoded: a bug of a connector."""
 
     SUBSUMED = "subsumed"
     """A newer one completed first, and contains more."""
@@ -272,7 +272,7 @@ class AbortKind(enum.Enum):
     """The pipeline stops, and its last checkpoint contains more."""
 
     ENDED = "ended"
-    """The pipeline ended before."""
+    """The pipeline ended first."""
 
     @property
     def is_failure(self) -> bool:
@@ -282,17 +282,17 @@ class AbortKind(enum.Enum):
 
 @frozen(kw_only=True)
 class CheckpointAborted:
-    """A notice that a pending checkpoint was given up; what it contained goes into the next one."""
+    """A notice that a pending checkpoint was aborted; the next one contains its content."""
 
     checkpoint_id: int
     kind: AbortKind
     reason: str
-    """In words. Of an expired checkpoint: each vertex that had not acknowledged, what it was doing and for how long."""
+    """Reason in words. For an expired checkpoint: each missing vertex, its current activity and the duration."""
 
 
 @frozen(kw_only=True)
 class SavepointCompleted:
-    """A notice that a savepoint is durable; it names nothing that is staged."""
+    """A notice that a savepoint is durable; it refers to no staged output."""
 
     name: str
     ref: CheckpointRef
@@ -300,7 +300,7 @@ class SavepointCompleted:
 
 @frozen(kw_only=True)
 class SavepointFailed:
-    """A notice that a savepoint will not be taken; the pipeline itself may be well."""
+    """A notice that a savepoint will not be taken; the pipeline itself may be healthy."""
 
     name: str
     reason: str
@@ -319,7 +319,7 @@ class RowsCommitted:
 
 @frozen(kw_only=True)
 class Degraded:
-    """A notice that something holds the pipeline up; an empty ``reason`` means that it is well again."""
+    """A notice that the pipeline is degraded; an empty ``reason`` means that it has recovered."""
 
     reason: str
 

@@ -21,7 +21,7 @@ class PipelineContext:
         """Current phase. Change it only through ``enter``."""
 
         self.epoch = 0
-        """The epoch of this start; 0 until one is claimed."""
+        """Epoch of this start; 0 until one is claimed."""
 
         self.base = Base(info=None, cut=None, restore_point_id=1)
         self.is_extended = False
@@ -30,10 +30,10 @@ class PipelineContext:
         self.last_completed_id: int | None = None
         self.last_completed_ms: int | None = None
         self.publishing = 0
-        """The last checkpoint that the sinks were asked to publish."""
+        """ID of the last checkpoint that the sinks were requested to publish."""
 
         self.unpublished: set[str] = set()
-        """The sinks that have not published all of it yet."""
+        """Sinks that have not published all of it yet."""
 
         self.topology = topology
         self.wiring = wiring
@@ -51,7 +51,7 @@ class PipelineContext:
     def enter(self, phase: Phase) -> None:
         """Move the pipeline to ``phase``; nothing else changes the phase.
 
-        The table of transitions has to lead there from the present phase. The event does not matter: a message between
+        The table of transitions must allow it from the current phase. The event does not matter: a message between
         vertices may be delivered later than the event that caused it.
         """
         assert phase in NEXT[self.phase], f"no event leads from {self.phase} to {phase}"
@@ -74,12 +74,12 @@ class PipelineContext:
             channel.send(message)
 
     def store(self, checkpoint_id: int, checkpoint_type: CheckpointType, states: VertexStates) -> int:
-        """Ask for the states to be stored as a checkpoint, and return their size in bytes.
+        """Store the states as a checkpoint, and return their size in bytes.
 
-        The base of the epoch travels in every checkpoint, so that a zombie's late one stays orphaned (R4).
+        Every checkpoint contains the base of the epoch, so that a late one of a zombie stays orphaned (R4).
 
         Raises:
-            StateFormatError: A split or a committable carries something that is not JSON; nothing is stored.
+            StateFormatError: A split or a committable contains a value that is not JSON; nothing is stored.
         """
         encoded = codec.encode(states)
         state = PipelineState(
@@ -95,18 +95,18 @@ class PipelineContext:
         return len(encoded)
 
     def mark_completed(self, checkpoint_id: int) -> None:
-        """Record a checkpoint as the last that completed, at the present time."""
+        """Record a checkpoint as the last completed one, at the current time."""
         self.last_completed_id = checkpoint_id
         self.last_completed_ms = self.wiring.now_ms
 
     def publish(self, checkpoint_id: int) -> None:
-        """Ask the sinks to publish what the checkpoint contains; each sends ``Published`` when it has."""
+        """Request the sinks to publish what the checkpoint contains; each sends ``Published`` when done."""
         self.publishing = checkpoint_id
         self.unpublished = set(self.sinks)
         self.tell_sinks(Completed(checkpoint_id))
 
     def complete(self) -> None:
-        """Let the sinks publish what waits for the last row (R16).
+        """Make the sinks publish output that is held back until the last row (R16).
 
         Every row is committed, and the completed point is durable and fenced.
         """
@@ -114,9 +114,9 @@ class PipelineContext:
         self.wiring.do(Complete(epoch=self.epoch))
 
     def clean(self) -> None:
-        """Sweep all staging, that of this epoch too (R9).
+        """Sweep all staging, including that of this epoch (R9).
 
-        After the last commit nothing staged is named, and no unit can start any more.
+        After the last commit no staged output is referenced, and no unit can start.
         """
         self.enter(Phase.CLEANING)
         self.wiring.do(Sweep(epoch=self.epoch, keep=frozenset(), final=True))

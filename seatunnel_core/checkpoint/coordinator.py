@@ -1,7 +1,7 @@
 """The coordinator of one pipeline: starts it, takes its checkpoints and ends it.
 
 Read it with ``docs/design/checkpoint-protocol.md``: R1, R2, … in the comments are the rules there. The coordinator
-does no I/O and reads no clock: handlers are called with events or messages and leave commands and messages in the
+does no I/O and reads no clock: its handlers receive events or messages, and send commands and messages through the
 wiring.
 """
 
@@ -48,13 +48,13 @@ from seatunnel_storage_api.state import CheckpointType
 
 
 class Coordinator:
-    """Take consistent cuts of one pipeline, after Chandy and Lamport, and act on none that is not durable and fenced.
+    """Take consistent cuts of one pipeline, after Chandy and Lamport, and act only on durable and fenced ones.
 
     A checkpoint is their distributed snapshot. The coordinator injects a barrier (their marker) at every source. Each
     vertex that receives it records its state, reports that with ``Acknowledge`` and forwards the barrier on every
     channel. The channels' state is what is in flight in a task: units that run, wait or are held back for order (R2).
-    The last acknowledgement completes the cut. It is stored, and when the storage reports it durable and this epoch
-    still the newest (R5), the sinks may publish what it contains (R1).
+    The last acknowledgement completes the cut. It is stored, and when the storage reports that it is durable and this
+    epoch is still the newest (R5), the sinks may publish what it contains (R1).
 
     K. M. Chandy and L. Lamport, "Distributed Snapshots: Determining Global States of Distributed Systems", ACM
     Transactions on Computer Systems 3(1), 1985.
@@ -69,9 +69,9 @@ class Coordinator:
         restore: RestoreRequest,
         doing: Callable[[VertexId], tuple[str, int]],
     ) -> None:
-        """Prepare the coordinator; the event ``Started`` begins the pipeline.
+        """Prepare the coordinator; the event ``Started`` starts the pipeline.
 
-        ``doing`` returns what a vertex is doing, in words, and since when in milliseconds.
+        ``doing`` returns the current activity of a vertex, in words, and its start time in milliseconds.
         """
         self.start = Start(
             context,
@@ -84,7 +84,7 @@ class Coordinator:
         self._savepoints = Savepoints(context, timeout_ms=policy.timeout_ms, over=self._end_when_all_is_published)
         self.health = Health(context.wiring, policy, under_way=self._under_way)
         self.pending: dict[int, PendingCheckpoint] = {}
-        """The checkpoints being taken, oldest first."""
+        """Pending checkpoints, oldest first."""
 
         self._context = context
         self._wiring = context.wiring
@@ -122,7 +122,7 @@ class Coordinator:
     # ---- Checkpoints. ----
 
     def _run(self) -> None:
-        """Begin to run: let splits flow, and start the interval of checkpoints."""
+        """Start to run: let splits flow, and start the checkpoint interval."""
         self._context.enter(Phase.RUNNING)
         self._next_id = self._context.base.restore_point_id + 1
         self._last_trigger_ms = self._wiring.now_ms
@@ -137,7 +137,7 @@ class Coordinator:
         self._consider()
 
     def _consider(self) -> None:
-        """Trigger a checkpoint if the policy wants one now, or set a timer for when it may want one."""
+        """Trigger a checkpoint if the policy requires one now, or set a timer for the next decision."""
         if self._context.phase is not Phase.RUNNING or self._pending_final is not None:
             return
         final = not self._undrained
@@ -174,7 +174,7 @@ class Coordinator:
         vertices = self._context.topology.vertices
         pending = PendingCheckpoint(checkpoint_id, checkpoint_type, vertices=vertices, triggered_ms=now_ms)
         pending.savepoints = self._savepoints.take_asked(last=last or pending.is_final)
-        self._next_id += 2 if pending.savepoints else 1  # they are stored under the id behind it
+        self._next_id += 2 if pending.savepoints else 1  # they are stored under the following ID
         self.pending[checkpoint_id] = pending
         timeout_at_ms = now_ms + self._policy.timeout_ms
         self._wiring.set_timer(f"expire:{checkpoint_id}", timeout_at_ms, lambda: self._expire(pending))
@@ -217,7 +217,7 @@ class Coordinator:
             self._savepoints.stored(event.ref)
 
     def require_own(self, event: events.CheckpointStored) -> None:
-        """Raise ``IllegalEventError`` unless this epoch asked for the checkpoint to be stored; change nothing."""
+        """Raise ``IllegalEventError`` unless this epoch requested the storage of the checkpoint; change nothing."""
         restoring = self._context.phase is Phase.RESTORING
         is_restore_point = event.ref.checkpoint_id == self._context.base.restore_point_id
         pending = self.pending.get(event.ref.checkpoint_id)
@@ -255,13 +255,13 @@ class Coordinator:
         self._consider()
 
     def _expire(self, pending: PendingCheckpoint) -> None:
-        """Abort a checkpoint that took too long, and name each vertex that did not acknowledge it."""
+        """Abort a checkpoint that took too long; the reason lists each vertex that did not acknowledge it."""
         age_ms = self._wiring.now_ms - pending.triggered_ms
         reason = f"expired after {age_ms} ms: {pending.awaited(self._wiring.now_ms, self._doing)}"
         self._abort(pending, AbortKind.EXPIRED, Failure(kind=FailureKind.STORAGE, message=reason))
 
     def _under_way(self) -> str:
-        """Describe the oldest pending checkpoint in words; return an empty text when there is none."""
+        """Describe the oldest pending checkpoint in words; return an empty text if there is none."""
         oldest = next(iter(self.pending.values()), None)
         if oldest is None:
             return ""
@@ -283,9 +283,9 @@ class Coordinator:
             self._savepoints.store_failed(event.ref, event.failure.message)
 
     def _abort(self, pending: PendingCheckpoint, kind: AbortKind, failure: Failure) -> None:
-        """Abort a pending checkpoint, and fail the pipeline after more in a row than are tolerated.
+        """Abort a pending checkpoint, and fail the pipeline if more consecutive failures occurred than are tolerated.
 
-        Only bookkeeping is dropped: units and committables live on, and the next checkpoint contains them (R1, R2). A
+        Only bookkeeping is dropped: units and committables remain, and the next checkpoint contains them (R1, R2). A
         pipeline that is stopping ends with what is stored.
         """
         self._close(pending)
@@ -317,7 +317,7 @@ class Coordinator:
     def _sink_published(self, sink: str, checkpoint_id: int) -> None:
         """Record that a sink has published all that a checkpoint contains.
 
-        Only the last checkpoint that the sinks were asked to publish decides when the pipeline may continue or end.
+        Only the last checkpoint that the sinks were requested to publish decides when the pipeline may continue or end.
         """
         self._savepoints.published(sink, checkpoint_id)
         self._publish_times.published(sink, checkpoint_id)
@@ -348,7 +348,7 @@ class Coordinator:
             self.start.swept()
 
     def stop_requested(self, _event: events.StopRequested) -> None:
-        """Stop cleanly: take a last checkpoint within a bounded time, also where no interval is set.
+        """Stop cleanly: take a last checkpoint within a bounded time, even without a checkpoint interval.
 
         A pipeline that does not run yet ends at once. If its final checkpoint is pending, it finishes instead, within
         the same time.
@@ -367,9 +367,9 @@ class Coordinator:
             self._take_last()
 
     def _take_last(self) -> None:
-        """Trigger the checkpoint that nothing follows, in place of all that are pending.
+        """Trigger the last checkpoint, which replaces all pending ones.
 
-        It serves their savepoints too.
+        It also serves their savepoints.
         """
         for pending in list(self.pending.values()):
             for name in pending.savepoints:
@@ -384,7 +384,7 @@ class Coordinator:
     def savepoint_requested(self, event: events.SavepointRequested) -> None:
         """Take a savepoint with the next checkpoint, or with the last one if the pipeline is to end with it.
 
-        If the final checkpoint is pending, it serves the savepoint. A pipeline that is ending refuses.
+        If the final checkpoint is pending, it serves the savepoint. A pipeline that is ending rejects the request.
         """
         if self._is_stopping or self._context.phase in (Phase.FINISHING, Phase.COMPLETING, Phase.CLEANING):
             self._savepoints.refuse((event.name,), "the pipeline is ending already")
@@ -403,7 +403,7 @@ class Coordinator:
             self._consider()
 
     def _end_as_asked(self) -> None:
-        """Start the stop or the drain that a savepoint requested, perhaps before the pipeline ran."""
+        """Start the stop or the drain that a savepoint requested, possibly before the pipeline ran."""
         if self._ending is Ending.STOP:
             self._begin_stop()
         elif self._ending is Ending.DRAIN:
@@ -415,10 +415,10 @@ class Coordinator:
         if oldest is None:
             self._end(Outcome.STOPPED)
         else:
-            self._expire(oldest)  # which ends a pipeline that stops
+            self._expire(oldest)  # this ends a pipeline that is stopping
 
     def fence_lost(self, event: events.FenceLost) -> None:
-        """End as a zombie: commit nothing, prune nothing, and report why (R5)."""
+        """End as a zombie: commit nothing, expire nothing, and report the reason (R5)."""
         self._end(Outcome.FENCED, Failure(kind=FailureKind.STORAGE, message=event.message, code=StaleEpochError.code))
 
     def _end(self, outcome: Outcome, failure: Failure | None = None) -> None:
@@ -432,7 +432,7 @@ class Coordinator:
         self._wiring.do(EndPipeline(outcome=outcome, failure=failure))
         self._wiring.end()
 
-    # ---- Small facts. ----
+    # ---- Helpers. ----
 
     @property
     def _is_stopping(self) -> bool:

@@ -4,9 +4,9 @@
 
     SeaTunnelError
     └── ProtocolError
-        ├── IllegalEventError    an event that cannot happen now: a bug of the runtime; nothing was changed
-        ├── RestoreRefusedError  what was asked to be restored is not there, or going back to it was not allowed
-        └── StateFormatError     the bytes of a checkpoint are not a state that this version understands
+        ├── IllegalEventError    an event that is not legal in this phase: a bug of the runtime; nothing was changed
+        ├── RestoreRefusedError  the requested state does not exist, or going back to it was not allowed
+        └── StateFormatError     the bytes of a checkpoint are not a state that this version can read
 """
 
 from seatunnel_core.errors import SeaTunnelError

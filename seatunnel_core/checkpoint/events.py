@@ -1,4 +1,4 @@
-"""Events: what happened outside the protocol, as the runtime reports it.
+"""Events outside of the protocol, as the runtime reports them.
 
 Every event carries its time in ``now_ms``, so that no state machine reads a clock.
 """
@@ -24,7 +24,7 @@ class Started:
 
 @frozen(kw_only=True)
 class EpochClaimed:
-    """The marker of a new epoch is stored (R4a)."""
+    """A notice that the marker of a new epoch is stored (R4a)."""
 
     now_ms: int
     epoch: int
@@ -41,7 +41,7 @@ class CheckpointsListed:
 
 @frozen(kw_only=True)
 class CheckpointLoaded:
-    """The checkpoint that was asked for, with its state in bytes."""
+    """The requested checkpoint, with its state in bytes."""
 
     now_ms: int
     state: PipelineState
@@ -49,7 +49,7 @@ class CheckpointLoaded:
 
 @frozen(kw_only=True)
 class CheckpointDamaged:
-    """The checkpoint that was asked for cannot be read; ``intact`` is the newest one that can."""
+    """The requested checkpoint cannot be read; ``intact`` is the newest readable one."""
 
     now_ms: int
     ref: CheckpointRef
@@ -63,7 +63,7 @@ class PublishedListed:
 
     now_ms: int
     published: Mapping[str, frozenset[str]] = field(repr=False)
-    """Ids of committables of this pipeline, by sink; empty for a target without records of them."""
+    """IDs of committables of this pipeline, by sink; empty for a target without records of them."""
 
 
 @frozen(kw_only=True)
@@ -76,7 +76,7 @@ class CheckpointStored:
 
 @frozen(kw_only=True)
 class FenceLost:
-    """A newer epoch's marker was found, or the marker of this epoch is gone (R5)."""
+    """A newer epoch's marker exists, or the marker of this epoch was removed (R5)."""
 
     now_ms: int
     message: str
@@ -84,7 +84,7 @@ class FenceLost:
 
 @frozen(kw_only=True)
 class StorageFailed:
-    """A storage command failed; ``ref`` names the checkpoint if it was one to be stored."""
+    """A storage command failed; ``ref`` is the checkpoint if one was to be stored."""
 
     now_ms: int
     failure: Failure
@@ -101,7 +101,7 @@ class TimerFired:
 
 @frozen(kw_only=True)
 class SinksPrepared:
-    """The sinks know the epoch, and the pending save modes have acted."""
+    """The sinks know the epoch, and the pending save modes are applied."""
 
     now_ms: int
 
@@ -114,23 +114,23 @@ class Enumerated:
     source: str
     splits: tuple[Split, ...] = field(repr=False)
     attachment: str
-    """The name of the frozen enumeration, for a later ``Enumerate``."""
+    """Name of the frozen enumeration, for a later ``Enumerate``."""
 
 
 @frozen(kw_only=True)
 class Found:
-    """The splits that a poll found beyond what the source remembered; there may be none."""
+    """The splits that a poll found beyond the cursor of the source; possibly none."""
 
     now_ms: int
     source: str
     splits: tuple[Split, ...] = field(repr=False)
-    """The new splits, numbered from the index that was asked for."""
+    """New splits, numbered from the requested index."""
 
     memory: Mapping[str, Any] = field(repr=False)
-    """The new cursor of the source, as JSON values."""
+    """New cursor of the source, as JSON values."""
 
     again_ms: int | None
-    """The pause before the next poll; ``None`` when nothing more will ever come."""
+    """Delay before the next poll; ``None`` if the source has ended."""
 
 
 @frozen(kw_only=True)
@@ -153,7 +153,7 @@ class UnitFinished:
     bytes_read: int
     rows_skipped: int
     committables: dict[str, Committable]
-    """The staged output of the unit, by sink; a sink that got no row from it may be absent."""
+    """Staged output of the unit, by sink; a sink that received no row from it may be absent."""
 
 
 @frozen(kw_only=True)
@@ -165,12 +165,12 @@ class UnitFailed:
     attempt: AttemptId
     failure: Failure
     reading: str = ""
-    """The input of the unit, in words: files and positions in them."""
+    """Input of the unit, in words: files and positions in them."""
 
 
 @frozen(kw_only=True)
 class CommitSucceeded:
-    """A sink has published the committables of a commit; ``ids`` names them in order."""
+    """A sink has published the committables of a commit; ``ids`` contains their IDs in order."""
 
     now_ms: int
     sink: str
@@ -179,7 +179,7 @@ class CommitSucceeded:
 
 @frozen(kw_only=True)
 class CommitFailed:
-    """A commit failed after publishing ``committed``; the rest may be published or not."""
+    """A commit failed after publishing ``committed``; the others may or may not be published."""
 
     now_ms: int
     sink: str
@@ -189,7 +189,7 @@ class CommitFailed:
 
 @frozen(kw_only=True)
 class Completed:
-    """Every sink has published what waited for the last row (R16)."""
+    """Every sink has published its output held back until the last row (R16)."""
 
     now_ms: int
 
@@ -214,7 +214,7 @@ class Retracted:
 
 @frozen(kw_only=True)
 class ConnectorFailed:
-    """Listing what is published, preparing, completing, sweeping, retracting or enumerating failed for good."""
+    """Listing published output, preparing, completing, sweeping, rolling back or enumerating failed permanently."""
 
     now_ms: int
     failure: Failure

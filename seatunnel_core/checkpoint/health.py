@@ -1,4 +1,4 @@
-"""Why a running pipeline is degraded."""
+"""Detection of a degraded pipeline."""
 
 from collections.abc import Callable
 
@@ -11,28 +11,28 @@ PATIENCE = 3
 """Number of checkpoints that may be overdue before the pipeline is degraded."""
 
 SHORTEST_INTERVAL_MS = 1_000
-"""A shorter interval counts as this one: a busy storage may well take longer than a few tenths of a second."""
+"""Minimum interval for this purpose: a busy storage may take longer than a few tenths of a second."""
 
 
 class Health:
     """Health of a pipeline: degraded or not, and the reason.
 
-    It is while a sink is at its bound (R1), and while no checkpoint has completed for three intervals; both may hold. A
-    pipeline without an interval owes no checkpoint.
+    It is degraded while a sink is at its bound (R1), and while no checkpoint has completed for three intervals; both
+    may apply. A pipeline without an interval has no overdue checkpoint.
     """
 
     def __init__(self, wiring: Wiring, policy: CheckpointPolicy, *, under_way: Callable[[], str]) -> None:
         """Prepare for a pipeline with this policy.
 
-        ``under_way`` describes the oldest pending checkpoint in words; its text is empty when there is none.
+        ``under_way`` describes the oldest pending checkpoint in words; its text is empty if there is none.
         """
         self.degraded = ""
-        """The reasons in words; empty while all is well."""
+        """Reasons in words; empty while the pipeline is healthy."""
 
         self._wiring = wiring
         self._under_way = under_way
         self._interval_ms = 0
-        """The interval in which a checkpoint is owed; 0 when none is."""
+        """Interval in which a checkpoint is expected; 0 for none."""
 
         if policy.interval_ms is not None:
             self._interval_ms = max(policy.interval_ms, policy.min_pause_ms, SHORTEST_INTERVAL_MS)
@@ -65,18 +65,18 @@ class Health:
         return bool(self._last_failure)
 
     def failed(self, reason: str) -> None:
-        """Record that a checkpoint failed; ``reason`` names it and the cause."""
+        """Record that a checkpoint failed; ``reason`` contains the checkpoint and the cause."""
         self._last_failure = reason
 
     def learned(self, reason: str) -> None:
-        """Record why the storage did not take a checkpoint that had been given up before it answered.
+        """Record why the storage failed to store a checkpoint that was aborted before the storage answered.
 
-        The timeout only knew that something took long.
+        The timeout could only report the duration.
         """
         self._learned = reason
 
     def completed(self, *, last: bool) -> None:
-        """Record that a checkpoint completed; after the ``last`` one none is owed any more."""
+        """Record that a checkpoint completed; after the ``last`` one no further one is expected."""
         self._last_failure = ""
         self._learned = ""
         self._completed_ms = self._wiring.now_ms
@@ -98,8 +98,8 @@ class Health:
     def _look(self) -> None:
         """Report the pipeline as degraded if no checkpoint has completed for too long.
 
-        The timer is moved when it fires, not at each completed checkpoint, which would be many times a second. What
-        does not improve is reported again whenever the silence has doubled.
+        The timer is moved when it fires instead of at each completed checkpoint, which would be many times a second. A
+        persistent problem is reported again whenever its duration has doubled.
         """
         silent_ms = self._wiring.now_ms - self._completed_ms
         if silent_ms < PATIENCE * self._interval_ms:

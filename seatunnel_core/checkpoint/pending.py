@@ -1,4 +1,4 @@
-"""A checkpoint that is being taken."""
+"""A pending checkpoint."""
 
 from collections.abc import Callable, Iterable
 
@@ -17,12 +17,12 @@ class PendingCheckpoint:
         self.checkpoint_type = checkpoint_type
         self.triggered_ms = triggered_ms
         self.missing = dict.fromkeys(vertices)
-        """The vertices that have not acknowledged yet, in the order of the topology."""
+        """Vertices that have not acknowledged yet, in the order of the topology."""
 
         self.storing_since_ms: int | None = None
         self.state_bytes = 0
         self.savepoints: tuple[str, ...] = ()
-        """The names of the savepoints that are taken with it."""
+        """Names of the savepoints that are taken with it."""
 
         self._states: dict[VertexId, VertexState] = {}
 
@@ -38,13 +38,13 @@ class PendingCheckpoint:
         return not self.missing
 
     def awaited(self, now_ms: int, doing: Callable[[VertexId], tuple[str, int]]) -> str:
-        """Describe in words what holds the checkpoint up.
+        """Describe in words what delays the checkpoint.
 
-        That is the storage, or each vertex that has not acknowledged, with what it is doing and for how long.
+        This is the storage, or each vertex that has not acknowledged, with its current activity and the duration.
 
         Args:
-            now_ms: The time of the event that is being handled.
-            doing: Returns what a vertex is doing, in words, and since when in milliseconds.
+            now_ms: The time of the current event.
+            doing: Returns the current activity of a vertex, in words, and its start time in milliseconds.
         """
         if self.storing_since_ms is not None:
             storing_ms = now_ms - self.storing_since_ms

@@ -1,16 +1,16 @@
-"""One pipeline's protocol as a single state machine: events in, commands out.
+"""The protocol of one pipeline as a single state machine: it receives events and returns commands.
 
-An event on its way, a stored checkpoint for example::
+The path of an event, for example a stored checkpoint::
 
     runtime/epoch_run.py     a thread has stored it; ``deliver`` hands the event ``CheckpointStored`` to ``handle``
-    transitions.py           is it legal in this phase?
+    transitions.py           checks that it is legal in this phase
     _handler_table, below    the coordinator's or a vertex's method for this class of event
     vertices/wiring.py       ``Channel.send``: messages between coordinator and vertices, all delivered before
                              ``handle`` returns; ``Wiring.do``: commands, which ``handle`` returns
     runtime/epoch_run.py     ``_action_table`` has the method that carries each command out, ``Commit`` for example
 
-So messages stay inside, events come in and commands go out. A *task* is here a vertex in the driver; the Spark task
-that reads a work unit is asked by the command ``RunUnit``.
+So messages stay inside, events enter and commands leave. A *task* is here a vertex in the driver; the command
+``RunUnit`` starts the Spark task that reads a work unit.
 """
 
 from collections import Counter
@@ -44,7 +44,7 @@ class PipelineProtocol:
     """Coordinator, vertices and channels of one pipeline, wired together.
 
     One object serves one start: a restart builds a new one with a larger ``epoch_minimum``. It is not thread-safe, does
-    no I/O and reads no clock; the same events give the same commands.
+    no I/O and reads no clock; the same events produce the same commands.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class PipelineProtocol:
     ) -> None:
         """Build the coordinator and the vertices, and connect them.
 
-        ``wiring`` decides how messages travel inside; the default delivers all of them before ``handle`` returns.
+        ``wiring`` decides how messages are delivered; the default delivers all of them before ``handle`` returns.
         """
         self._wiring = wiring or Wiring()
         self._sources = {spec.name: SourceVertex(spec, limits, self._wiring) for spec in topology.sources}
@@ -77,12 +77,12 @@ class PipelineProtocol:
         self._handlers = self._handler_table()
 
     def handle(self, event: Event) -> tuple[Command, ...]:
-        """Handle one event, and return the commands to carry out, in order.
+        """Handle one event, and return the commands to execute, in order.
 
-        After ``EndPipeline`` every event is ignored, except that a commit that was running then is counted.
+        After ``EndPipeline`` every event is ignored, except that a commit in progress at that time is counted.
 
         Raises:
-            IllegalEventError: The event cannot come now; nothing has changed.
+            IllegalEventError: The event is not legal now; nothing has changed.
         """
         if self._context.phase is Phase.ENDED:
             if isinstance(event, events.CommitSucceeded) and event.sink in self._sinks:
@@ -101,7 +101,7 @@ class PipelineProtocol:
         return self._context.phase
 
     def progress(self) -> PipelineProgress:
-        """Return the counters of the pipeline as they are now."""
+        """Return the current counters of the pipeline."""
         coordinator = self._coordinator
         sources, tasks, sinks = self._sources.values(), self._tasks.values(), self._sinks.values()
         totals = [source.splits_total for source in sources]
@@ -138,7 +138,7 @@ class PipelineProtocol:
         )
 
     def _moved_to_sinks(self) -> dict[str, Moved]:
-        rows, octets = Counter[str](), Counter[str]()  # what tasks hold, by sink
+        rows, octets = Counter[str](), Counter[str]()  # committables held by tasks, by sink
         for task in self._tasks.values():
             for name, held in task.held:
                 rows[name] += held.rows
@@ -207,7 +207,7 @@ class PipelineProtocol:
         }
 
     def _require_sound(self, event: Event) -> None:
-        """Raise ``IllegalEventError`` for an event that cannot be right, before anything changes."""
+        """Raise ``IllegalEventError`` for an event with impossible content, before anything changes."""
         match event:
             case events.UnitFinished(task=task):
                 self._known(self._tasks, task, "task").require_sound(event)

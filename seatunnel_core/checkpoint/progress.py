@@ -9,7 +9,7 @@ from seatunnel_core.checkpoint.transitions import Phase
 
 @frozen(kw_only=True)
 class Moved:
-    """Rows and bytes, at one moment."""
+    """Rows and bytes at a point in time."""
 
     rows_read: int = 0
     bytes_read: int = 0
@@ -22,19 +22,19 @@ class Moved:
 
 @frozen(kw_only=True)
 class PipelineProgress:
-    """Counters of one pipeline since it first started, over all restarts, where a field has no other scope."""
+    """Counters of one pipeline since it first started, over all restarts, unless a field has another scope."""
 
     phase: Phase
     epoch: int | None
     rows_read: int
     rows_written: int
-    """Staged for all sinks together: a row that goes to two sinks counts twice."""
+    """Rows staged for all sinks together: a row for two sinks counts twice."""
 
     bytes_read: int
     bytes_written: int
     rows_skipped: int
     rows_committed: int
-    """Total of all sinks: a row that goes to two sinks counts twice."""
+    """Rows committed by all sinks together: a row for two sinks counts twice."""
 
     bytes_committed: int
     by_source: Mapping[str, Moved] = field(factory=dict)
@@ -44,10 +44,10 @@ class PipelineProgress:
     """Rows received and published by each sink."""
 
     table_rows_by_sink: Mapping[str, Mapping[str, int]] = field(factory=dict)
-    """The committed rows of each table, of the sinks that count them."""
+    """Committed rows of each table, for the sinks that count them."""
 
     units_in_flight: int
-    """Now: being put together, queued, running, waiting for a retry, held back for order."""
+    """Work units that are currently being composed, queued, running, waiting for a retry or held back for order."""
 
     units_running: int
     """Work units that Spark reads or has at hand."""
@@ -55,22 +55,22 @@ class PipelineProgress:
     units_done: int
     splits_done: int
     splits_total: int | None
-    """``None`` until every source is enumerated, and for a pipeline with an unbounded source."""
+    """Number of splits; ``None`` until every source is enumerated, and for a pipeline with an unbounded source."""
 
     uncommitted: int
-    """Committables received and not yet published, now."""
+    """Committables currently received and not yet published."""
 
     last_completed_id: int | None
-    """The last completed checkpoint of this epoch, its restore point included."""
+    """ID of the last completed checkpoint of this epoch, including its restore point."""
 
     last_completed_ms: int | None
     """Time at which that checkpoint completed, by the clock that stamps the events."""
 
     pending: int
-    """Checkpoints that are being taken now."""
+    """Number of pending checkpoints."""
 
     degraded: str
-    """Why the pipeline does not move as it should; empty when all is well."""
+    """Reasons why the pipeline is degraded; empty if it is healthy."""
 
     full_sinks: tuple[str, ...] = ()
-    """Names of sinks at their bound (R1), now."""
+    """Names of sinks that are currently at their bound (R1)."""

@@ -1,4 +1,4 @@
-"""Time from the completion of a checkpoint until everything it contains is published."""
+"""Measurement of the time from the completion of a checkpoint until all of its output is published."""
 
 from seatunnel_core.checkpoint.commands import CheckpointPublished
 from seatunnel_core.checkpoint.context import PipelineContext
@@ -10,14 +10,14 @@ class PublishTimes:
     def __init__(self, context: PipelineContext) -> None:
         self._context = context
         self._open: dict[int, tuple[int, set[str]]] = {}
-        """By checkpoint: when it completed, and the sinks that have not published all of it."""
+        """Time of completion, and the sinks that have not published all of it, by checkpoint."""
 
     def completed(self, checkpoint_id: int) -> None:
-        """Record when a checkpoint completed."""
+        """Record the completion of a checkpoint."""
         self._open[checkpoint_id] = (self._context.wiring.now_ms, set(self._context.sinks))
 
     def published(self, sink: str, checkpoint_id: int) -> None:
-        """Record that a sink has published what a checkpoint contains; the last sink gives the notice.
+        """Record that a sink has published what a checkpoint contains; the last sink triggers the notice.
 
         A restore point is ignored: its time is not measured.
         """

@@ -1,8 +1,8 @@
-"""Savepoints: the cut of a checkpoint once more, without what is staged, when all that it contains is published.
+"""Savepoints: a copy of a checkpoint without staged output, taken when all of its output is published.
 
-A savepoint's barrier reserves two ids. *n* is an ordinary checkpoint with the committables; *n* + 1, the same cut
-without them, is stored as the savepoint when they are committed. So a savepoint may be stored after a later
-checkpoint, and is not the latest then; and as it names nothing that is staged, it outlives sweeps and can be moved to
+A savepoint's barrier reserves two IDs. *n* is an ordinary checkpoint with the committables; *n* + 1, the same cut
+without them, is stored as the savepoint when they are committed. So a savepoint may be stored after a later checkpoint,
+and then it is not the latest. Since it refers to no staged output, it remains valid after sweeps and can be moved to
 another storage.
 """
 
@@ -18,12 +18,12 @@ from seatunnel_storage_api.state import CheckpointRef, CheckpointType
 
 @define
 class _Taking:
-    """One savepoint after its checkpoint *n* has completed."""
+    """A savepoint whose checkpoint *n* has completed."""
 
     names: tuple[str, ...]
     states: VertexStates
     unpublished: set[str]
-    """The sinks that have not published all that *n* contains."""
+    """Sinks that have not published all that *n* contains."""
 
 
 class Savepoints:
@@ -32,7 +32,7 @@ class Savepoints:
     def __init__(self, context: PipelineContext, *, timeout_ms: int, over: Callable[[], None]) -> None:
         """Prepare for the savepoints of a pipeline.
 
-        ``over`` is called whenever one was stored, or will not be stored.
+        ``over`` is called whenever one was stored or has failed.
         """
         self._context = context
         self._timeout_ms = timeout_ms
@@ -40,26 +40,26 @@ class Savepoints:
         self._asked: list[str] = []
         self._asked_of_the_last: list[str] = []
         self._taking: dict[int, _Taking] = {}
-        """The savepoints with a completed checkpoint *n*, by *n*."""
+        """Savepoints with a completed checkpoint *n*, by *n*."""
 
     def ask(self, name: str, *, of_the_last: bool = False) -> None:
-        """Take a savepoint with the next checkpoint, or only with the one that nothing follows."""
+        """Take a savepoint with the next checkpoint, or only with the last one."""
         (self._asked_of_the_last if of_the_last else self._asked).append(name)
 
     @property
     def asked(self) -> bool:
-        """True if the next checkpoint is also one for a savepoint."""
+        """True if the next checkpoint also serves a savepoint."""
         return bool(self._asked)
 
     @property
     def open(self) -> bool:
-        """True if one is still being stored."""
+        """True if a savepoint is still being stored."""
         return bool(self._taking)
 
     def take_asked(self, *, last: bool) -> tuple[str, ...]:
         """Return the names of the savepoints that the checkpoint being triggered serves.
 
-        They are not asked for any more then. With ``last``, nothing follows this checkpoint.
+        They are no longer requested then. With ``last``, nothing follows this checkpoint.
         """
         names, self._asked = self._asked, []
         if last:
@@ -107,7 +107,7 @@ class Savepoints:
             self._context.wiring.do(SavepointFailed(name=name, reason=reason))
 
     def end(self, reason: str) -> None:
-        """Report every savepoint that is not stored as failed: the pipeline ends."""
+        """Report every savepoint that is not stored as failed, because the pipeline ends."""
         self.refuse(self.take_asked(last=True), reason)
         for checkpoint_id in list(self._taking):
             taking = self._close(checkpoint_id)

@@ -1,4 +1,4 @@
-"""The start of a pipeline, and its restart: one and the same sequence, whatever came before (R4)."""
+"""The start of a pipeline, and its restart: always the same sequence (R4)."""
 
 from collections.abc import Callable
 
@@ -37,9 +37,9 @@ End = Callable[[Outcome, Failure | None], None]
 
 
 class Start:
-    """The start of one pipeline: claim, list, choose a base, store the restore point, look.
+    """The start of one pipeline: claim, list, choose a base, store the restore point, check the fence.
 
-    Only then: prepare, commit, sweep, retract, enumerate, run. R4a to R4e are the steps of R4 in
+    Only then: prepare, commit, sweep, roll back, enumerate, run. R4a to R4e are the steps of R4 in
     ``docs/design/checkpoint-protocol.md``.
     """
 
@@ -53,7 +53,7 @@ class Start:
         end: End,
         running: Callable[[], None],
     ) -> None:
-        """Prepare the start; ``started`` begins it.
+        """Prepare the start; the handler ``started`` starts it.
 
         ``end`` is called when the start fails, ``running`` when splits may flow.
         """
@@ -74,14 +74,14 @@ class Start:
         self._wiring.do(ClaimEpoch(minimum=self._epoch_minimum))
 
     def require_large_enough(self, event: events.EpochClaimed) -> None:
-        """Raise ``IllegalEventError`` if the claimed epoch is below the one that was asked for."""
+        """Raise ``IllegalEventError`` if the claimed epoch is below the requested minimum."""
         if event.epoch < self._epoch_minimum:
             raise IllegalEventError(
                 f"epoch {event.epoch} was claimed, and at least {self._epoch_minimum} was asked for"
             )
 
     def epoch_claimed(self, event: events.EpochClaimed) -> None:
-        """List what is stored: every older engine that looks from here on will see this epoch's marker (R4a)."""
+        """List the stored checkpoints: any older engine that checks from now on sees this epoch's marker (R4a)."""
         self._context.epoch = event.epoch
         self._context.enter(Phase.LISTING)
         self._wiring.do(ListCheckpoints())
@@ -107,7 +107,7 @@ class Start:
             self._fail(FailureKind.USAGE, str(error), error.code)
 
     def require_asked_for(self, event: events.CheckpointLoaded) -> None:
-        """Raise ``IllegalEventError`` unless the loaded checkpoint is the one that was asked for."""
+        """Raise ``IllegalEventError`` unless the loaded checkpoint is the requested one."""
         asked = None if self._context.base.cut is None else self._context.base.cut.ref
         if event.state.ref != asked:
             raise IllegalEventError(f"checkpoint {event.state.ref} was loaded, and {asked} was asked for")
@@ -120,7 +120,7 @@ class Start:
             self._fail(FailureKind.USAGE, f"checkpoint {event.state.ref} cannot be restored: {error}", error.code)
 
     def _use(self, states: VertexStates | None) -> None:
-        """Judge the content of the base, and keep what is restored from it."""
+        """Check the content of the base, and store what is restored from it."""
         context = self._context
         judged = restored(states, context.base, self._restore, context.topology)
         self._restored, context.is_extended = judged.states, judged.is_extended
@@ -171,7 +171,7 @@ class Start:
     def restore_point_stored(self) -> None:
         """Restore the vertices and prepare the sinks: the restore point is durable, with no newer marker (R4e).
 
-        Before this nothing but the checkpoint storage may be touched.
+        Before this, only the checkpoint storage may be accessed.
         """
         self._wiring.cancel_timer("restore")
         self._context.mark_completed(self._context.base.restore_point_id)
@@ -199,17 +199,18 @@ class Start:
         )
 
     def sinks_prepared(self, _event: events.SinksPrepared) -> None:
-        """Publish what the base had not committed: the sinks know the epoch now."""
+        """Publish the uncommitted output of the base: the sinks know the epoch now."""
         self._context.enter(Phase.COMMITTING_BASE)
         self._context.tell_sinks(Prepared())
         self._context.publish(self._context.base.restore_point_id)
 
     def base_committed(self) -> None:
-        """Sweep what older epochs staged, and keep what the restored state names, committed or not (R9).
+        """Sweep the staged output of older epochs, except what the restored state refers to, committed or not (R9).
 
-        Until the next checkpoint another start would commit the same again, and a sink may recognise by what it keeps
-        that this is done. What older live checkpoints name beyond the base is committed; the runtime adds it to what is
-        kept for sinks that forget what they committed. A finished pipeline completes again, unless it retracts.
+        Until the next checkpoint another start would commit the same output again, and a sink may use the kept output
+        to detect that this is done. What older live checkpoints refer to beyond the base is committed; the runtime adds
+        it to the kept output for sinks that expire their commit records. A finished pipeline completes again, unless it
+        rolls back.
         """
         if self._context.base_is_final and self._restored.retracting is None:
             self._context.complete()
@@ -219,9 +220,9 @@ class Start:
         self._wiring.do(Sweep(epoch=self._context.epoch, keep=keep, final=False))
 
     def swept(self) -> None:
-        """Retract what was published after the base, if the restore point asks for it; then enumerate (R10).
+        """Roll back the output published after the base, if the restore point requests it; then enumerate (R10).
 
-        Nothing is staged any more that an older engine could publish, so what is published now is all of it.
+        No staged output remains that an older engine could publish, so the published output is now complete.
         """
         base = self._restored.retracting
         if base is None:
@@ -245,7 +246,7 @@ class Start:
         self._context.tell_sources(Plan())
 
     def source_ready(self, source: str) -> None:
-        """Begin to run when every source is enumerated."""
+        """Start to run when every source is enumerated."""
         self._unready.discard(source)
         if self._unready:
             return

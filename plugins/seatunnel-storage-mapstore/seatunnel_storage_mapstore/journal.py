@@ -1,34 +1,34 @@
 """The write-ahead log of one map, from one writer's claim to its end.
 
 **Opening.** A writer claims an epoch, *then* reads (``recovery``), puts all entries as the first snapshot of its own
-epoch, and looks whether its epoch still is the newest. Only then is anything answered, and what older epochs left is
-removed. So a map is always read from one epoch alone: its newest snapshot, and the groups that follow it.
+epoch, and checks that its epoch is still the newest. Only then it serves requests and removes the objects of older
+epochs. So a map is always read from a single epoch: its newest snapshot and the groups after it.
 
 **Group commit.** Threads that change the map while a group is being written form the next group; the first of them
 leads it. One frame, one fsync (one PUT on object stores), then one listing of the markers: the group is acknowledged
 only if no newer epoch exists, applied to the entries, and its threads continue.
 
-**Compaction.** When snapshot and groups together outgrow the bound, the entries as of the last group are copied (a
-shallow copy, the only thing that writers wait for), the next group begins a new segment, and a thread puts the
-snapshot, looks whether the epoch still is the newest, and removes what the snapshot includes.
+**Compaction.** When snapshot and groups together exceed the limit, the entries as of the last group are copied (a
+shallow copy, the only part for which writers wait), the next group starts a new segment, and a thread puts the
+snapshot, checks that the epoch is still the newest, and removes the objects that the snapshot includes.
 
-**Why nothing acknowledged is lost, whatever the interleaving.**
+**Why no acknowledged change is lost, whatever the interleaving.**
 
-- *Two writers.* The old one writes, then looks; the new one claims, then reads. If the old one's look was clean, its
-  group was durable before the marker, so the new one reads it. If not, it is not acknowledged.
+- *Two writers.* The old one writes, then checks; the new one claims, then reads. If the old one's check succeeded, its
+  group was durable before the marker, so the new one reads it. Otherwise the group is not acknowledged.
 - *A zombie that continues to write* appends to segments of an old epoch. Once the new epoch has a snapshot, these are
-  not read any more; before that, it cannot be acknowledged, because the marker exists. What it had in doubt is in the
-  new snapshot or never returns: a change that failed does not appear later, after others have seen the map without it.
+  no longer read; before that, the group is not acknowledged, because the marker exists. An unacknowledged change is in
+  the new snapshot or lost: a failed change never appears after others have read the map without it.
 - *A writer that dies between claim and snapshot* leaves a marker only. The next one reads the same older epoch.
-- *A slow opener*, overtaken while it reads, may put its snapshot late. It is older than that of the process that
-  overtook it, so it matters only if that one died before its own; and then it holds everything that was acknowledged,
+- *A slow opener*, superseded while it reads, may put its snapshot late. It is older than that of the superseding
+  process, so it matters only if that one died before its own; and then it contains everything that was acknowledged,
   because nothing of an older epoch was acknowledged after the opener's own marker.
-- *A crash within a compaction*: before the put, the old snapshot and all groups are there. After it, the new snapshot
-  includes what is not yet removed, and readers begin with the newest. A put is whole or not at all.
-- *A reader in the middle* of a compaction misses what it listed and lists again; so does one with a gap in its listing.
-- *A removal that was computed* before a newer epoch was claimed may be finished after: it names only what a durable
-  snapshot includes.
-- *A torn tail* is possible only where a writer died within a write: at the end of the last segment of an epoch. Nothing
+- *A crash within a compaction*: before the put, the old snapshot and all groups exist. After it, the new snapshot
+  includes what is not yet removed, and readers start from the newest one. A put is atomic.
+- *A reader during a compaction* misses a listed object and lists again; so does one with a gap in its listing.
+- *A removal that was computed* before a newer epoch was claimed may end after the claim: it only removes what a
+  durable snapshot includes.
+- *A torn tail* is possible only where a writer died during a write: at the end of the last segment of an epoch. Nothing
   is appended after it. A group with a failed write is not acknowledged, and its writer writes nothing after it.
 """
 
@@ -54,14 +54,14 @@ logger = logging.getLogger("seatunnel.storage")
 
 SEGMENT_BYTES = 2**20
 MOST_SEGMENTS = 256
-"""The number of segments at which even a small log is compacted: a reader makes one request for each."""
+"""Number of segments at which even a small log is compacted: a reader makes one request for each."""
 
 _Compaction = threading.Thread
 
 
 @frozen(kw_only=True)
 class Limits:
-    """Limits on the size of a log. The defaults are for every use; tests take smaller ones."""
+    """Limits on the size of a log. The defaults fit every use; tests set smaller ones."""
 
     segment_bytes: int = SEGMENT_BYTES
     most_segments: int = MOST_SEGMENTS
@@ -75,7 +75,7 @@ def _held() -> threading.Lock:
 
 @define(eq=False)
 class _Group:
-    """Changes that are written at once."""
+    """Changes that are written together."""
 
     changes: list[Change] = field(factory=list)
     records: list[bytes] = field(factory=list)
@@ -83,13 +83,13 @@ class _Group:
     """Held until the group is written. A plain lock, because an event wakes its waiters more slowly."""
     error: Exception | None = None
     replaced: list[Remote] = field(factory=list)
-    """Values outside the log that nothing names any more once the group is acknowledged."""
+    """Values outside the log that are no longer referenced once the group is acknowledged."""
 
 
 class Journal:
-    """One writer's hold on a map. Any number of threads may call it at once.
+    """A writer's access to a map. Thread-safe.
 
-    ``entries`` is what is acknowledged; it is changed by commits only, and may be read without a lock.
+    ``entries`` is the acknowledged content; only commits change it, and it may be read without a lock.
     """
 
     def __init__(self, folder: Folder, *, append: bool, limits: Limits) -> None:
@@ -105,7 +105,7 @@ class Journal:
         """Guards ``_forming`` and the sizes."""
         self._forming = _Group()
         self._committing = threading.Lock()
-        """Held while a group is written: there is one at a time."""
+        """Held while a group is written: one at a time."""
         self._failure: Exception | None = None
         self._compaction: threading.Thread | None = None
         self._live_bytes = len(frames.snapshot_body(self.entries)) + frames.OVERHEAD_BYTES
@@ -115,11 +115,11 @@ class Journal:
     # -- changes
 
     def commit(self, changes: Sequence[Change]) -> None:
-        """Make the changes durable, all or none of them, together with those of other threads.
+        """Make the changes durable atomically, together with those of other threads.
 
         Raises:
             StaleEpochError: The map has another writer, or was removed.
-            StorageUnavailableError: The storage failed. Whether the changes are durable is unknown.
+            StorageUnavailableError: The storage failed. It is unknown whether the changes are durable.
             StorageUsageError: A key cannot be written.
         """
         if not changes:
@@ -140,10 +140,10 @@ class Journal:
             raise _again(group.error)
 
     def confirm(self) -> None:
-        """Check that the map still is this writer's, so that ``entries`` are what every reader sees.
+        """Check that this writer still owns the map, so that ``entries`` is what every reader sees.
 
         Raises:
-            StaleEpochError: It is not.
+            StaleEpochError: Another writer claimed it, or it was removed.
         """
         self.folder.require_newest(self.epoch)
 
@@ -159,12 +159,12 @@ class Journal:
             running.join()
 
     def erase(self) -> None:
-        """Remove everything but the newest marker, for good. Call it after ``close``.
+        """Remove everything except the newest marker permanently. Call it after ``close``.
 
-        An empty snapshot is put first: whatever is left by a crash below, the map stays empty.
+        It puts an empty snapshot first: if the removal is interrupted by a crash, the map remains empty.
 
         Raises:
-            StaleEpochError: The map has another writer. If that one claimed it just now, it may find the map empty.
+            StaleEpochError: The map has another writer. If that one claimed it only now, it may find the map empty.
         """
         self.confirm()
         self._number += 1
@@ -206,7 +206,7 @@ class Journal:
         try:
             self._segments.write(number, frame)
         except StorageUnavailableError:
-            self.folder.require_newest(self.epoch)  # a newer writer removes the files of older ones: say that instead
+            self.folder.require_newest(self.epoch)  # a newer writer removes older files: report that
             raise
         self.folder.require_newest(self.epoch)
         self._number = number
@@ -216,7 +216,7 @@ class Journal:
         self._compact_if_due()
 
     def _apply(self, group: _Group) -> int:
-        """Apply a group to the entries, and return by how many bytes the live entries grew."""
+        """Apply a group to the entries, and return the growth of the live entries in bytes."""
         grown = 0
         for (key, entry), record in zip(group.changes, group.records, strict=True):
             old = self.entries.get(key)
@@ -240,7 +240,7 @@ class Journal:
     # -- snapshots
 
     def _begin(self) -> None:
-        """Put the epoch's first snapshot, from which the map is read afterwards, and remove what is older."""
+        """Put the epoch's first snapshot, from which the map is read afterwards, and remove older objects."""
         self._put_snapshot(self.entries, 0)
         contents = self.folder.contents()
         named = {entry.name for entry in self.entries.values() if isinstance(entry, Remote)}
@@ -264,7 +264,7 @@ class Journal:
         return piece
 
     def _compact_if_due(self) -> None:
-        """Begin a compaction at half of the allowed garbage, and wait for it only when all of it is used up."""
+        """Start a compaction at half of the allowed garbage, and wait for it only when the limit is reached."""
         garbage_bytes = self._garbage_bytes()
         segments = self._segments.segments - self._segments_compacted
         if self._compaction is None and (
@@ -276,7 +276,7 @@ class Journal:
             running.join()
 
     def _garbage_bytes(self) -> int:
-        """Return by how many bytes the log is larger than twice its live entries."""
+        """Return the number of bytes by which the log exceeds twice its live entries."""
         with self._gate:
             return self._snapshot_bytes + self._group_bytes - 2 * self._live_bytes
 
@@ -298,7 +298,7 @@ class Journal:
                 for piece in pieces
                 if (piece.epoch, piece.number) <= (self.epoch, number) and piece != snapshot
             )
-        except Exception as error:  # whatever it is, the log is as good as before, only longer
+        except Exception as error:  # whatever the error is, the log remains valid, only longer
             logger.warning("a map could not be compacted, which the next change tries again: %s", error)
         finally:
             self._compaction = None
@@ -315,7 +315,7 @@ class Journal:
 
 
 def _again(error: Exception) -> Exception:
-    """Return a copy of an error for another thread, because two threads that raise one exception mix up its traces."""
+    """Return a copy of an error for another thread: threads that raise the same exception mix up its tracebacks."""
     return _caused(type(error)(*error.args), error)
 
 

@@ -1,8 +1,8 @@
-"""The ``map:`` block of ``hazelcast.yaml``: which maps are kept, and where.
+"""The ``map:`` block of ``hazelcast.yaml``: which maps are stored, and their storage.
 
-A map takes the block with its name; if there is none, the block with the best matching pattern; if none fits,
-``default``. In a pattern one ``*`` stands for any characters, and the pattern with most other characters fits best;
-these are Hazelcast's rules. Two patterns that fit equally well are an error.
+The block with a map's name applies to it; if there is none, the block with the best matching pattern; if none matches,
+``default``. In a pattern one ``*`` matches any characters, and the pattern with the most literal characters matches
+best; these are Hazelcast's rules. Two patterns that match equally well are an error.
 """
 
 import difflib
@@ -20,7 +20,7 @@ FACTORIES = {
     "org.apache.seatunnel.engine.server.persistence.FileMapStoreFactory": FileMapStoreFactory,
     "seatunnel_storage_mapstore.maps.FileMapStoreFactory": FileMapStoreFactory,
 }
-"""By ``factory-class-name``: SeaTunnel's name and ours for the same."""
+"""Factories by ``factory-class-name``: SeaTunnel's name, and ours for the same factory."""
 
 _DEFAULT = "default"
 _KEYS = ("enabled", "initial-mode", "factory-class-name", "properties")
@@ -30,7 +30,7 @@ class InitialMode(enum.Enum):
     """Time at which a map is read."""
 
     EAGER = "EAGER"
-    """At once, when it is made."""
+    """When it is created."""
 
     LAZY = "LAZY"
     """At its first use."""
@@ -45,7 +45,7 @@ class MapConfig:
     initial_mode: InitialMode = InitialMode.LAZY
     factory_class_name: str
     properties: Mapping[str, str] = field(factory=dict, repr=lambda properties: f"<{len(properties)} keys>")
-    """Not shown: they may hold secrets."""
+    """Omitted from ``repr``, because they may contain secrets."""
 
     def open(self, name: str) -> MapStore:
         """Return the map store of a map. Properties may refer to secrets; see ``seatunnel_storage_api.secret``."""
@@ -60,10 +60,10 @@ class MapConfigs:
     """All ``map-store`` blocks of a file."""
 
     configs: Mapping[str, MapConfig]
-    """By pattern; only patterns that have such a block."""
+    """Blocks by pattern; only patterns that have such a block."""
 
     def of(self, name: str) -> MapConfig | None:
-        """Return the block that applies to a map, or ``None`` if none does; such a map is not kept.
+        """Return the block that applies to a map, or ``None`` if none does; such a map is not stored.
 
         Raises:
             StorageConfigurationError: Two patterns match equally well.
@@ -87,7 +87,7 @@ class MapConfigs:
 
 
 def matching_characters(pattern: str, name: str) -> int | None:
-    """Return how many literal characters of a pattern match the name; ``None`` if it does not match or has no ``*``."""
+    """Return the number of literal characters of a matching pattern; ``None`` if it has no ``*`` or does not match."""
     before, star, after = pattern.partition("*")
     fits = star and name.startswith(before) and name.endswith(after) and len(before) + len(after) <= len(name)
     return len(before) + len(after) if fits else None
@@ -97,7 +97,7 @@ def parse(document: object) -> MapConfigs:
     """Parse the content of a YAML file, with ``map:`` at the top or below ``hazelcast:``.
 
     Raises:
-        StorageConfigurationError: A block cannot work; the message says what to write.
+        StorageConfigurationError: A block is invalid; the message contains the remedy.
     """
     root = _mapping(document, "the document")
     maps = _mapping(_mapping(root.get("hazelcast") or root, "hazelcast").get("map") or {}, "map")

@@ -1,4 +1,4 @@
-"""The map stores of ``type: hdfs``: where the maps of a cluster lie."""
+"""The map stores of ``type: hdfs``, which store the maps of a cluster."""
 
 from collections.abc import Mapping
 
@@ -19,29 +19,29 @@ DEFAULT_NAMESPACE = "/seatunnel/imap"
 DEFAULT_CLUSTER_NAME = "seatunnel-cluster"
 
 _NO_EFFECT = frozenset({"businessName", "writeDataTimeoutMilliseconds"})
-"""Keys of SeaTunnel's file map store that nothing here needs."""
+"""Keys of SeaTunnel's file map store that have no effect here."""
 
 
 class FileMapStoreFactory(MapStoreFactory):
-    """Makes maps in ``<namespace>/<clusterName>/<name>/``, on whatever the plugin seatunnel-storage-hdfs speaks.
+    """Creates maps in ``<namespace>/<clusterName>/<name>/``, on any backend of the plugin seatunnel-storage-hdfs.
 
     The keys are those of ``properties`` in a ``map-store`` block: ``type`` (hdfs), ``namespace`` (absolute, with or
-    without "/" at its end), ``clusterName``, ``fs.defaultFS``, ``storage.type`` and the keys of that backend.
+    without a trailing "/"), ``clusterName``, ``fs.defaultFS``, ``storage.type`` and the keys of that backend.
     """
 
     factory_identifier = "hdfs"
 
     def create(self, name: str, configuration: Mapping[str, str]) -> LoggedMap:
-        """Return a map that its first use opens, or ``open``."""
+        """Return a map that opens at its first use or by ``open``."""
         require_map_name(name)
         return LoggedMap(_storage(configuration), f"{name}/")
 
 
 def require_map_name(name: str) -> str:
-    """Return the name unchanged; it names a folder, so it follows the rules of a job id.
+    """Return the name unchanged, after a check by the rules of job IDs, because it is the name of a folder.
 
     Raises:
-        InvalidIdError: It could lead out of the namespace, or a backend could refuse it.
+        InvalidIdError: It could lead out of the namespace, or a backend could reject it.
     """
     try:
         return require_job_id(name)
@@ -53,10 +53,10 @@ def require_map_name(name: str) -> str:
 
 
 def storage_configuration(properties: Mapping[str, str]) -> dict[str, str]:
-    """Return the configuration of the storage beneath.
+    """Return the configuration of the underlying storage.
 
     Raises:
-        StorageConfigurationError: ``type`` or ``clusterName`` cannot work.
+        StorageConfigurationError: ``type`` or ``clusterName`` is invalid.
     """
     kind = properties.get(TYPE) or FileMapStoreFactory.factory_identifier
     if kind != FileMapStoreFactory.factory_identifier:
@@ -73,7 +73,7 @@ def storage_configuration(properties: Mapping[str, str]) -> dict[str, str]:
     namespace = (properties.get(shared.NAMESPACE) or DEFAULT_NAMESPACE).rstrip("/")
     rest = {key: value for key, value in properties.items() if key not in {TYPE, CLUSTER_NAME, *_NO_EFFECT}}
     if not rest.get(STORAGE_TYPE) and rest.get(DEFAULT_FS):
-        rest[STORAGE_TYPE] = "hdfs"  # where SeaTunnel's maps always are
+        rest[STORAGE_TYPE] = "hdfs"  # SeaTunnel's fixed location of maps
     return {**rest, shared.NAMESPACE: f"{namespace}/{cluster}/"}
 
 

@@ -1,11 +1,11 @@
 """The map of one pipeline, used by many processes although a map has one writer.
 
-A process that changes the map takes it over first, unless it owns it, and keeps it until another one takes it. A
-change that another process's claim overtakes is not acknowledged; it is made again from what the map holds then. So
-each change is one step for everybody, as if there were a lock, but there is none that a dead process could keep.
+A process that changes the map first claims it, unless it owns it, and keeps it until another process claims it. A
+change that another process's claim supersedes is not acknowledged; it is repeated on the new content of the map. So
+each change is atomic for all processes, as with a lock, but without a lock that a dead process could keep.
 
-Whoever only reads takes nothing over: it reads the log between two looks at the markers. If both show the epoch that
-the log is of, everything read was durable before any newer writer's claim, and so that one will keep it.
+A process that only reads claims nothing: it reads the log between two checks of the markers. If both show the epoch of
+the log, everything read was durable before any newer writer's claim, and so the newer writer keeps it.
 """
 
 import itertools
@@ -27,12 +27,12 @@ Answer = TypeVar("Answer")
 
 _TAKEOVERS = 100
 _PATIENCE = 20
-"""So often a reader waits for a writer that has claimed the map and is not ready. Then it takes the map over itself."""
+"""Number of times a reader waits for a writer that has claimed the map and is not ready. Then it claims the map."""
 _WAIT_S = 0.002
 
 
 class PipelineMap:
-    """One process's access to the map; any number of threads may call it at once, one of them at a time gets in."""
+    """One process's access to the map. Thread-safe; calls are serialized."""
 
     def __init__(self, folder: Folder) -> None:
         self._folder = folder
@@ -44,8 +44,8 @@ class PipelineMap:
         """Return a copy of the map's entries.
 
         Args:
-            newest: The newest marker in a listing that the caller has just made. If it is this process's own, nobody
-                else has changed the map by then, and no further listing is needed.
+            newest: The newest marker in a listing that the caller has just made. If it is this process's own, no other
+                process has changed the map by then, and no further listing is needed.
         """
         with self._lock:
             if self._journal is not None and self._journal.epoch == newest:
@@ -82,7 +82,7 @@ class PipelineMap:
             raise vanishing(self._folder.map_name)
 
     def store_if_absent(self, key: str, value: bytes) -> bool:
-        """Store a value unless the key exists, and return whether this call stored it."""
+        """Store a value unless the key exists, and return True if this call stored it."""
 
         def change(journal: Journal) -> bool:
             if key in journal.entries:
@@ -119,7 +119,7 @@ class PipelineMap:
         return self._as_writer(_confirmed)
 
     def _as_writer(self, action: Callable[[Journal], Answer]) -> Answer:
-        """Run an action on this process's journal, and again, ever later, if another process took the map over."""
+        """Run an action on this process's journal; retry with growing delays if another process claimed the map."""
         wait_s = _WAIT_S
         for _ in range(_TAKEOVERS):
             began = time.monotonic()

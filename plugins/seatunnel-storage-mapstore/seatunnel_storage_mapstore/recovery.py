@@ -1,4 +1,4 @@
-"""The content of a map, read from its folder."""
+"""Reading of a map's content from its folder."""
 
 from collections.abc import Iterator
 
@@ -15,7 +15,7 @@ class Recovered:
     """The entries of a map, as of one listing."""
 
     epoch: int
-    """Epoch that wrote them; 0 if the map never had a writer that became ready."""
+    """Epoch that wrote the entries; 0 if the map never had a writer that became ready."""
 
     entries: dict[str, Entry]
 
@@ -27,12 +27,12 @@ class _MovedError(Exception):
 def recover(folder: Folder) -> Recovered:
     """Read the newest snapshot of the newest epoch that has one, and the groups after it.
 
-    A writer must have claimed the map before. If something that was listed is gone, a writer has compacted it away, and
+    A writer must have claimed the map before. If a listed object no longer exists, a writer has compacted it away, and
     the folder is listed again.
 
     Raises:
         CheckpointCorruptedError: A byte is damaged, or a group is missing.
-        UnsupportedFormatError: A newer version wrote it.
+        UnsupportedFormatError: A newer version wrote the map.
     """
     problem = _MovedError()
     for _ in range(MOST_LISTINGS):
@@ -84,7 +84,7 @@ def _groups(folder: Folder, base: Piece, segments: list[Piece]) -> Iterator[tupl
 
 
 def _frames(folder: Folder, segment: Piece, *, last: bool) -> Iterator[Frame]:
-    """Yield the frames of a segment. A torn one may be at the end of the last segment, but not at its beginning.
+    """Yield the frames of a segment. Only the last segment may end with a torn frame, but not start with one.
 
     A segment is created with its first group, by one atomic put; later groups are appended to it.
     """

@@ -1,4 +1,4 @@
-"""Writing groups so that they survive a crash: the one thing in which local files differ from object stores."""
+"""Durable writing of groups: the only difference between local files and object stores."""
 
 import os
 from abc import ABC, abstractmethod
@@ -12,20 +12,20 @@ from seatunnel_storage_mapstore.folder import SEGMENT, Folder, Piece
 
 
 class SegmentWriter(ABC):
-    """Writes the groups of one epoch. Not for several threads at once; after an error not to be used any more."""
+    """Writes the groups of one epoch. Not thread-safe, and unusable after an error."""
 
     def __init__(self, folder: Folder, epoch: int) -> None:
         self._folder = folder
         self._epoch = epoch
         self.segments = 0
-        """So many were begun."""
+        """Number of segments that were started."""
 
     @abstractmethod
     def write(self, number: int, frame: bytes) -> None:
         """Write a group, durable when the call returns; after an error it is unknown whether the group is durable."""
 
     def roll(self) -> None:
-        """Begin a new segment with the next group."""
+        """Start a new segment with the next group."""
 
     def close(self) -> None:
         """Release open files; a second call is a no-op."""
@@ -38,14 +38,14 @@ class SegmentWriter(ABC):
 
 
 class ObjectPerGroup(SegmentWriter):
-    """For storages that can only put: every group is a segment."""
+    """Writer for storages that can only put: every group is a segment."""
 
     def write(self, number: int, frame: bytes) -> None:
         self._begin(number, frame)
 
 
 class AppendedFiles(SegmentWriter):
-    """For local files: the first group makes the file, later ones are appended with one write and one fsync each."""
+    """Writer for local files: the first group creates the file, later ones are appended by a write and an fsync."""
 
     def __init__(self, folder: Folder, epoch: int, segment_bytes: int) -> None:
         super().__init__(folder, epoch)
@@ -89,5 +89,5 @@ class AppendedFiles(SegmentWriter):
 
 
 def can_append(storage: BlobStorage) -> bool:
-    """Return whether the objects of a storage are files of this machine."""
+    """Return True if the objects of a storage are files of this machine."""
     return isinstance(storage, LocalFileStorage)

@@ -1,7 +1,7 @@
-"""The checkpoint storage of type ``map-store``: the checkpoints and markers of each pipeline are a map.
+"""The checkpoint storage of type ``map-store``: a map contains the checkpoints and markers of each pipeline.
 
-A checkpoint is an entry, named as ``layout`` names it. What belongs to a job as a whole, its manifests and
-attachments, is put once and never changed, so it needs no map and is stored next to them as plain objects.
+A checkpoint is an entry, with the name that ``layout`` gives it. The manifests and attachments of a job are put once
+and never changed, so they need no map and are stored next to the maps as plain objects.
 """
 
 import itertools
@@ -19,21 +19,21 @@ from seatunnel_storage_mapstore.frames import Entry, Remote
 from seatunnel_storage_mapstore.pipeline_map import PipelineMap
 
 BELOW = "map-store/"
-"""All lies there, so that this storage and one of another type in the same namespace see nothing of each other."""
+"""Folder of all objects, so that this storage and one of another type are independent in the same namespace."""
 
 DAMAGED = "damaged-map.ckpt"
-"""Result of a listing of many maps for one that cannot be read: a job stays in the list of
-jobs, damage in one pipeline hides no other, and the pipeline is not taken for an empty one."""
+"""Entry for an unreadable map in a listing of many maps: the job remains in the list of jobs, damage in one pipeline
+does not hide the others, and the pipeline is not treated as empty."""
 
 _ENTRY = re.compile(r"([^/]+/\d{6}/)([^/]+)", re.ASCII)
 _PIECE = re.compile(r"([^/]+/\d{6}/)(?:epochs/(\d{10})\.epoch|(?:epochs|log|values)/[^/]+)", re.ASCII)
 
 
 class MapStorage(BlobStorage):
-    """The verbs of ``BlobStorage`` on maps.
+    """The operations of ``BlobStorage`` on maps.
 
     Args:
-        beneath: keeps the objects of the maps, in the folder ``BELOW``; closed with this storage.
+        beneath: stores the objects of the maps in the folder ``BELOW``; closed with this storage.
     """
 
     def __init__(self, beneath: BlobStorage, *, namespace: str, max_retained: int) -> None:
@@ -41,7 +41,7 @@ class MapStorage(BlobStorage):
             backend=f"map-store, {beneath.backend}",
             namespace=namespace,
             max_retained=max_retained,
-            backoff=Backoff(attempts=2),  # the storage beneath has tried often enough
+            backoff=Backoff(attempts=2),  # the underlying storage has retried enough
         )
         self._beneath = beneath
         self._maps: dict[str, PipelineMap] = {}
@@ -65,7 +65,7 @@ class MapStorage(BlobStorage):
             yield from self._entries(prefix)
             return
         newest: dict[str, int] = {}
-        """By map: its newest marker in this listing."""
+        """Newest marker of each map in this listing."""
         for blob in self._beneath.list_blobs(prefix):
             piece = _PIECE.fullmatch(blob.key)
             if piece is not None:
@@ -98,7 +98,7 @@ class MapStorage(BlobStorage):
             raise
 
     def delete_job(self, job_id: str) -> None:
-        """Remove a job; one with a damaged map stays whole until its file is restored."""
+        """Remove a job; one with a damaged map remains complete until its file is restored."""
         self._require_readable(self.holdings(job_id))
         super().delete_job(job_id)
 
@@ -113,7 +113,7 @@ class MapStorage(BlobStorage):
         return super().verify(holding)
 
     def locate(self, key: str) -> str:
-        """Return the address of a key, or the folder of a map that cannot be read, which no object name denotes."""
+        """Return the address of a key, or the folder of an unreadable map, which has no object of this name."""
         return self._beneath.locate(key.removesuffix(DAMAGED))
 
     def sweep_unfinished(self, folder: str, before: str) -> None:
@@ -143,18 +143,18 @@ class MapStorage(BlobStorage):
             return [Blob(key=folder + DAMAGED, size_bytes=0)]
 
     def _require_readable(self, holdings: Iterable[Holding]) -> None:
-        """Read the damaged maps of a listing again, to raise an error that names the damage and the file."""
+        """Read the damaged maps of a listing again, to raise an error with the damage and the file."""
         for holding in holdings:
             if holding.kind is HoldingKind.MISNAMED and holding.key.endswith("/" + DAMAGED):
                 self._map(holding.key.removesuffix(DAMAGED)).entries()
 
 
 class _Verb(threading.local):
-    """The verb that this thread is in, which puts and then lists.
+    """The operation in progress on this thread, which puts and then lists.
 
-    A put into a map is acknowledged by a look at its markers, and that is the listing which the verb asks for next:
-    whoever claimed the map before it made the put fail, and whoever claims it later reads what was put (R5). Outside of
-    a verb nothing is known of what comes next, and each listing looks for itself.
+    A put into a map is acknowledged by a check of its markers, and this check replaces the listing that the operation
+    makes next: a process that claimed the map before it made the put fail, and one that claims it later reads what was
+    put (R5). Outside of an operation the next call is unknown, so each listing checks the markers itself.
     """
 
     def __init__(self) -> None:
@@ -171,7 +171,7 @@ class _Verb(threading.local):
         self._changed = folder
 
     def just_changed(self, folder: str) -> bool:
-        """Return whether the verb changed this map and has read nothing else since."""
+        """Return True if the operation changed this map and has read nothing else since."""
         changed, self._changed = self._changed, None
         return self._is_on and changed == folder
 

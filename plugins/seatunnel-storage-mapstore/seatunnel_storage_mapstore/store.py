@@ -16,19 +16,19 @@ from seatunnel_storage_mapstore.journal import Journal, Limits
 from seatunnel_storage_mapstore.segments import can_append
 
 INLINE_BYTES = 2**16
-"""A larger value is a separate object: it is written once, and never again by a compaction."""
+"""Size from which a value is a separate object: it is written once and never again by a compaction."""
 
 
 class LoggedMap(MapStore):
     """A map in a write-ahead log (``journal``). All its keys and its small values are in memory.
 
-    One writer at a time: whoever opens the map takes it over. The one before gets ``StaleEpochError`` for every change
-    from then on, and reads what the map held until then.
+    It has one writer at a time: a process that opens the map claims it. From then on, every change of the previous
+    writer raises ``StaleEpochError``, and its reads return the content of the map at that time.
 
     Args:
-        storage: keeps the objects; closed with the map.
+        storage: stores the objects; closed with the map.
         prefix: the folder of the map, below the storage's namespace; ends with "/".
-        append: whether groups are appended to files; by default wherever that is possible, which is on local files.
+        append: True to append groups to files; by default where possible, which is on local files.
     """
 
     def __init__(
@@ -43,10 +43,10 @@ class LoggedMap(MapStore):
         self._values = itertools.count(1)
 
     def open(self) -> None:
-        """Take the map over and read it; the first use of a map does it too.
+        """Claim the map and read it; the first use of a map does this too.
 
         Raises:
-            StaleEpochError: Another writer took it over meanwhile.
+            StaleEpochError: Another writer claimed it meanwhile.
             CheckpointCorruptedError: Its log is damaged.
             UnsupportedFormatError: A newer version wrote it.
         """
@@ -56,7 +56,7 @@ class LoggedMap(MapStore):
         self.store_all({key: value})
 
     def store_all(self, entries: Mapping[str, bytes]) -> None:
-        """Set many values, all or none of them."""
+        """Set many values atomically."""
         journal = self._opened()
         journal.commit([(key, self._placed(journal, value)) for key, value in entries.items()])
 
@@ -64,7 +64,7 @@ class LoggedMap(MapStore):
         self.delete_all([key])
 
     def delete_all(self, keys: Collection[str]) -> None:
-        """Remove many keys, all or none of them."""
+        """Remove many keys atomically."""
         self._opened().commit([(key, None) for key in keys])
 
     def load(self, key: str) -> bytes | None:
@@ -81,8 +81,8 @@ class LoggedMap(MapStore):
     def destroy(self, *, delete_files: bool = False) -> None:
         """Release the map; a second call is a no-op.
 
-        With ``delete_files`` its data is removed for good. One marker of a few hundred bytes stays, so that an earlier
-        writer still learns that it lost the map.
+        With ``delete_files`` its data is removed permanently. One marker of a few hundred bytes remains, so that an
+        earlier writer still detects that it lost the map.
 
         Raises:
             StaleEpochError: With ``delete_files``, if another writer has the map.
@@ -117,12 +117,12 @@ class LoggedMap(MapStore):
 
 
 def place(journal: Journal, number: int, value: bytes) -> Entry:
-    """Return a value as an entry: the value itself, or, if it is large, the name of an object to which it is written.
+    """Return a value as an entry: the value itself or, if it is large, the name of the object that now stores it.
 
     Args:
         journal: The map's journal.
-        number: One that the journal's owner has not used before.
-        value: The bytes to keep.
+        number: A number that the journal's owner has not used before.
+        value: The bytes to store.
     """
     if len(value) <= INLINE_BYTES:
         return value
@@ -135,7 +135,7 @@ def fetch(folder: Folder, entry: Entry) -> bytes | None:
     """Return the bytes of an entry, or ``None`` if they were removed since the entry was read.
 
     Raises:
-        CheckpointCorruptedError: They are not what was stored.
+        CheckpointCorruptedError: They differ from what was stored.
     """
     if not isinstance(entry, Remote):
         return entry
@@ -158,5 +158,5 @@ def _value(journal: Journal, key: str) -> bytes | None:
 
 
 def missing(folder: Folder, key: str) -> CheckpointCorruptedError:
-    """Return the error for a value that the log names, that does not exist and was not replaced."""
+    """Return the error for a missing value that the log refers to and that was not replaced."""
     return frames.damaged(folder.where("values/"), f"the value of {key!r} is not there")

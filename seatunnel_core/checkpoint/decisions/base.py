@@ -1,9 +1,9 @@
-"""Choose the checkpoint that a start builds on (R4c), and judge whether it may go back (R10).
+"""Choose the checkpoint that a start builds on (R4c), and decide whether it may go back (R10).
 
-A restore is judged twice, by the same functions: when a process claims the job, for all pipelines at once, and by each
+A restore is checked twice, by the same functions: when a process claims the job, for all pipelines at once, and by each
 start after it has claimed its epoch, because another engine may have stored something in between.
 
-The messages name options as Python does (``retract=True``); the command line shows its flags instead.
+The messages use the option names of Python (``retract=True``); the command line shows its flags instead.
 """
 
 import enum
@@ -16,7 +16,7 @@ from seatunnel_storage_api import lineage
 from seatunnel_storage_api.state import CheckpointInfo, CheckpointRef, CheckpointType
 
 _NAMED = 5
-"""Maximum number of newer checkpoints that a message names; it counts the others."""
+"""Maximum number of newer checkpoints listed in a message; the others are counted."""
 
 
 class Rewind(enum.Enum):
@@ -26,10 +26,10 @@ class Rewind(enum.Enum):
     """A start that would go back is refused."""
 
     RETRACTED = "retracted"
-    """The sinks take them back before anything is read again: every row is there once."""
+    """The sinks roll them back before anything is read again: every row exists once."""
 
     ACCEPTED = "accepted"
-    """They stay, and are published a second time."""
+    """They remain, and are published a second time."""
 
 
 @frozen(kw_only=True)
@@ -44,26 +44,27 @@ class RestoreRequest:
     """True if the state of a source or sink that the job no longer has may be dropped."""
 
     drops_staged: bool = False
-    """True to drop what a savepoint's cut names as staged: it is published, or is read again."""
+    """True to drop staged output in a savepoint's cut: it is published, or is read again."""
 
     saved: frozenset[str] = frozenset()
-    """Sinks with a save mode that must not act again, even if the base has them as pending: another sink of the job
-    has written into the same target, or they acted after the base."""
+    """Sinks whose save mode must not be applied again, even if it is pending in the base: another sink of the job
+    has written to the same target, or the save mode was applied after the base."""
 
     changed_bindings: Mapping[str, Sequence[tuple[int, str]]] = field(factory=dict, hash=False)
-    """By sink: from which epoch on its options differed from those of now, and how, in words; the newest last, with
-    empty words where they were the same. The former engine may have staged more since its state was looked at."""
+    """Changed sink options, by sink: the first epoch with a difference from the current options and its description;
+    the newest last, empty where they were equal. The former engine may have staged more since its state was
+    inspected."""
 
     requires_known: bool = False
     """True if the base has to know all output that the targets show as published."""
 
     since: int | None = None
-    """The first epoch that may carry it out: a checkpoint of that epoch or a later one shows that it was done."""
+    """First epoch that may execute the request: a checkpoint of that epoch or a later one shows that it was done."""
 
     def of_process(self, *, since: int, is_restored: bool) -> "RestoreRequest":
-        """Return the request as one process carries it out.
+        """Return the request as one process executes it.
 
-        The base of a restored job has to know all published output, unless the user decided what happens to the rest.
+        The base of a restored job must know all published output, unless the user decided how to treat the rest.
 
         Args:
             since: The first epoch that the process may claim.
@@ -72,12 +73,12 @@ class RestoreRequest:
         return evolve(self, since=since, requires_known=is_restored and self.rewind is Rewind.REFUSED)
 
     def changes_since(self, sink: str, epoch: int) -> str:
-        """Return how the options that bind a sink's output differed in an epoch from those of now; empty if equal."""
+        """Return how the sink's output options in an epoch differed from the current ones; empty if equal."""
         words = [words for since, words in self.changed_bindings[sink] if since <= epoch < (self.since or 0)]
         return words[-1] if words else ""
 
     def as_of(self, checkpoints: Sequence[CheckpointInfo]) -> "RestoreRequest":
-        """Return what is left of the request, given the checkpoints that are stored.
+        """Return the remaining request, given the stored checkpoints.
 
         When the first start has stored one, restarts continue from what it restored.
         """
@@ -88,20 +89,20 @@ class RestoreRequest:
 
 @frozen(kw_only=True)
 class Base:
-    """The checkpoint from which an epoch starts, and the id of the restore point."""
+    """The checkpoint from which an epoch starts, and the ID of the restore point."""
 
     info: CheckpointInfo | None
     """The checkpoint itself; ``None`` for a pipeline that never ran."""
 
     cut: CheckpointInfo | None
-    """The checkpoint that provides the state: ``info``, or the one of which ``info`` is the savepoint."""
+    """Checkpoint that provides the state: ``info``, or the one of which ``info`` is the savepoint."""
 
     restore_point_id: int
-    """Above every id that was listed, orphaned ones included: a newer id never sorts below an older one that stands."""
+    """ID above every listed one, orphaned ones included: a newer ID never sorts below an existing older one."""
 
     rewind: Rewind | None = None
-    """Treatment of rows that were published after ``info``. ``None`` when that is the latest, unless the user asked
-    to retract: newer checkpoints may have been removed by hand."""
+    """Treatment of rows that were published after ``info``. ``None`` if that is the latest, unless the user requested
+    to retract: newer checkpoints may have been removed manually."""
 
     @property
     def ref(self) -> CheckpointRef | None:
@@ -110,15 +111,15 @@ class Base:
 
     @property
     def is_published(self) -> bool:
-        """True if the base is a savepoint of ``cut``, which is stored only when all that the cut names is published."""
+        """True if the base is a savepoint of ``cut``, which is stored only when all output of the cut is published."""
         return self.cut is not self.info
 
 
 def choose_base(checkpoints: Sequence[CheckpointInfo], request: RestoreRequest) -> Base:
-    """Choose the checkpoint to start from: the latest, or the live one that was asked for.
+    """Choose the checkpoint to start from: the latest, or the requested live one.
 
-    The latest is the largest (epoch, id) that exists, and it is live by definition. Clocks, file times and the order of
-    the listing play no part; markers of epochs without a checkpoint do not count.
+    The latest is the largest (epoch, ID) that exists, and it is live by definition. Clocks, file times and the order of
+    the listing have no influence; markers of epochs without a checkpoint do not count.
 
     Raises:
         RestoreRefusedError: The requested one does not exist or is orphaned, or newer live ones follow it and
@@ -139,10 +140,10 @@ def choose_base(checkpoints: Sequence[CheckpointInfo], request: RestoreRequest) 
 
 
 def find_live(checkpoints: Sequence[CheckpointInfo], checkpoint_id: int, epoch: int | None = None) -> CheckpointInfo:
-    """Return the live checkpoint of this id and epoch; without an epoch, the newest live one of this id.
+    """Return the live checkpoint of this ID and epoch; without an epoch, the newest live one of this ID.
 
     Raises:
-        RestoreRefusedError: There is none, or it is orphaned; the message names those that can be restored.
+        RestoreRefusedError: None exists, or it is orphaned; the message lists those that can be restored.
     """
     live = lineage.live(checkpoints)
     named = [info for info in checkpoints if info.checkpoint_id == checkpoint_id and epoch in (None, info.epoch)]
@@ -166,14 +167,14 @@ def require_agreed(
     """Require a decision about the rows that were published after the chosen checkpoint (R10).
 
     Args:
-        rewind: What was decided.
-        asked: The checkpoint by the name that the user gave.
-        chosen: The checkpoint that is restored for it: the same one, or the savepoint of that cut.
-        checkpoints: All that are stored.
-        rows: Which rows would be published again, as far as it is known, such as ``up to 5 rows``.
+        rewind: The decision.
+        asked: The checkpoint under the name that the user gave.
+        chosen: The checkpoint to restore: the same one, or the savepoint of that cut.
+        checkpoints: All stored checkpoints.
+        rows: The rows that would be published again, as far as known, such as ``up to 5 rows``.
 
     Raises:
-        RestoreRefusedError: There is no such decision.
+        RestoreRefusedError: No decision was made.
     """
     if rewind is not Rewind.REFUSED:
         return
@@ -191,16 +192,16 @@ def require_retracting(
 ) -> None:
     """Require sinks that can roll back published output, if that was decided.
 
-    Judge this before the restore point records that rows are to be taken back: every later start would have to do it.
+    Check this before the restore point records the rollback: every later start would have to execute it.
 
     Args:
-        rewind: What was decided; ``None`` when the start does not go back.
+        rewind: The decision; ``None`` if the start does not go back.
         asked: The checkpoint to go back to.
-        unable: The names of the sinks that cannot take anything back.
-        rows: Which rows would come twice, as far as it is known, such as ``up to 5 rows``.
+        unable: The names of the sinks that cannot roll back.
+        rows: The rows that would be duplicated, as far as known, such as ``up to 5 rows``.
 
     Raises:
-        RestoreRefusedError: A sink cannot.
+        RestoreRefusedError: A sink cannot roll back published output.
     """
     if rewind is Rewind.RETRACTED and unable:
         raise RestoreRefusedError(
@@ -216,9 +217,9 @@ def damaged(info: CheckpointRef, *, latest: bool, intact: CheckpointRef | None, 
 
     Args:
         info: The damaged checkpoint.
-        latest: Whether it was chosen because it is the latest.
-        intact: The newest one that can be read.
-        reason: What is wrong with it.
+        latest: True if it was chosen because it is the latest.
+        intact: The newest readable checkpoint.
+        reason: The damage.
     """
     which = "the latest checkpoint" if latest else "the checkpoint that was asked for,"
     remedy = (
@@ -233,7 +234,7 @@ def damaged(info: CheckpointRef, *, latest: bool, intact: CheckpointRef | None, 
 
 
 def savepoint_of(ref: CheckpointRef, checkpoints: Iterable[CheckpointInfo]) -> CheckpointInfo | None:
-    """Return the savepoint of the same cut as checkpoint ``ref``, if there is one: its id is the next."""
+    """Return the savepoint of the same cut as checkpoint ``ref``, if it exists: its ID is the next one."""
     behind = CheckpointRef(ref.epoch, ref.checkpoint_id + 1)
     savepoints = (info for info in checkpoints if info.checkpoint_type is CheckpointType.SAVEPOINT)
     return next((info for info in savepoints if info.ref == behind), None)
@@ -249,9 +250,9 @@ def _asked_for(ref: CheckpointRef, checkpoints: Sequence[CheckpointInfo]) -> Che
 def _with_what_is_staged(chosen: CheckpointInfo | None, listed: Sequence[CheckpointInfo]) -> CheckpointInfo | None:
     """Return the checkpoint that provides the state for ``chosen``.
 
-    A savepoint is the cut of the checkpoint before it without what is staged. While that one exists, a start in the
-    same job takes its state: it also names the finished units that were held back for order, and so the sweep keeps
-    them for as long as a live checkpoint needs them (R9).
+    A savepoint is the cut of the checkpoint before it without staged output. While that checkpoint exists, a start in
+    the same job uses its state: it also contains the finished units that were held back for order, and so the sweep
+    keeps them for as long as a live checkpoint needs them (R9).
     """
     if chosen is None or chosen.checkpoint_type is not CheckpointType.SAVEPOINT:
         return chosen

@@ -15,17 +15,17 @@ class Comparison:
     """The stored vertices and those of a job, compared by name; ``str`` gives a sentence for users."""
 
     matched: tuple[str, ...]
-    """In both: they continue where they were."""
+    """Vertices in both: they continue from their state."""
 
     new: tuple[str, ...]
-    """Only in the job: they begin."""
+    """Vertices only in the job: they start from the beginning."""
 
     dropped: tuple[str, ...]
-    """Only stored: nothing of them is restored."""
+    """Stored vertices that the job lacks: their state is not restored."""
 
     @classmethod
     def of(cls, stored: Collection[str], named: Collection[str]) -> "Comparison":
-        """Compare what is stored with what the job names; each part keeps their order."""
+        """Compare the stored names with those of the job; each part keeps their order."""
         known, wanted = set(stored), set(named)
         return cls(
             matched=tuple(name for name in named if name in known),
@@ -41,9 +41,9 @@ class Comparison:
 
 
 def compare(states: VertexStates, topology: Topology) -> Comparison:
-    """Return which vertices find their state, by titles such as ``source flights``.
+    """Return which vertices have a stored state, by titles such as ``source flights``.
 
-    A task has the name of its source and follows it.
+    A task has the name of its source and is treated like it.
     """
     return Comparison.of(
         _titles(states.sources, states.sinks),
@@ -60,16 +60,16 @@ def fitted(
 ) -> VertexStates:
     """Return a state for every vertex of the job: its own, or the start state for a new one.
 
-    Any parallelism fits.
+    The parallelism may have changed.
 
     Args:
-        states: What is stored.
+        states: The stored states.
         topology: The vertices of the job.
-        allow_non_restored: Whether states of vertices that the job no longer has may be dropped.
-        is_published: Whether all that the sinks hold in ``states`` is known to be published, as behind a savepoint.
+        allow_non_restored: True if states of vertices that the job no longer has may be dropped.
+        is_published: True if all committables of the sinks in ``states`` are published, as after a savepoint.
 
     Raises:
-        RestoreRefusedError: Some vertices do not fit; the message names them and what to do.
+        RestoreRefusedError: Some vertices do not fit; the message contains their names and the remedy.
     """
     if not states.sources or states.sources.keys() != states.tasks.keys():
         raise RestoreRefusedError(
@@ -93,11 +93,11 @@ def fitted(
 
 
 def not_restored(holder: str, names: Sequence[str]) -> str:
-    """Return the message for stored sources and sinks that the job does not name.
+    """Return the message for stored sources and sinks that the job no longer has.
 
     Args:
-        holder: What they are stored in, such as ``the savepoint``.
-        names: As they are shown.
+        holder: The object that contains them, such as ``the savepoint``.
+        names: Their displayed names.
     """
     return (
         f"{holder} also has {', '.join(names)}, which this job does not name: put them back, or restore with "
@@ -106,12 +106,12 @@ def not_restored(holder: str, names: Sequence[str]) -> str:
 
 
 def staged_elsewhere(sink: str, units: str, changes: str) -> str:
-    """Return the message for staged units that a sink would publish elsewhere than it was meant (R8).
+    """Return the message for staged units that a sink would publish to another target than they were meant for (R8).
 
     Args:
         sink: The name of the sink.
-        units: How many there are, such as ``2 units``.
-        changes: How the sink's options differ from then, in words.
+        units: The number of units, such as ``2 units``.
+        changes: How the sink's options have changed since, in words.
     """
     return (
         f"the sink {sink!r} has {units} staged that may not be published yet, and its {changes}. Put that back; it can "
@@ -120,9 +120,9 @@ def staged_elsewhere(sink: str, units: str, changes: str) -> str:
 
 
 def _require_same_ends(states: VertexStates, topology: Topology) -> None:
-    """Refuse a source that ended by itself when its state was stored and does not now, or the reverse.
+    """Reject a source that was bounded when its state was stored and is now unbounded, or the reverse.
 
-    A source that was read to its end does not know what it has seen, and one that was watched has no end.
+    A source that was read to its end has no cursor of what it has seen, and an unbounded source has no end.
     """
     for source in topology.sources:
         state = states.sources.get(source.name, SourceState())
@@ -135,7 +135,7 @@ def _require_same_ends(states: VertexStates, topology: Topology) -> None:
 
 
 def _require_published(states: VertexStates, topology: Topology) -> None:
-    """Refuse to drop a sink that may still have committables to publish: no other vertex could do it."""
+    """Reject the removal of a sink that may still have committables to publish: no other vertex could publish them."""
     named = {sink.name for sink in topology.sinks}
     for name, sink in states.sinks.items():
         if name not in named and sink.uncommitted:
@@ -146,9 +146,9 @@ def _require_published(states: VertexStates, topology: Topology) -> None:
 
 
 def _fitted_task(task: TaskState, source: SourceSpec, allow_non_restored: bool) -> TaskState:
-    """Return the state without what is staged for sinks that the source does not feed any more.
+    """Return the state without output staged for sinks that the source no longer feeds.
 
-    That is dropped, and later swept, with permission only.
+    It is dropped, and later swept, only if this is allowed.
     """
     for held in task.units:
         strange = set(held.committables or ()) - set(source.sinks)

@@ -1,14 +1,14 @@
-"""Judge whether a start may use stored state, and in which form: the only place that decides it (R4, R8, R10).
+"""Decide whether a start may use stored state, and in which form: the only place of this decision (R4, R8, R10).
 
-A start asks four questions, in this order:
+A start makes four decisions, in this order:
 
 1. ``superseded``: may this epoch act at all?
 2. ``choose``: from which checkpoint does it start?
 3. ``restored``: which state does each vertex get from it?
 4. ``must_list_published`` and ``require_known``: does that state know all output that the targets show as published?
 
-A process that claims a job asks 2 and 3 before, for all pipelines at once, with the functions of ``decisions.base`` and
-``decisions.matching`` that are used here.
+A process that claims a job makes decisions 2 and 3 before, for all pipelines at once, with the functions of
+``decisions.base`` and ``decisions.matching`` that are used here.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -25,7 +25,7 @@ from seatunnel_core.quantity import pick
 from seatunnel_storage_api.state import CheckpointInfo, CheckpointRef
 
 _NAMED = 3
-"""Maximum number of units that a message names."""
+"""Maximum number of units listed in a message."""
 
 
 @frozen(kw_only=True)
@@ -63,12 +63,12 @@ def choose(checkpoints: Sequence[CheckpointInfo], request: RestoreRequest, topol
 def restored(states: VertexStates | None, base: Base, request: RestoreRequest, topology: Topology) -> RestoredState:
     """Return the state that each vertex of the job gets.
 
-    If the states already name a checkpoint to roll back to, keep it: it is older than this base.
+    If the states already contain a checkpoint to roll back to, keep it: it is older than this base.
 
     Args:
         states: The content of the base's cut; ``None`` for a pipeline that never ran.
         base: The checkpoint to start from.
-        request: What is restored.
+        request: The restore request.
         topology: The vertices of the job.
 
     Raises:
@@ -89,7 +89,7 @@ def restored(states: VertexStates | None, base: Base, request: RestoreRequest, t
 def must_list_published(request: RestoreRequest, states: VertexStates, *, is_final: bool) -> bool:
     """Return True if the start has to compare the base with the output that the targets show as published.
 
-    The output of a finished pipeline is complete, and a rollback removes the output that its base does not know.
+    The output of a finished pipeline is complete, and a rollback removes the output that its base does not contain.
     """
     return request.requires_known and states.retracting is None and not is_final
 
@@ -103,20 +103,20 @@ def require_known(
     epoch: int,
     base: CheckpointRef | None,
 ) -> None:
-    """Require that the restored state knows every published committable.
+    """Require that the restored state contains every published committable.
 
-    One that it does not know was in a newer checkpoint, which was removed: its rows would be published twice.
+    An unknown committable was in a newer checkpoint, which was removed: its rows would be published twice.
 
     Args:
-        published: Ids of the committables that each sink's target shows as published, by sink.
+        published: IDs of the committables that each sink's target shows as published, by sink.
         states: The restored state.
         topology: The vertices of the job.
         job_id: The job, for the commands in the message.
-        epoch: The epoch that starts.
-        base: The checkpoint that is restored; ``None`` if there is none.
+        epoch: The new epoch.
+        base: The restored checkpoint; ``None`` if there is none.
 
     Raises:
-        RestoreRefusedError: A committable is unknown; the message names the units and the commands that continue.
+        RestoreRefusedError: A committable is unknown; the message lists the units and the commands to continue.
     """
     known = retractions(states, topology, epoch=epoch, base_epoch=0 if base is None else base.epoch)
     for sink, found in published.items():
@@ -142,7 +142,7 @@ def _missed(job_id: str, sink: str, committables: list[str], base: CheckpointRef
 
 
 def _require_same_targets(states: VertexStates, request: RestoreRequest) -> None:
-    """Refuse to publish staged units to another target than they were staged for (R8).
+    """Reject publishing staged units to another target than they were staged for (R8).
 
     An engine that ran until this epoch was claimed may have staged more since its state was inspected.
     """

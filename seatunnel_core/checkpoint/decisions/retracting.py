@@ -1,4 +1,4 @@
-"""Derive from a base what each sink has to take back (protocol rule R10)."""
+"""Determine the output that each sink has to roll back to a base (protocol rule R10)."""
 
 from collections.abc import Mapping
 
@@ -8,12 +8,12 @@ from seatunnel_core.work.retraction import Retraction
 
 
 def retractions(states: VertexStates, topology: Topology, *, epoch: int, base_epoch: int) -> Mapping[str, Retraction]:
-    """Return what each sink takes back when the pipeline starts again from ``states``, by sink.
+    """Return the output that each sink rolls back when the pipeline restarts from ``states``, by sink.
 
     Args:
-        states: Those of the base.
+        states: The states of the base.
         topology: The vertices of the pipeline.
-        epoch: The epoch that starts.
+        epoch: The new epoch.
         base_epoch: The epoch of the base; 0 without one.
     """
     tasks = {source.ordinal: states.tasks[source.name] for source in topology.sources}

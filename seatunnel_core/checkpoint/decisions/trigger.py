@@ -3,10 +3,10 @@
 from attrs import frozen
 
 PAUSE_AFTER_FAILURE_MS = 1000
-"""The least pause after a checkpoint that failed, so that a broken storage is not asked in a tight loop."""
+"""Minimum pause after a failed checkpoint, so that a failing storage is not called in a tight loop."""
 
 PATIENCE_MS = 600_000
-"""Default time limit of the storage; after that it counts as not answering."""
+"""Default time limit of the storage; after that it counts as not responding."""
 
 
 @frozen(kw_only=True)
@@ -14,22 +14,22 @@ class CheckpointPolicy:
     """The interval and the time limits of a pipeline's checkpoints."""
 
     interval_ms: int | None
-    """From trigger to trigger. ``None``: only the restore point, the final one, and those that a bound asks for."""
+    """Time between triggers. ``None``: only the restore point, the final one, and those that full sinks request."""
 
     timeout_ms: int = PATIENCE_MS
-    """A pending checkpoint that takes longer, from its barriers on, is aborted; a clean stop takes no longer either."""
+    """Time limit of a pending checkpoint, from its barriers on, after which it is aborted; also of a clean stop."""
 
     restore_timeout_ms: int = PATIENCE_MS
-    """A start fails if its restore point is not durable by then. No barrier is sent for it, so no option sets this."""
+    """Time limit until the restore point is durable. No barrier is sent for it, so no option sets this."""
 
     min_pause_ms: int = 0
-    """From the end of one checkpoint to the trigger of the next."""
+    """Minimum time from the end of one checkpoint to the trigger of the next."""
 
     max_concurrent: int = 1
-    """Checkpoints that may be pending at the same time."""
+    """Maximum number of concurrent checkpoints."""
 
     tolerable_failures: int = 0
-    """Failed checkpoints in a row that the pipeline survives; a completed one resets the count."""
+    """Maximum number of consecutive failed checkpoints; a completed one resets the count."""
 
 
 @frozen(kw_only=True)
@@ -39,19 +39,19 @@ class Situation:
     now_ms: int
     pending: int
     last_trigger_ms: int
-    """Time at which the last one was triggered, or the pipeline started to run."""
+    """Time of the last trigger, or of the start if there was none."""
 
     last_end_ms: int | None
-    """Time at which the last one completed or was aborted."""
+    """Time at which the last checkpoint completed or was aborted."""
 
     last_failed: bool = False
-    """True if that last one failed."""
+    """True if the last checkpoint failed."""
 
     asked: bool = False
-    """True if a user or a full sink requests one before the interval is over."""
+    """True if a user or a full sink requests a checkpoint before the interval is over."""
 
     final: bool = False
-    """True if only the final one is left: neither the interval nor the pause applies to it."""
+    """True if only the final checkpoint remains; the interval and the minimum pause do not apply to it."""
 
 
 @frozen(kw_only=True)
@@ -60,11 +60,11 @@ class Decision:
 
     trigger: bool
     look_again_ms: int | None = None
-    """Time of the next decision, if nothing happens before; ``None``: when something happens."""
+    """Time of the next decision if no event arrives before; ``None``: at the next event."""
 
 
 def decide(policy: CheckpointPolicy, situation: Situation) -> Decision:
-    """Decide whether to trigger a checkpoint now, at a known time, or not before something changes."""
+    """Decide whether to trigger a checkpoint now, at a known time, or only after an event."""
     if situation.pending >= policy.max_concurrent:
         return Decision(trigger=False)
     if situation.asked or situation.final:

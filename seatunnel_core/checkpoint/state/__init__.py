@@ -1,1 +1,1 @@
-"""The states of vertices, and their bytes: everything that reads or writes the content of a checkpoint."""
+"""The states of vertices and their encoding: everything that reads or writes the content of a checkpoint."""

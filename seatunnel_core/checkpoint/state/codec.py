@@ -1,16 +1,16 @@
 """Encode the states of vertices as bytes, and decode them.
 
-The format is JSON, versioned as a whole and per vertex, and canonical: equal states give equal bytes, so that storing
-the same checkpoint twice is recognised. Nothing in it can execute. It can be read without the engine.
+The format is JSON, versioned as a whole and per vertex, and canonical: equal states have equal bytes, so that storing
+the same checkpoint twice is detected. It contains no executable content. It can be read without the engine.
 
 ::
 
     {"format": 1, "vertices": {"source NAME": {"version": 1, "state": {...}}, "task NAME": …, "sink NAME": …}}
 
-The state of a source that names parts of its cursor has version 2: a program without support for parts refuses to read
+The state of a source with cursor parts has version 2: a program without support for parts rejects
 it, so it can neither omit them from a copy nor remove them as garbage.
 
-A restore point that takes back what was published after its base also names that base:
+A restore point that rolls back what was published after its base also contains that base:
 ``"retracting": {"epoch": 1, "checkpoint_id": 7}``.
 """
 
@@ -49,7 +49,7 @@ from seatunnel_storage_api.state import CheckpointRef, PipelineState
 FORMAT = 1
 VERTEX_VERSION = 1
 WITH_PARTS = 2
-"""The version of the state of a source that names parts."""
+"""Version of the state of a source with cursor parts."""
 
 Json = Mapping[str, Any]
 
@@ -58,7 +58,7 @@ def encode(states: VertexStates) -> bytes:
     """Return the canonical bytes of ``states``.
 
     Raises:
-        StateFormatError: A split or a committable carries something that is not JSON.
+        StateFormatError: A split or a committable contains a value that is not JSON.
     """
     vertices = {
         **{
@@ -79,9 +79,9 @@ def encode(states: VertexStates) -> bytes:
 
 
 def decode(encoded: bytes) -> VertexStates:
-    """Return the states that ``encode`` was given.
+    """Return the states that were passed to ``encode``.
 
-    Whatever the bytes are, the vertices can continue from the result.
+    The vertices can continue from any state that this returns.
 
     Raises:
         StateFormatError: The bytes are not a state, or one of a newer version.
@@ -102,7 +102,7 @@ def decode(encoded: bytes) -> VertexStates:
 
 
 def without_staged(state: PipelineState) -> PipelineState:
-    """Return a checkpoint without staged output, which is all published.
+    """Return a checkpoint without its staged output, all of which is published.
 
     Raises:
         StateFormatError: The bytes are not a state, or one of a newer version.
@@ -111,7 +111,7 @@ def without_staged(state: PipelineState) -> PipelineState:
 
 
 def committable_ids(states: Iterable[PipelineState]) -> frozenset[str]:
-    """Return the ids of all committables that some checkpoints name as staged.
+    """Return the IDs of all staged committables in the given checkpoints.
 
     Raises:
         StateFormatError: The bytes of one are not a state, or one of a newer version.
@@ -143,7 +143,7 @@ def _source_version(state: SourceState) -> int:
 def _source_json(state: SourceState) -> Json:
     """Return the state of a source in JSON.
 
-    A bounded source has the form that it had before there were unbounded ones.
+    The form for a bounded source is the same as before unbounded sources existed.
     """
     written: dict[str, Any] = {"attachment": state.attachment, "cursor": state.cursor, "total": state.total}
     if state.memory is not None:
@@ -197,7 +197,7 @@ def _read_ref(ref: Json) -> CheckpointRef:
 def _read_source(state: Json) -> SourceState:
     """Return the state of a source.
 
-    A source has begun when its enumeration is frozen; then its cursor is at one of the splits or behind the last.
+    A source has started when its enumeration is frozen; then its cursor is at one of the splits or after the last.
     """
     if stored.member(state, "attachment") is None:
         if stored.number(state, "cursor") or stored.member(state, "total") is not None:
@@ -212,7 +212,7 @@ def _read_source(state: Json) -> SourceState:
     if [split.index for split in waiting] != list(range(first, first + len(waiting))):
         raise StateFormatError(f"the splits that wait to be emitted are not numbered from {first} without gaps")
     memory = stored.below(state, "memory")
-    tuple(named_parts(memory))  # raises for a name that is none
+    tuple(named_parts(memory))  # raises for an invalid name
     return SourceState(attachment=attachment, cursor=cursor, total=total, waiting=waiting, memory=memory)
 
 
@@ -251,9 +251,9 @@ def _read_task(state: Json) -> TaskState:
 
 
 def _read_sink(state: Json) -> SinkState:
-    """Return the state of a sink; refuse one that names a committable twice.
+    """Return the state of a sink; reject one that contains a committable twice.
 
-    Commits are recorded by id, so that two committables of one id would count as one (R1).
+    Commits are recorded by ID, so two committables with the same ID would count as one (R1).
     """
     uncommitted = tuple(map(read_committable, stored.items(state, "uncommitted")))
     if len({committable.id for committable in uncommitted}) < len(uncommitted):
