@@ -1,8 +1,8 @@
-"""The life of a pipeline as a table: in which phase which event is legal, and where it may lead.
+"""The life cycle of a pipeline as a table: which events are legal in which phase, and the next phases.
 
-This is the whole order of a start (R4), of a run and of an end. Everything that is not in the table is illegal:
-``PipelineProtocol.handle`` raises and changes nothing. ``PipelineContext.enter`` alone changes the phase, and only to
-one where the table leads. ``docs/design/checkpoint-protocol.md`` shows the table as a drawing.
+It defines the complete order of a start (R4), of a run and of an end. Everything that is not in the table is illegal:
+``PipelineProtocol.handle`` raises and changes nothing. Only ``PipelineContext.enter`` changes the phase, and only
+as the table allows. ``docs/design/checkpoint-protocol.md`` shows the table as a diagram.
 """
 
 import enum
@@ -29,13 +29,13 @@ class Phase(enum.Enum):
     """Its base is being read (R4c)."""
 
     RECOGNISING = "recognising"
-    """The targets are asked what they show as published (R10)."""
+    """The targets are queried for their published output (R10)."""
 
     RESTORING = "restoring"
-    """Its restore point is being stored, and the fence looked at (R4d, R4e)."""
+    """Its restore point is being stored, and the fence checked (R4d, R4e)."""
 
     PREPARING = "preparing"
-    """Sinks are fenced and prepared; the save mode acts."""
+    """Sinks are fenced and prepared; the save modes are applied."""
 
     COMMITTING_BASE = "committing-base"
     """Output that the base had not committed is being published."""
@@ -47,7 +47,7 @@ class Phase(enum.Enum):
     """Output that was published after the restored checkpoint is being rolled back (R10)."""
 
     ENUMERATING = "enumerating"
-    """Sources are finding out what they hold (R12)."""
+    """Sources are determining their splits (R12)."""
 
     RUNNING = "running"
     """Splits are emitted, units run, checkpoints are taken."""
@@ -59,7 +59,7 @@ class Phase(enum.Enum):
     """The final checkpoint is stored; its committables are being published."""
 
     COMPLETING = "completing"
-    """Every committable is published; sinks publish what waited for the last row (R16)."""
+    """Every committable is published; sinks publish output held back until the last row (R16)."""
 
     CLEANING = "cleaning"
     """Everything is published; the last sweep runs."""
@@ -74,7 +74,7 @@ class Transition:
     phase: Phase
     event: type[Event]
     to: tuple[Phase, ...]
-    """Every phase that the pipeline may pass or be in after the event; staying is named too."""
+    """All phases that the pipeline may pass or be in after the event; includes the current phase if it may remain."""
 
 
 _P = Phase
@@ -203,11 +203,11 @@ _LEGAL: dict[tuple[Phase, type[Event]], Transition] = {(row.phase, row.event): r
 NEXT: Mapping[Phase, frozenset[Phase]] = {
     phase: frozenset(to for row in TRANSITIONS if row.phase is phase for to in row.to) for phase in Phase
 }
-"""The phases to which any event may lead, by phase."""
+"""Phases to which any event may lead, by phase."""
 
 
 def require_legal(phase: Phase, event: Event) -> None:
-    """Raise ``IllegalEventError`` unless ``event`` may come in ``phase``."""
+    """Raise ``IllegalEventError`` unless ``event`` is legal in ``phase``."""
     if (phase, type(event)) not in _LEGAL:
         legal = sorted(row.event.__name__ for row in TRANSITIONS if row.phase is phase)
         raise IllegalEventError(
@@ -217,7 +217,7 @@ def require_legal(phase: Phase, event: Event) -> None:
 
 
 def targets(phase: Phase, event: type[Event]) -> tuple[Phase, ...]:
-    """Return the phases to which ``event`` may lead from ``phase``; none when it is illegal there."""
+    """Return the phases to which ``event`` may lead from ``phase``; empty if it is illegal there."""
     if phase is Phase.ENDED:
         return (Phase.ENDED,)
     row = _LEGAL.get((phase, event))

@@ -1,4 +1,4 @@
-"""Ownership of jobs and the checkpoints they continue from: claims, restores, savepoints of other jobs, job ids.
+"""Ownership of jobs and the checkpoints they continue from: claims, restores, savepoints of other jobs, job IDs.
 
-Running the job is the work of ``runtime``.
+``runtime`` runs the job.
 """

@@ -14,10 +14,10 @@ def require_alone(storage: CheckpointStorage, job_id: str) -> None:
     """Require that no other process of this user on this machine runs the job.
 
     Call it before the job is claimed: a claim fences the other process while it works. A process that does
-    not answer may be taken over.
+    not respond may be taken over.
 
     Raises:
-        UsageError: A process runs the job; the message names it, and what to do.
+        UsageError: A process runs the job; the message contains its ID and the remedy.
     """
     pid = working_process(storage, job_id)
     if pid is None:
@@ -30,9 +30,9 @@ def require_alone(storage: CheckpointStorage, job_id: str) -> None:
 
 
 def working_process(storage: CheckpointStorage, job_id: str) -> int | None:
-    """Return the process of this user on this machine that runs the job; ``None`` where none is known to."""
+    """Return the process of this user on this machine that runs the job; ``None`` if none is known."""
     found: tuple[client.Status, ...] = ()
-    with suppress(OSError, SeaTunnelError):  # where no job can be asked, none is looked for
+    with suppress(OSError, SeaTunnelError):  # without job control no process can be found
         found = client.running(job_id=job_id)
     working = [each for each in found if not each.get("ended") and each.get("storage") in (None, title(storage))]
     return stored.number(working[-1], "pid") if working else None

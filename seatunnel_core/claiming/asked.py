@@ -1,4 +1,4 @@
-"""Find the checkpoints that pipelines are asked to go back to: by this start, or by an earlier one that did not."""
+"""Find the checkpoints that pipelines were requested to go back to, by this start or an earlier unfinished one."""
 
 from collections.abc import Mapping
 
@@ -16,17 +16,17 @@ from seatunnel_storage_api.state import CheckpointInfo, CheckpointRef, Checkpoin
 
 @define(kw_only=True)
 class Findings:
-    """Findings about a restore, a sentence each."""
+    """Results of checking a restore, one sentence each."""
 
     problems: list[str] = field(factory=list)
-    """Why it is refused; all of them are reported at once."""
+    """Reasons for rejecting it; all of them are reported at once."""
 
     notes: list[str] = field(factory=list)
     """Notes for the user."""
 
 
 class AskedCheckpoints:
-    """The checkpoints that the pipelines of a job are asked to go back to, by pipeline number."""
+    """The checkpoints that the pipelines of a job were requested to go back to, by pipeline number."""
 
     def __init__(
         self,
@@ -39,16 +39,16 @@ class AskedCheckpoints:
         listings: Mapping[int, PipelineListing],
         findings: Findings,
     ) -> None:
-        """Look nothing up yet.
+        """Store the arguments without any lookup.
 
         Args:
-            job_id: The id of the job.
-            stored: The manifest as it was found.
-            restore: What the user asks for.
+            job_id: The ID of the job.
+            stored: The stored manifest.
+            restore: The user's request.
             since: The first epoch that this process may claim.
-            pipelines: As they are planned now, by number.
-            listings: What is stored, by pipeline number.
-            findings: Takes what is wrong, and what the user should know.
+            pipelines: The planned pipelines, by number.
+            listings: The stored checkpoints, by pipeline number.
+            findings: Receives problems and notes.
         """
         self._job_id = job_id
         self._stored = stored
@@ -59,10 +59,10 @@ class AskedCheckpoints:
         self._findings = findings
 
     def still(self) -> dict[int, Asked]:
-        """Return what an earlier process was asked to go back to and had not done when it ended.
+        """Return the requests of earlier processes that were not completed before those ended.
 
-        A checkpoint that an engine has removed meanwhile is not asked for any
-        more: the job could not be started again.
+        A checkpoint that an engine has removed meanwhile is no longer requested:
+        otherwise the job could not be started again.
         """
         still: dict[int, Asked] = {}
         for number, asked in going_back(self._stored.asked).items():
@@ -80,7 +80,7 @@ class AskedCheckpoints:
         return still
 
     def now(self) -> dict[int, Asked]:
-        """Return what this start is asked for: single checkpoints, or the parts of a savepoint."""
+        """Return the requests of this start: single checkpoints, or the parts of a savepoint."""
         name = self._restore.savepoint
         refs = self._chosen() if name is None else self._of_savepoint(name)
         rewind = self._restore.rewind
@@ -106,10 +106,10 @@ class AskedCheckpoints:
         }
 
     def _is_finished(self, number: int) -> bool:
-        """Return whether the pipeline's last checkpoint is a final one.
+        """Return True if the pipeline's last checkpoint is a final one.
 
-        It need not be that of the savepoint: each later start has one, and only the newest is kept; all of them say
-        that everything is published.
+        It may differ from that of the savepoint: each later start stores one, and only the newest is kept; each of them
+        confirms that everything is published.
         """
         base = choose_base(self._listing(number).checkpoints, RestoreRequest())
         return base.cut is not None and base.cut.checkpoint_type is CheckpointType.COMPLETED_POINT
@@ -156,9 +156,9 @@ class AskedCheckpoints:
 
 
 def going_back(asked: Mapping[int, Asked]) -> dict[int, Asked]:
-    """Return those that agreed to go back.
+    """Return the requests that allow going back.
 
-    The others asked for the latest, which an engine that was taken over may have followed by a newer one since. The
+    The others requested the latest checkpoint, and an engine that was taken over may have stored a newer one since. The
     user did not agree to go back behind that.
     """
     return {number: each for number, each in asked.items() if each.rewind != "refused"}

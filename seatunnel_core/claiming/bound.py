@@ -1,6 +1,6 @@
-"""Compare the options of a job's sinks in earlier epochs with those of now (rules R7, R8 and R10).
+"""Compare the options of a job's sinks in earlier epochs with the current ones (rules R7, R8 and R10).
 
-What checkpoints name as staged has to go where it was meant, and what was published has to be found where it went.
+Staged output must be published to its original target, and published output must be found there.
 """
 
 import os
@@ -26,11 +26,11 @@ class Bound:
     stored: Manifest
 
     def has_changed(self, pipeline: PlannedPipeline) -> bool:
-        """Return True if a sink of the pipeline ever had other options than now, as far as that is known."""
+        """Return True if a sink of the pipeline is known to have had other options than now."""
         return any(any(self._otherwise(sink, 0)) for sink in pipeline.sinks)
 
     def changed_bindings(self, pipeline: PlannedPipeline) -> Mapping[str, Sequence[tuple[int, str]]]:
-        """By sink: from which epoch on its options differed, and how, in words; only where they did."""
+        """Return, by sink, from which epoch on its options differed, and how, in words; only for sinks that changed."""
         changes = {sink.name: tuple(self._changes_since(sink)) for sink in pipeline.sinks}
         return {name: each for name, each in changes.items() if any(words for _, words in each)}
 
@@ -40,7 +40,7 @@ class Bound:
             yield since, "; its ".join(self._changes(sink, since))
 
     def strays(self, pipeline: PlannedPipeline, states: VertexStates) -> Iterator[str]:
-        """Return a sentence for each sink that would get committables which were staged for another target."""
+        """Return a sentence for each sink that would receive committables which were staged for another target."""
         for sink in pipeline.sinks:
             staged_for = (each for each in states.committables_for(sink.name) if stages(each))
             changes = [self._changes(sink, each.epoch) for each in staged_for]
@@ -49,7 +49,7 @@ class Bound:
                 yield staged_elsewhere(sink.name, pick(len(astray), "unit"), "; its ".join(astray[-1]))
 
     def lost_tracks(self, pipeline: PlannedPipeline, base: VertexStates, epoch: int) -> Iterator[str]:
-        """Return a sentence for each sink that could not find what was published since ``base``, of ``epoch``."""
+        """Return a sentence for each sink that could not find the output published since ``base``, of ``epoch``."""
         twice = "put that back, or restore with accept_duplicates=True, and rows come twice there"
         for sink in pipeline.sinks:
             changed = next((each for each in self._otherwise(sink, epoch) if each), None)
@@ -62,13 +62,13 @@ class Bound:
             yield f"the sink {name!r}, which the job has no more, cannot take back what it has published: {twice}"
 
     def _changes(self, sink: PlannedSink, epoch: int) -> list[str]:
-        """Return how the options that bind the committables of an epoch differ from those of now."""
+        """Return how the options that bind the committables of an epoch differ from the current ones."""
         seat = self.stored.seats.get(sink.name)
         then = None if seat is None else in_epoch(seat.bindings, epoch)
         return _other_folder(sink, seat) if then is None else differences(then.terms, sink.binding.terms)
 
     def _otherwise(self, sink: PlannedSink, epoch: int) -> Iterator[list[str]]:
-        """Yield how the options differ from those of now, for the epoch and each change since."""
+        """Yield how the options differ from the current ones, for the epoch and each change since."""
         seat = self.stored.seats.get(sink.name)
         if seat is None:
             return
@@ -80,7 +80,7 @@ class Bound:
 
 
 def _other_folder(sink: PlannedSink, seat: Seat | None) -> list[str]:
-    """All that an older version wrote down: where the sink staged last."""
+    """Return a change of the last staging folder, the only option that older versions recorded."""
     now = sink.sink.target_folder
     if seat is None or not seat.targets or now in (None, seat.targets[-1]):
         return []

@@ -1,7 +1,7 @@
-"""Compare a job file with the manifest: may a job that has ended be shown for it, and do sources read the same.
+"""Compare a job file with the manifest: whether it is the job that ended, and whether sources read the same data.
 
-Whether the file fits what checkpoints hold is decided in ``restoration``, and of the state itself in
-``checkpoint.decisions.matching``.
+``restoration`` decides whether the file fits the stored checkpoints, and ``checkpoint.decisions.matching`` whether
+it fits the state itself.
 """
 
 from collections.abc import Iterator
@@ -14,10 +14,10 @@ from seatunnel_core.planning.plan import PlannedJob, PlannedSource
 
 
 def require_same_job(job: PlannedJob, stored: Manifest, job_id: str) -> None:
-    """Refuse another job's file for a job that has ended: its closing table would report that all is done.
+    """Reject another job's file for a job that has ended: its final report would claim that everything is done.
 
     Raises:
-        UsageError: The file does not name what the job had.
+        UsageError: The file has other vertices than the job had.
     """
     new = [name for name in job.vertices if name not in stored.seats]
     differing = [
@@ -45,9 +45,9 @@ def _other_place(job: PlannedJob, stored: Manifest) -> Iterator[str]:
 
 
 def other_columns(job: PlannedJob, stored: Manifest) -> list[str]:
-    """Return a sentence for each source that names other columns than were frozen with its enumeration.
+    """Return a sentence for each source that declares other columns than were frozen with its enumeration.
 
-    Rows of two shapes would come into one target.
+    The target would receive rows of two schemas.
     """
     found: list[str] = []
     for source in (source for pipeline in job.pipelines for source in pipeline.sources):
@@ -63,7 +63,7 @@ def other_columns(job: PlannedJob, stored: Manifest) -> list[str]:
 
 
 def other_inputs(job: PlannedJob, stored: Manifest) -> list[str]:
-    """Return a sentence for each source that is to read something else than was frozen (R12)."""
+    """Return a sentence for each source that is to read other data than was frozen (R12)."""
     sources = [source for pipeline in job.pipelines for source in pipeline.sources]
     before = {name: seat.reads for name, seat in stored.seats.items()}
     return [

@@ -22,26 +22,26 @@ EPOCHS_PER_VERSION = 100_000
 
 @frozen(kw_only=True)
 class Claim:
-    """The job is this process's, until another one writes a larger version."""
+    """Ownership of the job by this process, until another one writes a larger version."""
 
     version: int
     job: PlannedJob
     restores: Mapping[int, RestoreRequest] = field(factory=dict, repr=False)
-    """By pipeline: what it starts from; without one, from its latest checkpoint."""
+    """Starting points by pipeline; a pipeline without an entry starts from its latest checkpoint."""
 
     notes: tuple[str, ...] = ()
     """Notes for the user, a sentence each."""
 
     def epoch_minimum(self, restarts: int) -> int:
-        """Return the epoch to claim after so many restarts: of two processes on one job, one wins all pipelines."""
+        """Return the epoch to claim after this many restarts: one of two processes on one job wins all pipelines."""
         return self.version * EPOCHS_PER_VERSION + restarts
 
 
 def claim_new(storage: CheckpointStorage, job_id: str, plan: Callable[[Manifest | None], PlannedJob]) -> Claim:
-    """Claim an unused job id.
+    """Claim an unused job ID.
 
     Raises:
-        UsageError: the id exists, or has checkpoints without a job, from which its pipelines would start.
+        UsageError: the ID exists, or has checkpoints without a job, from which its pipelines would start.
     """
     job = plan(None)
     left = any(listing.checkpoints for listing in storage.scan_job(job_id).values())
@@ -54,14 +54,14 @@ def claim_new(storage: CheckpointStorage, job_id: str, plan: Callable[[Manifest 
 
 
 def put_first(storage: CheckpointStorage, job_id: str, job: PlannedJob, notes: tuple[str, ...] = ()) -> Claim:
-    """Write a job's manifest for the first time.
+    """Write a job's first manifest.
 
-    Its version is 1, or one with epochs above those that a deleted job of the same id has left behind.
+    Its version is 1, or one with epochs above those left behind by a deleted job of the same ID.
 
     Raises:
-        UsageError: there is one.
+        UsageError: one exists already.
     """
-    listings = storage.scan_job(job_id).values()  # before the manifest: whoever claims epochs meanwhile has written it
+    listings = storage.scan_job(job_id).values()  # before the manifest: claiming epochs requires one
     version = 1 + max((listing.highest_epoch // EPOCHS_PER_VERSION for listing in listings), default=0)
     job = evolve(job, manifest=job.manifest.bound(job.bindings, since=version * EPOCHS_PER_VERSION))
     exists = UsageError(
@@ -82,11 +82,11 @@ def claim_again(
     plan: Callable[[Manifest | None], PlannedJob],
     restore: Restore | None = None,
 ) -> Claim | JobReport:
-    """Claim a job that exists; the closing table instead of a claim when it has ended and nothing else is asked for.
+    """Claim an existing job; return its final report instead if it has ended and nothing else is requested.
 
     Raises:
-        UsageError: the id is unknown, or what is asked for is not possible, or another process claimed the job at the
-            same moment.
+        UsageError: the ID is unknown, the request is not possible, or another process claimed the job at the
+            same time.
     """
     stored = storage.get_manifest(job_id)
     if stored is None:
@@ -124,9 +124,9 @@ def _moved(job_id: str, moved_to: str, manifest: Manifest) -> str:
 def claim_epoch(storage: CheckpointStorage, job_id: str, pipeline_id: int, minimum: int) -> int:
     """Claim the next epoch of a pipeline, unless a process that claimed the job later has one.
 
-    An epoch above that one would fence the later process off: a process that was asleep, or that restarts a pipeline
-    after a failure, would take the job back from the one that continued it. The storage looks and claims in one
-    verb, because this process may fall asleep between the two.
+    An epoch above that one would fence off the later process: a process that was suspended, or that restarts a pipeline
+    after a failure, would take the job back from the one that continued it. The storage checks and claims in one
+    operation, because this process may be suspended between the two.
 
     Raises:
         StaleEpochError: another process runs the job.

@@ -1,8 +1,8 @@
-"""A savepoint of one job as the beginning of another one: what is carried over, and what is noted in the old job.
+"""Start of a new job from a savepoint of another job: what is carried over, and what is recorded in the old job.
 
 If the old job stopped with the savepoint and nothing followed it, the new job continues its work, and the old one
-is fenced off and never starts again. If it continued, both publish the rows after the savepoint: that is refused unless
-the targets differ, or the user accepts it.
+is fenced off and never starts again. If it continued, both publish the rows after the savepoint: this is rejected
+unless the targets differ, or the user accepts it.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -46,14 +46,14 @@ class ForeignSavepoint:
 
     savepoint: SavepointName
     storage: str | None = None
-    """An engine file, a folder or an exported archive; ``None``: where the new job's own checkpoints go."""
+    """An engine file, a folder or an exported archive; ``None`` for the storage of the new job's own checkpoints."""
 
     accept_duplicates: bool = False
     allow_non_restored_state: bool = False
 
     @classmethod
     def of(cls, restore: Restore | None) -> "ForeignSavepoint | None":
-        """Return the savepoint of another job that a request names, or ``None``."""
+        """Return the savepoint of another job in a request, or ``None``."""
         if restore is None or restore.from_savepoint is None:
             return None
         return cls(
@@ -70,10 +70,10 @@ def claim_with_savepoint(
     plan: Callable[[Manifest | None], PlannedJob],
     begin_with: ForeignSavepoint,
 ) -> Claim:
-    """Claim an unused job id, for a job that starts from a savepoint of another one.
+    """Claim an unused job ID, for a job that starts from a savepoint of another one.
 
     Raises:
-        UsageError: the savepoint is not there, does not fit, or would publish rows a second time; or the id exists.
+        UsageError: the savepoint does not exist, does not fit, or would publish rows twice; or the ID exists.
         CheckpointStorageError: a storage cannot be used.
     """
     with _source(storage, begin_with) as source:
@@ -90,7 +90,7 @@ def _source(storage: CheckpointStorage, begin_with: ForeignSavepoint) -> Iterato
 
 
 def _opened(reference: StorageReference) -> CheckpointStorage:
-    """To mark the old job as moved, where that may be written."""
+    """Return the storage, writable if possible, to mark the old job as moved."""
     if (reference.storage or "").endswith(ENDING):
         return reference.open()
     try:
@@ -155,8 +155,8 @@ class _Moving:
     def _states(self, savepoint: JobSavepoint, same_target: frozenset[str]) -> dict[int, VertexStates]:
         """Return the states of a savepoint, by pipeline.
 
-        A savepoint names nothing that is staged. The final checkpoint of a pipeline that had finished names what was
-        published by then; what that one had to take back, it had taken back by then too.
+        A savepoint refers to no staged output. The final checkpoint of a finished pipeline refers to output that was
+        published by then; any rollback it requested was complete by then too.
         """
         found: dict[int, VertexStates] = {}
         for number, ref in savepoint.pipelines.items():
@@ -175,7 +175,7 @@ class _Moving:
         return found
 
     def _compare(self, job: PlannedJob, old: Manifest, states: Mapping[int, VertexStates]) -> None:
-        """By the names of sources and sinks."""
+        """Compare the names of sources and sinks."""
         held = [name for found in states.values() for name in (*found.sources, *found.sinks)]
         compared = Comparison.of(held, job.vertices)
         self._notes.append(f"Begins with the savepoint {self._begin_with.savepoint}: {compared}")
@@ -189,10 +189,10 @@ class _Moving:
         elif compared.dropped and not self._begin_with.allow_non_restored_state:
             self._problems.append(not_restored("the savepoint", [*map(repr, compared.dropped)]))
 
-    # -- the owner of the rows after it
+    # -- the owner of the following rows
 
     def _stands(self, storage: CheckpointStorage, old: Manifest, savepoint: JobSavepoint) -> str:
-        """Why the old job is not known to have stopped with the savepoint; empty when it is."""
+        """Return why the old job may not have stopped with the savepoint; empty if it did."""
         if not savepoint.stopped:
             return f"the job {self._old_id} continued after it"
         if old.moved_to not in (None, self._job_id):
@@ -215,7 +215,7 @@ class _Moving:
             sink.name
             for pipeline in job.pipelines
             for sink in pipeline.sinks
-            if isinstance(sink.sink, FrameSink)  # its folder is where rows wait, not where they go
+            if isinstance(sink.sink, FrameSink)  # its folder contains pending rows and is not the target
             or sink.sink.target_folder is None
             or sink.sink.target_folder in before
         ]
@@ -230,13 +230,13 @@ class _Moving:
     def _give_up_old(self, savepoint: JobSavepoint) -> None:
         """Mark the old job as moved in every storage that has it.
 
-        That is also the one where the new job's checkpoints go, if the savepoint was read from a copy.
+        This includes the storage of the new job's checkpoints, if the savepoint was read from a copy.
         """
         for storage in {id(each): each for each in (self._storage, self._source)}.values():
             try:
                 if storage.get_manifest(self._old_id) is not None:
                     self._mark_moved(storage, savepoint)
-            except StorageAccessError:  # an archive, or one that may only be read: it stays as it is
+            except StorageAccessError:  # an archive, or a read-only storage: it is left unchanged
                 self._notes.append(
                     f"{title(storage)} cannot be changed, so the job {self._old_id} is not marked there as moved: do "
                     "not resume it"
@@ -245,7 +245,7 @@ class _Moving:
     def _mark_moved(self, storage: CheckpointStorage, savepoint: JobSavepoint) -> None:
         """Mark the old job as moved, fence off its engine, and check again that it had stopped.
 
-        In this order, so that one of the two sees the other (R5).
+        The order ensures that one of the two processes detects the other (R5).
         """
         stored = storage.get_manifest(self._old_id)
         assert stored is not None
@@ -269,12 +269,12 @@ class _Moving:
             f"The job {self._old_id} is marked as moved to {self._job_id}, and cannot be resumed any more."
         )
 
-    # -- what is carried over
+    # -- carried over
 
     def _fitted(self, pipeline: PlannedPipeline, states: VertexStates) -> VertexStates:
-        """Return the state as the new job needs it, and copy the enumerations that it names.
+        """Return the state as the new job needs it, and copy the enumerations that it refers to.
 
-        Copying them first is safe: no checkpoint names them there yet.
+        Copying them first is safe: no checkpoint refers to them there yet.
         """
         try:
             for digest in sorted(attachments_of(states)):
@@ -286,7 +286,7 @@ class _Moving:
     def _carry(self, number: int, states: VertexStates) -> None:
         """Store the states as a savepoint of the new job, below all its epochs.
 
-        From then on it is restored like any other, by whichever process.
+        From then on any process restores it like any other savepoint.
         """
         self._storage.store_checkpoint(
             PipelineState(
@@ -301,19 +301,19 @@ class _Moving:
 
 
 def _seats_of(old: Manifest) -> Manifest:
-    """Return the old job's places, so that vertices keep their pipelines, without what belongs to the old job alone."""
+    """Return the old job's assignments, so that vertices keep their pipelines, without its own data."""
     seats = {name: evolve(seat, targets=(), bindings=(), dropped=False) for name, seat in old.seats.items()}
     return Manifest(job_name=old.job_name, seats=seats)
 
 
 def _same_targets(job: PlannedJob, old: Manifest) -> frozenset[str]:
-    """Return the names of the sinks that continue to write where those of the old job wrote."""
+    """Return the names of the sinks that continue to write to the targets of the old job."""
     last = {name: seat.bindings[-1].terms for name, seat in old.seats.items() if seat.bindings}
     return frozenset(name for name, binding in job.bindings.items() if last.get(name) == binding.terms)
 
 
 def _only_present(job: PlannedJob) -> Manifest:
-    """Return the manifest of a new job, which never had the vertices that stayed behind."""
+    """Return the manifest of a new job, which never had the vertices that were dropped."""
     names = set(job.vertices)
     seats = {name: seat for name, seat in job.manifest.seats.items() if name in names}
     return evolve(job.manifest, job_name=job.name, seats=seats)

@@ -1,9 +1,9 @@
-"""The cursors of jobs that read in increments: one record per name, stored with the checkpoints.
+"""The cursors of jobs that read incrementally: one record per name, stored with the checkpoints.
 
-A record is stored as manifests are: each version once, whoever comes second is refused. It has the cursors at which the
-last job but one ended, and the id of the last job. That job's own manifest has the windows that it reads. So the record
-is never ahead of the rows: only a job whose manifest says that it has ended, with all its rows published, moves a
-cursor. A process that is killed between the two changes nothing.
+A record is stored like a manifest: each version once, and a second writer is rejected. It contains the cursors at the
+end of the last job but one, and the ID of the last job. That job's own manifest contains the windows that it reads. So
+the record is never ahead of the rows: a cursor moves only if the manifest of a job records that it has ended with all
+its rows published. A process that is killed between the two changes nothing.
 """
 
 import logging
@@ -40,7 +40,7 @@ KEPT = 5
 
 
 def load(storage: CheckpointStorage, name: str) -> IncrementState:
-    """Return the newest version of the record of a name; an empty one of version 0 where there is none."""
+    """Return the newest version of the record of a name; an empty one of version 0 if none exists."""
     found = storage.get_manifest(record_id(name))
     return IncrementState(name=name) if found is None else IncrementState.from_bytes(found.body, found.version)
 
@@ -48,7 +48,7 @@ def load(storage: CheckpointStorage, name: str) -> IncrementState:
 def put(storage: CheckpointStorage, state: IncrementState) -> None:
     """Store the next version of a record, and remove old ones.
 
-    A version that is removed could be stored a second time, by whoever has slept since it was the next one. So a
+    A removed version could be stored a second time, by a process that was suspended since it was the next one. So a
     version counts only if it is the newest one afterwards, and the newest one is never removed.
 
     Raises:
@@ -66,7 +66,7 @@ def put(storage: CheckpointStorage, state: IncrementState) -> None:
 
 
 def all_states(storage: CheckpointStorage) -> Iterator[IncrementState]:
-    """Yield the records of a storage, sorted by their ids."""
+    """Yield the records of a storage, sorted by their IDs."""
     for each in storage.list_jobs():
         found = storage.get_manifest(each) if each.startswith(PREFIX) else None
         if found is not None:
@@ -74,19 +74,19 @@ def all_states(storage: CheckpointStorage) -> Iterator[IncrementState]:
 
 
 def unfinished_job(storage: CheckpointStorage, state: IncrementState) -> str | None:
-    """Return the id of the last job if its rows are not all published.
+    """Return the ID of the last job if its rows are not all published.
 
     Raises:
-        UsageError: That job was removed, so it is unknown.
+        UsageError: That job was removed, so it is unknown whether they are.
     """
     return None if acknowledged(storage, state) is not None else state.job_id
 
 
 def acknowledged(storage: CheckpointStorage, state: IncrementState) -> IncrementState | None:
-    """Return the state with what the last job has read; ``None`` while that job has not ended.
+    """Return the state including the rows of the last job; ``None`` while that job has not ended.
 
     Raises:
-        UsageError: That job was removed, so it is unknown what it has read.
+        UsageError: That job was removed, so it is unknown which rows it read.
     """
     if state.is_done or state.job_id is None:
         return state
@@ -102,7 +102,7 @@ def acknowledged(storage: CheckpointStorage, state: IncrementState) -> Increment
 
 
 def note_end(storage: CheckpointStorage, job_id: str) -> None:
-    """Note the cursors of a job that has ended; its own manifest has them already, so this may fail."""
+    """Record the cursors of a job that has ended; its own manifest has them already, so this may fail."""
     try:
         found = storage.get_manifest(job_id)
         manifest = None if found is None else Manifest.from_bytes(found.body)
@@ -120,14 +120,14 @@ def note_end(storage: CheckpointStorage, job_id: str) -> None:
 
 
 def state_name(raw: RawJob, name: str | None) -> str:
-    """Return the name under which the cursors of a job lie.
+    """Return the name of the record that contains the cursors of the job.
 
     Args:
         raw: The job.
         name: The name of the job, replacing the one in the file.
 
     Raises:
-        UsageError: It has none.
+        UsageError: It has no name.
     """
     own = raw.env[JOB_NAME] if raw.env.is_set(JOB_NAME) else None
     found = raw.env[STATE_NAME] or name or own
@@ -140,13 +140,13 @@ def state_name(raw: RawJob, name: str | None) -> str:
 
 
 def job_to_go_on_with(raw: RawJob, engine: EngineConfig, name: str | None) -> str | None:
-    """Return the id of a job of the same name that reads in increments and has not ended; ``None`` where none is.
+    """Return the ID of the unfinished incremental job of the same name; ``None`` if there is none.
 
-    A job with increments that is started again continues it: its increment is fixed, and part of it may be
+    An incremental job that is started again continues that job: its increment is fixed, and part of it may be
     written.
 
     Raises:
-        UsageError: That job was removed, or the storage is not there.
+        UsageError: That job was removed, or the storage does not exist.
         CheckpointStorageError: The storage cannot be read.
     """
     if not any(block.kind is Kind.SOURCE and _says_incremental(block.block) for block in raw.blocks):
@@ -161,7 +161,7 @@ def _says_incremental(block: Any) -> bool:
 
 
 class IncrementalRun:
-    """The increments of one run of a job; does nothing for a job that has none."""
+    """The increments of one run of a job; does nothing for a job without any."""
 
     def __init__(self, storage: CheckpointStorage, job_id: str, raw: RawJob, name: str | None) -> None:
         self._storage = storage
@@ -173,15 +173,15 @@ class IncrementalRun:
         """Description of the increment, a sentence for each source."""
 
     def planned(self, job: PlannedJob, stored_job: Manifest | None) -> PlannedJob:
-        """Return the job with its windows, which its sources have taken.
+        """Return the job with its windows applied to its sources.
 
         Args:
-            job: As it is planned.
+            job: The planned job.
             stored_job: Its manifest, if it continues.
 
         Raises:
             UsageError: The job file and the state do not fit, or an earlier job of the name has not ended.
-            SourceError: A source cannot determine what is new.
+            SourceError: A source cannot determine the new rows.
         """
         sources = _incremental(job)
         if stored_job is not None:
@@ -234,10 +234,10 @@ class IncrementalRun:
     def begin(self) -> None:
         """Record the job, which this process has claimed as a new one, as the last one of the name.
 
-        Nothing has been read yet. Whoever comes second removes its own claim.
+        Nothing has been read yet. If another process was first, this one removes its own claim.
 
         Raises:
-            UsageError: Another job of the name has just begun.
+            UsageError: Another job of the name has just started.
             CheckpointStorageError: The storage cannot be used.
         """
         if self._state is None:

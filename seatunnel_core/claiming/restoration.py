@@ -1,7 +1,7 @@
-"""Decide what each pipeline of a restored job starts from, before anything starts.
+"""Decide from which checkpoint each pipeline of a restored job starts, before anything starts.
 
-What is wrong with a checkpoint is judged by ``checkpoint.decisions``, as each start judges it again. Here everything
-that can be refused is collected into one message, and everything the user should know into sentences.
+``checkpoint.decisions`` checks the checkpoints, as each start does again. This module collects all reasons for a
+rejection into one message, and all information for the user into sentences.
 """
 
 from collections.abc import Mapping
@@ -37,7 +37,7 @@ from seatunnel_storage_api.state import CheckpointInfo, PipelineListing
 from seatunnel_storage_api.storage import CheckpointStorage
 
 _READERS = 8
-"""Checkpoints that are read at once."""
+"""Maximum number of checkpoints read concurrently."""
 
 
 @frozen(kw_only=True)
@@ -45,30 +45,30 @@ class Restoration:
     """The starting points of a restored job's pipelines."""
 
     manifest: Manifest
-    """The next version, with all that has to outlive this process."""
+    """Next version of the manifest, with all data that must outlive this process."""
 
     requests: Mapping[int, RestoreRequest] = field(factory=dict)
-    """By pipeline; without one a pipeline continues from its latest checkpoint."""
+    """Requests by pipeline; a pipeline without one continues from its latest checkpoint."""
 
     notes: tuple[str, ...] = ()
-    """For the user, a sentence each."""
+    """Notes for the user, a sentence each."""
 
 
 def restoration(
     storage: CheckpointStorage, job_id: str, job: PlannedJob, stored: Manifest, restore: Restore, *, since: int
 ) -> Restoration:
-    """Decide what each pipeline starts from.
+    """Decide from which checkpoint each pipeline starts.
 
     Args:
-        storage: Where the checkpoints lie.
-        job_id: The id of the job.
-        job: The job as it is planned now.
-        stored: The manifest as it was found.
-        restore: What the user asks for.
+        storage: The storage of the checkpoints.
+        job_id: The ID of the job.
+        job: The planned job.
+        stored: The stored manifest.
+        restore: The user's request.
         since: The first epoch that this process may claim.
 
     Raises:
-        UsageError: Something that was asked for is not possible; the message has all of it.
+        UsageError: A part of the request is not possible; the message contains all such parts.
         CheckpointStorageError: The storage cannot be read.
     """
     return _Restoring(storage, job_id, job, stored, restore, since).decide()
@@ -95,10 +95,10 @@ class _Restoring:
         self._dropped_before = {seat.pipeline for seat in stored.seats.values() if seat.dropped}
         self._bound = Bound(stored=stored)
         self._drops_staged: set[int] = set()
-        """The pipelines with a base that names nothing left to publish."""
+        """Pipelines whose base has no output left to publish."""
 
         self._saved: dict[int, frozenset[str]] = {}
-        """By pipeline: the sinks with save modes that have acted, whatever their bases say."""
+        """Sinks whose save modes were applied, whatever their bases contain, by pipeline."""
 
         self._problems, self._notes = (findings := Findings()).problems, findings.notes
         self._asked = AskedCheckpoints(
@@ -132,13 +132,13 @@ class _Restoring:
         )
         return request if asked is None else evolve(request, ref=asked.ref, rewind=Rewind(asked.rewind))
 
-    # -- what that would mean
+    # -- consequences
 
     def _listing(self, number: int) -> PipelineListing:
         return self._listings.get(number, PipelineListing())
 
     def _look_at(self, asked: Mapping[int, Asked]) -> None:
-        """Read what the pipelines start from, where it was asked for or has to fit to something else than before."""
+        """Read the base of each pipeline if it was requested, or has to fit changed vertices."""
         bases: dict[int, Base] = {}
         for number in sorted(asked.keys() | self._changed()):
             request = RestoreRequest(ref=asked[number].ref if number in asked else None, rewind=Rewind.ACCEPTED)
@@ -229,7 +229,7 @@ class _Restoring:
     def _require_bound(
         self, which: str, pipeline: PlannedPipeline, base: Base, asked: Asked | None, states: VertexStates
     ) -> None:
-        """Require that what is staged goes where it was meant, and what was published is found where it went."""
+        """Require that staged output goes to its original target, and that published output is found there."""
         now = asked is not None and asked.rewind == "retracted"
         back_to = base.ref if now else states.retracting
         if back_to is not None:
@@ -248,7 +248,7 @@ class _Restoring:
     def _fit(self, which: str, pipeline: PlannedPipeline, base: Base, states: VertexStates) -> None:
         compared = Comparison.of((*states.sources, *states.sinks), pipeline.vertices)
         if set(compared.dropped) <= set(self._job.dropped) and not self._may_drop(pipeline.id):
-            compared = evolve(compared, dropped=())  # it is said already
+            compared = evolve(compared, dropped=())  # already reported
         if (compared.new or compared.dropped) and not self._job.dropped:
             self._notes.append(f"{which}: {compared}")
         if compared.dropped:
@@ -263,11 +263,11 @@ class _Restoring:
                 self._problems.append(f"{which} cannot be restored: {error}")
 
     def _may_drop(self, number: int) -> bool:
-        """Because it was said now, or before and the latest state may still have it."""
+        """Return True if dropping state was allowed now, or earlier while the latest state may still contain it."""
         return self._restore.allow_non_restored_state or number in self._dropped_before
 
     def _refuse_what_waits(self) -> None:
-        """Refuse to drop a pipeline with output that is staged but unpublished: it would be lost."""
+        """Reject dropping a pipeline with output that is staged but unpublished: it would be lost."""
         given_up = {self._stored.seats[name].pipeline for name in self._job.dropped} - self._pipelines.keys()
         for number in sorted(given_up):
             latest = self._latest(number)
@@ -284,7 +284,7 @@ class _Restoring:
                     "stopped with a savepoint, and drop the pipeline then"
                 )
 
-    # -- what stays
+    # -- results
 
     def _manifest(self, asked: Mapping[int, Asked]) -> Manifest:
         manifest = self._job.manifest.bound(self._job.bindings, since=self._since)
@@ -294,14 +294,14 @@ class _Restoring:
 
 
 def _acted(pipeline: PlannedPipeline, newest: VertexStates | str) -> frozenset[str]:
-    """Return the sinks with save modes that have acted, even after the base; all, if the newest state is unreadable."""
+    """Return the sinks whose save modes were applied, even after the base; all, if the newest state is unreadable."""
     if isinstance(newest, str):
         return frozenset(sink.name for sink in pipeline.sinks)
     return frozenset(name for name, sink in newest.sinks.items() if not sink.save_mode_pending)
 
 
 def _published(states: VertexStates) -> int:
-    """Rows that are, or are about to be, in the targets when a checkpoint of these states is complete."""
+    """Return the number of rows in the targets once a checkpoint of these states is complete and published."""
     return sum(
         sink.rows_committed + sum(committable.rows for committable in sink.uncommitted)
         for sink in states.sinks.values()

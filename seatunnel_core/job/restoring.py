@@ -21,7 +21,7 @@ _CHECKPOINT = re.compile(r"(?:(?P<pipeline>[0-9]{1,6}):)?(?:(?P<epoch>[0-9]{1,10
 
 @frozen(kw_only=True)
 class ChosenCheckpoint:
-    """A checkpoint named by the user as ``[PIPELINE:][EPOCH-]ID``."""
+    """A checkpoint that the user requests as ``[PIPELINE:][EPOCH-]ID``."""
 
     written: str
     pipeline: int | None
@@ -56,7 +56,7 @@ class ChosenCheckpoint:
 
 @frozen(kw_only=True)
 class SavepointName:
-    """A savepoint of another job, named as ``JOB_ID/NAME``."""
+    """A savepoint of another job, written as ``JOB_ID/NAME``."""
 
     job_id: str
     name: str

@@ -1,6 +1,6 @@
 """Savepoint of a job: one checkpoint of each of its pipelines that never expires.
 
-The job's manifest names it and is written last, so a savepoint in the manifest is complete.
+The job's manifest refers to it and is written last, so a savepoint in the manifest is complete.
 """
 
 import re

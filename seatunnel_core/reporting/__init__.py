@@ -1,4 +1,4 @@
 """Counters, notices, metrics and reports of a job, for users and programs.
 
-Nothing here decides anything.
+Nothing here makes decisions.
 """

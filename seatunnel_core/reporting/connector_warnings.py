@@ -11,10 +11,10 @@ _hearer: ContextVar["Callable[[str], None] | None"] = ContextVar("_hearer", defa
 
 
 class _Warnings(logging.Handler):
-    """Passes warnings to the pipeline for which this thread works."""
+    """Handler that forwards warnings to the pipeline for which this thread works."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Pass the message on; a program without logging still gets it from Python's last resort."""
+        """Forward the message; a program without logging still gets it from Python's last resort."""
         hearer = _hearer.get()
         if hearer is not None:
             hearer(record.getMessage())
@@ -24,7 +24,7 @@ class _Warnings(logging.Handler):
 
 @contextmanager
 def heard(warned: Callable[[str], None]) -> Iterator[None]:
-    """Give the warnings that connectors log in this thread to ``warned``, too."""
+    """Forward the warnings that connectors log in this thread to ``warned``, too."""
     for name in _LOGGERS:
         logger = logging.getLogger(name)
         if _HANDLER not in logger.handlers:

@@ -22,13 +22,13 @@ from seatunnel_core.work.failure import Failure
 from seatunnel_core.work.vertex_work import VertexWork
 
 SAMPLE_S = 5.0
-"""The time between two samples, from which rates are computed."""
+"""Time between two samples, from which rates are computed."""
 
 SAMPLES = 12
 """Number of samples kept: with one every ``SAMPLE_S``, rates cover the last minute."""
 
 MOST_WARNINGS = 20
-"""The most warnings about rows and files that are kept of a pipeline."""
+"""Maximum number of warnings about rows and files that are kept for a pipeline."""
 
 _MOVED = tuple(fields_dict(Moved))
 _VIEWED = tuple(fields_dict(PipelineView))
@@ -36,7 +36,7 @@ _RATES = ("rows_read", "bytes_read", "rows_written", "bytes_written")
 
 
 class Flow:
-    """Rows and bytes that never run backwards, and how fast they move. Any thread may read."""
+    """Rows and bytes that never decrease, and their rates. Any thread may read them."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -45,10 +45,10 @@ class Flow:
         self._samples: deque[tuple[float, Moved]] = deque(maxlen=SAMPLES)
 
     def seen(self, progress: PipelineProgress | Moved) -> Moved:
-        """Return what has moved so far.
+        """Return the total number of rows and bytes.
 
-        A pipeline that starts again goes back to its last checkpoint: until it has read again what it had read, nothing
-        new has moved.
+        A pipeline that restarts goes back to its last checkpoint: the counters do not grow until it has read everything
+        again that it had read before.
         """
         with self._lock:
             had = self._moved
@@ -56,32 +56,32 @@ class Flow:
             return self._moved
 
     def sample(self, progress: PipelineProgress | Moved) -> None:
-        """Record what has moved so far. The first sample is taken when the restored state is known."""
+        """Record the current totals. The first sample is taken when the restored state is known."""
         self._samples.append((self._clock(), self.seen(progress)))
 
     def rest(self) -> None:
-        """Record that nothing has moved since the last sample.
+        """Record that the totals have not changed since the last sample.
 
-        No progress is asked for: of ten thousand pipelines most wait for their turn.
+        The progress is not computed: of ten thousand pipelines most are waiting for their turn.
         """
         self._samples.append((self._clock(), self._moved))
 
     def per_second(self, name: str) -> float:
-        """Return how fast the figure of ``Moved`` with this name grows of late; 0 before the first sample."""
+        """Return the recent growth per second of this field of ``Moved``; 0 before the first sample."""
         then, had = next(iter(tuple(self._samples)), (self._clock(), self._moved))
         seconds = self._clock() - then
         grown: int = getattr(self._moved, name) - getattr(had, name)
         return round(grown / seconds, 3) if seconds > 0 else 0.0
 
     def measured(self, progress: PipelineProgress | Moved) -> dict[str, Any]:
-        """Return what has moved so far, and how fast of late, by the names of the fields of metrics."""
+        """Return the totals and the recent rates, by the field names of metrics."""
         moved = self.seen(progress)
         rates = {f"{name}_per_second": self.per_second(name) for name in _RATES}
         return {**{name: getattr(moved, name) for name in _MOVED}, **rates}
 
 
 def vertices(progress: PipelineProgress) -> dict[str, Moved]:
-    """Return what each source has moved where there are several, and each sink where there are several."""
+    """Return the totals of each source if there are several, and of each sink if there are several."""
     return {
         name: moved
         for of_kind in (progress.by_source, progress.by_sink)
@@ -96,7 +96,7 @@ class Metrics:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._flow = Flow(clock)
         self._flows: defaultdict[str, Flow] = defaultdict(lambda: Flow(clock))
-        """Lock of ``vertices``."""
+        """Rates of each source and sink, by name, as returned by ``vertices``."""
 
         self._work = VertexFlow(SAMPLES, clock)
         self._sampled = Point()
@@ -124,7 +124,7 @@ class Metrics:
         return sum(number for kind, number in dict(self._aborted).items() if kind.is_failure)
 
     def sample(self, progress: PipelineProgress) -> None:
-        """Record what has moved so far, as ``Flow.sample``."""
+        """Record the current totals, as ``Flow.sample``."""
         self._flow.sample(progress)
         self._work.sample()
         moved = self._flow.seen(progress)
@@ -140,18 +140,18 @@ class Metrics:
             self._flows[name].sample(moved)
 
     def rest(self) -> None:
-        """Record that nothing has moved since the last sample."""
+        """Record that the totals have not changed since the last sample."""
         self._work.sample()
         for flow in (self._flow, *tuple(self._flows.values())):
             flow.rest()
 
     @property
     def point(self) -> Point:
-        """Counters and gauges for series: as of the last sample, and what units that still run have moved since."""
+        """Counters and gauges for series: as of the last sample, plus the rows that running units have moved since."""
         return self._sampled + self._live
 
     def under_way(self, *, rows_read: int, rows_written: int) -> None:
-        """Record what units that still run have moved so far: the counters have it when they have ended."""
+        """Record the rows of running units so far: the counters include them when the units have ended."""
         self._live = Point(rows_read=rows_read, rows_written=rows_written)
 
     def worked(self, work: Mapping[str, VertexWork]) -> None:
@@ -179,11 +179,11 @@ class Metrics:
         self.recent.completed(notice)
 
     def published(self, notice: commands.CheckpointPublished) -> None:
-        """Record how long it took to publish what a checkpoint contains."""
+        """Record the time to publish what a checkpoint contains."""
         self._commit = self._commit.and_one(notice.commit_ms)
 
     def aborted(self, notice: commands.CheckpointAborted) -> None:
-        """Count a checkpoint that was given up, by the reason."""
+        """Count an aborted checkpoint, by the reason."""
         self._aborted[notice.kind] += 1
         self.recent.aborted(notice)
 
@@ -192,25 +192,25 @@ class Metrics:
         self.units_repeated += 1
 
     def warned(self, warning: str) -> None:
-        """Keep a warning about rows or files, once."""
+        """Store a warning about rows or files, once."""
         if warning not in self._warnings and len(self._warnings) <= MOST_WARNINGS:
             more = "there are further warnings, which the log of the job has"
             self._warnings.append(warning if len(self._warnings) < MOST_WARNINGS else more)
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """The warnings so far, in the order in which they were found."""
+        """Warnings so far, in the order in which they were logged."""
         return tuple(self._warnings)
 
     def failed(self, failure: Failure) -> None:
-        """Count a failure of the pipeline, by its kind; the pipeline may start again."""
+        """Count a failure of the pipeline, by its kind; the pipeline may restart."""
         self._failures[failure.kind.value] += 1
         self._recent_failures.failed(failure)
 
     def measured(self, view: PipelineView, progress: PipelineProgress | None) -> PipelineMetrics:
         """Return ``view`` with its metrics.
 
-        ``progress`` is that of the newest epoch; without it only what this object counts is added.
+        ``progress`` is that of the newest epoch; without it only the counters of this object are added.
         """
         aborted = dict(self._aborted)
         values: dict[str, Any] = {name: getattr(view, name) for name in _VIEWED}

@@ -1,6 +1,6 @@
 """HTML of jobs for notebooks, without scripts and style sheets, for light and dark pages.
 
-Whatever comes from a job (names, states, errors) is escaped here and nowhere else; none of it is set as mathematics.
+All text from a job (names, states, errors) is escaped here and nowhere else; none of it is rendered as mathematics.
 """
 
 import html
@@ -16,24 +16,24 @@ if TYPE_CHECKING:
 
 _LINE = "1px solid rgba(128,128,128,.35)"
 _RED, _AMBER = "#d1242f", "#bf8700"
-"""Only of borders: text keeps the colour of the page around it."""
+"""Border colours; text keeps the colour of the surrounding page."""
 
 
 def text(value: str) -> str:
-    """Return a text as HTML; half a character, which no page can hold, becomes a question mark."""
+    """Return a text as HTML; a lone surrogate, which no page can contain, becomes a question mark."""
     return html.escape(value.encode("utf-8", "replace").decode("utf-8"), quote=True)
 
 
 def section(title: str, *parts: str) -> str:
-    """Return a block with a heading; ``parts`` are HTML, and empty ones are left out."""
+    """Return a block with a heading; ``parts`` are HTML, and empty ones are omitted."""
     heading = f'<div style="font-weight:600;margin:2px 0 6px">{text(title)}</div>'
     within = "".join(part for part in (heading, *parts) if part)
-    shape = 'tabindex="0" style="margin:4px 0;overflow-x:auto"'  # without it no key scrolls what is too wide
+    shape = 'tabindex="0" style="margin:4px 0;overflow-x:auto"'  # makes wide content scrollable by keyboard
     return f'<div class="tex2jax_ignore mathjax_ignore" {shape}>{within}</div>'
 
 
 def line(words: str) -> str:
-    """Return a line of text below the rest; nothing for no words."""
+    """Return a line of text below the rest; an empty text for no words."""
     if not words:
         return ""
     return f'<div style="margin:4px 0;opacity:.8">{text(words)}</div>'
@@ -46,7 +46,7 @@ def note(words: str, *, failure: bool = False) -> str:
 
 
 def table(headings: Sequence[str], rows: Sequence[Sequence[str]], *, numbers_from: int) -> str:
-    """Return a table of texts; the columns from ``numbers_from`` on are aligned to the right."""
+    """Return a table of texts; the columns from ``numbers_from`` on are right-aligned."""
     head = "".join(_cell("th", each, column >= numbers_from) for column, each in enumerate(headings))
     lines = ("".join(_cell("td", each, column >= numbers_from) for column, each in enumerate(row)) for row in rows)
     body = "".join(f"<tr>{cells}</tr>" for cells in lines)
@@ -61,7 +61,7 @@ def _cell(tag: str, content: str, is_number: bool) -> str:
 
 
 def report_html(report: "JobReport") -> str:
-    """Return how a job ended: pipelines, rows, rates, checkpoints, what failed, and the warnings."""
+    """Return the final state of a job: pipelines, rows, rates, checkpoints, failures and warnings."""
     seconds = report.ended_at - report.started_at
     rows = [
         _cells(view, _rate_of(view, seconds, whole=not report.resumed)) for view in shown_pipelines(report.pipelines)
@@ -96,7 +96,7 @@ class InShort:
 
 
 def metrics_html(metrics: "JobMetrics") -> str:
-    """Return how a job stands now, with the rates of the last minute."""
+    """Return the current state of a job, with the rates of the last minute."""
     running = metrics.state == "running"
     rows = [
         _cells(view, rate(view.rows_read_per_second) if running else "") for view in shown_pipelines(metrics.pipelines)
@@ -109,7 +109,7 @@ def metrics_html(metrics: "JobMetrics") -> str:
 
 
 def progress_html(progress: "JobProgress") -> str:
-    """Return how a job stands, without rates."""
+    """Return the current state of a job, without rates."""
     rows = [_cells(view, "") for view in shown_pipelines(progress.pipelines)]
     return section(
         f"Job {progress.name} ({progress.job_id})",
@@ -120,7 +120,7 @@ def progress_html(progress: "JobProgress") -> str:
 
 _HEADINGS = ("pipeline", "state", "splits", "read", "bytes", "rate", "committed", "checkpoints", "skipped", "restarts")
 _WHERE_ANY = ("skipped", "restarts")
-"""Columns that are left out where they would hold zeros only."""
+"""Columns that are omitted if they would contain only zeros."""
 
 
 def _pipelines(pipelines: "Sequence[PipelineView]", rows: Sequence[Sequence[str]]) -> str:
@@ -151,14 +151,14 @@ def _cells(view: "PipelineView", speed: str) -> tuple[str, ...]:
 
 
 def splits(view: "PipelineView") -> str:
-    """Return how many splits are done, and of how many where that is known: ``3/10``."""
+    """Return the number of finished splits and, if known, the total: ``3/10``."""
     if not view.bounded:
         return count(view.splits_done)
     return f"{count(view.splits_done)}/{'?' if view.splits_total is None else count(view.splits_total)}"
 
 
 def _rate_of(view: "PipelineView", seconds: float, *, whole: bool) -> str:
-    """Return the rate of a run that has ended; rows of earlier processes would make it a wrong one."""
+    """Return the rate of a run that has ended; rows of earlier processes would distort it."""
     return rate(view.rows_read / seconds) if whole and seconds > 0 else ""
 
 

@@ -47,21 +47,21 @@ class VertexMetrics(Moved):
 class PipelineMetrics(PipelineView):
     """``PipelineView`` with metrics.
 
-    Rows and bytes never run backwards while the process lives: those of a pipeline that has been started again stand
-    still until it has read again what it had read.
+    Rows and bytes never decrease while the process lives: those of a pipeline that restarted remain constant
+    until it has read everything again that it had read before.
     """
 
     epoch: int | None = None
     bytes_written: int = 0
     bytes_committed: int = 0
     rows_read_per_second: float = 0.0
-    """The rate of the last minute, as all rates; of a shorter time while this process is younger."""
+    """Rate over the last minute, as for all rates, or over a shorter time while this process is younger."""
 
     bytes_read_per_second: float = 0.0
     rows_written_per_second: float = 0.0
     bytes_written_per_second: float = 0.0
     units_in_flight: int = 0
-    """Work units that are put together, queued, running, waiting for a retry, or held back for order."""
+    """Work units that are being composed, queued, running, waiting for a retry, or held back for order."""
 
     units_running: int = 0
     """Work units that Spark reads or has at hand."""
@@ -72,42 +72,42 @@ class PipelineMetrics(PipelineView):
     checkpoints_triggered: int = 0
     checkpoints_pending: int = 0
     checkpoints_expired: int = 0
-    """The failed checkpoints that took longer than their timeout."""
+    """Number of failed checkpoints that took longer than their timeout."""
 
     checkpoints_subsumed: int = 0
-    """Given up because a newer one completed first; no failure."""
+    """Number of checkpoints aborted because a newer one completed first; not failures."""
 
     checkpoints_aborted: Mapping[str, int] = field(factory=dict)
-    """All that were triggered and did not complete, by ``seatunnel_core.checkpoint.commands.AbortKind``."""
+    """Triggered checkpoints that did not complete, by ``seatunnel_core.checkpoint.commands.AbortKind``."""
 
     checkpoint_acknowledge: Durations = Durations()
-    """From the trigger until every vertex had recorded its state; of completed checkpoints."""
+    """Time from the trigger until every vertex had recorded its state, of completed checkpoints."""
 
     checkpoint_store: Durations = Durations()
-    """From then until it was durable and no newer engine was seen."""
+    """Time from the last acknowledgement until the checkpoint was durable and the fence check passed."""
 
     checkpoint_commit: Durations = Durations()
-    """From then until every sink had published what it contains."""
+    """Time from that completion until every sink had published its output."""
 
     checkpoint_bytes: int = 0
-    """The size of the last completed checkpoint."""
+    """Size of the last completed checkpoint."""
 
     checkpoint_bytes_total: int = 0
     restores: int = 0
-    """Starts from a stored checkpoint, including restarts."""
+    """Number of starts from a stored checkpoint, including restarts."""
 
     vertices: Mapping[str, VertexMetrics] = field(factory=dict)
-    """Its sources by their names where there are several, and its sinks where there are several."""
+    """Metrics of the sources by name if there are several, and of the sinks if there are several."""
 
     failures: Mapping[str, int] = field(factory=dict)
     """Number of failures of the pipeline by kind, with and without restart."""
 
     recent_failures: tuple[RecentFailure, ...] = ()
-    """The last failures in this process, the oldest first."""
+    """Last failures in this process, oldest first."""
 
     loads: Mapping[str, VertexLoad] = field(factory=dict)
     """Rows, rates and back pressure of each source, transform and sink, by name. Transforms in Spark's DataFrames, and
-    vertices no unit of which has ended in this process, are missing."""
+    vertices without a finished unit in this process, are missing."""
 
     full_sinks: tuple[str, ...] = ()
     """Names of sinks at their limit of uncommitted output; the sources that feed them pause."""
@@ -115,15 +115,15 @@ class PipelineMetrics(PipelineView):
 
 @frozen(kw_only=True, repr=False)
 class JobMetrics:
-    """A job, now or at its end."""
+    """Metrics of a job, current or final."""
 
     job_id: str
     name: str
     started_at: float
-    """Seconds since 1970, when this process began with the job."""
+    """Time at which this process started the job, in seconds since 1970."""
 
     state: str
-    """``running``, or how it ended: ``finished``, ``failed`` or ``canceled``."""
+    """``running``, or the final state: ``finished``, ``failed`` or ``canceled``."""
 
     pipelines: tuple[PipelineMetrics, ...]
 

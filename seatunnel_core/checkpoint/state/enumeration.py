@@ -21,7 +21,7 @@ _SPLIT = ("weight_bytes", "rows", "body")
 
 
 def document_of(body: bytes) -> Mapping[str, object]:
-    """Return the enumeration as it is stored.
+    """Return the stored enumeration.
 
     Raises:
         StateFormatError: The bytes are not an enumeration, or one of a newer version.
@@ -43,7 +43,7 @@ def splits_of(document: Mapping[str, object]) -> tuple[Split, ...]:
     """Return the splits of an enumeration, numbered from 0.
 
     Raises:
-        StateFormatError: The enumeration has something else in their place.
+        StateFormatError: The enumeration has no valid splits.
     """
     try:
         return tuple(_split(index, written) for index, written in enumerate(stored.items(document, "splits")))

@@ -8,13 +8,13 @@ from seatunnel_core.errors import UsageError
 
 @frozen(kw_only=True)
 class SourceSpec:
-    """One source vertex, and the task vertex behind it."""
+    """One source vertex and its task vertex."""
 
     name: str
-    """Unique among the sources of the pipeline; the state is found again by it."""
+    """Name, unique among the sources of the pipeline; it identifies the stored state."""
 
     ordinal: int
-    """The position among the pipeline's sources, from 0; part of staged and target names."""
+    """Index among the pipeline's sources, from 0; part of staged and target names."""
 
     bounded: bool = True
     """True if the source ends by itself."""
@@ -23,7 +23,7 @@ class SourceSpec:
     """True if committables are forwarded in the order of the splits (R13)."""
 
     sinks: tuple[str, ...]
-    """The sinks that get its rows; at least one."""
+    """Names of the sinks that receive its rows; at least one."""
 
     parallelism: int = 1
     """Maximum number of work units that are read at the same time."""
@@ -43,7 +43,7 @@ class SinkSpec:
     """One sink vertex."""
 
     name: str
-    """Unique among the sinks of the pipeline; the state is found again by it."""
+    """Name, unique among the sinks of the pipeline; it identifies the stored state."""
 
     ordinal: int
     retracts: bool = False
@@ -54,11 +54,11 @@ class SinkSpec:
 class Topology:
     """The vertices of one pipeline, and which source feeds which sinks.
 
-    One ``TaskVertex`` stands behind each source; a channel leads from it to each of the source's sinks.
+    Each source has one ``TaskVertex``; a channel leads from it to each of the source's sinks.
 
     Raises:
-        UsageError: A name stands twice, a source names a sink that does not exist, a sink has no source, or there is no
-            source at all.
+        UsageError: A name is duplicate, a source refers to a sink that does not exist, a sink has no source, or there
+        is no source.
     """
 
     sources: tuple[SourceSpec, ...] = field()

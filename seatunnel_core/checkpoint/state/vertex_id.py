@@ -1,4 +1,4 @@
-"""The identity of a vertex in its pipeline, and the one place that knows its text form."""
+"""The identity of a vertex in its pipeline, with its text form."""
 
 import enum
 
@@ -15,7 +15,7 @@ class VertexKind(enum.Enum):
 
 @frozen
 class VertexId:
-    """A vertex: its kind, and the name of the source or sink. ``str`` gives ``"task NAME"``, as states have it."""
+    """A vertex: its kind, and the name of the source or sink. ``str`` returns ``"task NAME"``, as in stored states."""
 
     kind: VertexKind
     name: str

@@ -15,52 +15,52 @@ from seatunnel_storage_api.state import CheckpointRef
 
 @frozen(kw_only=True)
 class SourceState:
-    """The splits that a source has still to emit (R12).
+    """The splits that a source still has to emit (R12).
 
-    It is a cursor into a frozen enumeration and, for an unbounded source, what was found behind its end.
+    It consists of a cursor into a frozen enumeration and, for an unbounded source, splits found after its end.
     """
 
     attachment: str | None = None
-    """The name of the frozen enumeration; ``None`` before there is one."""
+    """Name of the frozen enumeration; ``None`` if it does not exist yet."""
 
     cursor: int = 0
-    """The index of the next split to emit."""
+    """Index of the next split to emit."""
 
     total: int | None = None
     """Number of splits of the enumeration."""
 
     waiting: tuple[Split, ...] = ()
-    """Splits that were found after the enumeration and are not emitted yet, numbered on without a gap."""
+    """Splits that were found after the enumeration and are not emitted yet; their numbers continue without a gap."""
 
     memory: Mapping[str, Any] | None = None
     """Cursor of an unbounded source, from which it finds new data; JSON values, opaque to the protocol. ``None`` for a
-    bounded source, and before there is an enumeration."""
+    bounded source, and before an enumeration exists."""
 
 
 @frozen(kw_only=True)
 class HeldUnit:
-    """A unit in flight. Its splits are enough to run it again, its committables to forward it without that."""
+    """A unit in flight, with the splits to run it again and the committables to forward it without another run."""
 
     unit: WorkUnit
     committables: Mapping[str, Committable] | None = None
-    """By sink, when the unit is finished and held back for order; else ``None``, and the unit runs again."""
+    """Committables by sink if the unit is finished and held back for order; else ``None``, and the unit runs again."""
 
 
 @frozen(kw_only=True)
 class TaskState:
-    """The content of the channel between a source and its tasks (R2), and what the tasks have counted."""
+    """The content of the channel between a source and its tasks (R2), and the counters of the tasks."""
 
     next_unit: int = 1
-    """The number of the next unit to be put together."""
+    """Number of the next work unit."""
 
     units: tuple[HeldUnit, ...] = ()
-    """Every received split with a result that has not been forwarded, by unit, in the order of the numbers."""
+    """Received splits whose result has not been forwarded, by unit, in the order of the unit numbers."""
 
     units_done: int = 0
     splits_done: int = 0
     rows_read: int = 0
     rows_written: int = 0
-    """Rows staged for sinks, by units with a valid result: a row that goes to two sinks counts twice."""
+    """Rows staged for sinks, by units with a valid result: a row for two sinks counts twice."""
 
     bytes_read: int = 0
     rows_skipped: int = 0
@@ -68,10 +68,10 @@ class TaskState:
 
 @frozen(kw_only=True)
 class SinkState:
-    """All that is not known to be committed (R1), in order of arrival, and what is known to be."""
+    """All committables not known to be committed (R1), in order of arrival, and the counters of the committed ones."""
 
     save_mode_pending: bool = True
-    """True if ``data_save_mode`` has still to act (R4)."""
+    """True if ``data_save_mode`` has not been applied yet (R4)."""
 
     prepared_in: int = 0
     """Newest epoch known to have prepared the target; 0 if none is. A later start accepts only a target that shows it
@@ -81,10 +81,10 @@ class SinkState:
     rows_committed: int = 0
     bytes_committed: int = 0
     table_rows: Mapping[str, int] = field(factory=dict)
-    """The committed rows of each table, as far as committables count them."""
+    """Committed rows of each table, as far as committables count them."""
 
     published_to: Mapping[str, str] = field(factory=dict)
-    """The tables to which rows were published, each with its identity, if it has one. A later start does not create
+    """Tables to which rows were published, each with its identity, if it has one. A later start does not create
     any of them again (R8)."""
 
 
@@ -110,8 +110,8 @@ class VertexStates:
     tasks: Mapping[str, TaskState] = field(factory=dict)
     sinks: Mapping[str, SinkState] = field(factory=dict)
     retracting: CheckpointRef | None = None
-    """Set in the restore point of a start that went back to this checkpoint and takes back what was published after it:
-    until a checkpoint of the run is stored, that is not known to be done (R10)."""
+    """Checkpoint to roll back to; set in the restore point of a start that rolls back the output published after it. It
+    remains set until a checkpoint of the run is stored, because before that the rollback may be incomplete (R10)."""
 
     @classmethod
     def at_start(cls, topology: Topology) -> "VertexStates":
@@ -144,11 +144,11 @@ class VertexStates:
         return (*in_flight, *enumerated[state.cursor :], *state.waiting)
 
     def has_emitted_and_finished(self, source: str) -> bool:
-        """Return whether a source has emitted something, and nothing of it is in flight."""
+        """Return True if a source has emitted something, and none of it is in flight."""
         return self.sources[source].cursor > 0 and not self.tasks[source].units
 
     def committables(self) -> Iterator[Committable]:
-        """Yield every committable that is named as staged, published since or not."""
+        """Yield every staged committable, even if it was published since."""
         for sink in self.sinks.values():
             yield from sink.uncommitted
         for task in self.tasks.values():
@@ -156,7 +156,7 @@ class VertexStates:
                 yield from (held.committables or {}).values()
 
     def committables_for(self, sink: str) -> Iterator[Committable]:
-        """Yield every committable that is named as staged for one sink."""
+        """Yield every staged committable of one sink."""
         if sink in self.sinks:
             yield from self.sinks[sink].uncommitted
         for task in self.tasks.values():
@@ -165,10 +165,10 @@ class VertexStates:
                     yield held.committables[sink]
 
     def without_staged(self) -> "VertexStates":
-        """Return the same cut, once all its committables are published, without naming anything that is staged.
+        """Return the same cut without staged output; call it once all its committables are published.
 
-        A finished unit that was held back for order is in flight again: it will run once more, and count once more as
-        read.
+        A finished unit that was held back for order is in flight again: it will run again, and its rows count as read
+        again.
         """
         return evolve(
             self,
@@ -180,7 +180,7 @@ class VertexStates:
         """Return the same cut for another job, which has not prepared any target yet.
 
         Args:
-            same_target: The names of the sinks that continue with the same target: its tables have to be there.
+            same_target: The names of the sinks that continue with the same target: its tables must exist.
         """
         kept = {name: sink.published_to if name in same_target else {} for name, sink in self.sinks.items()}
         sinks = {name: evolve(sink, prepared_in=0, published_to=kept[name]) for name, sink in self.sinks.items()}

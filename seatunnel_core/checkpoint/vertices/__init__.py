@@ -1,4 +1,4 @@
-"""The vertices of a pipeline (source, task and sink), the messages between them, and what they share.
+"""The vertices of a pipeline (source, task and sink), their messages, and their shared code.
 
-Scheduling checkpoints is the coordinator's work.
+The coordinator schedules checkpoints.
 """

@@ -1,4 +1,4 @@
-"""The work units that a task vertex has in flight, as this process knows them."""
+"""The work units in flight of a task vertex, as known to this process."""
 
 from attrs import define, field
 
@@ -21,7 +21,7 @@ class UnitInFlight:
 
 @define
 class HalfBuiltUnit:
-    """A unit that is still being put together."""
+    """A unit that is being composed."""
 
     number: int
     splits: list[Split] = field(factory=list)
@@ -29,11 +29,11 @@ class HalfBuiltUnit:
     rows: int = 0
 
     def add(self, split: Split) -> None:
-        """Add a split behind those that it has."""
+        """Append a split to the unit."""
         self.splits.append(split)
         self.bytes += split.weight_bytes
         self.rows += split.rows
 
     def as_unit(self) -> WorkUnit:
-        """Return the unit with the splits that it has by now."""
+        """Return the unit with its current splits."""
         return WorkUnit(number=self.number, splits=tuple(self.splits))

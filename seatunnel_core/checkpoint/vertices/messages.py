@@ -36,23 +36,23 @@ class RestoreSink:
 
 @frozen
 class Plan:
-    """To a source: get the splits. It answers ``SourceReady``."""
+    """To a source: determine the splits. It answers ``SourceReady``."""
 
 
 @frozen
 class Begin:
-    """To a source, and from it to its task: from here on splits flow."""
+    """To a source, and from it to its task: from now on splits flow."""
 
     to_come_bytes: int = 0
-    """From a source to its task: the weight of all splits that it will emit."""
+    """From a source to its task: total weight of all splits that it will emit."""
 
     to_come_splits: int = 0
-    """The number of those splits."""
+    """Number of those splits."""
 
 
 @frozen
 class Barrier:
-    """Down every channel: Chandy and Lamport's marker.
+    """Through every channel: Chandy and Lamport's marker.
 
     Everything before it belongs to the checkpoint; everything after it does not.
     """
@@ -64,12 +64,12 @@ class Barrier:
 
 @frozen
 class Halt:
-    """To a source: emit nothing any more, and end."""
+    """To a source: stop emitting, and end."""
 
 
 @frozen
 class Prepared:
-    """To a sink: its target is prepared for the epoch, and its save mode has acted."""
+    """To a sink: its target is prepared for the epoch, and its save mode was applied."""
 
 
 @frozen
@@ -91,26 +91,26 @@ class SplitSent:
 
 @frozen
 class SourceEnded:
-    """From a source to its task: no split follows. Barriers do."""
+    """From a source to its task: no further split follows, but barriers do."""
 
 
 @frozen
 class CommittableSent:
-    """From a task to a sink: what one work unit staged for it."""
+    """From a task to a sink: the staged output of one work unit for it."""
 
     committable: Committable
 
 
 @frozen
 class Credit:
-    """Back to the source: so many splits more may be sent (R3)."""
+    """Back to the source: number of additional splits that may be sent (R3)."""
 
     splits: int
 
 
 @frozen
 class Correction:
-    """Back to the source: how much more (or less) a unit had than its splits had announced."""
+    """Back to the source: difference between a unit's actual size and the estimate of its splits."""
 
     rows: int
     bytes: int
@@ -118,7 +118,7 @@ class Correction:
 
 @frozen
 class SinkPressure:
-    """Back to the tasks: whether the sink is at its bound (R1)."""
+    """Back to the tasks: True if the sink is at its bound (R1)."""
 
     sink: str
     full: bool
@@ -129,7 +129,7 @@ class SinkPressure:
 
 @frozen
 class SourceReady:
-    """To the coordinator: the source is enumerated, with so many splits."""
+    """To the coordinator: the source is enumerated, with this number of splits."""
 
     source: str
     splits: int
@@ -146,14 +146,14 @@ class Acknowledge:
 
 @frozen
 class Drained:
-    """To the coordinator: the source of the task has ended, and nothing of it is in flight."""
+    """To the coordinator: the source of the task has ended, and none of its splits is in flight."""
 
     task: str
 
 
 @frozen
 class Pressure:
-    """To the coordinator: whether a sink is at its bound.
+    """To the coordinator: the pressure state of a sink.
 
     It is sent when ``full`` or ``uncovered`` changes.
     """
@@ -179,7 +179,7 @@ class Published:
 
 @frozen
 class Broken:
-    """To the coordinator: a unit, a commit or a poll failed for good."""
+    """To the coordinator: a unit, a commit or a poll failed permanently."""
 
     failure: Failure
 

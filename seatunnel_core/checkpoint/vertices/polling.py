@@ -10,9 +10,9 @@ from seatunnel_core.checkpoint.vertices.wiring import Wiring
 
 
 class Polling:
-    """The polls of one unbounded source: one at a time, each a pause after the one before.
+    """The polls of one unbounded source: one at a time, with pauses in between.
 
-    A poll that failed and may succeed later is repeated, however often that takes.
+    A poll that failed and may succeed later is retried without limit.
     """
 
     def __init__(self, source: str, limits: Limits, wiring: Wiring) -> None:
@@ -27,7 +27,7 @@ class Polling:
         self._failures = 0
 
     def poll(self, next_index: int) -> None:
-        """Poll the source, unless a poll is under way or its time has not come.
+        """Poll the source, unless a poll is in progress or not due yet.
 
         ``next_index`` is the index of the first split that is found.
         """
@@ -36,7 +36,7 @@ class Polling:
             self._wiring.do(Poll(source=self._source, memory=self.memory, next_index=next_index))
 
     def found(self, event: Found, go_on: Callable[[], None]) -> None:
-        """Remember what the source gave; ``go_on`` is called after the pause, if there is one."""
+        """Store the result of a poll, and call ``go_on`` after the requested pause, if any."""
         self.is_under_way = False
         self._failures = 0
         self.memory = event.memory
@@ -46,7 +46,7 @@ class Polling:
             self._rest(event.again_ms, go_on)
 
     def failed(self, go_on: Callable[[], None]) -> None:
-        """Pause, longer after each failure in a row, and call ``go_on`` then."""
+        """Pause, longer after each consecutive failure, and then call ``go_on``."""
         self.is_under_way = False
         self._failures += 1
         self._rest(self._limits.pause_before_retry(self._failures), go_on)

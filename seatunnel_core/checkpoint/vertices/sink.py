@@ -1,6 +1,6 @@
 """The vertex that collects the committables of one sink and publishes them.
 
-A sink that is not exactly-once is written to in the Spark task already, and leaves nothing to publish (R15).
+A sink that is not exactly-once writes in the Spark task, and leaves nothing to publish (R15).
 """
 
 from collections import deque
@@ -48,11 +48,11 @@ class _Entry:
 
 
 class SinkVertex:
-    """The vertex of one sink: holds all that is not known to be committed, and publishes it (R1).
+    """The vertex of one sink: holds all committables not known to be committed, and publishes them (R1).
 
-    It acknowledges with all that it holds, and publishes what completed checkpoints contain. Barriers of several inputs
-    are not aligned by blocking: a committable that arrives on an input after its barrier simply belongs to the
-    next one. Commits run one at a time, in order of arrival, and are recorded by the id of the committable.
+    It acknowledges with everything that it holds, and publishes what completed checkpoints contain. Barriers of several
+    inputs are not aligned by blocking: a committable that arrives on an input after its barrier simply belongs to the
+    next one. Commits run one at a time, in order of arrival, and are recorded by the ID of the committable.
     """
 
     def __init__(self, spec: SinkSpec, inputs: tuple[str, ...], limits: Limits, wiring: Wiring) -> None:
@@ -67,10 +67,10 @@ class SinkVertex:
         self._save_mode_pending = True
         self._prepared_in = 0
         self._waiting: dict[str, _Entry] = {}
-        """The entries that no completed checkpoint contains yet, by id, in order of arrival."""
+        """Entries that no completed checkpoint contains yet, by ID, in order of arrival."""
 
         self._publishable: deque[_Entry] = deque()
-        """The entries that a completed checkpoint contains; those of the commit in flight are in front."""
+        """Entries that a completed checkpoint contains; those of the commit in progress are first."""
 
         self._in_flight: tuple[str, ...] = ()
         self._failures = 0
@@ -83,8 +83,8 @@ class SinkVertex:
         """Number of committables published in this process."""
 
         self._unpublished: deque[tuple[int, int]] = deque()
-        """Completed checkpoints that contain something unpublished, each with the count of ``_published`` that it
-        waits for."""
+        """Completed checkpoints that contain unpublished output, each with the value of ``_published`` at which all of
+        it is published."""
 
         self._pressure = (False, False)
         self._since_ms = 0
@@ -124,7 +124,7 @@ class SinkVertex:
         return len(self._waiting) + len(self._publishable)
 
     def doing(self) -> tuple[str, int]:
-        """Return what the sink is doing, in words, and since when in milliseconds."""
+        """Return the current activity of the sink, in words, and its start time in milliseconds."""
         missing = [source for source, passed in self._passed.items() if self._barriers and passed < self._barriers[0]]
         return f"waits for the barrier from {', '.join(missing) or 'nobody'}", self._since_ms
 
@@ -151,7 +151,7 @@ class SinkVertex:
     def snapshot(self, checkpoint_id: int) -> SinkState:
         """Return the state for a barrier.
 
-        It has everything that arrived before the barrier and is not known to be committed, however old (R1).
+        It contains everything that arrived before the barrier and is not known to be committed, however old (R1).
         """
         before = [entry.committable for entry in self._waiting.values() if entry.after < checkpoint_id]
         return SinkState(
@@ -189,7 +189,7 @@ class SinkVertex:
         self._report_pressure()
 
     def _publish(self) -> None:
-        """Commit the head of the queue; entries that may be published already go apart from fresh ones."""
+        """Commit the head of the queue; entries that may be published already are separate from new ones."""
         self._settle()
         if not self._publishable:
             return
@@ -201,7 +201,7 @@ class SinkVertex:
         self._wiring.do(Commit(sink=self.spec.name, committables=batch, may_be_committed=again))
 
     def require_in_flight(self, event: CommitSucceeded | CommitFailed) -> None:
-        """Raise ``IllegalEventError`` unless ``event`` answers the commit that is running."""
+        """Raise ``IllegalEventError`` unless ``event`` answers the commit in progress."""
         answered = event.ids if isinstance(event, CommitSucceeded) else event.committed
         awaited = self._in_flight if isinstance(event, CommitSucceeded) else self._in_flight[: len(answered)]
         if not self._in_flight or answered != awaited:
@@ -210,7 +210,7 @@ class SinkVertex:
             )
 
     def succeeded(self, event: CommitSucceeded) -> None:
-        """Record that the running commit succeeded, and begin the next one."""
+        """Record that the commit in progress succeeded, and start the next one."""
         self._failures = 0
         self._in_flight = ()
         self._record(len(event.ids))
@@ -218,15 +218,15 @@ class SinkVertex:
         self._report_pressure()
 
     def succeeded_late(self, event: CommitSucceeded) -> None:
-        """Count the running commit, which succeeded when the pipeline had ended: its rows are published."""
+        """Count the commit in progress that succeeded after the pipeline had ended: its rows are published."""
         if self._in_flight and event.ids == self._in_flight:
             self._in_flight = ()
             self._record(len(event.ids))
 
     def failed(self, event: CommitFailed) -> None:
-        """Record that the running commit failed, and try again after a pause.
+        """Record that the commit in progress failed, and retry after a pause.
 
-        A failure that cannot pass, or one too many in a row, fails the pipeline.
+        A permanent failure, or too many consecutive ones, fails the pipeline.
         """
         for entry in islice(self._publishable, len(self._in_flight)):
             entry.may_be_committed = True
@@ -246,7 +246,7 @@ class SinkVertex:
         self._publish()
 
     def _record(self, count: int) -> None:
-        """Record the first ``count`` of the queue as published: only now do they leave the state (R1)."""
+        """Record the first ``count`` entries of the queue as published: only now they leave the state (R1)."""
         published = [self._publishable.popleft().committable for _ in range(count)]
         rows = sum(committable.rows for committable in published)
         published_bytes = sum(committable.bytes for committable in published)

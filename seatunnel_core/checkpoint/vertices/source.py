@@ -36,10 +36,10 @@ from seatunnel_core.work.split import Split
 class SourceVertex:
     """The vertex of one source: emits splits in the order of a frozen enumeration.
 
-    Each split is emitted against a credit (R3) and within the speed limit. The state is what is still to be emitted:
-    the name of the enumeration and a cursor (R12). Behind the enumeration an unbounded source is polled for more
-    whenever nothing is left to emit; new splits and the new cursor become part of the state in one step.
-    Barriers need neither credit nor tokens, so they never queue behind data (R3).
+    Each split is emitted against a credit (R3) and within the speed limit. The state consists of the splits still to be
+    emitted: the name of the enumeration and a cursor (R12). After the enumeration, an unbounded source is polled for
+    more whenever nothing is left to emit; new splits and the new cursor become part of the state in one step. Barriers
+    need neither credit nor tokens, so they never queue behind data (R3).
     """
 
     def __init__(self, spec: SourceSpec, limits: Limits, wiring: Wiring) -> None:
@@ -48,7 +48,7 @@ class SourceVertex:
         self.ended = False
         self._wiring = wiring
         self._splits: deque[Split] = deque()
-        """The splits that are still to be emitted, as far as they are known."""
+        """Splits still to be emitted, as far as known."""
         self._cursor = 0
         self._credits = 0
         self._running = False
@@ -109,7 +109,7 @@ class SourceVertex:
                 )
 
     def enumerated(self, event: Enumerated) -> None:
-        """Take the splits that are still to be emitted, and report that the source is ready."""
+        """Queue the splits still to be emitted, and report that the source is ready."""
         self._awaiting_enumeration = False
         self._splits = deque((*event.splits[self._cursor :], *self.state.waiting))
         memory = None if self._polling is None else self._polling.memory
@@ -126,9 +126,9 @@ class SourceVertex:
             raise IllegalEventError(f"the splits that source {event.source!r} found must be numbered from {first}")
 
     def found(self, event: Found) -> None:
-        """Queue the splits that a poll found and emit what may be emitted, unless the source has stopped.
+        """Queue the splits that a poll found, and emit those that are allowed, unless the source has stopped.
 
-        What is found after the last barrier, or after the end, is found again by the next start.
+        Splits found after the last barrier, or after the end, are found again by the next start.
         """
         assert self._polling is not None
         if not self._running:
@@ -138,7 +138,7 @@ class SourceVertex:
         self._go_on()
 
     def poll_failed(self, event: PollFailed) -> None:
-        """Poll again after a pause; a failure that cannot pass fails the pipeline."""
+        """Poll again after a pause; a permanent failure fails the pipeline."""
         assert self._polling is not None
         if not self._running:
             return
@@ -148,7 +148,7 @@ class SourceVertex:
             self._coordinator.send(Broken(event.failure))
 
     def doing(self) -> tuple[str, int]:
-        """Return what the source is doing, in words, and since when in milliseconds."""
+        """Return the current activity of the source, in words, and its start time in milliseconds."""
         of_all = "" if self._polling is not None else f" of {self.state.total}"
         return f"has emitted {self._cursor}{of_all} splits", self._since_ms
 
@@ -159,14 +159,14 @@ class SourceVertex:
 
     @property
     def _next_index(self) -> int:
-        """The index of the next split that is found."""
+        """Index of the next split that is found."""
         return max(self._cursor, self.state.total or 0) + len(self._found_and_waiting())
 
     def _found_and_waiting(self) -> tuple[Split, ...]:
         return tuple(split for split in self._splits if split.index >= (self.state.total or 0))
 
     def _plan(self) -> None:
-        """Have the source enumerated, also when everything has been emitted.
+        """Request the enumeration of the source, even if everything has been emitted.
 
         Units in flight hold their splits, but only the enumeration holds their schemas.
         """
@@ -234,9 +234,9 @@ class SourceVertex:
             self._bytes_bucket = self._bytes_bucket.charge(read_bytes)
 
     def _correct(self, rows: int, read_bytes: int) -> None:
-        """Charge the speed limit for what a unit had beyond its estimate; a negative number gives back.
+        """Charge the speed limit for the part of a unit beyond its estimate; a negative number is a refund.
 
-        What time has paid off by now is counted first. Otherwise the limit on savings could take away part of it, or of
+        Tokens for the elapsed time are added first. Otherwise the limit on savings could remove part of them, or of
         the refund.
         """
         self._look_at_buckets()
@@ -250,7 +250,7 @@ class SourceVertex:
             self._bytes_bucket = self._bytes_bucket.at(now_ms)
 
     def _within_limit(self) -> bool:
-        """Return whether a split may be emitted now; otherwise set a timer for when it may."""
+        """Return True if a split may be emitted now; otherwise set a timer for the time when it may."""
         self._look_at_buckets()
         buckets = (self._rows_bucket, self._bytes_bucket)
         ready_ms = max(bucket.ready_ms() for bucket in buckets if bucket is not None)

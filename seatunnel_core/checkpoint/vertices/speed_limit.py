@@ -3,19 +3,19 @@
 from attrs import evolve, frozen
 
 SAVED_UP_MS = 200
-"""The part of an idle period that is made up for: timers fire late by milliseconds, which adds up with small splits."""
+"""Maximum idle time that is compensated for: timers fire late by milliseconds, which adds up with small splits."""
 
 
 @frozen(kw_only=True)
 class TokenBucket:
-    """A bucket that may go into debt: what is emitted is charged in full, and nothing follows until the debt is paid.
+    """Token bucket that may go into debt: each split is charged in full, and the next one waits until the debt is paid.
 
-    An idle stretch saves up at most ``burst_ms`` worth of tokens. What was charged too much comes back in full, however
-    late: it was waited for and not read. Integers only: no rounding error adds up.
+    An idle period saves at most ``burst_ms`` worth of tokens. Excess charges are refunded in full, however late:
+    the time for them was waited although the data was not read. Integers only: rounding errors cannot accumulate.
     """
 
     per_second: int
-    """The limit; at least 1."""
+    """Limit per second; at least 1."""
 
     burst_ms: int = 0
     level_milli: int = 0
@@ -34,7 +34,7 @@ class TokenBucket:
         return evolve(self, level_milli=self.level_milli - tokens * 1000)
 
     def ready_ms(self) -> int:
-        """Return the first moment at which something may be emitted, because no debt is left."""
+        """Return the earliest time at which a split may be emitted, because no debt is left."""
         if self.level_milli >= 0:
             return self.updated_ms
         return self.updated_ms + -(self.level_milli // self.per_second)

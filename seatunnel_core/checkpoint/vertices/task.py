@@ -1,6 +1,6 @@
-"""The vertex that turns the splits of one source into work units and has them run.
+"""The vertex that combines the splits of one source into work units and runs them.
 
-It lives in the driver; what runs on an executor is a Spark task, ``seatunnel_core/spark/task.py``.
+It is part of the driver; the Spark task on an executor is ``seatunnel_core/spark/task.py``.
 """
 
 import heapq
@@ -39,11 +39,11 @@ from seatunnel_core.work.unit import AttemptId, UnitAttempt
 
 
 class TaskVertex:
-    """The vertex between a source and its sinks: what it holds is the channel state of R2.
+    """The vertex between a source and its sinks: its content is the channel state of R2.
 
     A barrier is recorded and forwarded at once, whatever is running: a unit is a few hundred bytes of description, and
     a checkpoint never waits for one. Back-pressure is by credit (R3): a split keeps its credit until the result of the
-    unit is forwarded, while a finished unit gives back its execution slot at once.
+    unit is forwarded, while a finished unit releases its execution slot at once.
     """
 
     def __init__(self, spec: SourceSpec, limits: Limits, wiring: Wiring) -> None:
@@ -125,7 +125,7 @@ class TaskVertex:
         return tuple(each for committables in finished for each in committables.items())
 
     def doing(self) -> tuple[str, int]:
-        """Return what the task is doing, in words, and since when in milliseconds."""
+        """Return the current activity of the task, in words, and its start time in milliseconds."""
         running = [flight for flight in self._flights.values() if flight.running]
         if not running:
             return f"has {self.units_in_flight} units in flight and runs none", self._wiring.now_ms
@@ -152,9 +152,9 @@ class TaskVertex:
             self._close_half_built()
 
     def _open_unit(self) -> HalfBuiltUnit:
-        """Begin a work unit.
+        """Start a new work unit.
 
-        Numbers are drawn in order and are part of the state, so that a number never names two units (R8).
+        Numbers are assigned in order and are part of the state, so that a number never identifies two units (R8).
         """
         self._half_built = HalfBuiltUnit(number=self._next_unit)
         self._next_unit += 1
@@ -175,7 +175,7 @@ class TaskVertex:
     # Units run.
 
     def _admit(self) -> None:
-        """Give queued units to Spark, the oldest first.
+        """Give queued units to Spark, oldest first.
 
         The oldest unit in flight of an ordered source needs no free slot: all others would wait for it (R3).
         """
@@ -201,7 +201,7 @@ class TaskVertex:
         )
 
     def _claimed(self, attempt: AttemptId) -> UnitInFlight | None:
-        """Return the unit in flight with this running attempt, or ``None`` if no such result is awaited (R14)."""
+        """Return the unit in flight with this running attempt, or ``None`` if its result is not awaited (R14)."""
         flight = self._flights.get(attempt.unit)
         if flight is None or self._stopped or attempt.epoch != self._epoch:
             return None
@@ -210,7 +210,7 @@ class TaskVertex:
     def _charge_restored(self) -> None:
         """Charge the speed limit for units that are read again.
 
-        Nothing new is emitted until the time for them has passed.
+        No new split is emitted until the time for them has passed.
         """
         again = [flight.unit for flight in self._flights.values() if flight.finished is None]
         if self._limited and again:
@@ -218,7 +218,7 @@ class TaskVertex:
             self._source.send(Correction(rows, weight_bytes))
 
     def require_sound(self, event: UnitFinished) -> None:
-        """Raise ``IllegalEventError`` when an awaited result names other sinks, units or epochs than it should."""
+        """Raise ``IllegalEventError`` if an awaited result has other sinks, units or epochs than expected."""
         if self._claimed(event.attempt) is None:
             return
         for sink, committable in event.committables.items():
@@ -232,7 +232,7 @@ class TaskVertex:
                 )
 
     def finished(self, event: UnitFinished) -> None:
-        """Take the result of an attempt and hand it on; ignore a result that is not awaited (R14)."""
+        """Accept the result of an attempt and forward it; ignore a result that is not awaited (R14)."""
         flight = self._claimed(event.attempt)
         if flight is None:
             return
@@ -258,7 +258,7 @@ class TaskVertex:
     def failed(self, event: UnitFailed) -> None:
         """Run a unit again after a pause; ignore a result that is not awaited (R14).
 
-        A failure that cannot pass, or one too many, fails the pipeline.
+        A permanent failure, or too many failures, fails the pipeline.
         """
         flight = self._claimed(event.attempt)
         if flight is None:
@@ -274,9 +274,9 @@ class TaskVertex:
         self._admit()
 
     def _last_word(self, flight: UnitInFlight, event: UnitFailed) -> Failure:
-        """Return the failure that ends the pipeline; name the unit if it failed on several attempts.
+        """Return the failure that ends the pipeline; include the unit if it failed on several attempts.
 
-        What fails on every attempt may be due to the data, so the message names what the unit reads.
+        A failure on every attempt may be caused by the data, so the message contains the input of the unit.
         """
         if flight.attempts == 1:
             return event.failure
@@ -295,7 +295,7 @@ class TaskVertex:
     # Forwarding of results.
 
     def _hand_on_in_order(self) -> None:
-        """Forward finished units in the order of their numbers, up to the first that is not finished (R13)."""
+        """Forward finished units in the order of their numbers, up to the first unfinished one (R13)."""
         while self._flights:
             oldest = next(iter(self._flights.values()))
             if oldest.finished is None:
@@ -303,7 +303,7 @@ class TaskVertex:
             self._hand_on(oldest)
 
     def _hand_on_restored(self) -> None:
-        """Forward the units that were held back in the former epoch.
+        """Forward the units that were held back in the previous epoch.
 
         A source that is no longer ordered holds nothing back.
         """
@@ -321,7 +321,7 @@ class TaskVertex:
         self._lent -= len(flight.unit.splits)
 
     def _lend(self) -> None:
-        """Give the source every credit that is free; none while a sink is at its bound (R1)."""
+        """Give the source all free credits; none while a sink is at its bound (R1)."""
         free = self._limits.credits_per_source - self._lent
         if not self._begun or self._full_sinks or self._source_ended or free <= 0:
             return
@@ -344,9 +344,9 @@ class TaskVertex:
         self._stopped = barrier.last
 
     def snapshot(self) -> TaskState:
-        """Return the content of the channel: every unit in flight, the half-built one as it is (R2).
+        """Return the content of the channel: every unit in flight, including the one being composed (R2).
 
-        A unit that is not finished will run again.
+        An unfinished unit will run again.
         """
         held = [HeldUnit(unit=flight.unit, committables=flight.finished) for flight in self._flights.values()]
         if self._half_built is not None:

@@ -1,4 +1,4 @@
-"""Delivery of messages inside one pipeline, and of the commands that it issues."""
+"""Delivery of messages inside one pipeline, and collection of the commands that it issues."""
 
 from collections import deque
 from collections.abc import Callable
@@ -8,13 +8,13 @@ from seatunnel_core.checkpoint.commands import CancelTimer, Command, SetTimer
 from seatunnel_core.checkpoint.vertices.messages import Message
 
 Receiver = Callable[[Any], None]
-"""Takes the messages of one direction, as the unions in ``messages`` list them."""
+"""Receiver of the messages of one direction, as listed in the unions in ``messages``."""
 
 
 class Channel:
     """A first-in, first-out channel, such as that from a source to its task.
 
-    It never loses, doubles or refuses a message.
+    It never loses, duplicates or rejects a message.
     """
 
     __slots__ = ("_queue", "_receive", "_wiring")
@@ -30,20 +30,20 @@ class Channel:
         self._wiring.ready.append(self)
 
     def deliver_one(self) -> None:
-        """Hand the oldest message to the receiver."""
+        """Deliver the oldest message to the receiver."""
         self._receive(self._queue.popleft())
 
 
 class Wiring:
-    """The channels of one pipeline, its timers, and the commands of the event that is being handled.
+    """The channels of one pipeline, its timers, and the commands of the current event.
 
-    ``ready`` names a channel once for every message in it. The order between channels is free: the protocol is
-    right for all of them, and the simulation delivers in a random one, or later.
+    ``ready`` contains a channel once for every message in it. The order between channels is arbitrary: the protocol is
+    correct for any order, and the simulation delivers in a random one, or later.
     """
 
     def __init__(self) -> None:
         self.now_ms = 0
-        """The time of the event that is being handled; it never runs backwards."""
+        """Time of the current event; it never decreases."""
 
         self.ready: deque[Channel] = deque()
         self._commands: list[Command] = []
@@ -62,7 +62,7 @@ class Wiring:
     def take_commands(self) -> tuple[Command, ...]:
         """Return the commands since the last call.
 
-        A timer that was set and at once cancelled leaves none.
+        A timer that was set and cancelled in between produces none.
         """
         commands = tuple(self._commands)
         self._commands.clear()
@@ -70,7 +70,7 @@ class Wiring:
         return commands
 
     def set_timer(self, key: str, at_ms: int, action: Callable[[], None]) -> None:
-        """Call ``action`` at ``at_ms``, in place of an earlier timer of the same key."""
+        """Call ``action`` at ``at_ms``; replaces an earlier timer of the same key."""
         armed = self._timers.get(key)
         self._timers[key] = (at_ms, action)
         if armed is not None and armed[0] == at_ms:
@@ -81,7 +81,7 @@ class Wiring:
         self.do(command)
 
     def cancel_timer(self, key: str) -> None:
-        """Cancel the timer of this key, if there is one."""
+        """Cancel the timer of this key, if it exists."""
         if self._timers.pop(key, None) is None:
             return
         new = self._new_timers.pop(key, None)
@@ -98,6 +98,6 @@ class Wiring:
             action()
 
     def end(self) -> None:
-        """Drop all messages and timers: nothing is delivered any more."""
+        """Drop all messages and timers: nothing is delivered afterwards."""
         self.ready.clear()
         self._timers.clear()
