@@ -31,27 +31,27 @@ __all__ = ["Blob", "BlobStorage"]
 Answer = TypeVar("Answer")
 
 _PUTS = 100
-"""Number of times that a put is repeated after the existing object was removed, or a claim after it was overtaken."""
+"""Maximum number of repeated puts when the existing object was removed, and of claims that were superseded."""
 
 
 _CHANGES = frozenset(("put", "delete", "sweep"))
-"""The operations that a ``read_only`` storage refuses."""
+"""Operations that a ``read_only`` storage rejects."""
 
 
 class BlobStorage(CheckpointStorage, Inventory):
-    """Every verb of ``CheckpointStorage``, on ``put_if_absent``, ``read``, ``list_blobs``, ``delete`` (and ``close``).
+    """``CheckpointStorage`` on four primitives: ``put_if_absent``, ``read``, ``list_blobs``, ``delete`` (and ``close``).
 
-    The primitives get keys below the namespace and may be called by many threads at once. They raise
-    ``StorageUnavailableError`` for what may pass (it is retried here, with jitter), ``StorageAccessError`` for a
-    refusal, or plain ``OSError``, which is sorted into the two here; all get backend, operation and path added.
+    The primitives receive keys below the namespace and must be thread-safe. They raise ``StorageUnavailableError`` for
+    retryable failures (retried here, with jitter), ``StorageAccessError`` if access is denied, or plain ``OSError``,
+    which is converted to one of the two here; backend, operation and path are added to all of them.
 
     Args:
         backend: The name of this storage in messages, as in ``"hdfs on local files"``.
         namespace: An absolute folder that ends with "/"; see ``configuration.namespace``.
-        max_retained: How many checkpoints each pipeline keeps, at least 1; see ``configuration.max_retained``.
-        backoff: How to retry a primitive that raises ``StorageUnavailableError``.
+        max_retained: Number of checkpoints that each pipeline keeps, at least 1; see ``configuration.max_retained``.
+        backoff: Retry policy for a primitive that raises ``StorageUnavailableError``.
 
-    A factory sets ``read_only`` where the configuration asks for it; every change is then refused.
+    A factory sets ``read_only`` if the configuration requires it; every change is then rejected.
     """
 
     def __init__(self, *, backend: str, namespace: str, max_retained: int, backoff: Backoff | None = None) -> None:
@@ -73,16 +73,16 @@ class BlobStorage(CheckpointStorage, Inventory):
         returns ``True``.
 
         Args:
-            key: Below the namespace, with folders separated by "/".
+            key: Key below the namespace, with folders separated by "/".
             body: From 0 bytes to 1 GiB.
 
         Returns:
             ``True`` if this call stored the body; ``False`` if the key existed; that object is then durable too.
 
         Raises:
-            StorageUnavailableError: A failure that may pass; the verbs retry the call.
-            StorageAccessError: A refusal.
-            OSError: Any other failure; the verbs turn it into one of the two.
+            StorageUnavailableError: A retryable failure; the calling operation retries.
+            StorageAccessError: Access is denied.
+            OSError: Any other failure; the calling operation converts it to one of the two.
         """
 
     @abstractmethod
@@ -91,10 +91,10 @@ class BlobStorage(CheckpointStorage, Inventory):
 
     @abstractmethod
     def list_blobs(self, prefix: str) -> Iterable[Blob]:
-        """Return every object with a key that begins with ``prefix``, in any order; raise as ``put_if_absent`` does.
+        """Return every object whose key starts with ``prefix``, in any order; raise as ``put_if_absent`` does.
 
         The listing is strongly consistent: it contains the object of every put that returned before the call. It should
-        leave out unfinished objects, which ``unfinished`` returns.
+        omit unfinished objects, which ``unfinished`` returns.
 
         Args:
             prefix: Empty for the whole namespace, otherwise a folder that ends with "/".
@@ -108,34 +108,34 @@ class BlobStorage(CheckpointStorage, Inventory):
         """Mark the storage as closed; a class that overrides this releases its own resources and calls this one."""
         self._closed = True
 
-    # -- what a backend may override
+    # -- optional overrides
 
     def put_pieces_if_absent(self, key: str, pieces: Sequence[bytes]) -> bool:
-        """Store the concatenation of ``pieces`` as ``put_if_absent`` does. Every verb that stores calls this method.
+        """Store the concatenation of ``pieces`` as ``put_if_absent`` does. Every operation that stores calls it.
 
-        Override it if the backend can write one piece after the other: joining them copies a large state once more.
+        Override it if the backend can write the pieces one by one: joining them copies a large state once more.
         """
         return self.put_if_absent(key, b"".join(pieces))
 
     def locate(self, key: str) -> str:
-        """Return the full path or address of a key, as a user would type it to find the object."""
+        """Return the full path or address of a key, as a user would enter it to find the object."""
         return self.namespace + key
 
     def sweep_unfinished(self, folder: str, before: str) -> None:
         """Remove unfinished objects that dead writers left in ``folder``, with names that sort before ``before``.
 
-        The default does nothing, which is right for a backend whose puts leave nothing behind. A writer that is still
-        alive may lose its unfinished object to this call and then has to write it again.
+        The default does nothing, which is correct for a backend whose puts leave nothing behind. A live writer may lose
+        its unfinished object to this call and then has to write it again.
         """
 
     def unfinished(self, prefix: str) -> Iterable[Blob]:
-        """Return the unfinished objects below ``prefix`` that ``list_blobs`` leaves out; none by default."""
+        """Return the unfinished objects below ``prefix`` that ``list_blobs`` omits; none by default."""
         return ()
 
     # -- checkpoints: writing
 
     def store_checkpoint(self, state: PipelineState) -> None:
-        """Put the checkpoint, then list: a newer epoch there fences this one; the checkpoint stays and is orphaned."""
+        """Put the checkpoint, then list: a newer epoch fences this one, and the checkpoint remains, but orphaned."""
         key = layout.checkpoint_key(state)
         self._put_checkpoint(key, state)
         listing = self._listing(state.job_id, state.pipeline_id)
@@ -193,8 +193,8 @@ class BlobStorage(CheckpointStorage, Inventory):
                     f"and this one may claim {minimum} up to {below - 1}. Stop this engine"
                 )
             marker = envelope.seal("epoch", b"", job_id=job_id, pipeline_id=pipeline_id, epoch=epoch)
-            # Markers of fenced engines are removed, so the claim counts only if it still is the newest afterwards:
-            # a number that was claimed, overtaken and removed between our listing and our put could be claimed twice.
+            # Markers of fenced engines are removed, so the claim counts only if it is still the newest afterwards:
+            # a number that was claimed, superseded and removed between our listing and our put could be claimed twice.
             if self._put_own(key, marker) and self._listing(job_id, pipeline_id).newest_epoch == epoch:
                 self._sweep_unfinished(layout.pipeline_folder(job_id, pipeline_id), layout.epoch_prefix(epoch))
                 return epoch
@@ -259,22 +259,22 @@ class BlobStorage(CheckpointStorage, Inventory):
             )
         return self._open(key, "attachment", sealed, None, job_id=job_id, sha256=digest).body
 
-    # -- for what is built on the primitives
+    # -- for code built on the primitives
 
     def attempt(self, operation: str, key: str, action: Callable[[], Answer]) -> Answer:
-        """Run an action on primitives as the verbs do, and return its result.
+        """Run an action on primitives like the operations of this class do, and return its result.
 
-        The action is retried while its failure may pass. An error names the backend, the operation and the path.
+        The action is retried while its failure is retryable. An error contains the backend, the operation and the path.
 
         Args:
             operation: One word for the message: ``put``, ``read``, ``list``, ``delete`` or ``sweep``.
-            key: What the action works on; for the message.
-            action: What to run, without arguments.
+            key: The key of the action, for the message.
+            action: The function to run, without arguments.
 
         Raises:
             StorageClosedError: The storage was closed.
-            StorageAccessError: The action was refused, or would change a storage that is ``read_only``.
-            StorageUnavailableError: The action failed each time.
+            StorageAccessError: Access was denied, or the action would change a storage that is ``read_only``.
+            StorageUnavailableError: Every attempt failed.
         """
         return self._attempt(operation, key, action)
 
@@ -298,7 +298,7 @@ class BlobStorage(CheckpointStorage, Inventory):
     def discard(self, holdings: Iterable[Holding]) -> None:
         self._delete([holding.key for holding in holdings])
 
-    # -- what the verbs share
+    # -- shared by the operations
 
     def _put_checkpoint(self, key: str, state: PipelineState) -> None:
         sealed = envelope.seal_in_pieces("checkpoint", state.states, **inventory.checkpoint_header(state))
@@ -309,7 +309,7 @@ class BlobStorage(CheckpointStorage, Inventory):
     def _refuse_twin(self, key: str, state: PipelineState, listing: PipelineListing) -> None:
         """Raise if another object claims to be this checkpoint, and remove the one that was just put.
 
-        Type and base are part of the name, so a checkpoint of the same epoch and id may exist under another key.
+        Type and base are part of the name, so a checkpoint of the same epoch and ID may exist under another key.
         """
         namesakes = [info for info in listing.checkpoints if info.checkpoint_id == state.checkpoint_id]
         twins = [info for info in namesakes if info.ref == state.ref and layout.checkpoint_key(info) != key]
@@ -323,7 +323,7 @@ class BlobStorage(CheckpointStorage, Inventory):
         markers = [layout.epoch_key(*owner, epoch) for epoch in pruning.epochs]
         try:
             self._delete(checkpoints + markers)
-        except Exception as error:  # whatever it is, the checkpoint is stored and the caller must hear so
+        except Exception as error:  # whatever the error is, the checkpoint is stored and the caller must know
             self._prune_failures[owner] = error
             logger.warning("pruning failed and will be tried again at the next checkpoint: %s", error)
         else:
@@ -378,7 +378,7 @@ class BlobStorage(CheckpointStorage, Inventory):
         return opened
 
     def _put_own(self, key: str, sealed: bytes) -> bool:
-        """Return whether the stored bytes are those of this call; a repeated put may meet its own earlier success.
+        """Return True if the stored bytes are those of this call; a repeated put may find its own earlier success.
 
         No two calls have equal bytes, whatever they store: each seal has random ones.
         """

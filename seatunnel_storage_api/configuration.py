@@ -1,4 +1,4 @@
-"""The keys that every checkpoint storage understands: ``namespace``, ``max-retained`` and ``read-only``."""
+"""The keys that every checkpoint storage supports: ``namespace``, ``max-retained`` and ``read-only``."""
 
 import difflib
 import logging
@@ -10,7 +10,7 @@ from seatunnel_storage_api.errors import NamespaceError, StorageConfigurationErr
 NAMESPACE = "namespace"
 MAX_RETAINED = "max-retained"
 READ_ONLY = "read-only"
-"""``true`` opens a storage for reading only: no folder is created, no test write is made, and storing is refused."""
+"""``true`` opens a storage for reading only: it creates no folder, makes no test write, and rejects storing."""
 
 DEFAULT_NAMESPACE = "/seatunnel/checkpoint/"
 DEFAULT_MAX_RETAINED = 3
@@ -21,10 +21,10 @@ logger = logging.getLogger("seatunnel.storage")
 
 
 def namespace(configuration: Mapping[str, str]) -> str:
-    """Return the folder that holds all jobs of a storage; absent, null or empty means ``/seatunnel/checkpoint/``.
+    """Return the folder of all jobs of a storage; absent, null or empty means ``/seatunnel/checkpoint/``.
 
     Raises:
-        NamespaceError: It is not absolute, does not end with "/", or holds "..", ".", "//" or a control character.
+        NamespaceError: It is not absolute, does not end with "/", or contains "..", ".", "//" or a control character.
     """
     written = configuration.get(NAMESPACE) or DEFAULT_NAMESPACE
     if not written.endswith("/"):
@@ -41,7 +41,7 @@ def namespace(configuration: Mapping[str, str]) -> str:
 
 
 def max_retained(configuration: Mapping[str, str]) -> int:
-    """Return how many checkpoints each pipeline keeps, at least 1; absent, null or empty means 3.
+    """Return the number of checkpoints that each pipeline keeps, at least 1; absent, null or empty means 3.
 
     Raises:
         StorageConfigurationError: The value is not such a number.
@@ -68,7 +68,7 @@ def flag(configuration: Mapping[str, str], key: str, *, default: bool) -> bool:
 
 
 def read_only(configuration: Mapping[str, str]) -> bool:
-    """Return whether the storage is opened for reading only; absent, null or empty means that it is not.
+    """Return True if the storage is opened for reading only; absent, null or empty means ``False``.
 
     Raises:
         StorageConfigurationError: The value is neither ``true`` nor ``false``.
@@ -77,7 +77,7 @@ def read_only(configuration: Mapping[str, str]) -> bool:
 
 
 def unknown_keys(configuration: Mapping[str, str], known: Collection[str]) -> tuple[str, ...]:
-    """Return one sentence for each key that is neither shared nor in ``known``; shows no value, as it may be secret."""
+    """Return one sentence for each key that is neither shared nor in ``known``; no value, since it may be secret."""
     every = sorted({NAMESPACE, MAX_RETAINED, READ_ONLY, *known})
     return tuple(_unknown(key, every) for key in configuration if key not in every)
 

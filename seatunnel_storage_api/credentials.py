@@ -1,14 +1,14 @@
 """Credentials from installed providers, for storages that sign their requests with an access key.
 
 A credentials provider is a distribution with an entry point in the group ``seatunnel.credentials_provider``. Its name
-is written where a backend asks for a provider, and its value is a function::
+is what users write in a backend's option for providers, and its value is a function::
 
     def provide(configuration: Mapping[str, str]) -> Credentials | None:
         return Credentials(access_key=…, secret_key=…, session_token=…, expires_at=…)
 
-It is called when the storage is made and again before ``expires_at``, from any thread. ``None`` means that there are
-no credentials here, and the next provider of the list is asked; an exception means that they could not be had now. Keys
-of ``plugin-config`` that begin with ``seatunnel.credentials.`` are for providers alone.
+It is called when the storage is created and again before ``expires_at``, from any thread. ``None`` means that the
+provider has no credentials, and the next one in the list is tried; an exception means that they are unavailable now.
+Only providers read keys of ``plugin-config`` that start with ``seatunnel.credentials.``.
 """
 
 from collections.abc import Callable, Mapping
@@ -22,12 +22,12 @@ from seatunnel_storage_api.errors import StoragePluginError, StorageUnavailableE
 GROUP = "seatunnel.credentials_provider"
 
 OWN_KEYS = "seatunnel.credentials."
-"""The prefix of the keys of ``plugin-config`` that only providers read."""
+"""Prefix of the keys of ``plugin-config`` that only providers read."""
 
 
 @frozen(kw_only=True)
 class Credentials:
-    """An access key that signs requests; ``repr`` shows nothing of it."""
+    """An access key that signs requests; ``repr`` shows none of it."""
 
     access_key: str = field(repr=False)
 
@@ -36,7 +36,7 @@ class Credentials:
     session_token: str | None = field(default=None, repr=False)
 
     expires_at: datetime | None = field(default=None)
-    """With a time zone; ``None`` means never."""
+    """Expiry with a time zone; ``None`` means never."""
 
     @expires_at.validator
     def _with_a_time_zone(self, _: object, moment: datetime | None) -> None:
@@ -55,7 +55,7 @@ def provider_names() -> tuple[str, ...]:
 def load_provider(name: str) -> CredentialsProvider | None:
     """Return the provider that an installed distribution registers under this name, or ``None`` if none does.
 
-    Calling the returned provider raises ``StorageUnavailableError`` if the function fails, since that may pass, and
+    Calling the returned provider raises ``StorageUnavailableError`` if the function fails, which is retryable, and
     ``StoragePluginError`` if it returns neither ``Credentials`` nor ``None``.
 
     Raises:
@@ -75,7 +75,7 @@ def load_provider(name: str) -> CredentialsProvider | None:
 def _function(point: EntryPoint) -> CredentialsProvider:
     try:
         function: CredentialsProvider = point.load()
-    except Exception as cause:  # a provider is foreign code: it may raise anything
+    except Exception as cause:  # a provider is third-party code: it may raise anything
         raise StoragePluginError(
             f"the credentials provider {point.name!r} ({point.value}) cannot be loaded: {type(cause).__name__}: "
             f"{cause}. Install it again, or another version of it"

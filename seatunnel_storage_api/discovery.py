@@ -9,7 +9,7 @@ the storage's ``type`` in the configuration, and its value a module (or object) 
     def seatunnel_checkpoint_storage() -> CheckpointStorageFactory:
         return MyFactory()
 
-Only the named plugin is loaded, so a broken plugin affects only configurations that name it.
+Only the requested plugin is loaded, so a broken plugin affects only configurations that use it.
 """
 
 import difflib
@@ -50,20 +50,20 @@ class PluginInfo:
     """One installed plugin."""
 
     identifier: str
-    """The ``type`` to write."""
+    """The ``type`` in the configuration."""
 
     distribution: str
     version: str
     state: PluginState
     problem: str = ""
-    """Why it is broken; empty when it is ready."""
+    """Reason why it is broken; empty if it is ready."""
 
 
 def load_factory(identifier: str) -> CheckpointStorageFactory:
     """Return the factory that an installed plugin registers under this name.
 
     Raises:
-        UnknownStorageError: No plugin does; the message names what to install, or lists the installed plugins.
+        UnknownStorageError: No plugin does; the message names the package to install, or lists the installed plugins.
         StoragePluginError: The plugin cannot be loaded, its hook does not return a factory of this name, or two
             distributions claim the name.
     """
@@ -83,8 +83,8 @@ def open_storage(identifier: str, configuration: Mapping[str, str], *, read_only
         identifier: The ``type`` of the storage, as its plugin registers it.
         configuration: The plugin's keys; see ``CheckpointStorageFactory.create``; its errors are raised too.
             Values may refer to secrets in the environment or in files; see ``seatunnel_storage_api.secret``.
-        read_only: Whether to open it for reading only: then nothing is created, or tested by writing. A plugin that
-            does not know the key ``read-only`` ignores this.
+        read_only: True to open it for reading only: then nothing is created, or tested by writing. A plugin that
+            does not support the key ``read-only`` ignores this.
 
     Raises:
         UnknownStorageError: As ``load_factory``.
@@ -121,7 +121,7 @@ def _load(point: EntryPoint) -> CheckpointStorageFactory:
     plugin = f"the plugin {point.name!r} of {distribution} {version}"
     try:
         factory = hooks_of(point).seatunnel_checkpoint_storage()
-    except Exception as cause:  # a plugin is foreign code: it may raise anything
+    except Exception as cause:  # a plugin is third-party code: it may raise anything
         raise StoragePluginError(
             f"{plugin} cannot be loaded: {type(cause).__name__}: {cause}. Install it again, or another version of it"
         ) from cause
@@ -136,7 +136,7 @@ def _load(point: EntryPoint) -> CheckpointStorageFactory:
 def _entry_points() -> Iterator[EntryPoint]:
     """Return the entry points, sorted by name.
 
-    One that is found twice for one distribution, because it is both installed and on the path, counts once.
+    An entry point of a distribution that is both installed and on the path is found twice, but counts once.
     """
     unique = {(point.name, point.value, _distribution(point)[0]): point for point in entry_points(group=GROUP)}
     return (unique[key] for key in sorted(unique))

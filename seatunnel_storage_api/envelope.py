@@ -9,9 +9,9 @@
     body             ``length`` bytes of the header
     SHA-256          32 bytes, over everything before
 
-The last 32 bytes are the SHA-256 of all bytes before in every format version, so damage is distinguished from a version
-that is too new before anything else is believed. The header is JSON and the body is returned as bytes: nothing that
-comes from a storage is ever executed.
+The last 32 bytes are the SHA-256 of all preceding bytes in every format version, so damage is distinguished from a
+newer version before any other content is used. The header is JSON and the body is returned as bytes: no content of a
+storage is ever executed.
 """
 
 import functools
@@ -43,7 +43,7 @@ class Opened:
 
     header: Mapping[str, object]
     """``kind``, ``library`` (version), ``codec``, ``length`` (bytes of the body), ``created_at_ms`` (since 1970),
-    ``seal`` (random, so that no two seals are equal) and what the kind adds."""
+    ``seal`` (random, so that no two seals are equal) and the additional fields of the kind."""
 
     body: bytes = field(repr=False)
 
@@ -51,7 +51,7 @@ class Opened:
 @functools.cache
 def library_version() -> str:
     """Return the version of the distribution of this code, or ``unknown`` if it runs without being installed."""
-    from importlib import metadata  # 35 ms that only a process which stores something has to pay
+    from importlib import metadata  # 35 ms, only in a process that stores something
 
     try:
         return metadata.version("seatunnel-core")
@@ -65,14 +65,14 @@ def seal(kind: str, body: bytes, **fields: object) -> bytes:
 
 
 def seal_in_pieces(kind: str, body: bytes, **fields: object) -> tuple[bytes, bytes, bytes]:
-    """Return the sealed bytes of ``body`` as three pieces to concatenate, of which the second is ``body`` itself.
+    """Return the sealed bytes of ``body`` as three pieces to concatenate; the second one is ``body`` itself.
 
     Two seals of the same content differ, so a caller that later finds exactly its own bytes knows that it put them.
 
     Args:
-        kind: The kind of the object; ``unseal`` asks for it again.
+        kind: The kind of the object; ``unseal`` requires it again.
         body: The content; it is not copied.
-        **fields: What else the header holds; JSON values.
+        **fields: Additional header fields; JSON values.
     """
     described = {
         "kind": kind,
@@ -95,12 +95,12 @@ def unseal(sealed: bytes, *, kind: str, where: str) -> Opened:
 
     Args:
         sealed: All bytes of the object.
-        kind: The kind that is expected.
+        kind: The expected kind.
         where: The path, for the message.
 
     Raises:
         CheckpointCorruptedError: A byte is flipped, missing or extra, or the object is of another kind.
-        UnsupportedFormatError: The object is intact, but of a newer format.
+        UnsupportedFormatError: The object is intact, but has a newer format.
     """
     view = memoryview(sealed)
     if len(view) < _PREAMBLE_BYTES + DIGEST_BYTES:

@@ -1,4 +1,4 @@
-"""The hooks by which plugins of checkpoint storages and of stores of secrets are asked for what they give."""
+"""The hooks of plugins for checkpoint storages and secret stores."""
 
 from importlib.metadata import EntryPoint
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,7 @@ hookimpl = pluggy.HookimplMarker("seatunnel")
 
 
 class Hooks:
-    """The hooks of plugins; each plugin has one of them."""
+    """The hooks of plugins; each plugin implements one of them."""
 
     @hookspec(firstresult=True)
     def seatunnel_checkpoint_storage(self) -> "CheckpointStorageFactory":
@@ -23,15 +23,15 @@ class Hooks:
 
     @hookspec(firstresult=True)
     def seatunnel_secret_store(self) -> "SecretStore":
-        """Return the plugin's store of secrets."""
+        """Return the plugin's secret store."""
         raise NotImplementedError
 
 
 def hooks_of(point: EntryPoint) -> Any:
-    """Load the plugin that an entry point names, and return its hooks, which are called by their names.
+    """Load the plugin of an entry point, and return its hooks, which are called by their names.
 
     Raises:
-        Exception: Whatever the plugin raises, which is foreign code.
+        Exception: Any exception of the plugin, which is third-party code.
     """
     manager = pluggy.PluginManager("seatunnel")
     manager.add_hookspecs(Hooks)

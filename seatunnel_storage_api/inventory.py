@@ -1,6 +1,6 @@
-"""Everything that a storage holds, object by object, for inspection and clean-up.
+"""All objects of a storage, one by one, for inspection and clean-up.
 
-An engine needs none of this. Checking every byte and finding objects that nothing needs any more do: the verbs return
+An engine does not need this. Verifying every byte and finding unused objects does: the operations of a storage return
 checkpoints, and ignore unfinished objects of dead writers, older manifests and foreign files.
 """
 
@@ -29,20 +29,20 @@ class HoldingKind(enum.Enum):
     MANIFEST = "manifest"
     ATTACHMENT = "attachment"
     UNFINISHED = "unfinished"
-    """A writer puts it there before it publishes, and removes it. An old one is what a dead writer left."""
+    """An object that a writer creates before it publishes, and then removes. An old one was left by a dead writer."""
 
     MISNAMED = "misnamed"
-    """The name claims to be a checkpoint or a marker, and is none: damage, or a newer version's."""
+    """The name claims to be a checkpoint or a marker, but is not valid: damage, or a newer version's name."""
 
     UNREADABLE = "unreadable"
-    """A job's folder into which this user may not look."""
+    """A job folder without read permission for this user."""
 
     FOREIGN = "foreign"
-    """Foreign."""
+    """An object of another program."""
 
 
 SEALED = frozenset((HoldingKind.CHECKPOINT, HoldingKind.EPOCH, HoldingKind.MANIFEST, HoldingKind.ATTACHMENT))
-"""The kinds that are sealed; the seal names the value of the kind."""
+"""Kinds of sealed objects; the seal contains the value of the kind."""
 
 
 @frozen(kw_only=True)
@@ -50,33 +50,33 @@ class Holding:
     """One stored object."""
 
     key: str
-    """Below the namespace."""
+    """Key below the namespace."""
 
     path: str
-    """The full path or address, as a user would type it."""
+    """Full path or address, as a user would enter it."""
 
     kind: HoldingKind
     size_bytes: int
     modified_at: float | None
-    """Seconds since 1970 by the storage's clock; ``None`` if the storage does not report it."""
+    """Time in seconds since 1970 by the storage's clock; ``None`` if the storage does not report it."""
 
     job_id: str | None = None
-    """``None`` for objects outside of jobs."""
+    """ID of the job; ``None`` for objects outside of jobs."""
 
     pipeline_id: int | None = None
     """Epoch of checkpoints, markers and objects named like one."""
 
     number: int | None = None
-    """The epoch of a marker, the version of a manifest."""
+    """Epoch of a marker, or version of a manifest."""
 
     digest: str | None = None
-    """The name of an attachment."""
+    """Name of an attachment."""
 
     checkpoint: CheckpointInfo | None = None
 
     @property
     def header(self) -> Mapping[str, object]:
-        """The fields that the object's header must have, because its name has them."""
+        """Header fields that the object must have according to its name."""
         if self.checkpoint is not None:
             return checkpoint_header(self.checkpoint)
         if self.kind is HoldingKind.EPOCH:
@@ -91,7 +91,7 @@ class Inventory(ABC):
 
     @abstractmethod
     def holdings(self, job_id: str | None = None) -> tuple[Holding, ...]:
-        """Return every object of the namespace, or of one job, sorted by key; reads no payload."""
+        """Return every object of the namespace, or of one job, sorted by key, without reading payloads."""
 
     @abstractmethod
     def verify(self, holding: Holding) -> bool:
@@ -100,17 +100,17 @@ class Inventory(ABC):
         An object of a kind without a seal (see ``SEALED``) is not read; the result is then ``True``.
 
         Raises:
-            CheckpointCorruptedError: It is damaged, or its name claims to be a checkpoint or a marker and is none.
+            CheckpointCorruptedError: It is damaged, or its name is an invalid checkpoint or marker name.
             UnsupportedFormatError: A newer version wrote it.
         """
 
     @abstractmethod
     def discard(self, holdings: Iterable[Holding]) -> None:
-        """Remove objects of any kind and ignore absent ones; the caller has made sure that nothing needs them."""
+        """Remove objects of any kind and ignore absent ones; the caller must ensure that they are unused."""
 
 
 def checkpoint_header(checkpoint: PipelineState | CheckpointInfo) -> dict[str, object]:
-    """Return the header fields of a checkpoint that its name also holds."""
+    """Return the header fields of a checkpoint that are also in its name."""
     return {
         "job_id": checkpoint.job_id,
         "pipeline_id": checkpoint.pipeline_id,
@@ -126,7 +126,7 @@ def holdings(blobs: Iterable[Blob], unfinished: Iterable[Blob], locate: Callable
 
     Args:
         blobs: A listing of the namespace or of a part of it.
-        unfinished: Unfinished objects that the listing leaves out.
+        unfinished: Unfinished objects that the listing omits.
         locate: Returns the full path of a key.
     """
     found = {blob.key: _classified(blob, locate) for blob in blobs}
@@ -141,16 +141,16 @@ def holdings_despite_refusals(
     names: Callable[[], Iterable[str]],
     locate: Callable[[str], str],
 ) -> tuple[Holding, ...]:
-    """Return the holdings of one job or of all jobs; a job's folder that is refused becomes one unreadable holding.
+    """Return the holdings of one job or all jobs; a job folder without read permission becomes one unreadable holding.
 
     Args:
-        holdings_of: Lists one job, or all jobs in one listing for ``None``; raises ``StorageAccessError`` if refused.
+        holdings_of: Lists one job, or all jobs for ``None``; raises ``StorageAccessError`` if access is denied.
         job_id: The job to list; ``None`` for all.
         names: Returns the names directly below the namespace.
         locate: Returns the full path of a key.
 
     Raises:
-        StorageAccessError: ``job_id`` is given, and its folder is refused.
+        StorageAccessError: ``job_id`` is given, and access to its folder is denied.
     """
     try:
         return holdings_of(job_id)

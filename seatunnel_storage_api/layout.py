@@ -7,12 +7,12 @@
     <job id>/<pipeline, 6 digits>/<epoch, 10 digits>.epoch
     <job id>/<pipeline, 6 digits>/<epoch, 10 digits>-<id, 20 digits>.<type>.base-<epoch>-<id>.ckpt
 
-A pipeline that had never run has ``base-none``. Sorting the names sorts (epoch, id). No name is the folder of another
-one, none is empty or made of dots, and all are ASCII, so every file system and object store takes them.
+A pipeline that had never run has ``base-none``. Sorting the names sorts (epoch, ID). No name is the folder of another
+one, none is empty or consists of dots, and all are ASCII, so every file system and object store accepts them.
 
-The names are strict: a name is ours only if writing what it says gives the same name again. Foreign files are left
-alone, but a name that *claims* to be a checkpoint or a marker and does not parse is damage (or a newer version's):
-passing over it could restore an older state in silence.
+Parsing is strict: a name is ours only if formatting its parsed values produces the same name. Foreign files are
+ignored, but a name that *claims* to be a checkpoint or a marker and cannot be parsed is damage (or a newer version's
+name): ignoring it could silently restore an older state.
 """
 
 import functools
@@ -34,7 +34,7 @@ TEMPORARY_FOLDER = ".tmp"
 """Folder, inside the folder of the target, for unfinished files of a backend that writes before it publishes."""
 
 AFTER_ALL_NAMES = "~"
-"""Sorts after every name of the layout."""
+"""Text that sorts after every name of the layout."""
 
 _JOB_ID = re.compile(r"[A-Za-z0-9._-]{1,128}")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
@@ -48,22 +48,22 @@ _TYPES = {each.value: each for each in CheckpointType}
 
 @frozen(kw_only=True)
 class Blob:
-    """One stored object, as a listing shows it."""
+    """One stored object in a listing."""
 
     key: str
-    """Below the namespace; folders are separated by "/"."""
+    """Key below the namespace, with folders separated by "/"."""
 
     size_bytes: int
 
     modified_at: float | None = None
-    """Seconds since 1970 by the storage's clock; ``None`` if the storage does not report it."""
+    """Time in seconds since 1970 by the storage's clock; ``None`` if the storage does not report it."""
 
 
 def require_job_id(job_id: str) -> str:
     """Return the id unchanged.
 
     Raises:
-        InvalidIdError: It could lead out of the namespace, or a backend could refuse it.
+        InvalidIdError: It could lead out of the namespace, or a backend could reject it.
     """
     if not _JOB_ID.fullmatch(job_id) or job_id in (".", ".."):
         raise InvalidIdError(
@@ -77,7 +77,7 @@ def require_number(name: str, number: int, *, least: int, most: int) -> int:
     """Return the number unchanged.
 
     Raises:
-        InvalidIdError: It is not between ``least`` and ``most``, both included.
+        InvalidIdError: It is not between ``least`` and ``most``, inclusive.
     """
     if not least <= number <= most:
         raise InvalidIdError(f"the {name} {number} is not between {least} and {most}")
@@ -85,7 +85,7 @@ def require_number(name: str, number: int, *, least: int, most: int) -> int:
 
 
 def job_folder(job_id: str) -> str:
-    """Return ``<job id>/``; raise ``InvalidIdError`` for an id that cannot name a folder."""
+    """Return ``<job id>/``; raise ``InvalidIdError`` for an ID that is not valid as a folder name."""
     return f"{require_job_id(job_id)}/"
 
 
@@ -150,7 +150,7 @@ def _checkpoint_name(ref: CheckpointRef, checkpoint_type: CheckpointType, base: 
 def pipelines(blobs: Iterable[Blob], where: Callable[[str], str]) -> dict[tuple[str, int], PipelineListing]:
     """Group checkpoints and markers by (job id, pipeline id) and ignore all other objects.
 
-    Both the pipelines and what they hold are sorted. Sorting the keys sorts by epoch, id and type, because numbers in
+    Pipelines, checkpoints and markers are sorted. Sorting the keys sorts by epoch, ID and type, because numbers in
     names are padded with zeros.
 
     Args:
@@ -158,7 +158,7 @@ def pipelines(blobs: Iterable[Blob], where: Callable[[str], str]) -> dict[tuple[
         where: Returns the full path of a key, for the message.
 
     Raises:
-        CheckpointCorruptedError: A name claims to be a checkpoint or a marker and is none that this version knows.
+        CheckpointCorruptedError: A name claims to be a checkpoint or a marker, but this version cannot parse it.
     """
     checkpoints: dict[tuple[str, int], list[CheckpointInfo]] = {}
     epochs: dict[tuple[str, int], list[int]] = {}
@@ -221,7 +221,7 @@ def _parse_checkpoint(
 
 
 def _parse_name(name: str) -> tuple[CheckpointRef, CheckpointType, CheckpointRef | None] | None:
-    """Return the ref, type and base that a checkpoint's name holds, or ``None`` for any other name."""
+    """Return the ref, type and base in a checkpoint's name, or ``None`` for any other name."""
     match = _CHECKPOINT.fullmatch(name)
     if match is None or match[3] not in _TYPES:
         return None
@@ -257,7 +257,7 @@ def manifest_version(key: str) -> int | None:
 def job_of(key: str) -> str | None:
     """Return the job of a checkpoint, manifest or attachment, or ``None`` for the key of a marker or a foreign file.
 
-    Markers do not count, because a job that was deleted leaves them behind.
+    Markers do not count, because they remain after the deletion of a job.
     """
     job_id, _, rest = key.partition("/")
     if not _JOB_ID.fullmatch(job_id):
@@ -267,7 +267,7 @@ def job_of(key: str) -> str | None:
 
 
 def is_attachment(key: str) -> bool:
-    """Return whether a key is that of an attachment."""
+    """Return True if a key is that of an attachment."""
     folder, _, name = key.partition("/")[2].partition("/")
     stem, dot, ending = name.partition(".")
     return folder == "attachments" and dot + ending == ".attachment" and _DIGEST.fullmatch(stem) is not None

@@ -1,10 +1,10 @@
 """Decide which checkpoints of a pipeline are live and which are orphaned. Pure.
 
 Every start of a pipeline claims an epoch and continues from a *base*, a checkpoint of an older epoch; the name of each
-checkpoint carries the base of its epoch. So the names alone give the pipeline's history: the latest checkpoint, the
-smaller ids of its epoch, that epoch's base, the smaller ids of the base's epoch, and so on down. These are *live*.
-Any other was stored by an engine that had already been replaced, and is *orphaned* for every purpose, however many
-of the live ones retention has removed.
+checkpoint contains the base of its epoch. So the names alone define the pipeline's history: the latest checkpoint, the
+smaller IDs of its epoch, that epoch's base, the smaller IDs of the base's epoch, and so on. These are *live*. Any other
+checkpoint was stored by an engine that had already been replaced, and is *orphaned* for every purpose, regardless of
+how many live ones have expired.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
     from seatunnel_storage_api.state import CheckpointInfo, CheckpointRef
 
 _AGE = operator.attrgetter("epoch", "checkpoint_id")
-"""Sorts as the refs do, without making them."""
+"""Sort key equivalent to the refs, without creating them."""
 
 
 def latest(checkpoints: Iterable[CheckpointInfo]) -> CheckpointInfo | None:
-    """Return the checkpoint with the largest (epoch, id), or ``None``; no clock, file time or order counts."""
+    """Return the checkpoint with the largest (epoch, ID), or ``None``; clocks, file times and order are irrelevant."""
     return max(checkpoints, key=_AGE, default=None)
 
 
 def live(checkpoints: Iterable[CheckpointInfo]) -> frozenset[CheckpointRef]:
-    """Return which of the checkpoints of *one* pipeline are live.
+    """Return the live checkpoints among all those of *one* pipeline.
 
-    If an epoch on the way has no checkpoint left, its base is unknown, and everything older counts as orphaned.
+    If an epoch in between has no checkpoint left, its base is unknown, and everything older counts as orphaned.
     """
     by_epoch: dict[int, list[CheckpointInfo]] = {}
     for info in checkpoints:
@@ -46,6 +46,6 @@ def live(checkpoints: Iterable[CheckpointInfo]) -> frozenset[CheckpointRef]:
 
 
 def orphaned(checkpoints: Iterable[CheckpointInfo]) -> frozenset[CheckpointRef]:
-    """Return which of the checkpoints of *one* pipeline are not live."""
+    """Return the orphaned checkpoints among all those of *one* pipeline."""
     infos = tuple(checkpoints)
     return frozenset(info.ref for info in infos) - live(infos)

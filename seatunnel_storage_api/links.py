@@ -1,7 +1,7 @@
-"""Symbolic links on the way to a file. Those that another user placed are not followed.
+"""Check of symbolic links in a path: links that another user created are not followed.
 
-A user who may write to a folder of state, logs or checkpoints, such as ``/tmp``, can place a link there, and a
-process that follows it writes, reads or removes files elsewhere, with its own rights.
+A user who may write to a folder of state, logs or checkpoints, such as ``/tmp``, can create a link there, and a
+process that follows it writes, reads or removes files elsewhere, with its own permissions.
 """
 
 import errno
@@ -9,23 +9,23 @@ import os
 import stat
 
 _MOST_LINKS = 40
-"""Maximum number of links on the way to one file, as in Linux."""
+"""Maximum number of links in one path, as in Linux."""
 
 _WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 
 class ForeignFileError(PermissionError):
-    """A file, or a symbolic link on the way to it, was placed by another user."""
+    """A file, or a symbolic link in its path, was created by another user."""
 
 
 def require_own_links(path: str) -> None:
-    """Check the symbolic links of a path, of all its folders and of the links that links lead to.
+    """Check the symbolic links of a path, of all its folders and of the targets of those links.
 
     A link is accepted if it belongs to this user or to root, or is in a folder to which only they can write. A path
     that does not exist is checked as far as it exists.
 
     Raises:
-        ForeignFileError: Another user placed one of the links.
+        ForeignFileError: Another user created one of the links.
         OSError: There are too many links, or one cannot be read.
     """
     names = _names(path if os.path.isabs(path) else os.path.join(os.getcwd(), path))
@@ -38,7 +38,7 @@ def require_own_links(path: str) -> None:
         at = os.path.join(here, name)
         try:
             found = os.lstat(at)
-        except OSError:  # the path ends here, or the user of the path gets this error
+        except OSError:  # the path ends here, or its user gets this error
             return
         if not stat.S_ISLNK(found.st_mode):
             here = at
@@ -53,14 +53,14 @@ def require_own_links(path: str) -> None:
 
 
 def require_own_file(path: str, found: os.stat_result) -> None:
-    """Check that an existing file was not placed by another user.
+    """Check that an existing file was not created by another user.
 
     Args:
-        path: Of the file.
-        found: Its status, of an open descriptor.
+        path: Path of the file.
+        found: Status of its open descriptor.
 
     Raises:
-        ForeignFileError: It belongs to another user, and its folder is one to which others can write.
+        ForeignFileError: It belongs to another user, and others can write to its folder.
     """
     _require_own(path, found, os.path.dirname(os.path.abspath(path)))
 
@@ -71,7 +71,7 @@ def _require_own(path: str, found: os.stat_result, folder: str) -> None:
         return
     holder = os.stat(folder)
     if holder.st_uid in trusted and not holder.st_mode & _WRITABLE_BY_OTHERS:
-        return  # only this user or root can have placed it
+        return  # only this user or root can have created it
     kind = "symbolic link" if stat.S_ISLNK(found.st_mode) else "file"
     raise ForeignFileError(
         errno.EPERM,
@@ -82,5 +82,5 @@ def _require_own(path: str, found: os.stat_result, folder: str) -> None:
 
 
 def _names(path: str) -> list[str]:
-    """Return the parts of a path, the first one last."""
+    """Return the parts of a path in reverse order."""
     return [name for name in reversed(path.split("/")) if name not in ("", ".")]

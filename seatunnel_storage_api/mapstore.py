@@ -1,6 +1,6 @@
-"""A durable map: where an engine keeps its small state. Interfaces only.
+"""A durable map for the small state of an engine. Interfaces only.
 
-A storage for checkpoints, on a key-value store too, is a ``BlobStorage`` (``blob``), not one of these.
+A checkpoint storage, even on a key-value store, is a ``BlobStorage`` (``blob``) and not a map store.
 """
 
 from abc import ABC, abstractmethod
@@ -8,9 +8,9 @@ from collections.abc import Collection, Mapping
 
 
 class MapStore(ABC):
-    """A durable map from text to bytes. Every change is durable when the call returns; a key holds its last value.
+    """A durable map from text to bytes. Every change is durable when the call returns; a key has its last value.
 
-    Synchronous; any number of threads may call it at once. A map has one writer at a time.
+    Synchronous and thread-safe. A map has one writer at a time.
     """
 
     @abstractmethod
@@ -18,8 +18,8 @@ class MapStore(ABC):
         """Set the value of one key.
 
         Raises:
-            StaleEpochError: Another writer took the map over. Every other verb that changes the map raises it too.
-            StorageUnavailableError: The storage failed, and whether the change is durable is unknown.
+            StaleEpochError: Another writer claimed the map. Every other operation that changes the map raises it too.
+            StorageUnavailableError: The storage failed, and it is unknown whether the change is durable.
         """
 
     @abstractmethod
@@ -28,35 +28,35 @@ class MapStore(ABC):
 
     @abstractmethod
     def delete(self, key: str) -> None:
-        """Remove a key; an absent one is no error."""
+        """Remove a key; a missing one is not an error."""
 
     @abstractmethod
     def delete_all(self, keys: Collection[str]) -> None:
-        """Remove many keys; absent ones are no error."""
+        """Remove many keys; missing ones are not an error."""
 
     @abstractmethod
     def load(self, key: str) -> bytes | None:
         """Return the value of a key, or ``None`` if it is absent.
 
         Raises:
-            CheckpointCorruptedError: The stored data is damaged. Every other verb that reads raises it too.
+            CheckpointCorruptedError: The stored data is damaged. Every other operation that reads raises it too.
         """
 
     @abstractmethod
     def load_all(self, keys: Collection[str]) -> dict[str, bytes]:
-        """Return the values of those keys that are present."""
+        """Return the values of the given keys that exist."""
 
     @abstractmethod
     def load_all_keys(self) -> frozenset[str]:
-        """Return all keys that are present."""
+        """Return all existing keys."""
 
     @abstractmethod
     def destroy(self, *, delete_files: bool = False) -> None:
-        """Release the map, and with ``delete_files`` remove its data for good."""
+        """Release the map, and with ``delete_files`` remove its data permanently."""
 
 
 class MapStoreFactory(ABC):
-    """Makes map stores of one kind."""
+    """Creates map stores of one kind."""
 
     @property
     @abstractmethod
@@ -69,10 +69,10 @@ class MapStoreFactory(ABC):
 
         Args:
             name: The map's name; maps of different names never share a key.
-            configuration: Where maps are kept; values are text.
+            configuration: Options of the map store; values are text.
 
         Raises:
-            StorageConfigurationError: The configuration cannot work; the message says what to write.
-            StorageAccessError: The place exists but refuses.
-            StorageUnavailableError: The place does not answer.
+            StorageConfigurationError: The configuration is invalid; the message contains the remedy.
+            StorageAccessError: The location exists but denies access.
+            StorageUnavailableError: The location does not answer.
         """

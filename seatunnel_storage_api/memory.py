@@ -1,4 +1,4 @@
-"""A checkpoint storage in this process's memory, for tests of what stands above it. Nothing in it is durable."""
+"""A checkpoint storage in this process's memory, for tests of code that uses storages. Nothing in it is durable."""
 
 import threading
 from collections.abc import Callable, Iterable, Mapping
@@ -9,7 +9,7 @@ from seatunnel_storage_api.storage import CheckpointStorageFactory
 
 
 class MemoryStorage(BlobStorage):
-    """Blobs in a dictionary. ``before`` is called with the primitive's name and key first, and may raise or wait."""
+    """Blobs in a dictionary. ``before`` is first called with the primitive's name and key, and may raise or wait."""
 
     def __init__(
         self,
@@ -21,7 +21,7 @@ class MemoryStorage(BlobStorage):
     ) -> None:
         super().__init__(backend="memory", namespace=namespace, max_retained=max_retained)
         self.blobs = {} if blobs is None else blobs
-        """By absolute path, so that several storages can share them."""
+        """Blobs by absolute path, so that several storages can share them."""
         self.before = before
         self._lock = threading.Lock()
 
@@ -52,7 +52,7 @@ class MemoryStorage(BlobStorage):
 
 
 class MemoryStorageFactory(CheckpointStorageFactory):
-    """All storages of one factory share their blobs, as all processes share a disk."""
+    """Factory whose storages all share their blobs, as all processes share a disk."""
 
     factory_identifier = "memory"
 

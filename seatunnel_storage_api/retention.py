@@ -1,4 +1,4 @@
-"""Decide what to remove after storing a checkpoint. Pure: computed from one listing, so a restart changes nothing."""
+"""Decide what to expire after storing a checkpoint. Pure: computed from one listing, so a restart has no effect."""
 
 from attrs import frozen
 
@@ -13,17 +13,18 @@ class Pruning:
     checkpoints: tuple[CheckpointInfo, ...]
 
     epochs: tuple[int, ...]
-    """Markers of fenced engines: they learn it from the newer marker."""
+    """Markers of fenced engines, which detect the newer marker instead."""
 
 
 def prune(listing: PipelineListing, *, stored: CheckpointRef, max_retained: int) -> Pruning:
     """Return the checkpoints and markers to remove once ``stored`` exists (promise 5).
 
-    At most ``max_retained`` checkpoints stay. Savepoints, the newest live completed point and what leads to a savepoint
-    are neither counted nor removed, and ``stored`` is never removed. Void ones go first, then the oldest.
+    At most ``max_retained`` checkpoints remain. Savepoints, the newest live completed point and the checkpoints that
+    lead to a savepoint are neither counted nor removed, and ``stored`` is never removed. Orphaned ones are removed
+    first, then the oldest.
 
-    A live checkpoint newer than ``stored`` is not removed either: two concurrent stores would remove each other's. So
-    a checkpoint that is stored after a newer one may be one too many until the pipeline's next store.
+    A live checkpoint newer than ``stored`` is not removed either: two concurrent stores would remove each other's. So a
+    checkpoint that is stored after a newer one may exceed the limit until the pipeline's next store.
 
     Args:
         listing: The whole pipeline, listed after the store; its newest epoch is that of ``stored``.
@@ -57,7 +58,7 @@ def _ways_to_savepoints(
 ) -> frozenset[CheckpointRef]:
     """Return the newest live checkpoint of each epoch between the oldest live savepoint and the latest epoch.
 
-    Only the names of an epoch's checkpoints hold its base: without the last of them, older savepoints are orphaned.
+    Only the names of an epoch's checkpoints contain its base: without the last of them, older savepoints are orphaned.
     """
     live = [info for info in checkpoints if info.ref in alive]
     oldest = min((info.epoch for info in live if info.checkpoint_type is CheckpointType.SAVEPOINT), default=None)

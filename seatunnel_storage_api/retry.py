@@ -1,4 +1,4 @@
-"""A bounded retry with jitter for failures that may pass, and which errors of the operating system may."""
+"""Bounded retries with jitter, and classification of operating system errors as retryable or permanent."""
 
 import errno
 import random
@@ -15,13 +15,13 @@ Answer = TypeVar("Answer")
 
 @frozen(kw_only=True)
 class Backoff:
-    """Number of attempts and the waits between them. The wait doubles each time, with a random part of up to half."""
+    """Number of attempts and the delays between them. The delay doubles each time, with a random part of up to half."""
 
     attempts: int = 4
     first_wait_ms: int = 50
     longest_wait_ms: int = 1_000
     sleep: Callable[[float], object] = field(default=time.sleep, repr=False)
-    """Takes seconds."""
+    """Sleep function; its argument is in seconds."""
 
     def call(self, action: Callable[[], Answer]) -> Answer:
         """Return the result of ``action``, retried while it raises ``StorageUnavailableError``; raise the last."""
@@ -38,13 +38,13 @@ class Backoff:
 _REFUSALS = frozenset(
     (errno.EACCES, errno.EPERM, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG, errno.ELOOP, errno.EINVAL)
 )
-"""Operating system errors that do not pass by themselves."""
+"""Permanent operating system errors."""
 
 
 def what_helps(cause: OSError) -> str:
-    """Return what to do about an error that may pass.
+    """Return the remedy for a retryable error.
 
-    A file system that was writable becomes read-only when its disk or its server fails, and is mended like that.
+    A writable file system becomes read-only when its disk or its server fails, and becomes writable by repairing it.
     """
     if cause.errno == errno.EROFS:
         return "Make its file system writable, or choose another namespace"
@@ -52,11 +52,11 @@ def what_helps(cause: OSError) -> str:
 
 
 def as_storage_errors(action: Callable[[], Answer]) -> Answer:
-    """Return the result of ``action``, and turn an ``OSError`` into one of the storage's errors.
+    """Return the result of ``action``, and convert an ``OSError`` to one of the storage's errors.
 
     Raises:
-        StorageAccessError: The error stays until a user changes something, such as a missing permission.
-        StorageUnavailableError: Any other ``OSError``, which may pass.
+        StorageAccessError: The error is permanent until a user changes something, such as a missing permission.
+        StorageUnavailableError: Any other ``OSError``, which is retryable.
     """
     try:
         return action()

@@ -1,14 +1,14 @@
-"""Secrets in a configuration: which keys hold one, how a value refers to one, and which part of it may be shown.
+"""Secrets in a configuration: keys that contain one, references to secrets, and masking of output.
 
 A value may be a reference instead of the secret itself::
 
     fs.s3a.secret.key: ${S3_SECRET}                 # an environment variable
-    fs.s3a.secret.key: file:///run/secrets/s3       # the content of a file, without the line end behind it
-    fs.s3a.secret.key: secret://vault/kv/s3#key     # what a store of secrets has, see ``secret_store``
+    fs.s3a.secret.key: file:///run/secrets/s3       # the content of a file, without a trailing line end
+    fs.s3a.secret.key: secret://vault/kv/s3#key     # an entry of a secret store, see ``secret_store``
 
-``${NAME}`` is understood for every key. ``file:///`` and ``secret://`` are read only for keys that hold a secret:
-``fs.defaultFS: file:///`` and paths mean what they say. What a reference gives is never resolved again: a caller that
-has resolved a value itself marks the result as ``Resolved``.
+``${NAME}`` is supported for every key. ``file:///`` and ``secret://`` are resolved only for keys that contain a secret:
+``fs.defaultFS: file:///`` and paths keep their literal meaning. The value of a reference is never resolved again: a
+caller that has resolved a value itself marks the result as ``Resolved``.
 """
 
 import os
@@ -27,7 +27,7 @@ SHORTEST_MASKED = 4
 
 
 class Resolved(str):
-    """A text that refers to nothing, whatever it looks like: the value of a variable, or a text from code."""
+    """A text that is never a reference, even if it looks like one: the value of a variable, or a text from code."""
 
     __slots__ = ()
 
@@ -45,7 +45,7 @@ _NAME_OF_ONE = r"""(?i:pass|pwd|secret|token|credential|auth|key)[\w.-]*["']?\s*
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _ASSIGNED = re.compile(r"(?<![\w.-])([\w.-]+)\s*[=:]")
-"""A word that is given a value. A match begins at the beginning of a word only, so that long texts take linear time."""
+"""Name in an assignment. A match starts only at the beginning of a word, so that long texts take linear time."""
 
 _FILE = "file:///"
 _LOGIN = re.compile(r"(?<=://)[^/?#\s]*@")
@@ -53,10 +53,10 @@ _MOST_BYTES = 64 * 1024
 
 
 def holds_secret(key: str) -> bool:
-    """Return whether the value of a key is a secret, by the key's name: passwords, keys, tokens, credentials.
+    """Return True if the value of a key is a secret, by the key's name: passwords, keys, tokens, credentials.
 
-    In doubt the result is ``True``. Names of classes, places and columns (``…credentials.provider``,
-    ``kerberosKeytab``, ``primary_key``) are no secrets.
+    In doubt the result is ``True``. Names of classes, locations and columns (``…credentials.provider``,
+    ``kerberosKeytab``, ``primary_key``) are not secrets.
     """
     return _SPEAKS_OF_ONE.search(key) is not None and _NAMES_SOMETHING_ELSE.search(key) is None
 
@@ -64,7 +64,7 @@ def holds_secret(key: str) -> bool:
 def shown(key: str, value: str) -> str:
     """Return a value as it may be printed or logged: a secret becomes ``***``, a login in an address ``//***@host``.
 
-    A reference to a secret is returned as it is written.
+    A reference to a secret is returned unchanged.
     """
     if _refers(value, secret=holds_secret(key)):
         return value
@@ -76,9 +76,9 @@ def shown(key: str, value: str) -> str:
 def masked(text: str, secrets: Iterable[str]) -> str:
     """Return a text, such as a driver's message, with ``***`` in place of each secret.
 
-    The longest secret is replaced first, so that no part of it is left when it contains another one. A secret of fewer
-    than four characters is replaced only where the text itself marks it as one: in a login, and behind a name such as
-    ``password=``. Anywhere else, replacing it would show which letters it consists of.
+    The longest secret is replaced first, so that no part of it remains if it contains another one. A secret of fewer
+    than four characters is replaced only where the text marks it as one: in a login, and after a name such as
+    ``password=``. Anywhere else, replacing it would reveal its letters.
     """
     for secret in sorted(set(filter(None, secrets)), key=len, reverse=True):
         if len(secret) >= SHORTEST_MASKED:
@@ -93,30 +93,30 @@ def _marked(place: re.Match[str]) -> str:
 
 
 def resolved(configuration: Mapping[str, str], environment: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Return a copy of the configuration with every reference replaced by what it refers to.
+    """Return a copy of the configuration with every reference replaced by its value.
 
     Args:
-        configuration: The keys and values as they are written.
+        configuration: The unresolved keys and values.
         environment: Used instead of the environment of the process.
 
     Raises:
-        StorageConfigurationError: A variable is not set, or a file is missing, unreadable or empty. The message names
+        StorageConfigurationError: A variable is not set, or a file is missing, unreadable or empty. The message has
             the key and the variable or file, never a value.
     """
-    return {  # a null, as YAML may give it, is for the storage to judge
+    return {  # a null, as in YAML, is validated by the storage
         key: resolve(key, value, environment) if isinstance(value, str) else value
         for key, value in configuration.items()
     }
 
 
 def resolve(key: str, value: str, environment: Mapping[str, str] | None = None, *, secret: bool | None = None) -> str:
-    """Return a value, or what it refers to.
+    """Return a value, or the value of the reference that it contains.
 
     Args:
-        key: The key of the value; its name decides whether the value may name a file.
-        value: The value as it is written; a ``Resolved`` is returned as it is.
+        key: The key of the value; its name decides whether the value may be a reference to a file.
+        value: The unresolved value; a ``Resolved`` is returned unchanged.
         environment: Used instead of the environment of the process.
-        secret: Whether the value is a secret, if that is known better than from the key's name.
+        secret: Whether the value is a secret, to override the decision by the key's name.
 
     Raises:
         StorageConfigurationError: As ``resolved``.
@@ -138,12 +138,12 @@ def resolve(key: str, value: str, environment: Mapping[str, str] | None = None, 
 
 
 def begins_reference(text: str) -> bool:
-    """Return whether a text begins as a reference to a file or to a store does; variables may follow."""
+    """Return True if a text starts like a reference to a file or to a secret store; variables may follow."""
     return text.startswith((_FILE.removesuffix("/"), SCHEME))
 
 
 def refers(value: str) -> bool:
-    """Return whether a text is a reference to a file or to a store of secrets, if a secret may stand at its place."""
+    """Return True if a text is a reference to a file or to a secret store, provided that a secret is allowed there."""
     return not isinstance(value, Resolved) and value.startswith((_FILE, SCHEME))
 
 
@@ -154,7 +154,7 @@ def _refers(value: str, *, secret: bool) -> bool:
 
 
 def _assigns_secret(value: str) -> bool:
-    """Return whether a text sets a secret inside it, as ``-Djavax.net.ssl.trustStorePassword=x`` does."""
+    """Return True if a text contains an assignment of a secret, such as ``-Djavax.net.ssl.trustStorePassword=x``."""
     return any(holds_secret(word) for word in _ASSIGNED.findall(value))
 
 
@@ -174,7 +174,7 @@ def _content(key: str, reference: str) -> str:
         raise StorageConfigurationError(
             f"{source}, which cannot be read: {cause.strerror}. Make it readable for the user of this process"
         ) from cause
-    except UnicodeDecodeError:  # it would bring the content along
+    except UnicodeDecodeError:  # chaining it would reveal the content
         raise StorageConfigurationError(f"{source}, which is not UTF-8 text. Store the secret itself in it") from None
     text = text.removesuffix("\n").removesuffix("\r")
     if not text or len(content) > _MOST_BYTES:

@@ -1,7 +1,7 @@
-"""Stores of secrets: ``secret://STORE/NAME`` is the secret of that name, and ``secret://STORE/NAME#KEY`` a part of it.
+"""Secret stores: ``secret://STORE/NAME`` is the secret of that name, and ``secret://STORE/NAME#KEY`` a part of it.
 
-A store is a distribution with an entry point in the group ``seatunnel.secret_store``. The entry point's name is what
-stands behind ``secret://``, and its value a module (or object) with one hook::
+A store is a distribution with an entry point in the group ``seatunnel.secret_store``. The entry point's name is
+``STORE`` in references, and its value a module (or object) with one hook::
 
     from seatunnel_storage_api.discovery import hookimpl
 
@@ -9,8 +9,8 @@ stands behind ``secret://``, and its value a module (or object) with one hook::
     def seatunnel_secret_store() -> SecretStore:
         return MyStore()
 
-A store is asked by the process that needs the secret, when that process reads its configuration. What it answers is
-kept in memory for ``KEPT_S`` seconds, so that a job of a thousand tables asks once, and nowhere else.
+The process that needs a secret requests it from the store when it reads its configuration. It caches the response in
+memory only, for ``KEPT_S`` seconds, so that a job with a thousand tables requests it once.
 """
 
 import json
@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from seatunnel_storage_api.errors import StorageConfigurationError
 
-if TYPE_CHECKING:  # with pluggy, what finds plugins costs more than all else here
+if TYPE_CHECKING:  # importing pluggy and the discovery of plugins costs more than the rest of this module
     from importlib.metadata import EntryPoint
 
 GROUP = "seatunnel.secret_store"
@@ -42,21 +42,21 @@ class SecretStore(ABC):
         """Return the secret of a name, as text. Called from any thread, in the process that needs it.
 
         Raises:
-            LookupError: there is none of this name; the message says what to write.
-            Exception: anything else; its class and message are shown, so neither may hold a secret.
+            LookupError: no secret of this name exists; the message contains the remedy.
+            Exception: any other failure; its class and message are shown, so neither may contain a secret.
         """
 
 
 def fetched(key: str, reference: str) -> str:
-    """Return the secret that a reference means.
+    """Return the secret to which a reference refers.
 
     Args:
-        key: the key with the reference as its value, for messages.
-        reference: ``secret://STORE/NAME``, with ``#KEY`` behind it for a member of a secret that is a JSON object.
+        key: the key of the reference, for messages.
+        reference: ``secret://STORE/NAME``, followed by ``#KEY`` for a member of a secret that is a JSON object.
 
     Raises:
-        StorageConfigurationError: the store is not installed or cannot be asked, or has no such secret. The message
-            names the key and the reference, never a secret.
+        StorageConfigurationError: the store is not installed or cannot be queried, or has no such secret. The message
+            contains the key and the reference, never a secret.
     """
     with _lock:
         moment, known = _kept.get(reference, (0.0, ""))
@@ -86,7 +86,7 @@ def _asked(key: str, reference: str) -> str:
     except LookupError as error:
         said = error.args[0] if error.args else name
         raise StorageConfigurationError(f"{what}, which is not there: {said}") from None
-    except Exception as error:  # a store is foreign code, with errors of foreign libraries
+    except Exception as error:  # a store is third-party code and may raise any error
         raise StorageConfigurationError(
             f"{what}, and {store} cannot be asked: {type(error).__name__}: {_first_line(error)}"
         ) from None
@@ -99,7 +99,7 @@ def _asked(key: str, reference: str) -> str:
 def _member(what: str, text: str, member: str) -> str:
     try:
         block: Any = json.loads(text)
-    except ValueError:  # it would bring the text along
+    except ValueError:  # chaining it would reveal the text
         block = None
     if not isinstance(block, dict):
         raise StorageConfigurationError(f"{what}, and the secret is no JSON object: leave #{member} out")
@@ -133,7 +133,7 @@ def _loaded(point: "EntryPoint") -> SecretStore:
 
     try:
         store: object = hooks_of(point).seatunnel_secret_store()
-    except Exception as cause:  # a plugin is foreign code: it may raise anything
+    except Exception as cause:  # a plugin is third-party code: it may raise anything
         raise StorageConfigurationError(
             f"the store of secrets {point.name!r} cannot be loaded: {type(cause).__name__}: {cause}"
         ) from cause

@@ -6,19 +6,19 @@ from attrs import field, frozen
 
 
 class CheckpointType(enum.Enum):
-    """Why a checkpoint was taken. The value is the word in its file name."""
+    """Reason for taking a checkpoint. The value is the word in its file name."""
 
     CHECKPOINT = "checkpoint"
     """Taken at the interval, or on request."""
 
     SAVEPOINT = "savepoint"
-    """Requested by a user; never pruned."""
+    """Requested by a user; it never expires."""
 
     RESTORE_POINT = "restore-point"
     """The first of an epoch: the state from which the pipeline started."""
 
     COMPLETED_POINT = "completed-point"
-    """The final one of a bounded pipeline; the newest one is never pruned."""
+    """The final one of a bounded pipeline; the newest one never expires."""
 
     SCHEMA_CHANGE_BEFORE = "schema-change-before"
     SCHEMA_CHANGE_AFTER = "schema-change-after"
@@ -26,7 +26,7 @@ class CheckpointType(enum.Enum):
 
 @frozen(order=True)
 class CheckpointRef:
-    """Names a checkpoint within its pipeline. Sorts as "latest" does: by epoch, then by id."""
+    """Identity of a checkpoint within its pipeline. Sorted by epoch, then by ID; the largest one is the latest."""
 
     epoch: int
     checkpoint_id: int
@@ -45,14 +45,14 @@ class PipelineState:
     checkpoint_id: int
     checkpoint_type: CheckpointType
     states: bytes = field(repr=False)
-    """The state of every vertex, opaque to the storage."""
+    """State of every vertex, opaque to the storage."""
 
     base: CheckpointRef | None = None
-    """The checkpoint from which this one's epoch started; ``None`` for a pipeline that had never run."""
+    """Checkpoint from which this one's epoch started; ``None`` for a pipeline that had never run."""
 
     @property
     def ref(self) -> CheckpointRef:
-        """The epoch and id."""
+        """Epoch and ID."""
         return CheckpointRef(self.epoch, self.checkpoint_id)
 
 
@@ -67,14 +67,14 @@ class CheckpointInfo:
     checkpoint_type: CheckpointType
     base: CheckpointRef | None
     size_bytes: int
-    """Size of the stored object, header included."""
+    """Size of the stored object, including its header."""
 
     stored_at: float | None
-    """Seconds since 1970 by the storage's clock; for display only, never for decisions."""
+    """Time in seconds since 1970 by the storage's clock; for display only, never for decisions."""
 
     @property
     def ref(self) -> CheckpointRef:
-        """The epoch and id."""
+        """Epoch and ID."""
         return CheckpointRef(self.epoch, self.checkpoint_id)
 
 
@@ -83,19 +83,19 @@ class PipelineListing:
     """The result of one listing of a pipeline's folder."""
 
     checkpoints: tuple[CheckpointInfo, ...] = ()
-    """All that exist, orphaned ones included, sorted by (epoch, id): the last one is the latest."""
+    """All existing checkpoints, including orphaned ones, sorted by (epoch, ID): the last one is the latest."""
 
     epochs: tuple[int, ...] = ()
-    """The epoch markers that exist, sorted. Markers of fenced engines are removed in time."""
+    """Existing epoch markers, sorted. Markers of fenced engines are removed later."""
 
     @property
     def newest_epoch(self) -> int | None:
-        """The largest marker; ``None`` if the pipeline was never claimed."""
+        """Largest epoch with a marker; ``None`` if the pipeline was never claimed."""
         return self.epochs[-1] if self.epochs else None
 
     @property
     def highest_epoch(self) -> int:
-        """The largest epoch of any marker or checkpoint; 0 if there is none."""
+        """Largest epoch of any marker or checkpoint; 0 if there is none."""
         return max([0, *self.epochs, *(info.epoch for info in self.checkpoints)])
 
 
@@ -104,7 +104,7 @@ class Manifest:
     """One version of a job's manifest."""
 
     version: int
-    """From 1; the largest one is the job's."""
+    """Version from 1; the largest one is valid."""
 
     body: bytes = field(repr=False)
-    """Opaque to the storage."""
+    """Content, opaque to the storage."""

@@ -1,13 +1,13 @@
-"""The interface of a checkpoint storage: what an engine may rely on, and what a plugin must promise.
+"""The interface of a checkpoint storage: its guarantees for an engine, and the obligations of a plugin.
 
-A *job* consists of *pipelines*, numbered from 1. Starting a pipeline claims an *epoch*, a number larger than all
-before it, and puts a *marker*. A *checkpoint* has an id that grows within its epoch, and names as its *base* the one
-from which its epoch continued: the latest, those before it in its epoch, its base and so on down are *live*, all others
-*orphaned* (``lineage``). A *savepoint* is kept until a user removes it; a *completed point* is the last one of a
-pipeline that has finished. The *manifest* says what the job consists of; *attachments* are what many checkpoints share.
+A *job* consists of *pipelines*, numbered from 1. Starting a pipeline claims an *epoch*, a number larger than all before
+it, and puts a *marker*. A *checkpoint* has an ID that grows within its epoch, and its *base* is the checkpoint from
+which its epoch continued: the latest, those before it in its epoch, its base and so on are *live*, all others
+*orphaned* (``lineage``). A *savepoint* is kept until a user removes it; a *completed point* is the last checkpoint of a
+finished pipeline. The *manifest* describes the parts of the job; *attachments* are objects shared by many checkpoints.
 
-A storage on blobs (files, objects) is best built on ``seatunnel_storage_api.blob.BlobStorage``, which has every verb
-and asks for four primitives. Any other kind implements the abstract verbs below. Either way the conformance kit
+A storage on blobs (files, objects) is best built on ``seatunnel_storage_api.blob.BlobStorage``, which implements every
+operation on four primitives. Any other kind implements the abstract methods below. In both cases the conformance kit
 (``seatunnel_storage_api.testing``) checks the promises:
 
 1.  *Durable when it returns*, and a part of a checkpoint is never visible.
@@ -26,12 +26,12 @@ and asks for four primitives. Any other kind implements the abstract verbs below
 13. *Large states*, from 0 bytes to 1 GiB, with at most two copies in memory.
 
 **Why the fence holds.** A new engine first puts its epoch's marker and then lists; a running one first puts its
-checkpoint and then lists. Both write before they look (Dekker's argument), so with strongly consistent listings at
+checkpoint and then lists. Both write before they read (Dekker's argument), so with strongly consistent listings at
 least one of the two sees the other: either the new engine finds the checkpoint and may continue from it, or the old one
-finds the marker and gets ``StaleEpochError``. What this does *not* give: a stale engine may still have put a checkpoint
-after the new one listed (it is orphaned, see ``lineage``); it may be paused between a clean listing and the commit that
-follows, and then finish that commit; and it may finish a deletion that it had computed. It can do nothing else to the
-storage; what it can do to targets is rule R6 of ``docs/design/checkpoint-protocol.md``.
+finds the marker and gets ``StaleEpochError``. The fence does *not* prevent that a stale engine puts a checkpoint after
+the new one listed (it is orphaned, see ``lineage``), that it is paused between a successful listing and the following
+commit and then finishes that commit, or that it finishes a deletion that it had computed. It can do nothing else to the
+storage; its possible effects on targets are described by rule R6 of ``docs/design/checkpoint-protocol.md``.
 """
 
 from __future__ import annotations
@@ -52,44 +52,44 @@ if TYPE_CHECKING:
 logger = logging.getLogger("seatunnel.storage")
 
 MOST_LISTINGS = 100
-"""Maximum number of listings by a reader when listed objects keep being removed, which shows that others progress."""
+"""Maximum number of listings by a reader while listed objects keep being removed, which means that others progress."""
 
 
 class CheckpointStorage(ABC):
-    """Keeps the checkpoints, epochs, manifests and attachments of many jobs below one namespace.
+    """Stores the checkpoints, epochs, manifests and attachments of many jobs below one namespace.
 
-    Synchronous; any number of threads may call it at once. A ``job_id`` matches ``[A-Za-z0-9._-]{1,128}`` and is not
-    "." or ".."; pipelines are numbered from 1. Every verb may raise ``InvalidIdError`` for other ids,
-    ``StorageUnavailableError`` (after retries inside) and ``StorageAccessError``; the sections below name the rest.
+    Synchronous and thread-safe. A ``job_id`` matches ``[A-Za-z0-9._-]{1,128}`` and is not "." or ".."; pipelines are
+    numbered from 1. Every method may raise ``InvalidIdError`` for other IDs, ``StorageUnavailableError`` (after
+    internal retries) and ``StorageAccessError``; the sections below list the others.
     """
 
     # -- checkpoints: writing
 
     @abstractmethod
     def store_checkpoint(self, state: PipelineState) -> None:
-        """Store one checkpoint, check the fence, and prune (promises 1, 5, 7 and 8).
+        """Store one checkpoint, check the fence, and expire old ones (promises 1, 5, 7 and 8).
 
         When the call returns, the checkpoint survives a crash of the process and of the machine, no newer engine had
-        been seen, and the caller may commit. The same key (job, pipeline, epoch, id) with the same content is a no-op.
-        A prune that fails does not fail the store: it is logged, kept in ``prune_failures`` and tried again by the
+        been seen, and the caller may commit. The same key (job, pipeline, epoch, ID) with the same content is a no-op.
+        A failed expiry does not fail the store: it is logged, recorded in ``prune_failures`` and retried by the
         pipeline's next store.
 
         Raises:
-            StaleEpochError: A newer epoch's marker exists, or the caller's own is gone. Commit nothing.
-            CheckpointConflictError: The key exists with other content, which is untouched.
+            StaleEpochError: A newer epoch's marker exists, or the caller's own was removed. Commit nothing.
+            CheckpointConflictError: The key exists with other content, which remains unchanged.
         """
 
     @property
     @abstractmethod
     def prune_failures(self) -> Mapping[tuple[str, int], Exception]:
-        """Why the last prune failed, by (job id, pipeline id). A successful prune removes its pipeline's entry."""
+        """Errors of the last expiry, by (job ID, pipeline ID). A successful expiry removes its pipeline's entry."""
 
     @abstractmethod
     def delete_checkpoints(self, job_id: str, pipeline_id: int, refs: Iterable[CheckpointRef]) -> None:
-        """Remove checkpoints of one pipeline, savepoints included; absent ones are no error."""
+        """Remove checkpoints of one pipeline, savepoints included; missing ones are not an error."""
 
     def delete_checkpoint(self, job_id: str, pipeline_id: int, checkpoint_id: int, epoch: int | None = None) -> None:
-        """Remove the checkpoint with this id, of the given epoch or else of the newest epoch that has one."""
+        """Remove the checkpoint with this ID, of the given epoch or else of the newest epoch that has one."""
         info = self._find(job_id, pipeline_id, checkpoint_id, epoch)
         if info is not None:
             self.delete_checkpoints(job_id, pipeline_id, (info.ref,))
@@ -99,8 +99,8 @@ class CheckpointStorage(ABC):
         """Remove all objects of a job: its manifests first, then its checkpoints and attachments.
 
         Each pipeline is fenced first, so that an engine that still runs it gets ``StaleEpochError``; the newest marker
-        of each pipeline stays for that. A concurrent store may leave one checkpoint behind, which was never
-        acknowledged; deleting again removes it. An unknown job is no error.
+        of each pipeline remains for this purpose. A concurrent store may leave one checkpoint behind, which was never
+        acknowledged; deleting again removes it. An unknown job is not an error.
         """
 
     # -- checkpoints: reading
@@ -112,30 +112,30 @@ class CheckpointStorage(ABC):
         The listing is empty for an unknown job or pipeline.
 
         Raises:
-            CheckpointCorruptedError: A name in the folder claims to be a checkpoint or a marker and is none.
+            CheckpointCorruptedError: A name in the folder claims to be a checkpoint or a marker, but is not valid.
         """
 
     @abstractmethod
     def scan_job(self, job_id: str) -> Mapping[int, PipelineListing]:
-        """Return what ``scan`` returns for all pipelines of a job, by pipeline id; empty for an unknown job."""
+        """Return the results of ``scan`` for all pipelines of a job, by pipeline ID; empty for an unknown job."""
 
     @abstractmethod
     def load(self, info: CheckpointInfo) -> PipelineState | None:
-        """Read and verify a checkpoint that a listing showed; return ``None`` if it was removed since.
+        """Read and verify a listed checkpoint; return ``None`` if it was removed since.
 
         Raises:
-            CheckpointCorruptedError: Its bytes are not what was stored.
+            CheckpointCorruptedError: Its bytes differ from what was stored.
             UnsupportedFormatError: A newer version wrote it.
         """
 
     def list_checkpoints(self, job_id: str, pipeline_id: int) -> tuple[CheckpointInfo, ...]:
-        """Return all checkpoints of a pipeline sorted by (epoch, id), orphaned ones included; see ``lineage.live``."""
+        """Return all checkpoints of a pipeline sorted by (epoch, ID), orphaned ones included; see ``lineage.live``."""
         return self.scan(job_id, pipeline_id).checkpoints
 
     def get_checkpoint(
         self, job_id: str, pipeline_id: int, checkpoint_id: int, epoch: int | None = None
     ) -> PipelineState | None:
-        """Return the checkpoint with this id, of the given epoch or else of the newest epoch that has one, or ``None``.
+        """Return the checkpoint with this ID, of the given epoch or else of the newest epoch that has one, or ``None``.
 
         Raises:
             CheckpointCorruptedError: It is damaged.
@@ -156,7 +156,7 @@ class CheckpointStorage(ABC):
         on_corrupted: Literal["raise", "previous"] = "raise",
         report: Callable[[CheckpointCorruptedError], object] | None = None,
     ) -> PipelineState | None:
-        """Return the checkpoint with the largest (epoch, id), or ``None`` only if none exists (promises 3 and 4).
+        """Return the checkpoint with the largest (epoch, ID), or ``None`` only if none exists (promises 3 and 4).
 
         Reads one payload.
 
@@ -165,12 +165,12 @@ class CheckpointStorage(ABC):
             pipeline_id: The pipeline, from 1.
             on_corrupted: ``"raise"`` raises if that checkpoint is damaged. ``"previous"`` returns the newest intact
                 *live* one instead; the caller then has to know that rows after it were committed.
-            report: Called with the error of each damaged checkpoint that was passed over, newest first; ``list.append``
-                will do. Each error is also logged.
+            report: Called with the error of each skipped damaged checkpoint, newest first; ``list.append``
+                is suitable. Each error is also logged.
 
         Raises:
             CheckpointCorruptedError: The newest one is damaged; with ``"previous"``, all live ones are.
-            UnsupportedFormatError: A newer version wrote it. It is never passed over.
+            UnsupportedFormatError: A newer version wrote it. It is never skipped.
         """
         if on_corrupted not in ("raise", "previous"):
             raise StorageUsageError(f"on_corrupted is {on_corrupted!r}, expected 'raise' or 'previous'")
@@ -183,7 +183,7 @@ class CheckpointStorage(ABC):
         return state
 
     def get_latest_checkpoints(self, job_id: str) -> tuple[PipelineState, ...]:
-        """Return the latest checkpoint of each pipeline that has one, sorted by pipeline id.
+        """Return the latest checkpoint of each pipeline that has one, sorted by pipeline ID.
 
         Raises as ``get_latest_checkpoint`` does.
         """
@@ -191,7 +191,7 @@ class CheckpointStorage(ABC):
         return tuple(state for state in states if state is not None)
 
     def get_all_checkpoints(self, job_id: str, pipeline_id: int | None = None) -> tuple[PipelineState, ...]:
-        """Return all checkpoints of a job or of one pipeline with their payloads, sorted by (pipeline, epoch, id).
+        """Return all checkpoints of a job or of one pipeline with their payloads, sorted by (pipeline, epoch, ID).
 
         Raises:
             CheckpointCorruptedError: One of them is damaged.
@@ -206,13 +206,13 @@ class CheckpointStorage(ABC):
     def acquire_epoch(self, job_id: str, pipeline_id: int, minimum: int, below: int | None = None) -> int:
         """Claim and return an epoch of a pipeline; the marker is durable when the call returns (promise 8).
 
-        It is larger than each epoch that a marker or a checkpoint of the pipeline shows. No two callers get the same.
+        It is larger than the epochs of all markers and checkpoints of the pipeline. No two callers get the same.
 
         Args:
             job_id: The job.
             pipeline_id: The pipeline, from 1.
-            minimum: The least epoch to claim, from 0.
-            below: The epoch must be smaller than this; ``None`` for no bound.
+            minimum: The minimum epoch to claim, from 0.
+            below: The epoch must be smaller than this; ``None`` for no limit.
 
         Raises:
             StaleEpochError: The next epoch would not be smaller than ``below``. Nothing was claimed.
@@ -229,7 +229,7 @@ class CheckpointStorage(ABC):
         """Store a version of the job's manifest, durable when the call returns.
 
         Raises:
-            ManifestConflictError: The version exists, with whatever content. Of several callers exactly one succeeds.
+            ManifestConflictError: The version exists, with any content. Exactly one of several callers succeeds.
         """
 
     @abstractmethod
@@ -241,7 +241,7 @@ class CheckpointStorage(ABC):
         """
 
     def delete_manifests(self, job_id: str, below: int) -> None:
-        """Remove the versions of the job's manifest below a version; the newest stays, whatever is asked.
+        """Remove the versions of the job's manifest below a version; the newest one is always kept.
 
         Putting a version that was removed succeeds. So a process that removes versions has to check, after each put,
         that its version is the newest one. The default does nothing.
@@ -249,11 +249,11 @@ class CheckpointStorage(ABC):
 
     @abstractmethod
     def list_jobs(self) -> tuple[str, ...]:
-        """Return the sorted ids of all jobs with a manifest, checkpoint or attachment; lists the whole namespace."""
+        """Return the sorted IDs of all jobs with a manifest, checkpoint or attachment; lists the whole namespace."""
 
     @abstractmethod
     def store_attachment(self, job_id: str, body: bytes) -> str:
-        """Store an immutable object, durable when the call returns, which lives as long as its job.
+        """Store an immutable object that lives as long as its job; it is durable when the call returns.
 
         Returns:
             Its name: the SHA-256 of ``body``, 64 lowercase hex digits. Storing the same body again is a no-op.
@@ -275,9 +275,9 @@ class CheckpointStorage(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Release all resources; stored objects stay. A second call is a no-op.
+        """Release all resources; stored objects remain. A second call is a no-op.
 
-        Any other verb raises ``StorageClosedError`` afterwards.
+        Any other method raises ``StorageClosedError`` afterwards.
         """
 
     def __enter__(self) -> Self:
@@ -288,7 +288,7 @@ class CheckpointStorage(ABC):
     ) -> None:
         self.close()
 
-    # -- what the readers share
+    # -- shared by the readers
 
     def _find(self, job_id: str, pipeline_id: int, checkpoint_id: int, epoch: int | None) -> CheckpointInfo | None:
         infos = self.scan(job_id, pipeline_id).checkpoints
@@ -342,7 +342,7 @@ def vanishing(job_id: str) -> StorageUnavailableError:
 
 
 class CheckpointStorageFactory(ABC):
-    """Makes checkpoint storages of one kind. This is what a plugin registers."""
+    """Creates checkpoint storages of one kind. A plugin registers this."""
 
     @property
     @abstractmethod
@@ -353,8 +353,8 @@ class CheckpointStorageFactory(ABC):
     def create(self, configuration: Mapping[str, str]) -> CheckpointStorage:
         """Return a new storage, independent of all others; ``configuration`` is not changed.
 
-        Find here what can be found wrong, and not at the first checkpoint an hour later: a bad key, a missing bucket, a
-        folder that cannot be written.
+        Detect here what can be detected, instead of at the first checkpoint an hour later: a bad key, a missing bucket,
+        a folder that is not writable.
 
         Args:
             configuration: ``namespace``, ``max-retained`` (see ``seatunnel_storage_api.configuration``) and the
@@ -362,15 +362,15 @@ class CheckpointStorageFactory(ABC):
                 by writing, and storing is refused; a plugin need not support this key.
 
         Raises:
-            StorageConfigurationError: The configuration cannot work; the message says what to write.
-            StorageAccessError: The place exists but refuses.
-            StorageUnavailableError: The place does not answer.
+            StorageConfigurationError: The configuration is invalid; the message contains the remedy.
+            StorageAccessError: The location exists but denies access.
+            StorageUnavailableError: The location does not answer.
         """
 
     def idle_keys(self, configuration: Mapping[str, str]) -> Mapping[str, str]:
-        """Return the keys without effect, each with a sentence that explains it and shows no value.
+        """Return the keys without effect, each with a sentence that explains it and contains no value.
 
-        Connects to nothing. The default is empty: a plugin without this method warns of such keys in ``create``.
+        It makes no connection. The default is empty: a plugin without this method warns about such keys in ``create``.
 
         Raises:
             StorageConfigurationError: As ``create``, if the configuration alone shows the mistake.

@@ -9,13 +9,13 @@ from seatunnel_core.reporting.counters import Metrics
 from seatunnel_core.reporting.spans import record_span
 
 PIPELINE_LOG = "seatunnel.pipeline"
-"""The logger of what happens to pipelines."""
+"""Logger of pipeline events."""
 
 
 class PipelineLog(logging.LoggerAdapter[logging.Logger]):
-    """A log. Its records have the attributes ``job``, ``pipeline`` and ``checkpoint``.
+    """Logger whose records have the attributes ``job``, ``pipeline`` and ``checkpoint``.
 
-    The last is ``None`` where a record is about no checkpoint.
+    The last is ``None`` if a record does not refer to a checkpoint.
     """
 
     def __init__(self, job_id: str, pipeline_id: int) -> None:
@@ -23,13 +23,13 @@ class PipelineLog(logging.LoggerAdapter[logging.Logger]):
         super().__init__(logging.getLogger(PIPELINE_LOG), fixed)
 
     def process(self, msg: Any, kwargs: MutableMapping[str, Any]) -> tuple[Any, MutableMapping[str, Any]]:
-        """Return the message, with these attributes in addition to those of the call."""
+        """Return the message, and the call's attributes extended by these."""
         kwargs["extra"] = {**(self.extra or {}), **kwargs.get("extra", {})}
         return msg, kwargs
 
 
 class Notices:
-    """The notices of one epoch; ``handlers`` maps the type of a notice to what counts and logs it."""
+    """The notices of one epoch; ``handlers`` maps the type of a notice to its handler, which counts and logs it."""
 
     def __init__(self, log: PipelineLog, metrics: Metrics) -> None:
         self.handlers: Mapping[type[commands.Command], Callable[[Any], None]] = {
@@ -44,7 +44,7 @@ class Notices:
         self._metrics = metrics
 
     def epoch_started(self, notice: commands.EpochStarted) -> None:
-        """Log the start of an epoch, and count it."""
+        """Log and count the start of an epoch."""
         self._metrics.epoch_started(notice)
         base = f"from checkpoint {notice.base}" if notice.base else "from the beginning"
         self._log.info(
@@ -56,7 +56,7 @@ class Notices:
         )
 
     def retracted(self, removed: int) -> None:
-        """Log how many published outputs were taken back."""
+        """Log the number of published outputs that were rolled back."""
         self._log.info("went back: %d published things were taken back", removed)
 
     def begun_again(self, order: commands.RunUnit, sinks: Sequence[str]) -> None:
@@ -70,7 +70,7 @@ class Notices:
         )
 
     def warned(self, source: str, warnings: Sequence[str]) -> None:
-        """Log the warnings of a source, and keep them for the job's report."""
+        """Log the warnings of a source, and store them for the job's report."""
         for warning in warnings:
             self._metrics.warned(f"source {source}: {warning}")
             self._log.warning("source %s: %s", source, warning)
@@ -98,7 +98,7 @@ class Notices:
         self._log.debug("checkpoint %d published in %d ms", number, notice.commit_ms, extra={"checkpoint": number})
 
     def _named(self, checkpoint_id: int) -> dict[str, Any]:
-        """Return what a span says of a checkpoint."""
+        """Return the span attributes of a checkpoint."""
         extra = self._log.extra or {}
         return {"job": str(extra["job"]), "pipeline": extra["pipeline"], "checkpoint": checkpoint_id}
 
@@ -116,7 +116,7 @@ class Notices:
         self._log.info("savepoint %s is checkpoint %s", notice.name, notice.ref, extra={"checkpoint": number})
 
     def savepoint_failed(self, notice: commands.SavepointFailed) -> None:
-        """Warn that a savepoint was not taken, and why."""
+        """Log a warning that a savepoint failed, with the reason."""
         self._log.warning("savepoint %s was not taken: %s", notice.name, notice.reason)
 
     def _rows_committed(self, notice: commands.RowsCommitted) -> None:

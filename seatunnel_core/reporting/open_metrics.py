@@ -1,7 +1,7 @@
-"""The page of metrics that Prometheus reads, as OpenMetrics text.
+"""The metrics page for Prometheus, as OpenMetrics text.
 
-Only that part of the format is used which the older Prometheus text format and node_exporter's textfile collector take
-as well, so there are no info metrics, state sets and timestamps.
+It uses only the part of the format that the older Prometheus text format and node_exporter's textfile collector also
+accept: no info metrics, state sets or timestamps.
 """
 
 import os
@@ -37,15 +37,15 @@ class Sample:
     value: float
 
     def record(self) -> list[Any]:
-        """Return the sample as a list that JSON can hold."""
+        """Return the sample as a list of JSON values."""
         return [self.family, self.suffix, dict(self.labels), self.value]
 
     @classmethod
     def from_record(cls, record: Any) -> "Sample":
-        """Read back what ``record`` gave.
+        """Return the sample in the JSON values of ``record``.
 
         Raises:
-            StoredValueError: It is not a sample.
+            StoredValueError: The value is not a sample.
         """
         match record:
             case [str(family), str(suffix), dict(labels), int(value) | float(value)]:
@@ -54,7 +54,7 @@ class Sample:
 
 
 Measured = Iterable[tuple[str, Labels, float]]
-"""The samples of a family: suffix, further labels, value."""
+"""Samples of a family: suffix, additional labels, value."""
 
 
 @frozen(kw_only=True)
@@ -66,7 +66,7 @@ class Family:
     """``counter``, ``gauge`` or ``summary``."""
 
     help: str
-    """The description, without quotes, backslashes and line ends, which the two formats escape in different ways."""
+    """Description, without quotes, backslashes and line ends, which the two formats escape differently."""
 
     labels: tuple[str, ...] = ()
     """Labels in addition to those of the pipeline."""
@@ -80,7 +80,7 @@ def _counter(name: str, help: str, read: Callable[[PipelineMetrics], float]) -> 
 
 
 def _gauge(name: str, help: str, read: Callable[[PipelineMetrics], float | None]) -> Family:
-    """Return a family that has no sample where the value is ``None``, because it is not known."""
+    """Return a family without a sample while the value is ``None``, which means unknown."""
 
     def measure(pipeline: PipelineMetrics) -> Measured:
         value = read(pipeline)
@@ -92,9 +92,9 @@ def _gauge(name: str, help: str, read: Callable[[PipelineMetrics], float | None]
 def _counter_by(
     name: str, help: str, label: str, kinds: type[Enum], read: Callable[[PipelineMetrics], Mapping[str, int]]
 ) -> Family:
-    """Return a family with a sample for each kind, from the beginning.
+    """Return a family that has a sample for each kind from the start.
 
-    Prometheus sees no increase where a sample comes into being with 1.
+    Prometheus detects no increase if a sample first appears with the value 1.
     """
 
     def measure(pipeline: PipelineMetrics) -> Measured:
@@ -267,7 +267,7 @@ _TOTALLED = tuple(family for family in FAMILIES if family.name.startswith(("Sour
 
 
 def totals(job: JobMetrics) -> dict[str, float]:
-    """Return the sums over all pipelines, by the names that SeaTunnel's own API gives to them."""
+    """Return the sums over all pipelines, by the names of SeaTunnel's own API."""
     sums: dict[str, float] = {each.name: 0 for each in _TOTALLED}
     for pipeline in job.pipelines:
         for family in _TOTALLED:
@@ -290,7 +290,7 @@ def machine_samples(processes: Sequence[int], job_states: Sequence[str]) -> list
 
 
 def page(found: Iterable[Sample]) -> str:
-    """Return the samples as a page, its last line end included; leave out what no family knows."""
+    """Return the samples as a page, including its last line end; samples of unknown families are omitted."""
     by_family: dict[str, list[Sample]] = {}
     for sample in found:
         by_family.setdefault(sample.family, []).append(sample)

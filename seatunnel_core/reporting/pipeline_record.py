@@ -1,4 +1,4 @@
-"""A pipeline of a job elsewhere as JSON values: what a screen shows of it."""
+"""A pipeline of a job in another process, as JSON values for display."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,7 +9,7 @@ from seatunnel_core.reporting.report import PipelineView
 
 
 def pipeline_record(view: PipelineView) -> dict[str, Any]:
-    """Return what is shown of a pipeline; nothing of it changes while the pipeline does nothing."""
+    """Return the displayed values of a pipeline; they do not change while the pipeline is idle."""
     return {
         "id": view.id,
         "name": view.name,
@@ -74,10 +74,10 @@ def _moved(view: PipelineMetrics | VertexMetrics) -> dict[str, Any]:
 
 
 def pipeline_view(block: Mapping[str, Any]) -> PipelineView:
-    """Return the pipeline that ``pipeline_record`` described; what it leaves out is not known.
+    """Return the pipeline that ``pipeline_record`` described; omitted values are unknown.
 
     Raises:
-        StoredValueError: it is not one.
+        StoredValueError: the value is not such a record.
     """
     return PipelineView(
         id=stored.number(block, "id"),

@@ -1,4 +1,4 @@
-"""The last checkpoints of a pipeline that this process completed or abandoned; some are not in the storage."""
+"""The last checkpoints of a pipeline that this process completed or aborted; some are not in the storage."""
 
 from collections import deque
 
@@ -15,40 +15,40 @@ COMPLETED, FAILED, CANCELED = "COMPLETED", "FAILED", "CANCELED"
 
 @frozen(kw_only=True)
 class RecentCheckpoint(Stored):
-    """One checkpoint, as it ended."""
+    """A checkpoint that completed or was aborted."""
 
     epoch: int
     checkpoint_id: int
     type: str
-    """Value of its ``CheckpointType``; empty for an abandoned one."""
+    """Value of its ``CheckpointType``; empty for an aborted one."""
 
     status: str
-    """``COMPLETED``, ``FAILED``, or ``CANCELED`` for one that was not needed any more."""
+    """``COMPLETED``, ``FAILED``, or ``CANCELED`` for one that was no longer needed."""
 
     ended_at: float
-    """Seconds since 1970, for display only."""
+    """Time of its end in seconds since 1970, for display only."""
 
     duration_ms: int | None = None
-    """From the trigger until it was durable; of one that completed."""
+    """Time from the trigger until it was durable; ``None`` unless it completed."""
 
     state_bytes: int | None = None
     reason: str = ""
-    """Why it was given up."""
+    """Reason for aborting it."""
 
 
 class RecentCheckpoints:
-    """Keeps the last ``KEPT``. One thread writes, any may read."""
+    """Stores the last ``KEPT``. One thread writes, any may read."""
 
     def __init__(self) -> None:
         self._epoch = 0
         self._found: deque[RecentCheckpoint] = deque(maxlen=KEPT)
 
     def epoch_started(self, epoch: int) -> None:
-        """Take in of which epoch those are that follow."""
+        """Set the epoch of the following checkpoints."""
         self._epoch = epoch
 
     def completed(self, notice: commands.CheckpointCompleted) -> None:
-        """Note one that is durable."""
+        """Record a durable checkpoint."""
         self._found.append(
             RecentCheckpoint(
                 epoch=self._epoch,
@@ -62,7 +62,7 @@ class RecentCheckpoints:
         )
 
     def aborted(self, notice: commands.CheckpointAborted) -> None:
-        """Note one that was given up."""
+        """Record an aborted checkpoint."""
         self._found.append(
             RecentCheckpoint(
                 epoch=self._epoch,
@@ -75,5 +75,5 @@ class RecentCheckpoints:
         )
 
     def listed(self) -> tuple[RecentCheckpoint, ...]:
-        """Return them, the oldest first."""
+        """Return the checkpoints, oldest first."""
         return tuple(self._found)

@@ -1,4 +1,4 @@
-"""The last failures of a pipeline in this process: why it was restarted, or ended."""
+"""The last failures of a pipeline in this process, which restarted or ended it."""
 
 from collections import deque
 
@@ -18,24 +18,24 @@ class RecentFailure(Stored):
 
     pipeline: int
     at: float
-    """Seconds since 1970, for display only."""
+    """Time in seconds since 1970, for display only."""
 
     message: str
     code: str
 
 
 class RecentFailures:
-    """Keeps the last ``KEPT``. One thread writes, any may read."""
+    """Stores the last ``KEPT``. One thread writes, any may read."""
 
     def __init__(self) -> None:
         self._found: deque[tuple[float, Failure]] = deque(maxlen=KEPT)
 
     def failed(self, failure: Failure) -> None:
-        """Note a failure."""
+        """Record a failure."""
         self._found.append((wall_clock(), failure))
 
     def listed(self, pipeline: int) -> tuple[RecentFailure, ...]:
-        """Return the failures as those of a pipeline, the oldest first."""
+        """Return the failures as those of a pipeline, oldest first."""
         return tuple(
             RecentFailure(pipeline=pipeline, at=at, message=shortened(failure.message), code=failure.code)
             for at, failure in tuple(self._found)

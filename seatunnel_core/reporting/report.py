@@ -1,4 +1,4 @@
-"""Progress and reports of jobs as plain values, for the terminal, the API and the closing table."""
+"""Progress and reports of jobs as plain values, for the terminal, the API and the final report."""
 
 import enum
 from collections.abc import Mapping, Sequence
@@ -10,7 +10,7 @@ from seatunnel_core.quantity import count, duration, pick
 from seatunnel_core.reporting import html
 
 SHORT_FAILURE = 100
-"""Characters of a failure in the ``repr`` of what failed."""
+"""Maximum length of a failure message in a ``repr``, in characters."""
 
 
 class JobOutcome(enum.Enum):
@@ -23,15 +23,15 @@ class JobOutcome(enum.Enum):
     """It was stopped; it can be resumed."""
 
     FAILED = "failed"
-    """At least one pipeline failed; the others ran to their end and stay committed."""
+    """At least one pipeline failed; the others ran to their end, and their rows are committed."""
 
 
 @frozen(kw_only=True, repr=False)
 class PipelineView:
-    """One pipeline at one moment.
+    """The state of one pipeline at a point in time.
 
-    Rows, bytes and splits are those of the whole job, earlier processes included; checkpoints and restarts are those of
-    this process.
+    Rows, bytes and splits are those of the whole job, including earlier processes; checkpoints and restarts are those
+    of this process.
     """
 
     id: int
@@ -44,21 +44,21 @@ class PipelineView:
 
     rows_read: int = 0
     rows_written: int = 0
-    """Staged for sinks; not all of them are committed yet. A row that goes to two sinks counts twice."""
+    """Rows staged for sinks; not all of them are committed yet. A row for two sinks counts twice."""
 
     bytes_read: int = 0
     rows_committed: int = 0
     rows_skipped: int = 0
     units_repeated: int = 0
-    """Repeated work units of sinks that tasks write to directly: their rows may be duplicated, and no other counter has
-    them. Includes units that had started in an earlier process."""
+    """Repeated work units of sinks that tasks write to directly: their rows may be duplicated, and no other counter
+    includes them. Includes units that had started in an earlier process."""
 
     splits_done: int = 0
     bounded: bool = True
     """True if it is bounded."""
 
     splits_total: int | None = None
-    """``None`` until the source is enumerated, and for sources that never end."""
+    """Number of splits; ``None`` until the source is enumerated, and for unbounded sources."""
 
     last_checkpoint_id: int | None = None
     last_checkpoint_age_ms: int | None = None
@@ -66,10 +66,10 @@ class PipelineView:
     checkpoints_failed: int = 0
     restarts: int = 0
     degraded: str = ""
-    """Why the pipeline does not move although it runs; empty when it is well."""
+    """Reasons why the running pipeline is degraded; empty if it is healthy."""
 
     failure: str = ""
-    """The message that ended the pipeline; empty when none did."""
+    """Message of the failure that ended the pipeline; empty if there is none."""
 
     code: str = ""
     """Code of that error, for ``seatunnel help CODE``; empty for errors without a code."""
@@ -81,7 +81,7 @@ class PipelineView:
     """Warnings about rows and files, found while the pipeline ran: each once, and a limited number of them."""
 
     table_rows: Mapping[str, int] = field(factory=dict)
-    """The committed rows of each table, of all sinks together; empty for pipelines of a single table."""
+    """Committed rows of each table, for all sinks together; empty for pipelines of a single table."""
 
     def __repr__(self) -> str:
         figures = f"{pick(self.rows_read, 'row')} read, {count(self.rows_committed)} committed"
@@ -90,7 +90,7 @@ class PipelineView:
 
 @frozen(kw_only=True, repr=False)
 class JobProgress:
-    """A running job at one moment."""
+    """The state of a running job at a point in time."""
 
     job_id: str
     name: str
@@ -105,15 +105,15 @@ class JobProgress:
 
 @frozen(kw_only=True, repr=False)
 class JobReport:
-    """The closing table, as data."""
+    """The final report of a job, as data."""
 
     job_id: str
     name: str
     outcome: JobOutcome
     pipelines: tuple[PipelineView, ...]
     started_at: float
-    """Seconds since 1970, when this process began with the job: a job that was resumed began earlier. Of a job that had
-    ended before, when the process that ended it began."""
+    """Time at which this process started the job, in seconds since 1970; a resumed job started earlier. For a job that
+    had ended before, the time at which the process that ended it started."""
 
     ended_at: float
     failure: str = ""
@@ -149,7 +149,7 @@ class JobReport:
 
 
 def warnings_of(pipelines: Sequence[PipelineView]) -> tuple[str, ...]:
-    """Return the warnings of pipelines, with the name of each where there are several."""
+    """Return the warnings of pipelines, each with the name of its pipeline if there are several."""
     several = len(pipelines) > 1
     return tuple(
         f"pipeline {view.id} {view.name}: {warning}" if several else warning
@@ -159,13 +159,13 @@ def warnings_of(pipelines: Sequence[PipelineView]) -> tuple[str, ...]:
 
 
 def sums(pipelines: Sequence[PipelineView]) -> str:
-    """Return what pipelines have moved together: ``2 pipelines, 10 rows read, 8 committed``."""
+    """Return the total rows of several pipelines: ``2 pipelines, 10 rows read, 8 committed``."""
     read, committed = (sum(getattr(view, figure) for view in pipelines) for figure in ("rows_read", "rows_committed"))
     return f"{pick(len(pipelines), 'pipeline')}, {pick(read, 'row')} read, {count(committed)} committed"
 
 
 def _in_short(failure: str) -> str:
-    """Return the beginning of a failure for a ``repr``, or nothing."""
+    """Return the beginning of a failure message for a ``repr``; empty if there is none."""
     if not failure:
         return ""
     first = failure.splitlines()[0]

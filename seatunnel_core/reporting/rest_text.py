@@ -1,4 +1,4 @@
-"""Values as SeaTunnel's REST writes them: all of them are texts."""
+"""Values in the notation of SeaTunnel's REST API, where all of them are strings."""
 
 from typing import Any
 
@@ -6,14 +6,14 @@ from seatunnel_core.config.option import Options
 
 
 def text_of(value: Any) -> str:
-    """Return a value as text: ``true``, and ``3`` for 3.0."""
+    """Return a value as a string: ``true``, and ``3`` for 3.0."""
     if isinstance(value, bool):
         return str(value).lower()
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
 def env_in_texts(env: Options) -> dict[str, str]:
-    """Return the options that a job's ``env`` sets and that are no secrets."""
+    """Return the non-secret options that are set in a job's ``env``."""
     return {
         option.key: text_of(env[option])
         for option in env.declared

@@ -8,7 +8,7 @@ from typing import Any
 from attrs import astuple, frozen
 
 LEVELS = ((5.0, 720), (60.0, 1_440), (600.0, 1_008))
-"""Distance of points in seconds, and how many are kept: of the last hour, the last day and the last week."""
+"""Distance of points in seconds, and number of points kept: for the last hour, the last day and the last week."""
 
 MOST_PIPELINES = 20
 """Number of pipelines with a separate series; the sum covers all."""
@@ -16,7 +16,7 @@ MOST_PIPELINES = 20
 MOST_POINTS = 1_000
 POINTS = 300
 POINTS_AT_END = 60
-"""Number of points of a job that has ended: thousands of them are kept."""
+"""Number of points stored for an ended job: thousands of such jobs are kept."""
 
 COLUMNS = (
     "timestamp",
@@ -32,12 +32,12 @@ COLUMNS = (
 _COUNTERS = 4
 _WIDTH = len(COLUMNS)
 _TOLERANCE_S = 0.5
-"""A timer may fire a little early."""
+"""Tolerance in seconds for a timer that fires early."""
 
 
 @frozen
 class Point:
-    """Counters and gauges of a pipeline at one moment."""
+    """Counters and gauges of a pipeline at a point in time."""
 
     rows_read: float = 0
     rows_written: float = 0
@@ -51,7 +51,7 @@ class Point:
 
 
 class _Ring:
-    """The last points at one distance, in one array that grows to its limit and no further."""
+    """The last points at one distance, in one array that grows up to its limit."""
 
     def __init__(self, every_s: float, most: int) -> None:
         self.every_s = every_s
@@ -73,7 +73,7 @@ class _Ring:
             self._next = (self._next + 1) % self._most
 
     def rows(self) -> list[tuple[float, ...]]:
-        """Return the points, the oldest first."""
+        """Return the points, oldest first."""
         values, start = self._values, self._next * _WIDTH
         flat = values[start:] + values[:start]
         return [tuple(flat[at : at + _WIDTH]) for at in range(0, len(flat), _WIDTH)]
@@ -101,10 +101,10 @@ class Series:
             ring.add(at, values)
 
     def record(self, since_s: float = 0.0, most: int = POINTS) -> list[list[float]]:
-        """Return points as rows of ``COLUMNS``, the oldest first, with rates since the point before.
+        """Return points as rows of ``COLUMNS``, oldest first, with the rates since the previous point.
 
         Args:
-            since_s: Seconds since 1970; older points are left out.
+            since_s: Seconds since 1970; older points are omitted.
             most: Maximum number of points. With more, evenly distributed ones are returned, the last one included.
         """
         rows = [row for row in self._finest(since_s) if row[0] >= since_s]
@@ -113,7 +113,7 @@ class Series:
         return [_rates(before, row) for before, row in itertools.pairwise(kept)]
 
     def _finest(self, since_s: float) -> list[tuple[float, ...]]:
-        """Return the points of the finest level that reaches back far enough."""
+        """Return the points of the finest level that covers the time since ``since_s``."""
         for ring in self._rings[:-1]:
             rows = ring.rows()
             if not ring.is_full or (rows and rows[0][0] <= since_s):

@@ -1,4 +1,4 @@
-"""Selection of the pipelines of a large job that are shown."""
+"""Selection of the pipelines of a large job that are displayed."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypeVar
@@ -9,11 +9,11 @@ if TYPE_CHECKING:
 View = TypeVar("View", bound="PipelineView")
 
 MOST_LINES = 50
-"""Pipelines that are shown one by one; the failed ones always are."""
+"""Number of pipelines displayed one by one; failed ones are always displayed."""
 
 
 def shown_pipelines(pipelines: Sequence[View]) -> list[View]:
-    """Return the pipelines that are shown one by one, by their ids: all that failed, and others while there is room."""
+    """Return the pipelines to display one by one, by ID: all failed ones, and others up to the limit."""
     if len(pipelines) <= MOST_LINES:
         return list(pipelines)
     failed = [view for view in pipelines if view.failure]

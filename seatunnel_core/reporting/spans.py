@@ -1,4 +1,4 @@
-"""Spans of OpenTelemetry for checkpoints and work units, where its library is installed; nothing without it.
+"""OpenTelemetry spans for checkpoints and work units, if its library is installed; otherwise no effect.
 
 The application's tracer provider determines where spans are sent. Worker processes of a cluster, which have no
 application, send them by OTLP if ``OTEL_EXPORTER_OTLP_ENDPOINT`` is set.
@@ -22,13 +22,13 @@ logger = logging.getLogger("seatunnel.run")
 
 
 def record_span(name: str, duration_ms: int, attributes: Mapping[str, Any], *, error: str = "") -> None:
-    """Record what has ended now and took so long.
+    """Record an operation that has ended now.
 
     Args:
-        name: of the span.
-        duration_ms: from its beginning until now.
-        attributes: by their names, without the prefix ``seatunnel.``.
-        error: why it failed; empty if it did not.
+        name: name of the span.
+        duration_ms: duration until now.
+        attributes: attributes by name, without the prefix ``seatunnel.``.
+        error: reason of a failure; empty if there was none.
     """
     if _tracer is None:
         return
@@ -41,7 +41,7 @@ def record_span(name: str, duration_ms: int, attributes: Mapping[str, Any], *, e
 
 
 def send_spans(environment: Mapping[str, str]) -> None:
-    """Send the spans of this process where the environment says, if it says so; log what is missing for it."""
+    """Send the spans of this process to the endpoint set in the environment, if any; log what is missing for it."""
     if _tracer is None or not environment.get(ENDPOINT):
         return
     try:

@@ -22,11 +22,11 @@ class VertexLoad(Stored):
     """Share of the time in which tasks worked in this vertex, 0 to 1. For concurrent tasks, their mean."""
 
     back_pressure: float
-    """Share of the time in which this vertex waited for those behind it, 0 to 1; the rest of the time it was idle."""
+    """Share of the time in which this vertex waited for downstream vertices, 0 to 1; it was idle for the rest."""
 
 
 class VertexFlow:
-    """Sums of what ended work units report. One thread writes, any may read.
+    """Totals reported by ended work units. One thread writes, any may read.
 
     Args:
         samples: Number of samples from which rates are computed.
@@ -44,11 +44,11 @@ class VertexFlow:
             self._sums = {**self._sums, **{name: self._sums.get(name, VertexWork()) + work[name] for name in work}}
 
     def sample(self) -> None:
-        """Record the sums, every few seconds."""
+        """Record the totals; called every few seconds."""
         self._samples.append((self._clock(), self._sums))
 
     def loads(self) -> dict[str, VertexLoad]:
-        """Return the load of each vertex that tasks have reported."""
+        """Return the load of each vertex reported by tasks."""
         sums, (then, had) = self._sums, next(iter(tuple(self._samples)))
         seconds = max(self._clock() - then, 0.001)
         grown = {name: work - had.get(name, VertexWork()) for name, work in sums.items()}

@@ -45,7 +45,7 @@ class Acknowledgements:
         return bool(self._sources)
 
     def enumerated(self, source_name: str, splits: Sequence[Split]) -> None:
-        """Keep the enumeration of an acknowledging source."""
+        """Store the enumeration of an acknowledging source."""
         if any(source.name == source_name for source in self._sources):
             self._splits[source_name] = splits
 
@@ -54,7 +54,7 @@ class Acknowledgements:
         self._first |= dict.fromkeys(sources, first)
 
     def stored(self, checkpoint_id: int, content: VertexStates) -> None:
-        """Keep the state of a stored checkpoint until its rows are published."""
+        """Store the state of a stored checkpoint until its rows are published."""
         if self:
             with self._lock:
                 self._states[checkpoint_id] = content

@@ -1,4 +1,4 @@
-"""Requests of other processes to a running job: the names and keys of ``seatunnel_core.control``'s requests."""
+"""Handlers of other processes' requests to a running job, by the names and keys of ``seatunnel_core.control``."""
 
 import os
 from collections.abc import Mapping, Sequence

@@ -61,7 +61,7 @@ class EpochRun:
         log: PipelineLog,
         metrics: Metrics | None = None,
     ) -> None:
-        """Prepare the epoch; ``metrics`` counts on over all epochs of the pipeline."""
+        """Prepare the epoch; ``metrics`` counts over all epochs of the pipeline."""
         self.started_ms = now_ms()
         self._metrics = metrics or Metrics()
         self.notices = Notices(log, self._metrics)
@@ -367,7 +367,7 @@ class EpochRun:
     def _epoch_started(self, notice: commands.EpochStarted) -> None:
         self._epoch = notice.epoch
         self.notices.epoch_started(notice)
-        self._heard = notice.base is not None  # restored counts were not moved by this process
+        self._heard = notice.base is not None  # the restored rows were not moved by this process
         self._sample()
         self._owner.epoch_begun(self)
 

@@ -1,4 +1,4 @@
-"""The threads of a job and the pipelines that live on its loop."""
+"""The threads of a job and the pipelines that run on its loop."""
 
 import asyncio
 import logging
@@ -39,12 +39,12 @@ logger = logging.getLogger("seatunnel.job")
 
 STORAGE_THREADS = 16
 CONNECTOR_THREADS = 16
-"""Number of threads that wait for disks and servers. With sixteen concurrent requests a disk needs a tenth of the time
-for each. A thousand small tables took 18 s instead of 23 s."""
+"""Number of threads that wait for disks and servers. With sixteen concurrent requests, a disk needs a tenth of the time
+per request. A thousand small tables took 18 s instead of 23 s."""
 
 
 class JobThreads:
-    """The threads of a job and the pipelines that live on its loop."""
+    """The threads of a job and the pipelines that run on its loop."""
 
     def __init__(
         self,
@@ -73,8 +73,8 @@ class JobThreads:
             restored: True if the job continues the work of earlier processes.
             slots: The job's reservation, which limits its concurrent work units; the job starts once it has slots. By
                 default Spark's slots are the limit.
-            owns_backend: True if the job starts and stops the backend. Otherwise the backend is already started, and
-                stays so.
+            owns_backend: True if the job starts and stops the backend. Otherwise the backend is already started and
+                remains so.
         """
         self._job_id = job_id
         self._claim = claim
@@ -133,7 +133,7 @@ class JobThreads:
 
     def _start_pipelines(self) -> None:
         for run in self._runs:
-            if run.outcome is None:  # it was not stopped while the job waited for slots
+            if run.outcome is None:  # unless it was stopped while it waited for slots
                 run.start()
 
     def _run_loop(self) -> None:
@@ -385,7 +385,7 @@ class JobThreads:
     def _clear_late_staging(self) -> None:
         """Remove output that tasks staged after the last sweep (R9).
 
-        A cancelled task of a lost batch may continue to stage for seconds. After Spark has ended, nothing stages.
+        A cancelled task of a lost batch may continue to stage for seconds. After Spark has ended, no task stages.
         """
         for run in self._runs:
             try:

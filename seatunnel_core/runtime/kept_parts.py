@@ -1,4 +1,4 @@
-"""The parts of what unbounded sources remember, as attachments in the checkpoint storage."""
+"""The parts of unbounded sources' cursors, as attachments in the checkpoint storage."""
 
 from seatunnel_core.connector_api.source import DiscoveredObject, PollCursor
 from seatunnel_core.work.parts import attachment_of, part_of, with_parts, without_parts
@@ -6,24 +6,24 @@ from seatunnel_storage_api.storage import CheckpointStorage
 
 
 class KeptParts:
-    """Store each part once, and read it once.
+    """Stores each part once, and reads it once.
 
-    The parts of a source's last memory are held. One source is polled by one thread at a time; several may be polled at
-    once.
+    The parts of a source's last cursor remain in memory. One source is polled by one thread at a time; several sources
+    may be polled concurrently.
     """
 
     def __init__(self, storage: CheckpointStorage, job_id: str) -> None:
         self._storage = storage
         self._job_id = job_id
         self._held: dict[str, dict[bytes, str]] = {}
-        """By source: the digests of parts that are durable."""
+        """Digests of the durable parts, by source."""
 
     def whole(self, source: str, memory: PollCursor) -> DiscoveredObject:
-        """Return a memory from a checkpoint with its parts.
+        """Return a cursor from a checkpoint with its parts.
 
         Raises:
             CheckpointStorageError: A part is missing or damaged, or the storage does not answer.
-            StoredValueError: An attachment is no part.
+            StoredValueError: An attachment is not a part.
         """
         by_digest = {digest: part for part, digest in self._held.get(source, {}).items()}
         named: dict[bytes, str] = {}
@@ -40,10 +40,10 @@ class KeptParts:
         return found
 
     def stored(self, source: str, memory: PollCursor) -> DiscoveredObject:
-        """Return a memory for a checkpoint: each new part is durable, and named.
+        """Store the new parts of a cursor durably, and return the cursor with the names of its parts for a checkpoint.
 
         Raises:
-            CheckpointStorageError: The storage refuses a part, or does not answer.
+            CheckpointStorageError: The storage rejects a part, or does not answer.
         """
         held = self._held.get(source, {})
         named: dict[bytes, str] = {}

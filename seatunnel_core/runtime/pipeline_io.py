@@ -61,13 +61,13 @@ class PipelineIO:
     """True if tasks run on this machine, so that their view of targets needs no proof."""
 
     settled_below: int = 0
-    """All that checkpoints of smaller epochs name is published: the job had ended, and its staging folders are gone."""
+    """Epoch below which all output of checkpoints is published: the job had ended; its staging folders were removed."""
 
     increment: str = ""
-    """The same as in ``SinkContext``."""
+    """Value of ``SinkContext.increment``."""
 
     recognised_before: Mapping[str, Sequence[Mapping[str, str]]] = field(factory=dict, repr=False)
-    """By sink, the same as in ``SinkContext``."""
+    """Value of ``SinkContext.recognised_before`` by sink."""
 
     save_modes: SaveModes = field(factory=SaveModes, repr=False)
     """Save modes of all pipelines of the job."""
@@ -76,10 +76,10 @@ class PipelineIO:
     """True if a save mode waits until the tables are known."""
 
     _published_to: dict[str, Mapping[str, str]] = field(factory=dict, init=False, repr=False)
-    """By sink, the same as in ``SinkContext``, with the publications of this process."""
+    """Value of ``SinkContext.published_to`` by sink, including the publications of this process."""
 
     _prepared_in: Mapping[str, int] = field(factory=dict, init=False, repr=False)
-    """By sink, the same as in ``SinkContext``."""
+    """Value of ``SinkContext.prepared_in`` by sink."""
 
     upstream: Acknowledgements = field(init=False, repr=False)
     """Receives the progress of publication."""
@@ -162,7 +162,7 @@ class PipelineIO:
     def prepare_sinks(self, command: PrepareSinks) -> None:
         """Prepare the targets and apply the pending save modes.
 
-        In between, prove that the driver sees the tasks' writes to each target.
+        In between, verify that the driver sees the tasks' writes to each target.
         """
         epoch, pending_names = command.epoch, command.save_mode_pending
         self._prepared_in = {sink: known for sink, known in command.prepared_in.items() if known >= self.settled_below}
@@ -174,7 +174,7 @@ class PipelineIO:
         pending = [sink for sink in self.planned.sinks if sink.name in pending_names]
         acting = [sink.sink for sink in pending if (mode := sink.sink.save_mode) is not None and mode.does]
         if acting:
-            self.require_own(epoch)  # behind what a newer engine takes away, and before the target changes
+            self.require_own(epoch)  # after the fencing of targets, before they change
         self._saves_later = any(sink.defers_save_mode for sink in acting)
         for sink in pending:
             self.save_modes.apply(sink.sink, self._context(sink, epoch))
@@ -222,17 +222,17 @@ class PipelineIO:
         }
 
     def complete(self, epoch: int) -> None:
-        """Let the sinks publish the output that waits for the last row (R16)."""
+        """Make the sinks publish output that is held back until the last row (R16)."""
         for planned in self.planned.sinks:
             sink = planned.sink
             if isinstance(sink, SupportsComplete):
                 sink.complete(self._context(planned, epoch))
 
     def sweep(self, epoch: int, keep: frozenset[str], *, final: bool) -> int:
-        """Remove staged data that ``keep`` does not name, and return how many outputs are gone (R9).
+        """Remove staged data except the committables in ``keep``, and return the number of removed outputs (R9).
 
-        Sinks that forget what they committed also keep what older live checkpoints name; while one of those cannot be
-        read, nothing of these sinks is swept.
+        Sinks that expire their commit records also keep the committables of older live checkpoints; while one of those
+        cannot be read, nothing of these sinks is swept.
         """
         sinks = [sink for sink in self.planned.sinks if final or not _forgets(sink.sink)]
         removed = sum(sink.sink.sweep(self._context(sink, epoch), keep, final=final) for sink in sinks)
@@ -245,7 +245,7 @@ class PipelineIO:
         return removed
 
     def _named_by_live(self) -> frozenset[str] | None:
-        """Return the committables that live checkpoints name; ``None`` when one cannot be read."""
+        """Return the committables of all live checkpoints; ``None`` if one of those cannot be read."""
         infos = self.list_checkpoints().checkpoints
         alive = lineage.live(infos)
         try:
@@ -256,7 +256,7 @@ class PipelineIO:
             return None
 
     def retract(self, epoch: int, retractions: Mapping[str, Retraction]) -> int:
-        """Take back what was published after the base, and return how many outputs are gone (R10)."""
+        """Roll back the output published after the base, and return the number of removed outputs (R10)."""
         removed = 0
         for planned in self.planned.sinks:
             sink = planned.sink
@@ -305,12 +305,12 @@ class PipelineIO:
     ) -> tuple[dict[str, OperatorChain], dict[str, tuple[Split, ...]]]:
         """Return the operator chains of all sources, and the splits that each source emits, by source.
 
-        The first source of a query across rows emits all splits as one. The tables of the sinks are created.
+        The first source of a query that combines rows emits all splits as one. The tables of the sinks are created.
 
         Args:
             enumerations: The enumerations by source.
             frozen: The number of splits of each source that an earlier start enumerated.
-            epoch: The epoch that starts.
+            epoch: The new epoch.
         """
         chains = chains_of(
             self.planned,
@@ -368,9 +368,9 @@ def _refuse_new(query: OperatorChain, restored: frozenset[str]) -> None:
 
 
 def require_same_splits(source: str, frozen: int | None, splits: Sequence[Split]) -> None:
-    """Raise ``UsageError`` if a source would emit other splits than when the job began.
+    """Raise ``UsageError`` if a source would emit other splits than when the job started.
 
-    This happens if a query across rows, which combines all splits, was added or removed since.
+    This happens if a query that combines all rows, and so all splits, was added or removed since.
     """
     if frozen in (None, len(splits)):
         return

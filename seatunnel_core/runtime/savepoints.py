@@ -1,4 +1,4 @@
-"""A job's savepoints in progress: one checkpoint per pipeline, then the manifest that names them all."""
+"""A job's savepoints in progress: one checkpoint per pipeline, then the manifest that refers to all of them."""
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -130,7 +130,7 @@ class JobSavepoints:
     ) -> None:
         """Request every pipeline's part.
 
-        ``taken`` receives the savepoint once the manifest names it, a ``SavepointError`` if a part is missing, or a
+        ``taken`` receives the savepoint once the manifest contains it, a ``SavepointError`` if a part is missing, or a
         ``UsageError`` for an invalid name.
         """
         try:

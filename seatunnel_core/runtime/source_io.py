@@ -82,7 +82,7 @@ class SourceIO:
         return enumeration, self.storage.store_attachment(self.job_id, freeze(enumeration))
 
     def open(self, source_name: str, *, restored: bool) -> None:
-        """Let a source acquire the resources that its tasks share."""
+        """Request a source to acquire the resources that its tasks share."""
         self._source(source_name).source.open(restored=restored)
 
     @property

@@ -60,7 +60,7 @@ class Planner:
             take_chains: Receives operator chains by source, on the loop.
             deliver: Receives a result, on the loop, as a function of the time; drops late ones.
             when_spark_runs: Calls its argument, on the loop, once Spark runs or could not be started.
-            warned: Receives a warning of a connector, in a thread of the pool.
+            warned: Receives a connector's warnings, in a thread of the pool.
         """
         self._warned = warned
         self._work = work

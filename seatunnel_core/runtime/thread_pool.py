@@ -35,7 +35,7 @@ class ThreadPool:
         self._works: queue.SimpleQueue[Work | None] = queue.SimpleQueue()
         self._threads: list[threading.Thread] = []
         self._undone = 0
-        """Number of waiting and running works."""
+        """Number of queued and running calls."""
 
         self._closed = False
         self._changing = threading.Lock()
@@ -87,9 +87,9 @@ class ThreadPool:
                 work(*arguments)
             except Exception:  # the loop may be closed by now; nothing waits for this outcome
                 logger.debug("work in %s ended with an error", self._name, exc_info=True)
-            except BaseException:  # the panic of an extension, say: it must not take the thread with it
+            except BaseException:  # for example, the panic of an extension: it must not end the thread
                 logger.exception("work in %s ended with an unexpected error", self._name)
-            del taken, work, arguments  # what they hold is not kept until the next work comes
+            del taken, work, arguments  # do not keep their objects alive until the next call
             with self._changing:
                 self._undone -= 1
 
@@ -116,7 +116,7 @@ class Inbox:
             self._loop.call_soon_threadsafe(self._empty)
 
     def _empty(self) -> None:
-        self._is_awake = False  # before looking: a call that is put now wakes the loop again
+        self._is_awake = False  # before checking: a call that is put now wakes the loop again
         left = len(self._calls)
         try:
             while left:
@@ -129,5 +129,5 @@ class Inbox:
     def _call(self, call: Callable[[], object]) -> None:
         try:
             call()
-        except Exception as error:  # it must not take the others with it
+        except Exception as error:  # it must not prevent the other calls
             self._loop.call_exception_handler({"message": str(error), "exception": error})

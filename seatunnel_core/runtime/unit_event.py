@@ -10,7 +10,7 @@ from seatunnel_core.spark.work import UnitResult
 def unit_event(order: commands.RunUnit, chain: OperatorChain, result: UnitResult, now: int) -> Event:
     """Return the event for the result of a work unit.
 
-    ``chain`` is the unit's operator chain; it names the input of a failed unit.
+    ``chain`` is the unit's operator chain; it describes the input of a failed unit.
     """
     if result.failure is not None:
         return events.UnitFailed(

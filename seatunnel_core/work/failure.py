@@ -9,13 +9,13 @@ class FailureKind(enum.Enum):
     """Kind of a failure; decides whether a retry may help."""
 
     DATA = "data"
-    """A row, a file or a rule: a retry gives the same result."""
+    """A row, a file or a rule is invalid: a retry gives the same result."""
 
     USAGE = "usage"
-    """An option or a location that cannot work."""
+    """An option or a location is invalid."""
 
     TRANSIENT = "transient"
-    """A worker, a network or a server: a retry may help."""
+    """A worker, a network or a server failed: a retry may help."""
 
     RESTART = "restart"
     """A resource that the driver holds for its tasks is lost: only a restart of the pipeline may help."""
@@ -36,7 +36,7 @@ class Failure:
 
     kind: FailureKind
     message: str
-    """Complete message for the user: names source or sink, file, line and column as far as known."""
+    """Complete message for the user, with source or sink, file, line and column as far as known."""
 
     code: str = ""
     """Code of the error's class, for ``seatunnel help CODE``; empty for errors of other libraries."""

@@ -1,7 +1,7 @@
 """Large parts of an unbounded source's cursor: bytes that are stored once, as attachments.
 
 A checkpoint contains the name of the attachment instead: ``{"$attachment": "<SHA-256>"}``. An attachment is kept as
-long as its job, so every checkpoint and savepoint that names it can be restored.
+long as its job, so every checkpoint and savepoint that refers to it can be restored.
 """
 
 import re
@@ -38,7 +38,7 @@ def attachment_of(part: bytes) -> bytes:
 
 
 def named_parts(memory: Any) -> Iterator[str]:
-    """Yield the digests of all parts that a stored cursor names.
+    """Yield the digests of all parts to which a stored cursor refers.
 
     Raises:
         StoredValueError: A name is not a SHA-256.

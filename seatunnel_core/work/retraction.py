@@ -9,13 +9,13 @@ from attrs import field, frozen
 class Retraction:
     """Selects the published outputs of a sink that a rewind to a base rolls back (rule R10).
 
-    In the lineage of live checkpoints no number names two units, so the base itself defines the later outputs: those
-    staged by its units in flight, by units that it had not numbered yet, or in newer epochs. Committables that the base
-    names stay: the start publishes them, or finds them published.
+    In the lineage of live checkpoints unit numbers are unique, so the base itself defines the later outputs: those
+    staged by its units in flight, by units that it had not numbered yet, or in newer epochs. Committables in the base
+    are kept: the start publishes them, or finds them published.
     """
 
     epoch: int
-    """Epoch of the start that rolls back: output of this and later epochs stays."""
+    """Epoch of the start that rolls back: output of this and later epochs is kept."""
 
     base_epoch: int
     next_units: Mapping[int, int]
@@ -25,7 +25,7 @@ class Retraction:
     """Numbers of the units that run again, by source ordinal."""
 
     named: frozenset[str] = field(repr=False)
-    """IDs of the committables that the base names for the sink."""
+    """IDs of the sink's committables in the base."""
 
     def takes(self, committable_id: str, *, source: int, epoch: int, unit: int) -> bool:
         """Return True if the published output of a committable is rolled back.

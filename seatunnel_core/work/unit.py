@@ -10,9 +10,8 @@ class WorkUnit:
     """Splits of one source that one task reads, transforms and stages together."""
 
     number: int
-    """Number from 1, assigned in order and recorded, so that in the lineage of live checkpoints no number names two
-    units. A number assigned after the last checkpoint before a crash is assigned again in a newer epoch: names contain
-    both."""
+    """Number from 1, assigned in order and recorded, so that it is unique in the lineage of live checkpoints. A number
+    assigned after the last checkpoint before a crash is assigned again in a newer epoch: names contain both."""
 
     splits: tuple[Split, ...]
     """Splits in the order of the source's enumeration."""
@@ -30,7 +29,7 @@ class WorkUnit:
 
 @frozen(kw_only=True)
 class AttemptId:
-    """Identity of an attempt at a work unit. A result counts only if it names the awaited attempt (rule R14)."""
+    """Identity of an attempt at a work unit. A result counts only if it has that of the awaited attempt (rule R14)."""
 
     unit: int
     """Number of the work unit; unique within its source."""
@@ -55,5 +54,5 @@ class UnitAttempt:
 
     @property
     def id(self) -> AttemptId:
-        """Identity that a result of this attempt must name."""
+        """Identity that a result of this attempt must have."""
         return AttemptId(unit=self.unit.number, epoch=self.epoch, number=self.number)

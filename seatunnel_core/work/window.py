@@ -26,16 +26,16 @@ class Cursor:
     """Digests of all rows from ``since`` to ``value`` that existed when the increment was planned."""
 
     def record(self) -> dict[str, Any]:
-        """JSON values only."""
+        """Return the cursor as JSON values."""
         zone = {} if self.since is None else {"since": self.since, "delivered": " ".join(sorted(self.delivered))}
         return {"value": self.value, **zone}
 
     @classmethod
     def from_record(cls, record: Any) -> "Cursor":
-        """Read what ``record`` gave.
+        """Restore a cursor from the value returned by ``record``.
 
         Raises:
-            StoredValueError: It is something else.
+            StoredValueError: The value is not such a record.
         """
         zone = stored.has(record, "since")
         return cls(
@@ -70,7 +70,7 @@ class Window:
         return frozenset() if self.upto is None else self.upto.delivered - known
 
     def record(self) -> dict[str, Any]:
-        """JSON values only."""
+        """Return the window as JSON values."""
         cursors = {"after": self.after, "upto": self.upto}
         return {
             "reads": dict(self.reads),
@@ -79,10 +79,10 @@ class Window:
 
     @classmethod
     def from_record(cls, record: Any) -> "Window":
-        """Read what ``record`` gave.
+        """Restore a window from the value returned by ``record``.
 
         Raises:
-            StoredValueError: It is something else.
+            StoredValueError: The value is not such a record.
         """
         reads = stored.below(record, "reads")
         return cls(

@@ -1,6 +1,6 @@
-"""The pytest kit that every checkpoint storage passes. Needs pytest and hypothesis.
+"""The pytest suite for checkpoint storages, which every storage must pass. Needs pytest and hypothesis.
 
-Subclass the suite, say how to make a storage and how to reach its bytes from outside, and run pytest::
+Subclass the suite, define how to create a storage and how to access its bytes directly, and run pytest::
 
     from seatunnel_storage_api.testing import CheckpointStorageConformance, FolderBackdoor
 
@@ -17,21 +17,21 @@ Subclass the suite, say how to make a storage and how to reach its bytes from ou
         def backdoor(self, tmp_path):
             return FolderBackdoor(tmp_path)
 
-A test's name begins with the number of the promise (``seatunnel_storage_api.storage``) that it is about; the plugin
-``seatunnel_storage_api.testing.report`` says after a run which promise was broken by what. The parts:
+A test's name starts with the number of its promise (``seatunnel_storage_api.storage``); after a run, the plugin
+``seatunnel_storage_api.testing.report`` reports which promises were broken by which tests. The parts:
 
 =============== =================================================================================
-``durability``  1 and 13: whole or not at all, from nothing to large
+``durability``  1 and 13: atomic writes, from empty to large
 ``crash``       1 under ``kill -9``
 ``sealing``     2 and 4: damage, done through the ``backdoor``
-``ordering``    3 and 7: what is latest, what a key means
+``ordering``    3 and 7: the latest checkpoint, the identity of a key
 ``retention``   5
 ``isolation``   6 and 9: names, namespaces
 ``fencing``     8
 ``concurrency`` 10: threads and processes
-``mistakes``    11: what a message must contain, and what none may
+``mistakes``    11: required and forbidden content of messages
 ``cost``        12: requests, counted
-``model``       3, 5, 7 and 8 in random histories, compared with an oracle; ``SEATUNNEL_SEED`` plays one again
+``model``       3, 5, 7 and 8 in random histories, compared with an oracle; ``SEATUNNEL_SEED`` repeats one
 =============== =================================================================================
 """
 

@@ -1,11 +1,11 @@
-"""Access of the kit to stored bytes without the storage."""
+"""Direct access of the suite to stored bytes, bypassing the storage."""
 
 from abc import ABC, abstractmethod
 from pathlib import Path
 
 
 class Backdoor(ABC):
-    """Raw access beneath the storage's interface, to everything below one namespace."""
+    """Raw access to everything below one namespace, bypassing the storage's interface."""
 
     @abstractmethod
     def paths(self) -> list[str]:
@@ -24,13 +24,13 @@ class Backdoor(ABC):
         """Remove an object."""
 
     def only(self, ending: str) -> str:
-        """Return the one path that ends with ``ending``; raise ``ValueError`` if there is none, or more than one."""
+        """Return the only path that ends with ``ending``; raise ``ValueError`` if there is none, or more than one."""
         (path,) = (path for path in self.paths() if path.endswith(ending))
         return path
 
 
 class FolderBackdoor(Backdoor):
-    """For storages that keep files below a folder."""
+    """Backdoor for storages that keep files below a folder."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -49,7 +49,7 @@ class FolderBackdoor(Backdoor):
 
 
 class DictionaryBackdoor(Backdoor):
-    """For storages that keep everything in a dictionary."""
+    """Backdoor for storages that keep everything in a dictionary."""
 
     def __init__(self, blobs: dict[str, bytes]) -> None:
         self.blobs = blobs

@@ -1,4 +1,4 @@
-"""Promise 10: many threads and processes in one namespace, and each promise still holds."""
+"""Promise 10: all promises hold with many threads and processes in one namespace."""
 
 import threading
 from collections.abc import Callable
@@ -67,7 +67,7 @@ class Concurrency(StorageFixtures):
             assert sum(isinstance(outcome, ManifestConflictError) for outcome in outcomes) == 5
 
     def test_p10_readers_never_see_a_part_or_a_gap(self, open_storage: Callable[..., CheckpointStorage]) -> None:
-        """Read while checkpoints are stored and pruned, often between the reader's listing and its read."""
+        """Read while checkpoints are stored and expire, often between the reader's listing and its read."""
         writing, reading = open_storage(1), open_storage(1)
         epoch = claim(writing)
         writing.store_checkpoint(checkpoint(epoch, 0, writer.states_of(0)))
@@ -98,7 +98,7 @@ class Concurrency(StorageFixtures):
                 while not (seen or done.is_set()):
                     seen = look(seen)
             finally:
-                progress.set()  # whoever waits for a reader that has failed waits for nothing
+                progress.set()  # so that no thread waits for a failed reader
             while not done.is_set():
                 seen = look(seen)
             return seen

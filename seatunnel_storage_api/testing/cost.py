@@ -1,4 +1,4 @@
-"""Promise 12: what each verb asks of the backend, counted."""
+"""Promise 12: the number of backend requests of each operation."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -11,16 +11,16 @@ from seatunnel_storage_api.testing.given import JOB, StorageFixtures, checkpoint
 
 
 class Cost(StorageFixtures):
-    """Counted by ``requests``: calls of the primitives, unless a suite overrides it to look at the wire.
+    """Requests are counted by ``requests``: calls of the primitives, unless a suite overrides it to count on the wire.
 
-    A storage with primitives of several requests each has to override it, or the number of requests is not checked.
+    A storage whose primitives send several requests must override it, or the number of requests is not checked.
     """
 
     cost_of_pruning: ClassVar[Mapping[str, int]] = {"delete": 1}
-    """In addition to the store, when there is something to remove. A log is written to instead."""
+    """Requests in addition to the store, if something is to be removed. A log writes instead of deleting."""
 
     cost_of_a_payload: ClassVar[Mapping[str, int]] = {"read": 1}
-    """Nothing, where what this process wrote is still in its memory."""
+    """Requests to read a payload; empty if the data that this process wrote is still in its memory."""
 
     def test_p12_a_store_is_one_put_and_one_listing(
         self, storage: CheckpointStorage, monkeypatch: pytest.MonkeyPatch

@@ -1,4 +1,4 @@
-"""Promise 1 under ``kill -9``: what was acknowledged is there, whole, and nothing else is but what was under way."""
+"""Promise 1 under ``kill -9``: all acknowledged checkpoints exist completely, and others only if in progress."""
 
 import random
 from collections.abc import Callable
@@ -9,7 +9,7 @@ from seatunnel_storage_api.testing.given import JOB, StorageFixtures
 
 
 class Crash(StorageFixtures):
-    """Writers in separate processes, one after the other, each killed at a random moment."""
+    """Writers in separate processes, one after the other, each killed at a random time."""
 
     def test_p01_a_killed_process_leaves_every_checkpoint_that_it_acknowledged(
         self,
@@ -33,6 +33,6 @@ class Crash(StorageFixtures):
             assert len({epoch for epoch, _ in unknown}) == len(unknown), "of each writer only the store under way"
             latest = reading.get_latest_checkpoint(JOB, 1)
             assert latest is not None
-            # What a dead writer had sent may reach a server between two readings.
+            # The last request of a dead writer may reach a server between two readings.
             after = max((info.epoch, info.checkpoint_id) for info in reading.list_checkpoints(JOB, 1))
             assert max(stored) <= (latest.epoch, latest.checkpoint_id) <= after

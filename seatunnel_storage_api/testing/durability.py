@@ -1,4 +1,4 @@
-"""Promises 1 and 13: durable when it returns, whole or not at all, from nothing to large."""
+"""Promises 1 and 13: durable when the call returns, atomic, from empty to large."""
 
 import threading
 import tracemalloc
@@ -11,7 +11,7 @@ from seatunnel_storage_api.storage import CheckpointStorage
 from seatunnel_storage_api.testing.given import JOB, StorageFixtures, at_once, checkpoint, claim, refs
 
 _SLACK_BYTES = 2 * 2**20
-"""For all else that is in memory meanwhile; at most half a state, so that a third copy never fits in."""
+"""Memory for everything else; at most half a state, so that a third copy never fits."""
 
 
 class Durability(StorageFixtures):
@@ -41,7 +41,7 @@ class Durability(StorageFixtures):
     def test_p01_nobody_sees_a_part_of_what_is_being_written(
         self, open_storage: Callable[..., CheckpointStorage]
     ) -> None:
-        """Read again and again while large checkpoints are written, and find each one whole or not at all."""
+        """Read repeatedly while large checkpoints are written; each one is complete or absent."""
         writing, reading = open_storage(100), open_storage(100)
         epoch = claim(writing)
         states = [bytes([number]) * (self.large_state_bytes // 16) for number in range(4)]

@@ -1,4 +1,4 @@
-"""Promise 8: of two engines on one pipeline, the older one hears that it is."""
+"""Promise 8: of two engines on one pipeline, the older one detects the newer one."""
 
 from collections.abc import Callable
 
@@ -13,7 +13,7 @@ from seatunnel_storage_api.testing.given import JOB, StorageFixtures, at_once, c
 
 
 class Fencing(StorageFixtures):
-    """Promise 8, with engines that are replaced at each moment of a store."""
+    """Promise 8, with engines that are replaced at each point of a store."""
 
     def test_p08_every_claim_is_larger_and_at_least_the_minimum(self, storage: CheckpointStorage) -> None:
         assert storage.newest_epoch(JOB, 1) is None
@@ -26,7 +26,7 @@ class Fencing(StorageFixtures):
             storage.acquire_epoch(JOB, 1, -1)
 
     def test_p08_a_claim_stays_below_its_bound_or_is_none(self, storage: CheckpointStorage) -> None:
-        """Claim below a bound until a newer engine claims above it, and take the pipeline back without a bound."""
+        """Claim below a limit until a newer engine claims above it, and take the pipeline back without a limit."""
         assert storage.acquire_epoch(JOB, 1, 100, below=200) == 100
         assert storage.acquire_epoch(JOB, 1, 300, below=400) == 300
         with pytest.raises(StaleEpochError, match="claimed epoch 300"):
@@ -93,7 +93,7 @@ class Fencing(StorageFixtures):
         assert len(lineage.live(listing.checkpoints)) == 3
 
     def test_p08_a_zombies_late_checkpoint_stays_void(self, open_storage: Callable[..., CheckpointStorage]) -> None:
-        """Keep a late checkpoint orphaned however large its id is and however many are pruned."""
+        """Keep a late checkpoint orphaned, regardless of its ID and of the number of expired checkpoints."""
         storage = open_storage(2)
         first = claim(storage)
         storage.store_checkpoint(checkpoint(first, 1))

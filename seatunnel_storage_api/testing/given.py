@@ -22,7 +22,7 @@ Answer = TypeVar("Answer")
 
 
 class StorageFixtures(ABC):
-    """The three fixtures that an author supplies, and what is made of them."""
+    """The three fixtures that an author supplies, and the fixtures derived from them."""
 
     backend: str = ""
     """Name of the tested storage in the table of promises: ``"S3 (MinIO)"``. Default: the name of the class."""
@@ -34,7 +34,7 @@ class StorageFixtures(ABC):
     """Secret values of the configuration, which no output may contain."""
 
     large_state_bytes: int = 32 * 2**20
-    """For the test of large states; promised is up to 1 GiB."""
+    """Size of the large state in its test; up to 1 GiB is promised."""
 
     model_examples: int = 20
     """Number of random histories in the model test."""
@@ -74,7 +74,7 @@ class StorageFixtures(ABC):
 
     @pytest.fixture
     def seed(self) -> int:
-        """Return the seed of all that is random: ``SEATUNNEL_SEED``, or a new one, which a failing test prints."""
+        """Return the random seed: ``SEATUNNEL_SEED``, or a new one, which a failing test prints."""
         number = int(os.environ.get("SEATUNNEL_SEED") or random.randrange(2**32))
         sys.stdout.write(f"to play this again: SEATUNNEL_SEED={number}\n")
         return number
@@ -85,7 +85,7 @@ class StorageFixtures(ABC):
     ) -> Iterator[collections.Counter[str]]:
         """Count a storage's requests to its backend while the context is open, as put, read, list and delete.
 
-        The default counts calls of the primitives of a ``BlobStorage``. Override it for a storage that is none, or to
+        The default counts calls of the primitives of a ``BlobStorage``. Override it for any other storage, or to
         count requests on the wire.
         """
         counted: collections.Counter[str] = collections.Counter()
@@ -103,16 +103,16 @@ class StorageFixtures(ABC):
         error: Exception,
         times: int = sys.maxsize,
     ) -> Iterator[None]:
-        """Let the backend answer the next ``times`` requests of one kind with an error while the context is open.
+        """Make the backend answer the next ``times`` requests of one kind with an error while the context is open.
 
-        The default replaces a primitive of a ``BlobStorage``. Override it for a storage that is none.
+        The default replaces a primitive of a ``BlobStorage``. Override it for any other storage.
 
         Args:
             storage: The storage with failing requests.
             monkeypatch: Pytest's fixture.
             kind: ``put``, ``read``, ``list`` or ``delete``, as ``requests`` counts them.
-            error: What each failing request raises.
-            times: How many requests fail; all of them by default.
+            error: The error that each failing request raises.
+            times: Number of failing requests; all of them by default.
         """
         with monkeypatch.context() as patches:
             name = _PRIMITIVES[kind]
@@ -175,7 +175,7 @@ def refs(storage: CheckpointStorage, *, job_id: str = JOB, pipeline_id: int = 1)
 
 
 def at_once(*calls: Callable[[], Answer]) -> list[Answer | Exception]:
-    """Run all calls at the same time in one thread each, and return what each returned or raised, in order."""
+    """Run all calls concurrently in one thread each, and return the result or exception of each, in order."""
     with ThreadPoolExecutor(len(calls)) as threads:
         futures = [threads.submit(call) for call in calls]
     outcomes: list[Answer | Exception] = []

@@ -1,4 +1,4 @@
-"""Promises 6 and 9: nothing leaves the namespace, and nothing meets its neighbour."""
+"""Promises 6 and 9: objects stay in their namespace, and jobs, pipelines and namespaces are isolated."""
 
 from collections.abc import Callable
 
@@ -15,7 +15,7 @@ _GOOD_JOBS = ["1", "11", "a", "a-b", "a.b", "a_b", "...", ".tmp", "manifest", "0
 
 
 class Isolation(StorageFixtures):
-    """Promises 6 and 9, with ids and namespaces chosen to collide."""
+    """Promises 6 and 9, with IDs and namespaces chosen to collide."""
 
     @pytest.mark.parametrize("cut", ["no slash at the end", "relative", "parent", "double"])
     def test_p06_a_namespace_is_an_absolute_folder(
@@ -122,7 +122,7 @@ class Isolation(StorageFixtures):
         assert backdoor.read(foreign) == b"mine"
 
     def test_p09_namespaces_side_by_side(self, open_storage: Callable[..., CheckpointStorage]) -> None:
-        """Keep two namespaces apart of which one's name begins with the other's."""
+        """Isolate two namespaces where the name of one is a prefix of the other."""
         one, other = open_storage(below="1/"), open_storage(below="11/")
         other.store_checkpoint(checkpoint(claim(other), 1, b"theirs"))
         digest = other.store_attachment(JOB, b"theirs")

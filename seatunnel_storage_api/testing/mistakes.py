@@ -1,4 +1,4 @@
-"""Promise 11: an error names backend, operation, path, remedy and cause, and no secret."""
+"""Promise 11: an error contains backend, operation, path, remedy and cause, and no secret."""
 
 import errno
 import logging
@@ -22,7 +22,7 @@ from seatunnel_storage_api.testing.given import JOB, StorageFixtures, checkpoint
 
 
 class Mistakes(StorageFixtures):
-    """Promise 11. ``secrets`` holds what no message, log or ``repr`` may contain."""
+    """Promise 11. ``secrets`` contains the texts that no message, log or ``repr`` may contain."""
 
     def test_p11_errors_name_the_place_and_the_remedy(self, storage: CheckpointStorage, backdoor: Backdoor) -> None:
         def message(kind: type[CheckpointStorageError], verb: Callable[[], object]) -> str:

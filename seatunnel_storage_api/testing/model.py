@@ -1,7 +1,7 @@
 """A random history of engines on one storage, compared with an oracle that knows the expected content.
 
-The oracle shares no code with the storage: it remembers from the engines' side which base each epoch had, and applies
-the rules of lineage and retention in its own words.
+The oracle shares no code with the storage: it records from the engines' view the base of each epoch, and implements
+the rules of lineage and retention independently.
 """
 
 from collections.abc import Callable
@@ -31,23 +31,23 @@ class Oracle:
 
     kept: dict[Key, PipelineState] = Factory(dict)
     base_of: dict[int, Key | None] = Factory(dict)
-    """By epoch, from the engine that claimed it."""
+    """Base of each epoch, from the engine that claimed it."""
 
     newest_epoch: int = 0
 
     def latest(self) -> Key | None:
-        """Return the largest (epoch, id) that is kept, or ``None``."""
+        """Return the largest existing (epoch, ID), or ``None``."""
         return max(self.kept) if self.kept else None
 
     def is_live(self, key: Key) -> bool:
-        """Return whether the history that ends in the latest checkpoint contains ``key``."""
+        """Return True if the history of the latest checkpoint contains ``key``."""
         end = self.latest()
         while end is not None and key[0] < end[0] and any(epoch == end[0] for epoch, _ in self.kept):
             end = self.base_of[end[0]]
         return end is not None and key[0] == end[0] and key[1] <= end[1]
 
     def store(self, state: PipelineState) -> None:
-        """Record a checkpoint and prune once; a line that this interrupts becomes orphaned at the next store only."""
+        """Record a checkpoint and expire once; a lineage that this cuts becomes orphaned only at the next store."""
         key = (state.epoch, state.checkpoint_id)
         self.kept[key] = state
         counted = self._counted()
@@ -62,7 +62,7 @@ class Oracle:
         return [key for key in self.kept if key not in spared]
 
     def _ways(self) -> list[Key]:
-        """Return, from the newest epoch down to a live savepoint, the last checkpoint of each epoch on the way."""
+        """Return the last checkpoint of each epoch from the newest one back to that of a live savepoint."""
         living = [key for key in self.kept if self.is_live(key)]
         savepoints = [key for key in self._of(CheckpointType.SAVEPOINT) if self.is_live(key)]
         epochs = {epoch for epoch, _ in living if savepoints and min(savepoints)[0] < epoch < max(living)[0]}
@@ -74,7 +74,7 @@ class Oracle:
 
 @frozen
 class Engine:
-    """One started engine: its pipeline, and the epoch that it claimed."""
+    """A started engine: its pipeline, and the epoch that it claimed."""
 
     pipeline: int
     epoch: int
@@ -90,7 +90,7 @@ class History(RuleBasedStateMachine):
 
     @initialize()
     def begin(self) -> None:
-        """Begin a history with a new job and two pipelines."""
+        """Start a history with a new job and two pipelines."""
         type(self).games += 1
         self.job = f"game-{self.games:06d}"
         self.storage = self.open_storage()
@@ -132,7 +132,7 @@ class History(RuleBasedStateMachine):
             oracle.store(state)
 
     def _store_too_late(self, state: PipelineState, there: PipelineState | None) -> None:
-        """Store as a fenced engine, which must raise; the checkpoint may stay, and a conflict may be found first."""
+        """Store as a fenced engine, which must raise; the checkpoint may remain, or a conflict may be found first."""
         with pytest.raises((StaleEpochError, CheckpointConflictError)):
             self.storage.store_checkpoint(state)
         left = self.storage.get_checkpoint(self.job, state.pipeline_id, state.checkpoint_id, state.epoch)
@@ -144,7 +144,7 @@ class History(RuleBasedStateMachine):
 
     @rule(pipeline=st.sampled_from([1, 2]), number=st.integers(0, 9))
     def delete(self, pipeline: int, number: int) -> None:
-        """Delete the checkpoint with this id, of the newest epoch that has one."""
+        """Delete the checkpoint with this ID, of the newest epoch that has one."""
         kept = self.oracles[pipeline].kept
         self.storage.delete_checkpoint(self.job, pipeline, number)
         kept.pop(max((key for key in kept if key[1] == number), default=(0, 0)), None)
@@ -161,7 +161,7 @@ class History(RuleBasedStateMachine):
 
     @rule(pipeline=st.sampled_from([1, 2]))
     def damage_the_newest(self, pipeline: int) -> None:
-        """Damage the latest checkpoint, look for the fallback, and repair it."""
+        """Damage the latest checkpoint, check the fallback, and repair it."""
         oracle = self.oracles[pipeline]
         newest = oracle.latest()
         if newest is None:
@@ -211,7 +211,7 @@ class History(RuleBasedStateMachine):
 
 
 class Model(StorageFixtures):
-    """Promises 3, 5, 7 and 8 together, in random histories, against an oracle. ``model_examples`` is their number."""
+    """Promises 3, 5, 7 and 8 together, in ``model_examples`` random histories, compared with an oracle."""
 
     def test_p03_p05_p07_p08_any_history(
         self, open_storage: Callable[..., CheckpointStorage], backdoor: Backdoor, seed: int

@@ -1,4 +1,4 @@
-"""Promises 3 and 7: what is latest, what a key means; and the job's own objects."""
+"""Promises 3 and 7: the latest checkpoint and the identity of a key; and the job's own objects."""
 
 import hashlib
 

@@ -1,4 +1,4 @@
-"""The promises by number: what each says, and which ones a test is about."""
+"""The promises by number: their texts, and the promises that a test checks."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -14,17 +14,17 @@ def _read(contract: str) -> dict[int, str]:
 
 
 PROMISES: Mapping[int, str] = _read(storage.__doc__ or "")
-"""The promises of every storage, as ``seatunnel_storage_api.storage`` lists them."""
+"""Promises of every storage, as listed in ``seatunnel_storage_api.storage``."""
 
 
 def promises_of(test: str) -> tuple[int, ...]:
-    """Return the promises that a test's name begins with: 3 and 5 for ``test_p03_p05_any_history``, none for others."""
+    """Return the promise numbers at the start of a test's name: 3 and 5 for ``test_p03_p05_any_history``."""
     named = _NAMED.match(test.rpartition("::")[2])
     return tuple(int(number) for number in named[1].split("_p")[1:]) if named else ()
 
 
 def short_name(number: int) -> str:
-    """Return the first words of a promise that its text sets in italics."""
+    """Return the first words of a promise, which are in italics in its text."""
     return PROMISES[number].split("*")[1]
 
 

@@ -1,13 +1,14 @@
 """Report of kept and broken promises: a pytest plugin and the file that it writes.
 
-It is on where the ``conftest.py`` at the root of a project's tests says so, and nowhere else::
+Enable it in the ``conftest.py`` at the root of a project's tests::
 
     pytest_plugins = ["seatunnel_storage_api.testing.report"]
 
-It is no entry point of pytest, on purpose: whoever has this package installed would pay for it in every test run of
-every other project. After a run that held a suite of the kit, a section says of each storage which promises it kept.
-``--promise-report FILE`` also writes that down as JSON, over what the file said before, so that several runs (and the
-workers of pytest-xdist) make up one report. ``python -m seatunnel_storage_api.testing FILE`` makes a page of it.
+It is deliberately not an entry point of pytest: then it would slow down every test run of every other project where
+this package is installed. After a run with a suite of this package, a section reports the promises that each storage
+kept. ``--promise-report FILE`` also writes them as JSON and merges them with the existing content, so that several runs
+(and the workers of pytest-xdist) make up one report. ``python -m seatunnel_storage_api.testing FILE`` creates a page
+from it.
 """
 
 import json
@@ -26,7 +27,7 @@ PASSED, FAILED, NOT_PROMISED, NOT_RUN = "passed", "failed", "not promised", "not
 NOT_SELECTED = "it was not selected"
 
 _ATTACHED = "seatunnel_promises"
-"""The attribute of pytest's report that carries storage and version from the worker to the controller."""
+"""Attribute of pytest's report that carries storage and version from the worker to the controller."""
 
 
 @define
@@ -35,10 +36,10 @@ class Verdicts:
 
     version: str = ""
     tests: dict[str, tuple[str, str]] = Factory(dict)
-    """By pytest's id: the outcome, and why it is not ``passed``."""
+    """Outcome by pytest's ID, and the reason if it is not ``passed``."""
 
     def note(self, test: str, outcome: str, why: str = "") -> None:
-        """Record the outcome of one phase of a test: a failure stands, and "not run" does not replace "passed"."""
+        """Record the outcome of one phase of a test: a failure is final, and "not run" does not replace "passed"."""
         known, _ = self.tests.get(test, (NOT_RUN, ""))
         if known != FAILED and not (known == PASSED and outcome == NOT_RUN):
             self.tests[test] = (outcome, why)
@@ -55,16 +56,16 @@ class Verdicts:
 
 @define
 class PromiseReport:
-    """The verdicts of all storages, by what their suites call them."""
+    """Verdicts of all storages, by the names in their suites."""
 
     storages: dict[str, Verdicts] = Factory(dict)
 
     def of(self, storage: str) -> Verdicts:
-        """Return the verdicts of one storage, which are new and empty the first time."""
+        """Return the verdicts of one storage; they are created empty on first use."""
         return self.storages.setdefault(storage, Verdicts())
 
     def take_over(self, later: "PromiseReport") -> None:
-        """Replace the outcomes by those of a later run, except for tests that it did not run."""
+        """Replace the outcomes with those of a later run, except for tests that it did not run."""
         for name, verdicts in later.storages.items():
             mine = self.of(name)
             mine.version = verdicts.version or mine.version
@@ -110,7 +111,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 class Observer:
-    """Watches one run of pytest."""
+    """Observer of one pytest run."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
@@ -132,7 +133,7 @@ class Observer:
         return report
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Record the outcome that a test's report shows."""
+        """Record the outcome in a test's report."""
         storage, version = getattr(report, _ATTACHED, ("", ""))
         if storage and (report.when == "call" or not report.passed):
             verdicts = self._report.of(storage)
@@ -141,7 +142,7 @@ class Observer:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
-        """Take over the report of a worker of pytest-xdist, which alone knows the tests that were not selected."""
+        """Merge the report of a worker of pytest-xdist: only the worker knows the tests that were not selected."""
         self._report.take_over(from_json(getattr(node, "workeroutput", {}).get(_ATTACHED, {})))
 
     @pytest.hookimpl(trylast=True)
@@ -190,7 +191,7 @@ def summary(name: str, verdicts: Verdicts) -> list[str]:
 
 
 def _cases(whys: list[str]) -> str:
-    """Return how many cases of a test failed, in parentheses, if it is more than one."""
+    """Return the number of failed cases of a test in parentheses if there are several; otherwise an empty text."""
     return f" ({len(whys)} cases)" if len(whys) > 1 else ""
 
 

@@ -1,4 +1,4 @@
-"""Promise 5: ``max-retained`` means what it says."""
+"""Promise 5: ``max-retained`` limits the checkpoints of each pipeline."""
 
 import errno
 from collections.abc import Callable
@@ -67,7 +67,7 @@ class Retention(StorageFixtures):
         assert len(refs(storage)) == len(kept) - 1 + max_retained
 
     def test_p05_void_ones_go_first(self, open_storage: Callable[..., CheckpointStorage]) -> None:
-        """Prune 4 and 5 of the first engine, stored after the second one had chosen 3 as its base."""
+        """Expire 4 and 5 of the first engine, stored after the second one had chosen 3 as its base."""
         storage = open_storage(5)
         first = claim(storage)
         for number in (1, 2, 3, 4, 5):
@@ -131,7 +131,7 @@ class Retention(StorageFixtures):
     def test_p05_a_reader_whose_checkpoint_was_removed_lists_again(
         self, open_storage: Callable[..., CheckpointStorage], monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """Prune the checkpoint between the reader's listing and its read by storing a newer one."""
+        """Expire the checkpoint between the reader's listing and its read by storing a newer one."""
         writing, reading = open_storage(1), open_storage(1)
         epoch = claim(writing)
         readers: list[Callable[[], object]] = [

@@ -1,4 +1,4 @@
-"""Promises 2 and 4: damage is always noticed, and never passed over unasked."""
+"""Promises 2 and 4: damage is always detected, and never skipped unless requested."""
 
 import hashlib
 

@@ -1,4 +1,4 @@
-"""The page that shows which storage keeps which promise, made from the reports of test runs."""
+"""The page that shows which storage keeps which promise, created from the reports of test runs."""
 
 import sys
 from collections.abc import Mapping, Sequence
@@ -27,14 +27,14 @@ several requests, as in file systems beneath fsspec, those are not counted.
 
 
 def page(report: PromiseReport) -> str:
-    """Return the page in Markdown: the table, the promises, what was tested, and what did not pass."""
+    """Return the page in Markdown: the table, the promises, the tested storages, and the tests that did not pass."""
     storages = {name: verdicts for name, verdicts in sorted(report.storages.items()) if _selected(verdicts)}
     parts = [TITLE, _ABOUT.strip(), _table(storages), "## The promises", _promises(), "## What was tested"]
     return "\n\n".join([*parts, _tested(storages), "## What did not pass", _rest(storages)]) + "\n"
 
 
 def _selected(verdicts: Verdicts) -> bool:
-    """Return whether any run selected tests of this storage."""
+    """Return True if any run selected tests of this storage."""
     return any(why != NOT_SELECTED for _, why in verdicts.tests.values())
 
 
@@ -68,7 +68,7 @@ def _tested(storages: Mapping[str, Verdicts]) -> str:
 
 
 def _rest(storages: Mapping[str, Verdicts]) -> str:
-    """Return one line for each test that failed, and one for each reason for which tests did not run."""
+    """Return one line for each failed test, and one for each reason why tests did not run."""
     lines = []
     for name, verdicts in storages.items():
         idle: dict[str, int] = {}

@@ -1,4 +1,4 @@
-"""Processes that the kit starts: a writer that can be killed, and one that claims epochs."""
+"""Processes started by the suite: a writer that can be killed, and one that claims epochs."""
 
 import importlib
 import json
@@ -17,7 +17,7 @@ _PROGRAM = "import sys; from seatunnel_storage_api.testing import writer; writer
 def start(
     factory: CheckpointStorageFactory, configuration: Mapping[str, str], verb: str, job_id: str, rounds: int
 ) -> subprocess.Popen[str]:
-    """Start a process that does ``verb`` (``store`` or ``claim``) ``rounds`` times and prints one line after each."""
+    """Start a process that runs ``verb`` (``store`` or ``claim``) ``rounds`` times and prints one line after each."""
     order = {
         "module": type(factory).__module__,
         "factory": type(factory).__qualname__,
@@ -32,7 +32,7 @@ def start(
 
 
 def kill(process: subprocess.Popen[str], *, after_lines: int, after_s: float) -> list[str]:
-    """Read ``after_lines`` lines, wait ``after_s`` seconds, kill the process, and return every whole line."""
+    """Read ``after_lines`` lines, wait ``after_s`` seconds, kill the process, and return all complete lines."""
     with process:
         assert process.stdout is not None
         lines = [process.stdout.readline() for _ in range(after_lines)]
@@ -68,5 +68,5 @@ def _say(line: str) -> None:
 
 
 def states_of(number: int) -> bytes:
-    """Return the 100 kB that ``store`` stores under an id, different for each id."""
+    """Return the 100 kB that ``store`` stores under an ID, different for each ID."""
     return number.to_bytes(4, "big") * 25_000
