@@ -1,9 +1,9 @@
 """The microkernel of the checkpoint storage: values, interfaces, errors.
 
-What an engine and a plugin share. Plugins are found by ``seatunnel_storage_api.discovery``; a storage for anything that
-keeps named bytes starts from ``seatunnel_storage_api.blob``; ``seatunnel_storage_api.testing`` tests it.
+It is shared by engines and plugins. ``seatunnel_storage_api.discovery`` finds plugins; a storage on anything that stores
+named bytes extends ``seatunnel_storage_api.blob``; ``seatunnel_storage_api.testing`` tests it.
 
-The values are imported when they are first used: attrs, which makes them, costs more than all the rest.
+The value classes are imported on first use: attrs, which defines them, takes more time than everything else.
 """
 
 from typing import TYPE_CHECKING
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
         PipelineListing,
         PipelineState,
     )
-else:  # a type checker that saw this would take every misspelt name for one of those
+else:  # hidden from type checkers, which would accept any misspelt name
 
     def __getattr__(name: str) -> object:
         """Return a class of ``seatunnel_storage_api.state``, which has the names in ``__all__`` not imported above.

@@ -39,7 +39,7 @@ _CHANGES = frozenset(("put", "delete", "sweep"))
 
 
 class BlobStorage(CheckpointStorage, Inventory):
-    """``CheckpointStorage`` on four primitives: ``put_if_absent``, ``read``, ``list_blobs``, ``delete`` (and ``close``).
+    """``CheckpointStorage`` on the primitives ``put_if_absent``, ``read``, ``list_blobs``, ``delete`` (and ``close``).
 
     The primitives receive keys below the namespace and must be thread-safe. They raise ``StorageUnavailableError`` for
     retryable failures (retried here, with jitter), ``StorageAccessError`` if access is denied, or plain ``OSError``,

@@ -28,10 +28,10 @@ operation on four primitives. Any other kind implements the abstract methods bel
 **Why the fence holds.** A new engine first puts its epoch's marker and then lists; a running one first puts its
 checkpoint and then lists. Both write before they read (Dekker's argument), so with strongly consistent listings at
 least one of the two sees the other: either the new engine finds the checkpoint and may continue from it, or the old one
-finds the marker and gets ``StaleEpochError``. The fence does *not* prevent that a stale engine puts a checkpoint after
-the new one listed (it is orphaned, see ``lineage``), that it is paused between a successful listing and the following
-commit and then finishes that commit, or that it finishes a deletion that it had computed. It can do nothing else to the
-storage; its possible effects on targets are described by rule R6 of ``docs/design/checkpoint-protocol.md``.
+finds the marker and gets ``StaleEpochError``. The fence does *not* prevent a stale engine from putting a checkpoint
+after the new one listed (it is orphaned, see ``lineage``), from finishing a commit after a pause between the successful
+listing and this commit, or from finishing a deletion that it had computed. It can do nothing else to the storage; its
+possible effects on targets are described by rule R6 of ``docs/design/checkpoint-protocol.md``.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 The path of an event, for example a stored checkpoint::
 
-    runtime/epoch_run.py     a thread has stored it; ``deliver`` hands the event ``CheckpointStored`` to ``handle``
+    runtime/epoch_run.py     a thread has stored it; ``deliver`` passes the event ``CheckpointStored`` to ``handle``
     transitions.py           checks that it is legal in this phase
     _handler_table, below    the coordinator's or a vertex's method for this class of event
     vertices/wiring.py       ``Channel.send``: messages between coordinator and vertices, all delivered before

@@ -50,7 +50,7 @@ class PipelineProgress:
     """Work units that are currently being composed, queued, running, waiting for a retry or held back for order."""
 
     units_running: int
-    """Work units that Spark reads or has at hand."""
+    """Number of work units that Spark is reading or has queued."""
 
     units_done: int
     splits_done: int

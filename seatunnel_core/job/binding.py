@@ -32,7 +32,7 @@ class Binding(Stored):
 
 
 def followed(bindings: Sequence[Binding], by: Binding) -> tuple[Binding, ...]:
-    """Return the bindings with the options of a process that begins now; unchanged if the options are the same."""
+    """Return the bindings with the options of a process that starts now; unchanged if the options are the same."""
     if bindings and evolve(by, since=bindings[-1].since) == bindings[-1]:
         return tuple(bindings)
     return (*bindings, by)

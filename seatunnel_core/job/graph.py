@@ -51,7 +51,7 @@ def right_part(graph: Graph, is_right: Sequence[bool]) -> Graph:
     """Return the graph of the valid vertices with only valid inputs, in topological order.
 
     Args:
-        graph: It may have dangling inputs, duplicate names and cycles.
+        graph: A graph that may have dangling inputs, duplicate names and cycles.
         is_right: For each vertex, True if it is valid by itself.
     """
     names = Counter(vertex.name for vertex in graph.vertices)

@@ -64,7 +64,7 @@ class PipelineMetrics(PipelineView):
     """Work units that are being composed, queued, running, waiting for a retry, or held back for order."""
 
     units_running: int = 0
-    """Work units that Spark reads or has at hand."""
+    """Number of work units that Spark is reading or has queued."""
 
     uncommitted: int = 0
     """Number of committables that are staged and not yet published."""

@@ -12,7 +12,7 @@ _log = logging.getLogger(__name__)
 
 
 class Acknowledgements:
-    """The sources of a pipeline that acknowledge upstream; false and without state if there are none.
+    """The sources of a pipeline that acknowledge upstream; falsy and without state if there are none.
 
     Thread-safe. ``published`` reports one checkpoint at a time. If two were reported concurrently, the older could
     arrive last, and a reader that resumes from there would read published rows again.

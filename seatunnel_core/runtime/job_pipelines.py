@@ -40,7 +40,7 @@ class JobPipelines:
     """True if the job continues the work of earlier processes."""
 
     def make(self, shared: SharedResources, owner: PipelineOwner) -> list[PipelineRun]:
-        """Return a run for each pipeline, in order of the plan, without starting it."""
+        """Return a run for each pipeline, in the order of the plan, without starting it."""
         restarts, save_modes = restart_policy(self.claim.job), SaveModes()
         return [
             PipelineRun(

@@ -282,10 +282,10 @@ class JobRun:
         Args:
             last: True if the process ends afterwards, so that an idle Spark may end by itself.
         """
-        self._give_slots_back()  # first: from now on nothing can begin
+        self._give_slots_back()  # first: no work can start from now on
         if self._threads is not None:
             self._threads.close(last=last)
-        self._done.set()  # nothing is left to wait for
+        self._done.set()  # nothing remains to wait for
         self._control.close()
         if self._storage is not None:
             self._storage.close()

@@ -208,7 +208,7 @@ class PipelineRun:
 
     def view(self) -> PipelineView:
         """Return the current state of the pipeline."""
-        ended = self.outcome is not None  # looked at first: nothing that is looked at then will change any more
+        ended = self.outcome is not None  # read first: afterwards the values below no longer change
         view, completed_ms = self._last_view or self._view_now()
         if ended:
             self._last_view = view, completed_ms
@@ -368,7 +368,7 @@ class PipelineRun:
         if self._epoch is not None:
             self._epoch.leave()
         self.failure = failure
-        self.outcome = outcome  # last: another thread that sees it keeps the view of what has ended
+        self.outcome = outcome  # last: a thread that reads it stores the final view
         if failure is not None:
             self._log.error("%s", failure.message, extra={"code": failure.code})
             self._log.debug("%s", failure.detail)

@@ -30,7 +30,7 @@ class InitialMode(enum.Enum):
     """Time at which a map is read."""
 
     EAGER = "EAGER"
-    """When it is created."""
+    """At its creation."""
 
     LAZY = "LAZY"
     """At its first use."""

@@ -1,5 +1,5 @@
 """Decisions of the coordinator that depend on their arguments only.
 
-When to checkpoint, when to restart, from which base to continue, which stored state belongs to which vertex, and which
-output a rewind rolls back.
+They determine when to checkpoint, when to restart, from which base to continue, which stored state belongs to which
+vertex, and which output a rewind rolls back.
 """

@@ -23,7 +23,7 @@ class Rewind(enum.Enum):
     """Treatment of rows that were published after the checkpoint to which a start goes back."""
 
     REFUSED = "refused"
-    """A start that would go back is refused."""
+    """A start that would go back is rejected."""
 
     RETRACTED = "retracted"
     """The sinks roll them back before anything is read again: every row exists once."""
@@ -51,8 +51,8 @@ class RestoreRequest:
     has written to the same target, or the save mode was applied after the base."""
 
     changed_bindings: Mapping[str, Sequence[tuple[int, str]]] = field(factory=dict, hash=False)
-    """Changed sink options, by sink: the first epoch with a difference from the current options and its description;
-    the newest last, empty where they were equal. The former engine may have staged more since its state was
+    """Differences of the sinks' options from the current ones, by sink: pairs of the first epoch and the difference in
+    words, empty if there is none; the newest last. The former engine may have staged more since its state was
     inspected."""
 
     requires_known: bool = False
@@ -80,7 +80,7 @@ class RestoreRequest:
     def as_of(self, checkpoints: Sequence[CheckpointInfo]) -> "RestoreRequest":
         """Return the remaining request, given the stored checkpoints.
 
-        When the first start has stored one, restarts continue from what it restored.
+        Once the first start has stored a checkpoint, restarts continue from the state that it restored.
         """
         if self.since is None or all(info.epoch < self.since for info in checkpoints):
             return self

@@ -12,7 +12,7 @@ from seatunnel_core.checkpoint.state.vertex_state import HeldUnit, SinkState, So
 
 @frozen(kw_only=True)
 class Comparison:
-    """The stored vertices and those of a job, compared by name; ``str`` gives a sentence for users."""
+    """The stored vertices and those of a job, compared by name; ``str`` returns a sentence for users."""
 
     matched: tuple[str, ...]
     """Vertices in both: they continue from their state."""

@@ -45,7 +45,7 @@ class RestartDecision:
     """The time of the next start of a failed pipeline, and the restart budget used by then."""
 
     restart_at_ms: int | None
-    """Time of the next start; ``None`` to give up."""
+    """Time of the next start; ``None`` if the pipeline is not restarted."""
 
     budget: RestartBudget
 

@@ -16,7 +16,7 @@ class Limits:
     target_unit_rows: int = 5_000_000
 
     smallest_unit_bytes: int = 4 * 1024 * 1024
-    """Minimum unit size of a source with little to read; smaller units let its parallel readers share the work."""
+    """Minimum size of the smaller units of a source with little to read, so that its parallel readers share them."""
 
     units_per_reader: int = 4
     """Number of such smaller units for each parallel reader, so that the readers end at about the same time."""
