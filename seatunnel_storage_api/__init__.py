@@ -1,7 +1,7 @@
 """The microkernel of the checkpoint storage: values, interfaces, errors.
 
-It is shared by engines and plugins. ``seatunnel_storage_api.discovery`` finds plugins; a storage on anything that stores
-named bytes extends ``seatunnel_storage_api.blob``; ``seatunnel_storage_api.testing`` tests it.
+It is shared by engines and plugins. ``seatunnel_storage_api.discovery`` finds plugins; a storage on anything that
+stores named bytes extends ``seatunnel_storage_api.blob``; ``seatunnel_storage_api.testing`` tests it.
 
 The value classes are imported on first use: attrs, which defines them, takes more time than everything else.
 """

@@ -1,7 +1,7 @@
 """All objects of a storage, one by one, for inspection and clean-up.
 
-An engine does not need this. Verifying every byte and finding unused objects does: the operations of a storage return
-checkpoints, and ignore unfinished objects of dead writers, older manifests and foreign files.
+It is for verifying every byte and finding unused objects; an engine does not need it. The operations of a storage only
+return checkpoints, and ignore unfinished objects of dead writers, older manifests and foreign files.
 """
 
 import enum

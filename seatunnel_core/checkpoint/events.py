@@ -24,7 +24,7 @@ class Started:
 
 @frozen(kw_only=True)
 class EpochClaimed:
-    """A notice that the marker of a new epoch is stored (R4a)."""
+    """The marker of a new epoch is stored (R4a)."""
 
     now_ms: int
     epoch: int

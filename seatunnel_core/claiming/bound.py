@@ -30,7 +30,7 @@ class Bound:
         return any(any(self._otherwise(sink, 0)) for sink in pipeline.sinks)
 
     def changed_bindings(self, pipeline: PlannedPipeline) -> Mapping[str, Sequence[tuple[int, str]]]:
-        """Return, by sink, from which epoch on its options differed, and how, in words; only for sinks that changed."""
+        """Return the changed options of sinks, by sink: pairs of the first epoch and the difference in words."""
         changes = {sink.name: tuple(self._changes_since(sink)) for sink in pipeline.sinks}
         return {name: each for name, each in changes.items() if any(words for _, words in each)}
 

@@ -37,7 +37,7 @@ class RecentCheckpoint(Stored):
 
 
 class RecentCheckpoints:
-    """Stores the last ``KEPT``. One thread writes, any may read."""
+    """The last ``KEPT`` checkpoints. One thread writes, any may read."""
 
     def __init__(self) -> None:
         self._epoch = 0

@@ -25,7 +25,7 @@ class RecentFailure(Stored):
 
 
 class RecentFailures:
-    """Stores the last ``KEPT``. One thread writes, any may read."""
+    """The last ``KEPT`` failures. One thread writes, any may read."""
 
     def __init__(self) -> None:
         self._found: deque[tuple[float, Failure]] = deque(maxlen=KEPT)

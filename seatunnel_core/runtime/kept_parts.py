@@ -1,4 +1,4 @@
-"""The parts of unbounded sources' cursors, as attachments in the checkpoint storage."""
+"""Storage of the parts of unbounded sources' cursors, as attachments in the checkpoint storage."""
 
 from seatunnel_core.connector_api.source import DiscoveredObject, PollCursor
 from seatunnel_core.work.parts import attachment_of, part_of, with_parts, without_parts
