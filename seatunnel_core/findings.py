@@ -43,7 +43,7 @@ class Findings:
 
     @property
     def found(self) -> bool:
-        """True if there is a finding so far."""
+        """True if at least one finding was collected."""
         return bool(self._messages)
 
     def raise_all(self) -> None:

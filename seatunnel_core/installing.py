@@ -1,11 +1,11 @@
-"""Commands that install what the engine lacks, for error messages.
+"""Commands that install missing dependencies, for error messages.
 
 This project is not on a package registry, so commands name the clone: a registry's package of the same name would
 belong to another project.
 """
 
 _WITH_STORAGES = frozenset({"spark", "cluster"})
-"""Extras that require the storage plugins, which are in the clone too."""
+"""Extras that require the storage plugins, which are installed from the clone, too."""
 
 
 def install_command(extra: str) -> str:

@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 from seatunnel_core.errors import StoredValueError
 
 MOST = 2**63 - 1
-"""Maximum number in a state; larger ones do not fit into the columns and files that use them."""
+"""Maximum number in a state; larger numbers do not fit into the columns and files that store them."""
 
 Block = Mapping[str, Any]
 
@@ -60,7 +60,7 @@ def number(block: Any, key: str, *, least: int = 0, most: int = MOST) -> int:
 
 
 _NEVER_SECONDS = 1e11
-"""After every time that a calendar can represent."""
+"""Later than every time that a calendar can represent."""
 
 
 def seconds(block: Any, key: str) -> float:

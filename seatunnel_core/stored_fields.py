@@ -32,10 +32,10 @@ class _Form:
     """True if records may lack the field."""
 
     omitted: bool = False
-    """True if records do not have the field at its default."""
+    """True if records omit the field while it has its default."""
 
     path: bool = False
-    """True if texts may be names of files, which need not be UTF-8."""
+    """True if strings may be file names, which need not be UTF-8."""
 
 
 def added(default: Any = NOTHING, *, omitted: bool = False, path: bool = False, **more: Any) -> Any:
@@ -51,7 +51,7 @@ def added(default: Any = NOTHING, *, omitted: bool = False, path: bool = False, 
 
 
 def paths() -> Any:
-    """Declare a required field whose texts may be names of files."""
+    """Declare a required field whose strings may be file names."""
     return field(metadata={_KEY: _Form(path=True)})
 
 
@@ -71,7 +71,7 @@ class Stored:
 
     @classmethod
     def from_record(cls, block: Any) -> Self:
-        """Return the object that ``record`` described.
+        """Return the object that was stored with ``record``.
 
         Raises:
             StoredValueError: The record is not a block, lacks a member or has one of another type.
@@ -106,7 +106,7 @@ _CODECS: dict[type[Any], _Codec] = {}
 
 
 def _codec(cls: type[Any]) -> _Codec:
-    """Return the fields of a class with their writers and readers, which are made once."""
+    """Return the fields of a class with their writers and readers; cached."""
     if cls not in _CODECS:
         hints = get_type_hints(cls)
         _CODECS[cls] = tuple(
@@ -129,7 +129,7 @@ def _default(attribute: "Attribute[Any]") -> Any:
 
 
 def _writer(hint: Any) -> _Writer:
-    """Return the function that turns a value into JSON; ``None`` if it is JSON already."""
+    """Return the function that converts a value to JSON; ``None`` if it is a JSON value already."""
     origin, inner = get_origin(hint), get_args(hint)
     if isinstance(hint, type) and issubclass(hint, enum.Enum):
         return lambda value: value.value

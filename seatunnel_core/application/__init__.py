@@ -1,1 +1,1 @@
-"""Jobs from Python: built, run and resumed by an application."""
+"""Jobs in Python: build, run and resume them in an application."""

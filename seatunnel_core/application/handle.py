@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 SHOWN_EVERY_S = 0.5
-"""Seconds between two pictures of a job's progress."""
+"""Seconds between two updates of the progress display."""
 
 
 class JobHandle:
-    """A running job. Leaving the ``with`` block, or ``close``, stops what still runs and gives back Spark."""
+    """A submitted job. Leaving the ``with`` block, or ``close``, stops it if it still runs, and releases Spark."""
 
     def __init__(self, job_run: JobRun) -> None:
         self._run = job_run
@@ -48,7 +48,7 @@ class JobHandle:
         return self._run.wait(timeout)
 
     def result(self, *, progress: bool = False) -> JobReport:
-        """Wait for the end and return the report; an interrupt meanwhile stops the job after a last checkpoint.
+        """Wait for the end and return the report; an interrupt during the wait stops the job after a final checkpoint.
 
         Args:
             progress: True if a notebook shows how the job stands, in place. Elsewhere nothing is shown.
@@ -87,7 +87,7 @@ class JobHandle:
     def savepoint(
         self, name: str | None = None, *, stop: bool = False, drain: bool = False, timeout: float | None = None
     ) -> JobSavepoint:
-        """Take a savepoint of the whole job, which is never pruned, and wait until it is complete.
+        """Take a savepoint of the whole job, which never expires, and wait until it is complete.
 
         Args:
             name: Its name; ``None`` for the next number.

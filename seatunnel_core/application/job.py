@@ -1,4 +1,4 @@
-"""A job that is built in code: the same sources, transforms and sinks as in a job file, by the same names and options.
+"""A job that is built in code, with the sources, transforms, sinks, names and options of job files.
 
 ::
 
@@ -108,12 +108,12 @@ class Job:
     ) -> "Rows":
         """Add rows of Python as a source, and return them: a list or an iterator of mappings from column to value.
 
-        They are read now, to their end and once, and are held in memory: 1 GiB at most. So each row arrives once at a
-        sink that is exactly-once, although an iterator can be read only once; the job then warns that only an iterator
-        of the same rows can resume it in another process.
+        They are read immediately and completely, and held in memory (at most 1 GiB). So an exactly-once sink receives
+        each row once, even from an iterator. For an iterator, the job logs a warning: to resume it in another process,
+        pass an iterator with the same rows.
 
-        Without a schema, types follow from the values of all rows, whatever their order: each column needs
-        one Python type, or ``int`` beside ``float``, where ``None`` and an absent key are null. No value is changed.
+        Without a schema, types follow from the values of all rows, whatever their order: each column needs one Python
+        type, or ``int`` beside ``float``, where ``None`` and an absent key are null. No value is changed.
         ``nesting="tables"`` makes child tables of lists, as in files of JSON.
 
         Args:
@@ -175,8 +175,8 @@ class Job:
     ) -> JobReport:
         """Run the job to its end and return its report.
 
-        An interrupt (Ctrl-C, or the stop button of a notebook) stops it after a last checkpoint. The arguments are
-        those of ``submit``, and so are the errors.
+        An interrupt (Ctrl-C, or the stop button of a notebook) stops it after a final checkpoint. Arguments and errors
+        are those of ``submit``.
 
         Args:
             job_id: As in ``submit``.
@@ -205,8 +205,8 @@ class Job:
         Args:
             job_id: ID of a new job; generated if it is ``None``.
             restore: ID of a stopped or killed job to resume, or ``st.Restore`` to choose a checkpoint or savepoint.
-            master: Spark master: ``local[2]`` or ``spark://HOST:PORT``. A Spark session that the application already
-                has is used as it is, and left open.
+            master: Spark master: ``local[2]`` or ``spark://HOST:PORT``. An existing Spark session of the application is
+                used unchanged and left open.
             engine_config: Path of a ``seatunnel.yaml``; by default the first one found in the usual places.
 
         Raises:

@@ -1,6 +1,6 @@
 """Progress of a job in a notebook: one output below the cell, which IPython's display handle updates in place.
 
-Jupyter, JupyterLab, VS Code and nbconvert understand it without a widget. The thread that runs the cell updates it,
+Jupyter, JupyterLab, VS Code and nbconvert support it without a widget. The thread that runs the cell updates it,
 because an output of another thread may land below another cell.
 """
 
@@ -9,13 +9,13 @@ from typing import Any, Protocol
 
 
 class Shown(Protocol):
-    """An object with a form for notebooks and one for the rest."""
+    """Object with an HTML form for notebooks and a text form."""
 
     def _repr_html_(self) -> str: ...
 
 
 class Output:
-    """The place below the cell that runs. In a program that is no notebook it shows nothing."""
+    """Output area below the running cell. Shows nothing outside notebooks."""
 
     def __init__(self, *, wanted: bool) -> None:
         self._wanted = wanted and _in_notebook()
@@ -36,9 +36,9 @@ class Output:
         self._last = content
 
     def stands_for(self, result: Shown) -> None:
-        """Show a result here, in place of what is shown, if it is what the cell gives; it is then shown only once.
+        """Replace the progress by a result if it is the value of the running cell, so that it is shown only once.
 
-        In another cell the result is shown as any other value is.
+        In another cell the result is shown like any other value.
         """
         if self._handle is None:
             return
@@ -47,14 +47,14 @@ class Output:
 
         def show_here(found: object) -> None:
             if found is not result or shell.execution_count != cell:
-                raise NotImplementedError  # IPython then shows it in its own place
+                raise NotImplementedError  # IPython then shows it in this output
             self.show(result)
 
         shell.display_formatter.ipython_display_formatter.for_type(type(result), show_here)
 
 
 def _in_notebook() -> bool:
-    """Return True if this code runs in a kernel, which can show HTML. IPython is not imported for this."""
+    """Return True if this code runs in a kernel, which can show HTML. Does not import IPython."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None else None
     return hasattr(shell, "kernel")

@@ -1,4 +1,4 @@
-"""The outline of a job that is built in code: its nodes without their options, some of which are secret."""
+"""Outline of a job that is built in code: its nodes without their options, because some options are secret."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -8,11 +8,11 @@ from seatunnel_core.quantity import pick
 from seatunnel_core.reporting.html import section, table
 
 Node = tuple[Kind, str, Mapping[str, Any]]
-"""Kind, plugin and options of a node; among these ``name`` and ``plugin_input``."""
+"""Kind, plugin and options of a node; the options include ``name`` and ``plugin_input``."""
 
 
 def in_short(nodes: Iterable[Node]) -> str:
-    """Return how many nodes there are of each kind: ``1 source, 2 sinks``."""
+    """Return the number of nodes of each kind: ``1 source, 2 sinks``."""
     kinds = [kind for kind, _, _ in nodes]
     return ", ".join(pick(kinds.count(kind), kind.value) for kind in Kind if kind in kinds) or "no nodes yet"
 
@@ -30,7 +30,7 @@ def leading_to(name: str, nodes: Sequence[Node]) -> list[Node]:
     """Return the node of this name and all its upstream nodes, upstream first."""
     wanted = {name}
     found: list[Node] = []
-    for node in reversed(nodes):  # a node is added behind those that it takes rows of
+    for node in reversed(nodes):  # nodes are added after their inputs
         options = node[2]
         if options["name"] in wanted:
             wanted.update(options.get("plugin_input", ()))

@@ -1,4 +1,4 @@
-"""The rows of a node, to which further nodes of the job are added."""
+"""Output of a node, to which further nodes of the job are added."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -37,8 +37,7 @@ class Rows:
     ) -> "Rows":
         """Add a transform of these rows and return its output.
 
-        The arguments are those of ``Job.source``; instead of a plugin's name it may be a function with
-        ``@st.transform``.
+        The arguments are those of ``Job.source``; the identifier may also be a function with ``@st.transform``.
         """
         if isinstance(identifier, RowFunction):
             free = "" if identifier.name in self.job._names else identifier.name
@@ -64,9 +63,9 @@ class Rows:
     ) -> "Rows":
         """Add a Python function from a Spark DataFrame, or from several, to another one, and return its output.
 
-        Spark's plan decides what the frame holds: the rows of a work unit if the plan works row by row, otherwise all
-        rows of the sources, in one query, which a streaming job refuses. ``scope="unit"`` or ``scope="all"`` decides
-        instead, and is required for a function that asks for rows while it plans.
+        Spark's plan determines the content of the frame: the rows of a work unit if the plan processes each row
+        separately, otherwise all rows of the sources, in one query, which streaming jobs reject. Set ``scope="unit"``
+        or ``scope="all"`` to override this; it is required for a function that reads rows while it builds its plan.
         """
         return self._transformed("DataFrame", {"function": function, **options}, name, others)
 
@@ -83,7 +82,7 @@ class Rows:
     def collect(self, *others: "Rows", name: str = "", **options: Any) -> None:
         """Add a sink that keeps the rows in this process for ``JobHandle.collect``.
 
-        It keeps 16 MB at most, unless the option ``limit`` has another value.
+        The default maximum is 16 MB; set the option ``limit`` to change it.
         """
         self.sink("Memory", options, *others, name=name)
 

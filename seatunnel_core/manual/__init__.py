@@ -1,1 +1,1 @@
-"""Pages of help, which ``seatunnel help`` prints and a node serves: what errors mean, and some of the documentation."""
+"""Help pages, printed by ``seatunnel help`` and served by nodes: error codes and parts of the documentation."""

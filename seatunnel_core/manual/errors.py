@@ -1,6 +1,6 @@
 """Pages of errors for ``seatunnel help CODE``: meaning, what the engine did, retries, and what to do.
 
-They follow from the error's class: its docstring and its ``retryable`` attributes.
+They are generated from the docstring and the ``retryable`` attributes of the error class.
 """
 
 import inspect
@@ -16,7 +16,7 @@ from seatunnel_storage_api.errors import CheckpointStorageError, StaleEpochError
 ENGINE, AGAIN, NEXT, MESSAGE = "What the engine did", "Tried again", "What to do", "An example"
 
 _LABELS = {ENGINE: ENGINE, AGAIN: AGAIN, NEXT: NEXT, "Message": MESSAGE}
-"""Headings of paragraphs, by the beginning of the paragraph in a docstring."""
+"""Headings by the first word of a paragraph in a docstring."""
 
 _FENCED = "No. Another engine has taken over the job, and all its pipelines have ended in this process."
 _ENDS_JOB = "No. The pipeline with this error has failed, and the others have taken a last checkpoint and stopped."
@@ -39,25 +39,25 @@ Coded = type[SeaTunnelError] | type[CheckpointStorageError]
 
 @frozen(kw_only=True)
 class ErrorPage:
-    """The help on one code. Commands to type are in backquotes."""
+    """Help page of an error code. Commands are in backquotes."""
 
     code: str
     name: str
     """Qualified name of the class."""
 
     parent: str
-    """The code of what it is a kind of; empty for a root."""
+    """Code of the parent class; empty for a root."""
 
     meaning: str
     parts: Mapping[str, str]
-    """By heading, in the order in which they are shown."""
+    """Text by heading, in display order."""
 
 
 def coded() -> dict[str, Coded]:
-    """Return every class of error with its own code, by code: those of this project, and those of loaded plugins."""
+    """Return all error classes that have their own code, by code: those of this project and of loaded plugins."""
     found: dict[str, Coded] = {}
     waiting: list[Coded] = [SeaTunnelError, CheckpointStorageError]
-    for kind in waiting:  # which grows meanwhile
+    for kind in waiting:  # the loop appends to this list
         if "code" in vars(kind):
             found.setdefault(kind.code, kind)
         waiting += kind.__subclasses__()
@@ -69,7 +69,7 @@ def error_page(kind: Coded) -> ErrorPage:
     meaning = []
     said = {AGAIN: _again(kind)}
     for paragraph in inspect.cleandoc(kind.__doc__ or "").split("\n\n"):
-        text = re.sub(r"\n(?! )", " ", paragraph.replace("``", "`"))  # an indented line starts a new one
+        text = re.sub(r"\n(?! )", " ", paragraph.replace("``", "`"))  # an indented line starts a new line
         label, _, rest = text.partition(": ")
         if label in _LABELS:
             said[_LABELS[label]] = rest if label == "Message" else rest[:1].upper() + rest[1:]

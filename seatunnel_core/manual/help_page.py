@@ -1,4 +1,4 @@
-"""A page of help as JSON has it, for programs that show it themselves."""
+"""A help page as JSON values, for programs that display it themselves."""
 
 import re
 from typing import Any
@@ -10,11 +10,11 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9-]{0,63}", re.ASCII)
 
 
 def help_page(name: str) -> dict[str, Any] | None:
-    """Return what ``seatunnel help NAME`` says of the code of an error, or a page of the documentation.
+    """Return the ``seatunnel help NAME`` page of an error code or of the documentation.
 
     Returns:
-        Of an error, ``code``, ``meaning`` and ``parts`` by heading, with commands in backquotes; of a page, ``name``
-        and its ``text`` in Markdown; ``None`` when nothing has this name.
+        For an error, ``code``, ``meaning`` and ``parts`` by heading, with commands in backquotes; for a documentation
+        page, ``name`` and its ``text`` in Markdown; ``None`` if there is no such page.
     """
     if not _NAME.fullmatch(name):
         return None

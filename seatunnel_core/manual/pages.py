@@ -1,4 +1,4 @@
-"""The pages of the documentation that ``seatunnel help`` prints, such as ``restore`` or ``Jdbc``; wheels have them."""
+"""Documentation pages that ``seatunnel help`` prints, such as ``restore`` or ``Jdbc``; they are included in wheels."""
 
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -22,7 +22,7 @@ def pages() -> dict[str, Traversable]:
 
 
 def plugin_pages() -> dict[str, Traversable]:
-    """Return the pages of built-in connectors and transforms by their names in lower case."""
+    """Return the pages of built-in connectors and transforms by lower-case name."""
     shipped, docs = _shipped(), _docs()
     if shipped.is_dir():
         folder: Traversable = shipped
@@ -35,7 +35,7 @@ def plugin_pages() -> dict[str, Traversable]:
 
 
 def page_text(name: str) -> str | None:
-    """Return the Markdown of a page, by its name in any case; ``None`` if no page has this name."""
+    """Return the Markdown of a page; case is ignored. ``None`` if there is no such page."""
     key = name.lower()
     page = plugin_pages().get(key) or pages().get(key)
     return None if page is None else page.read_text(encoding="utf-8")

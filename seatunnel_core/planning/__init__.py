@@ -1,4 +1,4 @@
-"""From the blocks of a job file to a plan: options, schemas, guarantees and programs, and ``--check``.
+"""Planning: from the blocks of a job file to options, schemas, guarantees and operator chains; ``--check``.
 
-Nothing here moves rows or touches a checkpoint.
+Nothing here moves rows or writes checkpoints.
 """

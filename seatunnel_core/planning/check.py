@@ -1,6 +1,6 @@
 """Output of ``seatunnel --check`` for a valid job, without moving rows.
 
-Nothing is started, except Spark for a job with columns that only Spark knows: it plans frames without rows.
+Only Spark may be started, for jobs whose columns only Spark can determine: it plans frames without rows.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -35,14 +35,14 @@ if TYPE_CHECKING:
 _DEPRECATED = "localfile"
 
 _INSPECTED = 10
-"""Items of a source into which a check looks: each is a file, or a piece of one."""
+"""Number of inspected objects per source; each is a file or a part of one."""
 
 
 @contextmanager
 def spark_to_ask(job: PlannedJob, *, master: str | None = None) -> "Iterator[SparkBackend | None]":
-    """Yield a running Spark, or ``None`` for a job that needs none here.
+    """Yield a running Spark backend, or ``None`` if the job does not need it for the check.
 
-    A job needs it when it reads or transforms with Spark, and Spark would run on this machine.
+    A job needs it if it reads or transforms with Spark, and Spark runs on this machine.
 
     Raises:
         PlatformError: Spark does not start, and so the job could not; or the job asks for Spark Connect.
@@ -54,7 +54,7 @@ def spark_to_ask(job: PlannedJob, *, master: str | None = None) -> "Iterator[Spa
         return
     from seatunnel_core.spark.backend import SparkBackend
 
-    backend = SparkBackend(evolve(settings, on_frames=False))  # no row moves: the flags that start fastest
+    backend = SparkBackend(evolve(settings, on_frames=False))  # no rows are moved: use the fastest flags
     backend.start()
     try:
         yield backend
@@ -77,9 +77,9 @@ def check_report(
     spark: "SparkBackend | None" = None,
     verbose: bool = False,
 ) -> str:
-    """Return what a check prints: the pipelines, the configuration in force, and the warnings, as plain text.
+    """Return the output of a check as plain text: the pipelines, the effective configuration and the warnings.
 
-    Each pipeline is shown with its schemas, its guarantee, and what its targets look like.
+    Each pipeline is shown with its schemas, its guarantee and the state of its targets.
 
     Args:
         job: Planned with ``look``.
@@ -89,10 +89,10 @@ def check_report(
         verbose: True if options at their defaults are shown.
 
     Raises:
-        JobError: A transform or a sink does not fit the schema that reaches it, a source finds what it cannot read, or
-            a target refuses us or cannot take the columns.
-        StorageConfigurationError: A secret of the checkpoint storage is not where its configuration says, or its keys
-            do not go together.
+        JobError: A transform or a sink does not fit the schema that reaches it, the input of a source is unreadable, or
+            a target denies access or cannot store the columns.
+        StorageConfigurationError: A secret of the checkpoint storage does not exist where its configuration says, or
+            its keys are contradictory.
         UnknownStorageError, StoragePluginError: The checkpoint storage is not installed, or its plugin is broken.
         PlatformError: The job asks for Spark Connect.
     """
@@ -127,11 +127,11 @@ def _in_force(job: PlannedJob, engine: EngineConfig, *, verbose: bool) -> list[s
 
 
 def _looks(job: PlannedJob, schemas: Mapping[str, Schemas], problems: Problems) -> Mapping[str, Sequence[str]]:
-    """Return what the sinks see of their targets, by the name of the sink; report what a start would fail with."""
+    """Return the dry-run results of the sinks by sink name; report problems that would make a start fail."""
     found: dict[str, Sequence[str]] = {}
     for sink in (sink for pipeline in job.pipelines for sink in pipeline.sinks):
         if not isinstance(sink.sink, SupportsDryRun):
-            if sink.sink.bound_to:  # it has a target, then
+            if sink.sink.bound_to:  # so it has a target
                 found[sink.name] = ["target not checked"]
             continue
         arriving = [schemas[name] for name in sink.inputs]
@@ -146,7 +146,7 @@ def _looks(job: PlannedJob, schemas: Mapping[str, Schemas], problems: Problems) 
 
 
 def _closing(job: PlannedJob, engine: EngineConfig) -> list[str]:
-    """Return the lines about checkpoints and the end of the job."""
+    """Return the lines about checkpoints and about the end of the job."""
     lines = [_checkpoints(job, engine)]
     if not job.bounded:
         lines.append(
@@ -163,7 +163,7 @@ def _warnings(job: PlannedJob) -> list[str]:
 
 
 def _inspect(job: PlannedJob, problems: Problems) -> None:
-    """Inspect the first items of each source in this process, as tasks will; report those that cannot be read."""
+    """Inspect the first objects of each source in this process, as tasks will; report those that cannot be read."""
     for source in (source for pipeline in job.pipelines for source in pipeline.sources):
         planning = PlanningContext(
             parallelism=source.parallelism,
@@ -192,13 +192,13 @@ def _all_schemas(
 
 
 def _block(title: str, lines: Iterator[str]) -> list[str]:
-    """Return a title and the lines below it; nothing without lines."""
+    """Return a title with indented lines below it; nothing if there are no lines."""
     below = [f"  {line}" for line in lines]
     return [title, *below] if below else []
 
 
 def _settings(options: Options, *, verbose: bool) -> Iterator[str]:
-    """Yield each option that was set, and if ``verbose`` each that has a default."""
+    """Yield the options that were set, and if ``verbose`` also those with a default."""
     for option in options.declared:
         value = options[option]
         if value is None or not (verbose or options.is_set(option)):
@@ -223,7 +223,7 @@ def _storage(storage: StorageConfig) -> Iterator[str]:
 def _instead_of_localfile(storage: StorageConfig) -> str:
     """Return the warning about a deprecated storage.
 
-    The storage gives it when it is made, which a check does not do.
+    The storage logs it when it is constructed, which a check does not do.
     """
     namespace = storage.plugin_config.get("namespace")
     place = f", namespace: {namespace}" if namespace else ""

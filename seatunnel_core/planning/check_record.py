@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def check_record(
     job: PlannedJob, engine: EngineConfig, *, master: str | None = None, spark: "SparkBackend | None" = None
 ) -> dict[str, Any]:
-    """Return what ``check_report`` prints, in parts and as its text. Arguments and errors are those of it."""
+    """Return the result of ``check_report`` as JSON values and as its text. Arguments and errors are those of it."""
     report = check_report(job, engine, master=master, spark=spark)
     return {
         "name": job.name,
@@ -30,7 +30,7 @@ def check_record(
 
 
 def problem_record(problem: Problem) -> dict[str, Any]:
-    """Return a problem, with its place where it has one."""
+    """Return a problem, with its position if known."""
     place = problem.position
     return {
         "message": problem.message,
@@ -78,7 +78,7 @@ def _pipeline(pipeline: PlannedPipeline, spark: "SparkBackend | None") -> dict[s
 
 
 def _tables(schemas: Schemas) -> list[dict[str, Any]] | None:
-    """Return tables with their columns; ``None`` where they are known only when the data is read."""
+    """Return tables with their columns; ``None`` if they are known only when the data is read."""
     if schemas is None:
         return None
     return [

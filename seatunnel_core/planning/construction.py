@@ -1,7 +1,7 @@
-"""Construction of plugins from validated options, with a report of every mistake that it shows.
+"""Construction of plugins from validated options; all mistakes found are reported.
 
-A constructor checks its options one after the other and raises an error for the first that is wrong. To find the others
-for the same report, the plugin is constructed again without the options that were rejected.
+A constructor checks its options one after the other and raises an error for the first invalid one. To find the others
+for the same report, the plugin is constructed again without the rejected options.
 """
 
 import re
@@ -25,7 +25,7 @@ from seatunnel_core.transforms.tables import transform_of
 
 _NAMED = re.compile(r"option '([^']+)'")
 _MOST_CHOICES = 64
-"""The most combinations of values that are tried in place of rejected ones."""
+"""Maximum number of combinations of values that are tried in place of rejected ones."""
 
 
 @frozen
@@ -33,7 +33,7 @@ class Mistake:
     """A finding about the options of a plugin."""
 
     option: str | None
-    """The key of the option; ``None`` if the message does not concern a single one."""
+    """Key of the option; ``None`` if the message does not concern a single option."""
 
     message: str
 
@@ -47,7 +47,7 @@ def construct(
     streaming: bool,
     rejected: frozenset[str],
 ) -> Plugin | None:
-    """Return the plugin of a block, or report what is wrong with its options.
+    """Return the plugin of a block, or report the mistakes in its options.
 
     Args:
         plugin_class: The class of the plugin.
@@ -69,7 +69,7 @@ def construct(
         rejected |= {mistake.option or ""}
     if rejected or made is None:
         return None
-    lacking = missing(made)  # what its options ask for, a format for example
+    lacking = missing(made)  # option values, such as a format, that need a package
     if lacking is not None:
         problems.error(lacking, block.position)
         return None
@@ -77,7 +77,7 @@ def construct(
 
 
 def mistakes(make: Callable[[Options], object], options: Options, rejected: frozenset[str]) -> list[Mistake]:
-    """Return the mistakes in options that are not ``rejected``, the one that a constructor reports first at the front.
+    """Return the mistakes in options that are not ``rejected``, in the order in which the constructor reports them.
 
     A rejected option is omitted, or tried with each of its values if it has few. A further mistake counts only if it
     occurs with all of these values and concerns a given option: others would be consequences.
@@ -113,7 +113,7 @@ def _one_by_one(make: Callable[[Options], object], options: Options, rejected: f
         except Exception:
             if is_first:
                 raise
-            return  # it takes for granted an option that was left out
+            return  # the constructor expects an option that was left out
         key = _concerned(make, options, messages)
         is_usable = key is not None and options.is_set(key) and key not in rejected
         if not is_first and (not is_usable or _mentions(messages, rejected)):
@@ -127,7 +127,7 @@ def _one_by_one(make: Callable[[Options], object], options: Options, rejected: f
 
 
 def _concerned(make: Callable[[Options], object], options: Options, messages: tuple[str, ...]) -> str | None:
-    """Return the option that the messages name, else the one without which the error is another."""
+    """Return the option that the messages name, or else the option whose removal changes the error."""
     named = _NAMED.match(messages[0])
     if named:
         return named[1]
@@ -139,20 +139,20 @@ def _concerned(make: Callable[[Options], object], options: Options, messages: tu
             if each_of(error) != messages:
                 other = other or key
         except Exception:
-            continue  # it takes the option for granted
+            continue  # it requires the option
         else:
             return key
     return other
 
 
 def _mentions(messages: tuple[str, ...], rejected: Iterable[str]) -> bool:
-    """Return True if a message speaks of an option that was left out, so that it may be a consequence of that."""
+    """Return True if a message mentions an option that was left out, so it may be a consequence of that."""
     texts = [_NAMED.sub("", message, count=1) for message in messages]
     return any(re.search(rf"(?<![\w.]){re.escape(key)}(?![\w.])", text) for key in rejected for text in texts)
 
 
 def _instead(options: Options, rejected: frozenset[str]) -> Iterator[Mapping[str, Any]]:
-    """Yield the values that stand for rejected ones, in each combination; nothing stands for most."""
+    """Yield replacement values for rejected options, in each combination; most options get none."""
     few = {option.key: option.type.choices for option in options.declared if option.key in rejected}
     few = {key: choices for key, choices in few.items() if choices}
     for number, chosen in enumerate(product(*few.values())):

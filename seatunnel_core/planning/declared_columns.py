@@ -1,4 +1,4 @@
-"""The columns of a ``schema`` block, each judged by itself: a table of fifty columns may have five mistakes."""
+"""Validation of each column of a ``schema`` block separately, so that all mistakes of a table are reported."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -10,20 +10,20 @@ from seatunnel_core.rows.schema_block import declared_table
 from seatunnel_core.rows.types import VECTORS
 
 _SOME_DIMENSIONS = dict.fromkeys(VECTORS, 8)
-"""Assumed for vectors without one: the plugin judges whether it may be missing, and what a default value does."""
+"""Default dimension of vectors without one: the plugin checks whether it may be missing, and default values."""
 
 
 def refuse_columns(written: Block, declared: Sequence[Option[Any]], what: str, problems: Problems) -> frozenset[str]:
-    """Report each column of a schema that is wrong, where it stands.
+    """Report each invalid column of a schema, at its position.
 
     Args:
         written: The block of a source or a transform.
         declared: Its options.
-        what: What it is, as in a sentence: ``"the source LocalFile"``.
-        problems: Receives what is wrong.
+        what: Description for messages: ``"the source LocalFile"``.
+        problems: Receives the problems.
 
     Returns:
-        The keys of the options that have such a column.
+        The keys of the options that have an invalid column.
     """
     wrong: set[str] = set()
     for option in declared:

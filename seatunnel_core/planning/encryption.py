@@ -1,6 +1,6 @@
-"""Jobs with secrets encrypted or decrypted by the shade of their ``env``, as JSON values.
+"""Jobs as JSON values, with secrets encrypted or decrypted by the shade of their ``env``.
 
-Variables stay as they are written: what the environment holds, or ``-i``, was kept out of the file on purpose.
+Variables are not substituted: values from the environment or ``-i`` were kept out of the file on purpose.
 """
 
 from collections.abc import Callable, Iterable
@@ -24,10 +24,10 @@ from seatunnel_core.config.variables import Variables
 from seatunnel_core.errors import UsageError
 
 Read = Callable[[Variables, Problems], Block]
-"""Parses a job's text: ``file.load`` or ``file.parse``, but for their last arguments."""
+"""Parses a job's text: ``file.load`` or ``file.parse`` with their first arguments bound."""
 
 Left = Callable[[str, Scalar, str], None]
-"""Called for each option that stays as it was written, with key, value and reason."""
+"""Called with key, value and reason for each option that is left unchanged."""
 
 
 def encrypted_job(read: Read, origin: str, variables: Variables, left: Left = lambda *_: None) -> dict[str, Any]:
@@ -65,9 +65,9 @@ def decrypted_job(read: Read, origin: str, variables: Variables) -> dict[str, An
 def _read(
     read: Read, origin: str, variables: Variables, problems: Problems
 ) -> tuple[Shading, Block, tuple[RawBlock, ...]]:
-    """Return the shade of the file's ``env`` with its variables substituted, and the sections as they are written.
+    """Return the shade of the file's ``env`` with its variables substituted, and the sections as written.
 
-    Variables of the nodes need no value.
+    Variables used by the nodes need no value.
     """
     env, _ = read_sections(read(variables, Problems()), origin, Problems())
     shading = read_shading(read_env(env, problems).options)
@@ -87,7 +87,7 @@ def _job(env: Block, blocks: Iterable[RawBlock]) -> dict[str, Any]:
 
 
 def _json(value: Value) -> Any:
-    """Return a value as JSON; a number that JSON would write differently (``007``) stays text."""
+    """Return a value as JSON; a number that JSON would write differently (``007``) stays a string."""
     if isinstance(value, Block):
         return {entry.key: _json(entry.value) for entry in value}
     if isinstance(value, Items):

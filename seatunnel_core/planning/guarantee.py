@@ -1,4 +1,4 @@
-"""Delivery guarantee of a pipeline, compared with the one that its job requires."""
+"""Delivery guarantee of a pipeline, checked against the guarantee that its job requires."""
 
 from attrs import frozen
 
@@ -12,14 +12,14 @@ _WEAKEST = (Guarantee.AT_LEAST_ONCE, Guarantee.IDEMPOTENT, Guarantee.EXACTLY_ONC
 
 @frozen
 class Promise:
-    """Guarantee for one sink, and why it is not stronger."""
+    """Guarantee for one sink, and the reason why it is not stronger."""
 
     guarantee: Guarantee
     reason: str = ""
 
 
 def promise(pipeline: PlannedPipeline, sink: PlannedSink) -> Promise:
-    """Return what one sink of a pipeline promises: no more than the sink itself, and than the sources behind it."""
+    """Return the guarantee for one sink of a pipeline: the weakest of the sink and its upstream sources."""
     for source in pipeline.sources:
         if not source.source.replayable and source.name in upstream(pipeline, sink):
             kind = source.source.identifier
@@ -66,6 +66,6 @@ def refuse_more_than_promised(pipeline: PlannedPipeline, problems: Problems) -> 
 
 
 def asks_exactly_once(sink: PlannedSink) -> bool:
-    """Return True if an option of the sink, common or its own, asks for exactly-once."""
+    """Return True if an option of the sink, common or its own, requires exactly-once."""
     options = sink.sink.options
     return any(str(options[key]).lower() == "true" for key in (EXACTLY_ONCE.key, "is_exactly_once") if key in options)

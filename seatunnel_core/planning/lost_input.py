@@ -1,4 +1,4 @@
-"""Reject a job with a sink that clears a folder of a source, or writes into a folder that a source watches."""
+"""Rejection of jobs with a sink that clears a folder of a source, or writes into a folder that a source watches."""
 
 import os
 from collections.abc import Iterable
@@ -9,7 +9,7 @@ from seatunnel_core.planning.plan import PlannedPipeline
 
 
 def refuse_lost_input(pipelines: Iterable[PlannedPipeline], problems: Problems) -> None:
-    """Report every sink that empties a folder which a source of the job, of whichever pipeline, reads from."""
+    """Report every sink that clears a folder which a source of any pipeline of the job reads."""
     known = list(pipelines)
     for sink in (sink for pipeline in known for sink in pipeline.sinks):
         mode = sink.sink.save_mode
@@ -27,7 +27,7 @@ def refuse_lost_input(pipelines: Iterable[PlannedPipeline], problems: Problems) 
 
 
 def refuse_endless_input(pipelines: Iterable[PlannedPipeline], problems: Problems) -> None:
-    """Report every sink that writes where a source of the job, of whichever pipeline, watches for new files."""
+    """Report every sink that writes into a folder which a source of any pipeline of the job watches for new files."""
     known = list(pipelines)
     watching = [source for pipeline in known for source in pipeline.sources if not source.source.bounded]
     for sink in (sink for pipeline in known for sink in pipeline.sinks if watching):
@@ -42,7 +42,7 @@ def refuse_endless_input(pipelines: Iterable[PlannedPipeline], problems: Problem
 
 
 def overlap(folder: str, pattern: str) -> bool:
-    """Return True if the folder is, holds, or lies inside something that a path with ``*``, ``?`` and ``[…]`` names."""
+    """Return True if the folder equals, contains or is inside of a path that may contain ``*``, ``?`` and ``[…]``."""
     for name, part in zip(_names(folder), _names(pattern), strict=False):
         if part == "**":
             return True
@@ -52,5 +52,5 @@ def overlap(folder: str, pattern: str) -> bool:
 
 
 def _names(path: str) -> list[str]:
-    """Return the folders of a path from the root on, with links followed as far as the path is there."""
+    """Return the components of a path from the root on; links are followed as far as the path exists."""
     return [name for name in os.path.realpath(path).split(os.sep) if name]

@@ -1,4 +1,4 @@
-"""A job's text for other users: without comments and secrets, variables as they are written."""
+"""A job's text for other users: without comments and secrets, variables not substituted."""
 
 import json
 import re
@@ -12,7 +12,7 @@ from seatunnel_core.errors import ConfigError
 from seatunnel_storage_api.secret import HIDDEN, shown
 
 LONGEST = 64 * 1024
-"""Characters of a text. A longer one is not shown: parsing it once more would hold up the node."""
+"""Maximum length of a text, in characters. Longer ones are not shown because parsing them would block the node."""
 
 _INDENT = "  "
 _PLAIN_KEY = re.compile(r"[A-Za-z0-9_.-]+")
@@ -82,8 +82,8 @@ def _scalar(scalar: Scalar, keys: tuple[str, ...]) -> str:
 
 
 def _secret(key: str, text: str) -> str:
-    """Return the text to show for a secret: a variable or a reference as it is written, else ``***``."""
+    """Return the text to show for a secret: a variable or a reference unchanged, otherwise ``***``."""
     if _VARIABLE.fullmatch(text):
         return text
-    masked = shown("password", text)  # a reference to a secret stays as it is written
+    masked = shown("password", text)  # a reference to a secret is shown unchanged
     return masked if masked == text and shown(key, text) == text else HIDDEN

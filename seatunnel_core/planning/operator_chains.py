@@ -1,4 +1,4 @@
-"""From a planned pipeline to what its Spark tasks run, once the schemas are known.
+"""Conversion of a planned pipeline to the operator chains of its Spark tasks, once the schemas are known.
 
 There is one chain for each source, or one for all sources that a query combines.
 """
@@ -30,8 +30,8 @@ def chain_of(
     """Return the chain of one source, or of several: the first one and those in ``beside``.
 
     Raises:
-        TransformError: A transform cannot be applied to what reaches it.
-        SinkError: A sink cannot write what reaches it.
+        TransformError: A transform cannot be applied to the rows that it receives.
+        SinkError: A sink cannot write the rows that it receives.
     """
     source = pipeline.source(source_name)
     return build_chain(
@@ -84,7 +84,7 @@ def chains_of(
 
 
 def refuse_across(pipeline: PlannedPipeline, transform: str, clause: str) -> None:
-    """Raise ``TransformError`` where a transform that looks across rows reads rows that never end."""
+    """Raise ``TransformError`` for a transform that combines the rows of an endless input."""
     endless = [name for name in sorted(roots(pipeline, transform)) if not pipeline.source(name).source.bounded]
     if not pipeline.streaming and not endless:
         return
@@ -105,7 +105,7 @@ def roots(pipeline: PlannedPipeline, node: str) -> set[str]:
 
 
 def joins(pipeline: PlannedPipeline, transform: PlannedTransform) -> bool:
-    """Return True if a DataFrame transform needs the rows of several sources together, whatever its plan."""
+    """Return True if a DataFrame transform needs the rows of several sources together, regardless of its plan."""
     frames = isinstance(transform.transform, DataFrameTransform) and transform.transform.scope != UNIT
     return frames and len(transform.inputs) > 1 and len(roots(pipeline, transform.name)) > 1
 
@@ -113,7 +113,7 @@ def joins(pipeline: PlannedPipeline, transform: PlannedTransform) -> bool:
 def possible_groups(pipeline: PlannedPipeline) -> list[set[str]]:
     """Return the groups of sources that a query may combine.
 
-    Spark is not asked, so a group may be larger than the plans make it.
+    Spark's plans are not used, so a group may be larger than necessary.
     """
     frames = [
         each.name
@@ -128,7 +128,7 @@ def _joined(pipeline: PlannedPipeline) -> list[set[str]]:
 
 
 def _groups(groups: Iterable[set[str]], together: Iterable[set[str]]) -> list[set[str]]:
-    """Return the groups, those that share a set of ``together`` merged into one."""
+    """Merge the groups that have a member in one of the sets of ``together``."""
     found = list(groups)
     for names in together:
         touched = [group for group in found if group & names]
@@ -177,8 +177,8 @@ def emitted_splits(
 ) -> dict[str, tuple[Split, ...]]:
     """Return the splits that each source emits, by source.
 
-    Of a query, the first source emits one split that stands for all that there is to read, and the others none. A
-    single split of a single source stands for itself, so that it is the same with a query and without.
+    The first source of a query emits one split that represents the whole input, and the other sources emit none. A
+    single split of a single source is emitted unchanged, so it is the same with and without a query.
     """
     emitted = {name: each.splits for name, each in enumerations.items()}
     for chain in chains:

@@ -1,4 +1,4 @@
-"""A job that is planned: what the engine runs."""
+"""A planned job: the input of the engine."""
 
 from collections.abc import Mapping
 
@@ -16,7 +16,7 @@ from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.spark.bad_rows import OnBadRow
 
 Schemas = tuple[TableSchema, ...] | None
-"""``None`` for schemas that are known only when the data is read."""
+"""``None`` if the schemas are known only when the data is read."""
 
 Plugin = Source | Transform | DataFrameTransform | Sink
 """A vertex of a job."""
@@ -24,7 +24,7 @@ Plugin = Source | Transform | DataFrameTransform | Sink
 
 @frozen(kw_only=True)
 class PlannedSource:
-    """A source, ready to be planned and read."""
+    """A source, ready to enumerate and read."""
 
     name: str
     ordinal: int
@@ -33,7 +33,7 @@ class PlannedSource:
     source: Source
     parallelism: int
     skip_bad_rows: bool = False
-    """``row_error_handle_way = SKIP``: a row that cannot be read is counted and left out."""
+    """True for ``row_error_handle_way = SKIP``: rows that cannot be read are counted and skipped."""
 
     rows_per_second: int | None = None
     bytes_per_second: int | None = None
@@ -51,7 +51,7 @@ class PlannedTransform:
     """Names of sources and transforms of the same pipeline."""
 
     views: tuple[str, ...] = ()
-    """The names of the inputs in queries, in the same order: their ``plugin_output``, where they have one."""
+    """View names of the inputs in queries, in the same order: their ``plugin_output`` if set."""
 
 
 @frozen(kw_only=True)
@@ -78,14 +78,14 @@ class PlannedSink:
 
 @frozen(kw_only=True)
 class PlannedPipeline:
-    """One connected part of the job."""
+    """A connected part of the job's graph."""
 
     id: int
-    """The number of the pipeline, from 1; the same for the whole life of the job."""
+    """Number of the pipeline, from 1; constant for the life of the job."""
 
     sources: tuple[PlannedSource, ...]
     transforms: tuple[PlannedTransform, ...]
-    """The transforms, each behind its inputs."""
+    """Transforms in topological order."""
 
     sinks: tuple[PlannedSink, ...]
     streaming: bool = False
@@ -122,7 +122,7 @@ class PlannedPipeline:
 
     @property
     def bounded(self) -> bool:
-        """True if it is bounded."""
+        """True if all sources are bounded."""
         return all(node.source.bounded for node in self.sources)
 
     def source(self, name: str) -> PlannedSource:
@@ -145,11 +145,11 @@ class PlannedJob:
     env: Options
     spark_options: Mapping[str, str] = field(repr=False)
     storage: StorageConfig
-    """The checkpoint storage: the engine's, or the job's own."""
+    """Configuration of the checkpoint storage: the engine's or the job's own."""
 
     pipelines: tuple[PlannedPipeline, ...]
     manifest: Manifest
-    """With a seat for every vertex; to be stored as the next version before anything starts."""
+    """Manifest with an assignment for every vertex; stored as the next version before anything starts."""
 
     dropped: tuple[str, ...] = ()
     """Vertices of the stored job that this one no longer has."""
@@ -158,15 +158,15 @@ class PlannedJob:
 
     @property
     def bounded(self) -> bool:
-        """True if it is bounded."""
+        """True if all pipelines are bounded."""
         return all(pipeline.bounded for pipeline in self.pipelines)
 
     @property
     def bindings(self) -> Mapping[str, Binding]:
-        """By sink: what its committables are bound to."""
+        """Bindings of the committables, by sink."""
         return {sink.name: sink.binding for pipeline in self.pipelines for sink in pipeline.sinks}
 
     @property
     def vertices(self) -> tuple[str, ...]:
-        """The names of all sources and sinks: what has state."""
+        """Names of all sources and sinks, which are the vertices with state."""
         return tuple(name for pipeline in self.pipelines for name in pipeline.vertices)

@@ -12,7 +12,7 @@ from seatunnel_storage_api.secret import HIDDEN, masked, shown
 
 LONGEST_VALUE = 2_000
 MOST_VERTICES = 300
-"""A plan with more vertices lists the first ones."""
+"""Maximum number of vertices in a plan; further ones are omitted."""
 
 
 def plan_record(job: PlannedJob) -> dict[str, Any]:
@@ -44,7 +44,7 @@ def plan_record(job: PlannedJob) -> dict[str, Any]:
 
 
 def _secrets_of(job: PlannedJob) -> Iterator[str]:
-    """Yield the values of secret options: other options may contain them, too."""
+    """Yield the values of secret options, because other options may contain them, too."""
     for pipeline in job.pipelines:
         nodes = (each.options for each in _plugins(pipeline))
         for options in nodes:
@@ -90,7 +90,7 @@ def _vertex(
 
 
 def shown_options(options: Options, secrets: Collection[str] = ()) -> list[dict[str, Any]]:
-    """Return options that have a value, and whether it was set; secrets, and ``secrets`` in any value, are masked."""
+    """Return the options that have a value, and whether each was set. Secret options and ``secrets`` are masked."""
     return [
         {
             "key": option.key,
@@ -122,5 +122,5 @@ def _member(key: str, value: Any) -> Any:
 
 
 def _of_code(value: Any) -> str:
-    """Return what stands for a value that JSON does not have; its ``repr`` might show a secret."""
+    """Return a placeholder for a value that JSON does not support; its ``repr`` might show a secret."""
     return str(value) if type(value).__module__ in ("pathlib", "decimal", "datetime") else f"<{type(value).__name__}>"

@@ -1,4 +1,4 @@
-"""From what a job asks for to what the engine runs: plugins made, names joined, pipelines numbered."""
+"""Planning of a job: constructs plugins, resolves names and numbers pipelines."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
@@ -56,13 +56,13 @@ __all__ = [
 ]
 
 _PAUSES_S = (0.5,)
-"""Pauses between attempts to inspect a source while a user waits."""
+"""Pauses between attempts to inspect a source while a user waits, in seconds."""
 
 
 class Registry(Protocol):
-    """The plugins by name, without regard to case.
+    """Lookup of plugins by name; case is ignored.
 
-    A method raises a ``SeaTunnelError`` that suggests names when it does not find one.
+    A method raises a ``SeaTunnelError`` with suggestions if a name is unknown.
     """
 
     def source(self, identifier: str) -> type[Source]:
@@ -76,16 +76,16 @@ class Registry(Protocol):
 
 
 _RULES = (*(refuse_lost_input, refuse_endless_input, refuse_mixed_modes, refuse_lost_increments, refuse_unfit_modes),)
-"""Check what the nodes of a pipeline, or several pipelines, ask for together."""
+"""Checks of combinations of nodes within a pipeline or between pipelines."""
 
 
 @frozen
 class _Made:
-    """A node and the plugin behind it."""
+    """A node and its plugin."""
 
     node: Node
     plugin: Plugin | None
-    """``None`` when something about it is wrong."""
+    """``None`` if it could not be constructed."""
 
     options: Options
     written: Block
@@ -116,7 +116,7 @@ def plan_job(
         reads_input: True if sources are asked for what they read; never for the job of a manifest.
 
     Raises:
-        ConfigError: Options are wrong, or a source cannot read what they name; the message lists every problem of the
+        ConfigError: Options are invalid, or the input of a source is unreadable; the message lists every problem of the
             job, including its graph.
         JobError: Only the graph is wrong, or it does not fit ``manifest``.
     """
@@ -176,7 +176,7 @@ def _graph_of(
     spark = SparkSettings(options={**raw.spark_options, **({} if master is None else {"spark.master": master})})
     here = runs_on_this_machine(spark)
     if reads_input and (here or look):
-        looks = look and not _reported_variable(problems)  # no service is asked before all values are known
+        looks = look and not _reported_variable(problems)  # no service is called before all values are known
         made = [_with_input(each, problems, look=looks, here=here) for each in made]
     wrong_options = bool(problems.errors)
     problems.found += graph_problems.found
@@ -188,7 +188,7 @@ def _graph_of(
 
 
 def _refuse_misfits(graph: Graph, made: Sequence[_Made], env: Options, problems: Problems) -> None:
-    """Report what does not fit between nodes that are right by themselves, where other nodes are wrong."""
+    """Report mismatches between nodes that are valid by themselves, while other nodes are invalid."""
     right = right_part(graph, [each.plugin is not None for each in made])
     by_position = {id(each.node): each for each in made}
     plugins = {vertex.name: by_position[id(vertex.node)] for vertex in right.vertices}
@@ -203,7 +203,7 @@ def _refuse_misfits(graph: Graph, made: Sequence[_Made], env: Options, problems:
 
 
 def _refuse_unfit(pipelines: tuple[PlannedPipeline, ...], problems: Problems) -> None:
-    """Report what the nodes of a pipeline, or several pipelines, cannot do together."""
+    """Report combinations of nodes, in a pipeline or between pipelines, that are not allowed."""
     for pipeline in pipelines:
         refuse_more_than_promised(pipeline, problems)
     for refuse in _RULES:
@@ -235,7 +235,7 @@ def _introduce(plugins: Iterable[Plugin | None]) -> None:
 
 
 def _with_input(each: _Made, problems: Problems, *, look: bool, here: bool) -> _Made:
-    """Report what a source cannot read, at its path, unless it is read on other machines.
+    """Report unreadable input of a source, at its path, unless it is read on other machines.
 
     With ``look``, return the source with its schemas. The sources of a resumed job are not checked: its list of files
     is stored, and files that were read may have been removed.
@@ -254,23 +254,23 @@ def _with_input(each: _Made, problems: Problems, *, look: bool, here: bool) -> _
 
 
 def _lacks_variable(written: Block, problems: Problems) -> bool:
-    """Return True if a block has a variable that is not set.
+    """Return True if a block has an unset variable.
 
-    It was reported, and stays as it was written. Placeholders of requests stay, too, and are no problem.
+    It was reported and left in the text. Placeholders of requests remain in the text, too, but are not a problem.
     """
     has_one = any(isinstance(entry.value, Scalar) and "${" in entry.value.text for entry in written)
     return has_one and _reported_variable(problems)
 
 
 def _reported_variable(problems: Problems) -> bool:
-    """Return True if a variable that is not set was reported."""
+    """Return True if an unset variable was reported."""
     return any("the variable ${" in problem.message for problem in problems.found)
 
 
 def _make(block: RawBlock, registry: Registry, problems: Problems, *, streaming: bool) -> _Made:
-    """Return the node of a block and its plugin, and report what is wrong with them.
+    """Return the node of a block and its plugin, and report their mistakes.
 
-    Of a plugin that is not found, the common options alone make the node.
+    If the plugin is not found, the node has only the common options.
     """
     plugin_class = _class(block, registry, problems)
     identifier = plugin_class.identifier if plugin_class else block.identifier

@@ -1,4 +1,4 @@
-"""Sinks of a job that share the target of a save mode, and whether one has acted there already (R4)."""
+"""Sinks of a job that share the target of a save mode, and whether the save mode was already applied there (R4)."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -13,9 +13,9 @@ from seatunnel_core.planning.plan import PlannedJob, PlannedPipeline, PlannedSin
 
 
 def refuse_mixed_modes(pipelines: tuple[PlannedPipeline, ...], problems: Problems) -> None:
-    """Report sinks that write into one target and have different save modes.
+    """Report sinks that write to the same target with different save modes.
 
-    One of them would empty what the other one has published already, or not, whichever came first.
+    Otherwise it would depend on their order whether one of them clears the output of the other.
     """
     at: dict[str, PlannedSink] = {}
     for sink in (sink for pipeline in pipelines for sink in pipeline.sinks):
@@ -33,7 +33,7 @@ def refuse_mixed_modes(pipelines: tuple[PlannedPipeline, ...], problems: Problem
 
 
 def refuse_lost_increments(pipelines: tuple[PlannedPipeline, ...], problems: Problems) -> None:
-    """Report sinks that remove output of earlier jobs while a source reads only later rows."""
+    """Report sinks that remove the output of earlier jobs while a source reads only new rows."""
     for pipeline in pipelines:
         for sink in pipeline.sinks:
             removes = _removes(sink)
@@ -55,7 +55,7 @@ def refuse_lost_increments(pipelines: tuple[PlannedPipeline, ...], problems: Pro
 def _refuse_partial(
     sink: PlannedSink, partitions: Sequence[str], sources: Sequence[PlannedSource], problems: Problems
 ) -> None:
-    """Report partitions of which an increment may have only some rows, unless the job states that it has all."""
+    """Report partitions that an increment may contain only partly, unless the job declares its partitions complete."""
     if sink.sink.options.get(PARTITIONS_COMPLETE.key):
         return
     for source in sources:
@@ -71,7 +71,7 @@ def _refuse_partial(
 
 
 def _removes(sink: PlannedSink) -> str:
-    """Return the words of the options that remove all rows, or partitions; empty where they stay."""
+    """Return the option values that remove all rows or partitions; empty if none does."""
     mode = sink.sink.save_mode
     does = "" if mode is None else mode.does
     if "DROP_DATA" in does or "RECREATE_SCHEMA" in does or "overwrite" in does.lower():
@@ -83,15 +83,15 @@ def _removes(sink: PlannedSink) -> str:
 def acted_before(
     job: PlannedJob, stored: Manifest, states_of: Callable[[int], VertexStates | str | None]
 ) -> Mapping[int, frozenset[str]]:
-    """Return the sinks with pending save modes that must not act any more, by pipeline.
+    """Return the sinks whose pending save modes must not be applied any more, by pipeline.
 
-    Some sink of the job has written to their target in an earlier process.
+    Another sink of the job wrote to their target in an earlier process.
 
     Args:
-        job: The job as it is now.
-        stored: The manifest before it.
-        states_of: Reads the latest states of a pipeline; ``None`` where there are none, a text where they cannot be
-            read, because an engine that still ran has followed them by newer ones, or because they are damaged.
+        job: The current job.
+        stored: Its previous manifest.
+        states_of: Reads the latest states of a pipeline. Returns ``None`` if there are none, and a string if they are
+            unreadable: damaged, or replaced by newer ones of a running engine.
     """
     acted: dict[int, frozenset[str]] = {}
     for target, sinks in _shared(job).items():
@@ -106,7 +106,7 @@ def acted_before(
 
 
 def _shared(job: PlannedJob) -> Mapping[str, list[tuple[int, str]]]:
-    """Return pipelines and sinks by the target of a save mode that does something."""
+    """Return pipelines and sinks by the target of a save mode that changes something."""
     found: dict[str, list[tuple[int, str]]] = {}
     for pipeline in job.pipelines:
         for sink in pipeline.sinks:
@@ -117,9 +117,9 @@ def _shared(job: PlannedJob) -> Mapping[str, list[tuple[int, str]]]:
 
 
 def _others_of(target: str, sinks: list[tuple[int, str]], stored: Manifest) -> list[tuple[int, str]]:
-    """Return the pipelines and names of the sinks that once wrote to the target, and do not any more.
+    """Return the pipelines and names of the sinks that once wrote to the target, and no longer do.
 
-    The job has none of them left, or has given them other options.
+    They were removed from the job or got other options.
     """
     return [
         (seat.pipeline, name)
@@ -130,9 +130,9 @@ def _others_of(target: str, sinks: list[tuple[int, str]], stored: Manifest) -> l
 
 
 def _is_pending(states: VertexStates | str | None, sink: str) -> bool | None:
-    """Return True if the save mode of a sink has still to act; ``None`` when the states do not have the sink.
+    """Return True if the save mode of a sink is pending; ``None`` if the states do not contain the sink.
 
-    Where the states cannot be read, it may have acted, so it is not pending.
+    If the states cannot be read, it may have been applied already, so it is not pending.
     """
     if isinstance(states, str):
         return False

@@ -1,4 +1,4 @@
-"""Schemas behind the sources and transforms of a pipeline, and what does not fit them, before rows are read."""
+"""Schemas behind the sources and transforms of a pipeline, and mismatches found before rows are read."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -27,9 +27,9 @@ def planned_schemas(
 
     Args:
         pipeline: The sources and transforms.
-        problems: Receives what does not fit.
-        spark: From ``spark_to_ask``; without it, the schemas that only Spark knows are ``None``.
-        scopes: Receives which rows each transform of Spark's sees together, and why, in words.
+        problems: Receives mismatches.
+        spark: From ``spark_to_ask``; without it, the schemas that only Spark can determine are ``None``.
+        scopes: Receives the rows that each Spark transform processes together, and the reason, in words.
     """
     found: dict[str, Schemas] = {source.name: source.schemas for source in pipeline.sources}
     for source in pipeline.sources:
@@ -51,7 +51,7 @@ def planned_schemas(
 
 
 def refuse_sinks(pipeline: PlannedPipeline, known: Mapping[str, Schemas], problems: Problems) -> None:
-    """Report every sink that cannot write what reaches it, as far as that is known without the data."""
+    """Report every sink that cannot write its input, as far as that is known without the data."""
     for sink in pipeline.sinks:
         try:
             sink.sink.check_schemas(distinct_tables(sink.name, (known[name] or () for name in sink.inputs)))
@@ -87,9 +87,9 @@ def _planned_by_spark(
     problems: Problems,
     spark: "SparkBackend | None",
 ) -> FramePlan | None:
-    """Return what Spark makes of the tables that reach a transform, or ``None`` when that is not known.
+    """Return Spark's plan for the tables that a transform receives, or ``None`` if it is not known.
 
-    Each input of such a transform has to be one table; several are a problem.
+    Each input of such a transform must be one table; several tables are a problem.
     """
     arriving: dict[str, TableSchema] = {}
     for name, view in zip(planned.inputs, planned.views, strict=True):
@@ -117,7 +117,7 @@ def _scope(
     plan: FramePlan | None,
     problems: Problems,
 ) -> str:
-    """Return which rows the transform sees together, and why; report what streaming does not allow."""
+    """Return the rows that the transform processes together, and the reason; report scopes that streaming rejects."""
     across = plan.across if plan is not None else ""
     if not across and joins(pipeline, planned):
         across = SEVERAL_INPUTS

@@ -1,4 +1,4 @@
-"""From the options of a job and its engine to the settings of the protocol, of restarts and of Spark."""
+"""Conversion of the options of a job and its engine to settings of the protocol, of restarts and of Spark."""
 
 import io
 import os
@@ -36,10 +36,10 @@ if TYPE_CHECKING:
 
 
 def checkpoint_policy(job: PlannedJob, engine: EngineConfig) -> CheckpointPolicy:
-    """Return how the job takes checkpoints; its ``env`` wins over ``seatunnel.yaml``.
+    """Return the checkpoint settings of the job; its ``env`` overrides ``seatunnel.yaml``.
 
-    A batch job that ends by itself has an interval only if its own ``env`` sets one, and without an interval the
-    timeout has no effect, as in SeaTunnel's engine.
+    A bounded batch job takes periodic checkpoints only if its own ``env`` sets an interval; without one, the timeout
+    has no effect, as in SeaTunnel's engine.
     """
     interval = job.env[env_options.CHECKPOINT_INTERVAL]
     if interval is None and (job.mode == env_options.STREAMING or not job.bounded):
@@ -63,7 +63,7 @@ def _chosen(env: Options, own: Option[int], engine: Options, general: Option[int
 
 
 def restart_policy(job: PlannedJob) -> RestartPolicy:
-    """Return how often the job restarts a pipeline, and how long it pauses before."""
+    """Return the number of restarts of a pipeline, and the delay before each."""
     return RestartPolicy(
         retry_times=job.env[env_options.RETRY_TIMES],
         retry_interval_ms=job.env[env_options.RETRY_INTERVAL] * 1000,
@@ -71,10 +71,10 @@ def restart_policy(job: PlannedJob) -> RestartPolicy:
 
 
 def topology_of(pipeline: PlannedPipeline) -> Topology:
-    """Return the shape of the pipeline as the protocol sees it.
+    """Return the topology of the pipeline for the protocol.
 
-    Transforms belong to the tasks of their sources. Where a query may combine the rows of several sources, the
-    work unit of one of them feeds the sinks of all.
+    Transforms belong to the tasks of their sources. If a query may combine the rows of several sources, the work unit
+    of one source feeds the sinks of all.
     """
     feeds: dict[str, set[str]] = {}
     nodes: tuple[PlannedTransform | PlannedSink, ...] = (*pipeline.transforms, *pipeline.sinks)
@@ -107,27 +107,27 @@ def topology_of(pipeline: PlannedPipeline) -> Topology:
 
 
 def is_ordered(pipeline: PlannedPipeline, source: PlannedSource) -> bool:
-    """Return True if the source or a sink requires the units of the source in the order of its splits."""
+    """Return True if the source or a sink requires the units of the source in split order."""
     asked = any(sink.sink.needs_order and source.name in upstream(pipeline, sink) for sink in pipeline.sinks)
     return source.source.ordered or asked
 
 
 UNITS_PER_SLOT = 8
-"""Number of units of a bounded source submitted to Spark per parallel reader, so that units share tasks: waiting for
-the disk and the next task takes as long as reading a quarter of a unit."""
+"""Number of units of a bounded source submitted to Spark per parallel reader, so that units share tasks: disk and
+scheduling delays take as long as reading a quarter of a unit."""
 
 
 def _units_per_slot(pipeline: PlannedPipeline, source: PlannedSource) -> int:
-    """Return how many units of a source are given to Spark for each parallel reader.
+    """Return the number of units of a source submitted to Spark per parallel reader.
 
-    It is one where order matters or rows are waited for, and where Spark itself reads: there nothing shares a task.
+    It is one if order matters, for unbounded sources, and if Spark itself reads, because such units do not share tasks.
     """
     together = source.source.bounded and not is_ordered(pipeline, source) and not pipeline.on_frames
     return UNITS_PER_SLOT if together else 1
 
 
 _ASKED = 4
-"""Number of plugins of each class that are asked for their imports."""
+"""Maximum number of plugins of each class that are inspected for their imports."""
 
 _DESCRIBED_BYTES = 1 << 20
 
@@ -135,7 +135,7 @@ _DESCRIBED_BYTES = 1 << 20
 def spark_settings(
     job: PlannedJob, *, master: str | None, jvm_options: Sequence[str], log_file: Path | None
 ) -> SparkSettings:
-    """Return how Spark is started for the job; ``master`` wins over the job's own ``spark.master``."""
+    """Return the Spark settings of the job; ``master`` overrides the job's ``spark.master``."""
     options: Mapping[str, str] = job.spark_options
     if master is not None:
         options = {**options, "spark.master": master}
@@ -154,8 +154,8 @@ def spark_settings(
 def _task_modules(job: PlannedJob) -> tuple[str, ...]:
     """Return the modules that the tasks of a job import, as far as its plugins show.
 
-    They show it by what they are made of, and by ``task_modules``. Of each class a few are asked: a job may have ten
-    thousand tables.
+    They are found by pickling the plugins, and in ``task_modules``. Only a few plugins of each class are inspected,
+    because a job may have ten thousand tables.
     """
     found, asked = dict.fromkeys(TASK_MODULES), Counter[type]()
     for plugin in _plugins(job):
@@ -164,16 +164,16 @@ def _task_modules(job: PlannedJob) -> tuple[str, ...]:
             continue
         found.update(dict.fromkeys(plugin.task_modules))
         pickled = _Description()
-        with suppress(Exception):  # of a script's own class; what cannot travel is reported when it has to
+        with suppress(Exception):  # class of a script; unpicklable objects are reported when sent
             pickle.dump(plugin, pickled)
             found.update(dict.fromkeys(sorted(modules_in(pickled.getvalue()))))
     return tuple(found)
 
 
 class _Description(io.BytesIO):
-    """A buffer for the pickled form of a plugin, which is only searched for names of modules.
+    """Buffer for the pickled form of a plugin, searched only for module names.
 
-    A plugin that carries rows is left before they are copied.
+    Pickling stops before the rows of a plugin are copied.
     """
 
     def write(self, data: "ReadableBuffer") -> int:

@@ -1,4 +1,4 @@
-"""Uses of variables in a job, and which variables hold secrets: those are neither sent with a job nor stored."""
+"""Uses of variables in a job, and which variables contain secrets: these are neither sent with a job nor stored."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,7 +16,7 @@ from seatunnel_core.errors import ConfigError, SeaTunnelError
 from seatunnel_storage_api.secret import SHORTEST_MASKED
 
 _MARK = "\ue000{}\ue001"
-"""Stands for the value of a variable: characters of no job."""
+"""Placeholder for the value of a variable, made of characters that no job contains."""
 
 _MARKED = re.compile("\ue000([0-9]+)\ue001")
 _LOGIN = re.compile(r"://[^/?#\s]*@")
@@ -25,29 +25,29 @@ _SECRETS = (
     r"""[\w.-]*["']?\s*[=:]"""
 )
 _ASSIGNS = re.compile(_SECRETS, re.IGNORECASE)
-"""A secret that is given a value within a text: ``?password=``, ``"token": "``."""
+"""Pattern of a secret's name with an assignment in a text: ``?password=``, ``"token": "``."""
 
 _ASSIGNED = re.compile(_SECRETS + r"""\s*["']?[^&;,\n"'=:]*$""", re.IGNORECASE)
 _STATEMENT = re.compile(r"\s*(select|with|insert|update|delete|merge|replace|call|where)\b", re.IGNORECASE)
-"""SQL compares columns, whatever their names are."""
+"""Start of a SQL statement: it compares columns, whose names may look like those of secrets."""
 
 
 @frozen
 class Use:
-    """A place of a job where a variable is filled in."""
+    """A place in a job where a variable is substituted."""
 
     name: str
     """Name of the variable."""
 
     keys: str
-    """Those that lead to the place, with dots: ``sink.Jdbc.password``."""
+    """Path of the place, with dots: ``sink.Jdbc.password``."""
 
     position: Position
     is_secret: bool
 
 
 class Plugins(Protocol):
-    """Finds the plugins that a job names, as ``Registry`` of the planner does."""
+    """Lookup of the plugins of a job, like ``Registry`` of the planner."""
 
     def source(self, identifier: str) -> type[Any]:
         """Return the class of a source."""
@@ -68,19 +68,19 @@ def uses(
     plugins: Plugins | None = None,
     folder: Path | None = None,
 ) -> tuple[Use, ...]:
-    """Return where a job uses variables that have a value; nothing of a text that cannot be parsed.
+    """Return the places where a job uses variables that have a value; none for a text that cannot be parsed.
 
-    A use is secret below a key for a secret or in a header, in the login of an address, and after the name of a secret
-    within a text (``?password=${NAME}``). So is every use of a variable with a value that contains a login or a
-    password.
+    A use is secret if it is in the value of a secret's key or in a header, in the login of an address, or after a
+    secret's name in a text (``?password=${NAME}``). Every use of a variable whose value contains a login or a password
+    is secret, too.
 
     Args:
-        text: the job.
-        name: name of a file of its format.
-        given: variables that win over those which the file itself defines.
-        environment: variables behind these.
-        plugins: to know the options that plugins declare to be secret, whatever their names.
-        folder: the folder of the job's file, for the files that it includes.
+        text: The job.
+        name: Name of a file of its format.
+        given: Variables that override those defined in the file.
+        environment: Fallback variables.
+        plugins: Provides the options that plugins declare as secret, whatever their names.
+        folder: Folder of the job's file, for included files.
     """
     values = [*given.items(), *((key, value) for key, value in environment.items() if key not in given)]
     marks = {key: _MARK.format(number) for number, (key, _) in enumerate(values)}
@@ -88,7 +88,7 @@ def uses(
     try:
         tree = parse(text, name, variables, Problems(), folder=folder)
     except ConfigError:
-        return ()  # whoever reads the job says why
+        return ()  # parsing the job again reports the error
     declared = () if plugins is None else _in_declared_secrets(tree, name, plugins, values)
     return (*_uses(tree, (), values), *declared)
 
@@ -108,7 +108,7 @@ def secret_variables(path: Path, given: Mapping[str, str], plugins: Plugins) -> 
 
 
 def _in_declared_secrets(tree: Block, name: str, plugins: Plugins, values: Sequence[tuple[str, str]]) -> Iterator[Use]:
-    """Yield the uses in options that plugins declare to be secret, except addresses and blocks."""
+    """Yield the uses in options that plugins declare as secret, except addresses and blocks."""
     for raw in read_sections(tree, name, Problems())[1]:
         for entry in raw.block:
             if entry.key in _secret_options(raw, plugins):
@@ -120,7 +120,7 @@ def _secret_options(raw: RawBlock, plugins: Plugins) -> frozenset[str]:
     try:
         declared = getattr(plugins, raw.kind.value)(raw.identifier).declared
     except SeaTunnelError:
-        return frozenset()  # whoever plans the job says why
+        return frozenset()  # planning the job reports the error
     secret = (option for option in declared if option.secret and not option.type.nested and not is_place(option.key))
     return frozenset(name for option in secret for name in (option.key, *option.aliases))
 
@@ -128,7 +128,7 @@ def _secret_options(raw: RawBlock, plugins: Plugins) -> frozenset[str]:
 def refuse_secrets(
     text: str, name: str, given: Mapping[str, str], problems: Problems, *, plugins: Plugins | None = None
 ) -> None:
-    """Report the variables of a submission that hold secrets: a cluster stores them with the job, as they are."""
+    """Report the secret variables of a submission, because a cluster would store them with the job in plain text."""
     for use in uses(text, name, given, {}, plugins=plugins) if given else ():
         if use.is_secret:
             problems.error(
@@ -155,7 +155,7 @@ def _uses(value: Value, keys: tuple[str, ...], values: Sequence[tuple[str, str]]
 
 
 def _in_secret(text: str, mark: re.Match[str]) -> bool:
-    """Return True if a position of a text is within a login, or within the value of a secret's name."""
+    """Return True if a position of a text is within a login, or within the value after a secret's name."""
     if any(login.start() < mark.start() < login.end() for login in _LOGIN.finditer(text)):
         return True
     return _STATEMENT.match(text) is None and _ASSIGNED.search(text, 0, mark.start()) is not None

@@ -1,4 +1,4 @@
-"""Validation of write modes: some need ordered rows, some a bounded pipeline, and all an exclusive target."""
+"""Validation of write modes: some require ordered rows, some a bounded pipeline, and all an exclusive target."""
 
 from seatunnel_core.config.problem import Problems
 from seatunnel_core.job.node import ROW_ERRORS
@@ -29,7 +29,7 @@ def refuse_unfit_modes(pipelines: tuple[PlannedPipeline, ...], problems: Problem
 
 
 def _refuse_others(pipelines: tuple[PlannedPipeline, ...], sink: PlannedSink, problems: Problems) -> None:
-    """Report sinks that add to what another one replaces, or write into a folder below it."""
+    """Report sinks that write to the target that another sink replaces, or into a folder below it."""
     mode = sink.sink.save_mode
     if mode is None or not sink.sink.needs_end:
         return
@@ -62,7 +62,7 @@ def _refuse_pipeline(pipeline: PlannedPipeline, sink: PlannedSink, problems: Pro
 
 
 def _refuse_skipping(pipeline: PlannedPipeline, sink: PlannedSink, problems: Problems) -> None:
-    """Report where rows may be left out on their way to a sink that removes what does not come."""
+    """Report sinks that delete absent rows although rows may be skipped before they reach the sink."""
     reaching = upstream(pipeline, sink)
     skipping = [source.name for source in pipeline.sources if source.name in reaching and source.skip_bad_rows]
     skipping += [

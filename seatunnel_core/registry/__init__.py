@@ -1,1 +1,1 @@
-"""Finding the plugins that are installed, by name, and describing them. Using them is the work of ``planning``."""
+"""Lookup of installed plugins by name, and their descriptions. ``planning`` uses the plugins."""

@@ -1,4 +1,4 @@
-"""The descriptions of plugins in help and documentation, made of their declarations and docstrings."""
+"""Descriptions of plugins for help and documentation, generated from their declarations and docstrings."""
 
 import inspect
 import re
@@ -22,9 +22,9 @@ _SINKS = {
 
 
 def summary(plugin: type) -> str:
-    """Return the description of a plugin in a sentence or two; ``""`` when there is none.
+    """Return the description of a plugin in one or two sentences; ``""`` if it has none.
 
-    The description is the beginning of the docstring of its module (``The source ``X``: …``), then that of its class.
+    It is the start of the module's docstring (``The source ``X``: …``), followed by that of the class.
     """
     module = inspect.getdoc(sys.modules[plugin.__module__]) or ""
     headed = re.match(r"The \w+ ``\w+``: (.*)", " ".join(module.split("\n\n")[0].split()))
@@ -34,7 +34,7 @@ def summary(plugin: type) -> str:
 
 
 def guarantees(plugin: type) -> tuple[str, ...]:
-    """Return what a plugin promises when work is repeated, one text for each line."""
+    """Return the guarantees of a plugin when work is repeated, one string per line."""
     if issubclass(plugin, Source):
         if any(option.key == "replayable" for option in plugin.declared):
             again = "replayable if the option replayable is set: reading again must give the same rows"
@@ -56,7 +56,7 @@ def guarantees(plugin: type) -> tuple[str, ...]:
 
 
 def example(kind: str, plugin: type) -> str:
-    """Return a block of a job file in HOCON: the plugin's own ``example``, else one with its required options."""
+    """Return a HOCON block of a job file: the plugin's ``example``, or a generated one with its required options."""
     made: Any = plugin
     body = made.example or "\n".join(_sample(option) for option in made.declared if option.required)
     inside = "\n".join(f"    {line}".rstrip() for line in inspect.cleandoc(body).splitlines())
@@ -65,12 +65,12 @@ def example(kind: str, plugin: type) -> str:
 
 
 def names(option: Option[Any]) -> str:
-    """Return the option's name, and the older ones."""
+    """Return the option's name and its older names."""
     return ", ".join((option.key, *(f"older: {alias}" for alias in option.aliases)))
 
 
 def default(option: Option[Any]) -> str:
-    """Return the default as a job file has it; ``""`` when there is none."""
+    """Return the default as written in a job file; ``""`` if there is none."""
     if option.default is None:
         return ""
     if has(type(option.default)):  # a block with one value for all keys may be written as a single word
@@ -81,7 +81,7 @@ def default(option: Option[Any]) -> str:
 
 
 def type_of(option: Option[Any]) -> str:
-    """Return the name of the type, with its unit."""
+    """Return the name of the type and its unit."""
     return option.type.name + (f", {option.unit}" if option.unit else "")
 
 
@@ -95,7 +95,7 @@ def meaning(option: Option[Any]) -> str:
 
 
 def described(options: Iterable[Option[Any]]) -> Iterator[tuple[str, str, str]]:
-    """Yield for each option, required ones first, its names, its type with default or need, and its meaning."""
+    """Yield the names, the type with default or requirement, and the meaning of each option, required ones first."""
     for option in sorted(options, key=lambda each: not each.required):
         unless = f" unless {' or '.join(option.unless)} is set" if option.unless else ""
         need = f"required{unless}" if option.required else f"default {default(option)}" if default(option) else ""

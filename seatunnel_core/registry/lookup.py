@@ -1,7 +1,7 @@
-"""The lookup of sources, transforms and sinks by name among the installed packages (entry points).
+"""Lookup of sources, transforms and sinks by name among the installed packages (entry points).
 
-An entry point's name is the identifier that job files write; it is compared without regard to case. A plugin's module
-is imported only when a job names it, so a broken one affects only the jobs that name it.
+The name of an entry point is the identifier in job files; it is not case-sensitive. A plugin's module is imported only
+when a job uses it, so a broken plugin affects only the jobs that use it.
 """
 
 import re
@@ -21,7 +21,7 @@ from seatunnel_core.errors import UsageError
 from seatunnel_core.registry.not_yet import not_yet
 
 GROUPS = {"source": "seatunnel.source", "transform": "seatunnel.transform", "sink": "seatunnel.sink"}
-"""The entry-point group of each kind of plugin."""
+"""Entry-point group of each kind of plugin."""
 
 _BASES: dict[str, tuple[type, ...]] = {
     "source": (Source,),
@@ -40,24 +40,24 @@ class Plugin:
 
     identifier: str
     distribution: str
-    """The name of the package that brought it."""
+    """Name of the package that contains it."""
 
     version: str
     state: str
-    """``"ok"``, or why it cannot be used."""
+    """``"ok"``, or the reason why it cannot be used."""
 
     lacking: tuple[str, ...] = ()
-    """Packages of its extra that are not installed: the plugin loads, but fails when a job uses it."""
+    """Missing packages of its extra: the plugin loads, but fails when a job uses it."""
 
     extra: str = ""
     """Extra of the distribution that contains these packages."""
 
     declared: type | None = field(default=None, repr=False)
-    """The class, when it could be loaded."""
+    """The class, if it could be loaded."""
 
 
 def source(identifier: str) -> type[Source]:
-    """Return the source of this name, without regard to case.
+    """Return the source of this name; case is ignored.
 
     Raises:
         UsageError: no installed package has it (suggests names), two have it, or it cannot be loaded (says why).
@@ -66,17 +66,17 @@ def source(identifier: str) -> type[Source]:
 
 
 def transform(identifier: str) -> type[Transform] | type[DataFrameTransform]:
-    """Return the transform of this name. Raises as ``source`` does."""
+    """Return the transform of this name. Errors are those of ``source``."""
     return cast(type[Transform] | type[DataFrameTransform], _load("transform", identifier))
 
 
 def sink(identifier: str) -> type[Sink]:
-    """Return the sink of this name. Raises as ``source`` does."""
+    """Return the sink of this name. Errors are those of ``source``."""
     return cast(type[Sink], _load("sink", identifier))
 
 
 def plugins() -> Iterator[Plugin]:
-    """Yield every installed plugin, loaded if it can be, sorted by kind and name."""
+    """Yield all installed plugins by kind and name, loaded if possible."""
     for kind in GROUPS:
         for _, points in sorted(_installed(kind).items()):
             for point in points:
@@ -84,12 +84,12 @@ def plugins() -> Iterator[Plugin]:
 
 
 def named(kinds: Sequence[str], name: str) -> list[Plugin]:
-    """Return the plugins of these kinds with this name in any case, without loading others."""
+    """Return the plugins of these kinds with this name; case is ignored. Other plugins are not loaded."""
     return [_describe(kind, point) for kind in kinds for point in _installed(kind).get(name.lower(), [])]
 
 
 class Registry:
-    """The functions of this module as one object, for callers that take any registry."""
+    """The functions of this module as an object, for callers that accept any registry."""
 
     source = staticmethod(source)
     transform = staticmethod(transform)
@@ -98,7 +98,7 @@ class Registry:
 
 
 def forget() -> None:
-    """Forget which packages are installed, so that one that was installed since then is found."""
+    """Clear the cache of installed packages, so that newly installed ones are found."""
     _load.cache_clear()
     _installed.cache_clear()
     _package.cache_clear()
@@ -145,7 +145,7 @@ _REQUIREMENT = re.compile(r"""([\w.-]+)[^;]*;.*\bextra *== *['"]([\w.-]+)['"]"""
 
 
 def _lacking(extras: Sequence[str], package: _Package) -> tuple[str, ...]:
-    """Return the packages that are not installed, of the extras that an entry point names: ``module:Class [jdbc]``."""
+    """Return the missing packages of the extras of an entry point: ``module:Class [jdbc]``."""
     required = map(_REQUIREMENT.match, package.requires)
     wanted = {found[1] for found in required if found is not None and found[2] in extras}
     return tuple(sorted(each for each in wanted if not any(distributions(name=each))))
@@ -174,7 +174,7 @@ def _load(kind: str, name: str) -> type:
 
 
 def unknown(kinds: Sequence[str], name: str) -> str:
-    """Return the message about a name that no plugin of these kinds has, with the names that were probably meant."""
+    """Return the message about an unknown name, with suggestions of similar names."""
     for kind in kinds:
         elsewhere = not_yet(kind, name)
         if elsewhere is not None:

@@ -1,6 +1,6 @@
-"""Names of Apache SeaTunnel's documentation that have no plugin here: whether one is planned, and what to use instead.
+"""Names in Apache SeaTunnel's documentation that have no plugin here: whether one is planned, and workarounds.
 
-The message about such a name says this, instead of listing the names that are installed.
+The error message about such a name contains this instead of the list of installed names.
 """
 
 from collections.abc import Iterable, Iterator
@@ -22,7 +22,7 @@ PLANNED_OPTIONS = {
 
 @frozen(kw_only=True)
 class NotYet:
-    """One name that has no plugin in this version."""
+    """A SeaTunnel plugin that this version lacks."""
 
     kind: str
     """``"source"``, ``"transform"`` or ``"sink"``."""
@@ -32,22 +32,22 @@ class NotYet:
 
     planned: bool
     why: str
-    """Category: ``"change data capture"``."""
+    """Category, such as ``"change data capture"``."""
 
     instead: str
     """Workaround."""
 
     spark: str = ""
-    """The format under which a package of Spark reads and writes it."""
+    """Spark data source format that reads and writes it."""
 
     served_by: str = ""
-    """The connector that reads and writes it already."""
+    """Connector of this project that reads and writes it already."""
 
     listed: bool = True
-    """True if SeaTunnel's documentation has this name; others are common variants."""
+    """True if SeaTunnel's documentation has this name, False for a common variant."""
 
     def message(self, *, with_spark: bool) -> str:
-        """Return the message for the user; ``with_spark`` when a connector ``Spark`` is installed."""
+        """Return the message for the user; ``with_spark`` if the connector ``Spark`` is installed."""
         if self.served_by:
             return f"there is no {self.kind} {self.name!r}: {self.instead}"
         state = "is planned, and not here yet" if self.planned else "is not here, and not planned"
@@ -55,19 +55,19 @@ class NotYet:
         return f"the {self.kind} {self.name!r} {state} ({self.why}). Until then {way}. See `seatunnel help java-parity`"
 
     def way(self, *, with_spark: bool) -> str:
-        """Return what to use until then."""
+        """Return the workaround."""
         if self.spark and with_spark:
             return f'use Spark {{ format = "{self.spark}" }} with the package that brings this format to Spark'
         return self.instead
 
 
 def not_yet(kind: str, name: str) -> NotYet | None:
-    """Return what is known about a name that no installed plugin has, without regard to case, ``-`` and ``_``."""
+    """Return the entry of a name that no installed plugin has; case, ``-`` and ``_`` are ignored."""
     return _BY_NAME.get((kind, _folded(name)))
 
 
 def all_of_them() -> tuple[NotYet, ...]:
-    """Return all these names in the order of the documentation: planned ones first."""
+    """Return all documented names: planned ones first, then in the order of the documentation."""
     return tuple(sorted(filter(lambda each: each.listed, _BY_NAME.values()), key=lambda each: not each.planned))
 
 
@@ -92,7 +92,7 @@ def _databases(names: str, url: str) -> Iterator[NotYet]:
 
 
 def _short(names: str, plugin: str, options: str = "", kinds: Iterable[str] = _BOTH) -> Iterator[NotYet]:
-    """Yield names that people write for a plugin of this project, with options where the name stands for some."""
+    """Yield entries for alternative names of existing plugins, with the options to use."""
     written = f"{plugin} {{ {options or '…'} }}"
     for name in names.split():
         for kind in kinds:
