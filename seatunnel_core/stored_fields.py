@@ -44,7 +44,7 @@ def added(default: Any = NOTHING, *, omitted: bool = False, path: bool = False, 
     Args:
         default: Value for records without the field.
         omitted: True to leave the field out of records while it has its default.
-        path: True if its texts may be names of files.
+        path: True if its strings may be file names.
         **more: Further arguments of ``attrs.field``.
     """
     return field(default=default, metadata={_KEY: _Form(added=True, omitted=omitted, path=path)}, **more)

@@ -51,7 +51,7 @@ class JobHandle:
         """Wait for the end and return the report; an interrupt during the wait stops the job after a final checkpoint.
 
         Args:
-            progress: True if a notebook shows how the job stands, in place. Elsewhere nothing is shown.
+            progress: True to show the progress in a notebook, updated in place. Outside notebooks nothing is shown.
 
         Raises:
             JobFailedError: A pipeline failed; the message names each with its error.
@@ -75,8 +75,8 @@ class JobHandle:
         """Stop the job and wait for it; return its report, or ``None`` if it has not stopped in time.
 
         Args:
-            checkpoint: True to take a last checkpoint first.
-            timeout: How long to wait, in seconds; ``None`` for no limit.
+            checkpoint: True to take a final checkpoint first.
+            timeout: Maximum wait, in seconds; ``None`` for no limit.
         """
         if checkpoint:
             self._run.stop()
@@ -91,14 +91,15 @@ class JobHandle:
 
         Args:
             name: Its name; ``None`` for the next number.
-            stop: True if the job ends with it. Work that runs on Spark then is read again after a restore.
-            drain: True if the job stops reading, commits all that was read, and ends with it.
-            timeout: How long to wait, in seconds; ``None`` for no limit.
+            stop: True to stop the job with it. Work units that are still running on Spark are read again after a
+                restore.
+            drain: True to stop reading, commit everything that was read, and end the job.
+            timeout: Maximum wait, in seconds; ``None`` for no limit.
 
         Raises:
             UsageError: The job does not run, or the name is taken or invalid.
-            SavepointError: A pipeline could not take its part, or the storage could not store it.
-            TimeoutError: It is not complete in time, and may still complete.
+            SavepointError: A pipeline could not take its savepoint, or the storage could not store it.
+            TimeoutError: It did not complete in time; it may still complete later.
         """
         return self._run.savepoint(name, stop=stop, drain=drain, timeout=timeout)
 

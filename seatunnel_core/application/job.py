@@ -57,7 +57,7 @@ class Job:
 
         Args:
             identifier: The plugin's name, as in job files: ``"LocalFile"``. Or a function with ``@st.source``.
-            options: Its options by name, for names that are no Python identifiers, such as ``{"row.num": 10}``.
+            options: Its options by name, for names that are not Python identifiers, such as ``{"row.num": 10}``.
             name: The node's name in messages and checkpoints; generated if it is empty. Give names to the nodes of a
                 job that is to be restored after nodes were added or removed.
             **more: Further options.
@@ -183,7 +183,7 @@ class Job:
             restore: As in ``submit``.
             master: As in ``submit``.
             engine_config: As in ``submit``.
-            progress: True to show the progress in a notebook, in place. Elsewhere nothing is shown.
+            progress: True to show the progress in a notebook, updated in place. Outside notebooks nothing is shown.
 
         Raises:
             JobFailedError: A pipeline failed; the others ran to their end.
@@ -207,7 +207,7 @@ class Job:
             restore: ID of a stopped or killed job to resume, or ``st.Restore`` to choose a checkpoint or savepoint.
             master: Spark master: ``local[2]`` or ``spark://HOST:PORT``. An existing Spark session of the application is
                 used unchanged and left open.
-            engine_config: Path of a ``seatunnel.yaml``; by default the first one found in the usual places.
+            engine_config: Path of a ``seatunnel.yaml``; by default the first one found in the default locations.
 
         Raises:
             ConfigError: The options are wrong; the message lists every problem.

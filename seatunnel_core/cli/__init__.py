@@ -1,1 +1,1 @@
-"""The command ``seatunnel``: arguments, what is shown, exit codes. What it does is done by the packages below."""
+"""The command ``seatunnel``: arguments, output and exit codes. The work is done by other packages."""

@@ -1,4 +1,4 @@
-"""``python -m seatunnel_core.cli``: the command without a script on ``PATH``."""
+"""``python -m seatunnel_core.cli``: the command, if its script is not on ``PATH``."""
 
 import sys
 

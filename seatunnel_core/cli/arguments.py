@@ -1,7 +1,7 @@
-"""The arguments of the command line.
+"""Arguments of the command line.
 
-Everything that the command of SeaTunnel's own engine accepts either works or is refused with a sentence that says what
-to write instead; nothing is accepted and ignored.
+Each argument of SeaTunnel's own command either works or is rejected with a message that contains the alternative; none
+is silently ignored.
 """
 
 import argparse
@@ -26,7 +26,7 @@ from seatunnel_core.job.restoring import Restore
 _OF_CLUSTERS = ("-cn", "--cluster")
 
 _RUN = ("run", "start", "submit")
-"""The commands of other programs that run a job."""
+"""Subcommands with which other programs run a job."""
 
 LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 
@@ -59,7 +59,7 @@ def _jvm_option(text: str) -> str:
 
 @frozen(kw_only=True)
 class RunArguments(Command):
-    """The arguments of ``seatunnel --config …``."""
+    """Arguments of ``seatunnel --config …``."""
 
     config: Path = option("-c", "--config", metavar="FILE", type=Path, help="the job: HOCON, JSON, YAML or SQL")
     variables: dict[str, str] = option(
@@ -112,7 +112,7 @@ class RunArguments(Command):
     """Options of the Spark driver's JVM, added after ``JAVA_OPTS``."""
 
     typed: tuple[str, ...] = field(repr=False)
-    """The arguments as they were typed, for the command that resumes the job."""
+    """The arguments as typed, for the command that resumes the job."""
 
     @property
     def log_level(self) -> str:
@@ -124,12 +124,12 @@ _OF_A_NEW_JOB = (
     *("variables", "name", "set_job_id", "restore", "master", "background", "close_job"),
     *("check", "encrypt", "decrypt", "strict", "engine_config"),
 )
-"""The options of a new job, which a request to running jobs would ignore."""
+"""Options of a new job, which a request to running jobs would ignore."""
 
 
 @frozen(kw_only=True)
 class ShadeArguments(Command):
-    """The arguments of ``seatunnel --encrypt --config …``, or ``--decrypt``."""
+    """Arguments of ``seatunnel --encrypt --config …`` and ``--decrypt``."""
 
     config: Path
     variables: dict[str, str] = field(repr=False)
@@ -263,6 +263,6 @@ def _unknown(argument: str, parser: argparse.ArgumentParser) -> str:
 
 
 def _did_you_mean(word: str, known: dict[str, str]) -> str:
-    """Return the end of a sentence, with a suggestion; ``known`` maps each word to what to write for it."""
+    """Return a suggestion as the end of a sentence; ``known`` maps each known word to its correct spelling."""
     close = difflib.get_close_matches(word, known, n=1)
     return f"; did you mean {known[close[0]]}?" if close else "."

@@ -17,8 +17,8 @@ from seatunnel_core.spark.starting.log_folder import log_folder
 def run_in_background(arguments: RunArguments) -> int:
     """Start the job in a separate process, and return once the job can be resumed by its ID.
 
-    The job's output goes to a file. If the job ends before it has begun, the output is printed and the job's exit code
-    returned.
+    The job's output goes to a file. If the job ends before it has started, print the output and return the job's exit
+    code.
     """
     request = read_job(arguments)
     begun_before = begun_before_this(arguments, request)
@@ -32,7 +32,7 @@ def run_in_background(arguments: RunArguments) -> int:
         finally:
             os.close(writes)
         try:
-            runs = bool(begun.read(1))  # nothing comes when the process ends without having begun
+            runs = bool(begun.read(1))  # empty if the process ended before the job started
         except KeyboardInterrupt:
             job.terminate()
             job.wait()
@@ -42,7 +42,7 @@ def run_in_background(arguments: RunArguments) -> int:
         print(output.read_text(encoding="utf-8", errors="replace"), end="")
         return code
     print(_summary(arguments, job_id, job.pid, output, request.secrets))
-    job.returncode = 0  # the process is detached; Popen need not warn that it still runs
+    job.returncode = 0  # the process is detached; Popen must not warn that it still runs
     return 0
 
 
@@ -61,7 +61,7 @@ def _start(command: Sequence[str], output: Path, *, keep: int) -> "subprocess.Po
             stdout=file,
             stderr=subprocess.STDOUT,
             pass_fds=[keep],
-            start_new_session=True,  # neither Ctrl-C nor the end of this terminal reaches it
+            start_new_session=True,  # neither Ctrl-C nor the end of this terminal affects it
         )
 
 

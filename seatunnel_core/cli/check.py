@@ -1,4 +1,4 @@
-"""``seatunnel --check``: shows what a job would do, without importing what only a running job needs."""
+"""``seatunnel --check``: shows the plan of a job, without importing modules that only running jobs need."""
 
 import os
 
@@ -12,11 +12,11 @@ from seatunnel_core.spark.starting.settings import cache_folder
 
 
 def check(arguments: RunArguments) -> int:
-    """Print what would run, without moving a row, and return the exit code.
+    """Print the plan without moving a row, and return the exit code.
 
     Raises:
-        UsageError: The files are wrong; the message lists every problem.
-        PlatformError: Spark is needed to find out columns, and does not start.
+        UsageError: The files are invalid; the message lists every problem.
+        PlatformError: Spark is needed to determine columns, and does not start.
     """
     request = read_job(arguments)
     java = find_java(os.environ, cache_folder(os.environ))

@@ -1,4 +1,4 @@
-"""The closing table of a job: times, rows, checkpoints, failures, warnings and the command that resumes it."""
+"""Closing table of a job: times, rows, checkpoints, failures, warnings and the command that resumes it."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -10,13 +10,13 @@ from seatunnel_core.reporting.report import JobOutcome, JobReport, PipelineView
 from seatunnel_core.reporting.shown_pipelines import shown_pipelines
 
 MOST_TABLES = 20
-"""Tables of a pipeline that are shown one by one, the largest first."""
+"""Maximum number of tables of a pipeline that are listed, largest first."""
 
 SHORTEST_NAME = 12
-"""Characters that a pipeline's name keeps, however narrow the terminal is."""
+"""Minimum length of a pipeline's name, regardless of the terminal's width."""
 
 FENCED = "fenced"
-"""The phase of a pipeline that another process took over."""
+"""Phase of a pipeline that another process took over."""
 
 _HEADINGS = ("pipeline", "state", "read", "written", "committed", "skipped", "checkpoints", "restarts")
 _NUMBERS_FROM = 2
@@ -28,9 +28,9 @@ def closing_table(report: JobReport, resume_command: str, *, width: int | None =
     """Return everything that is printed at the end of a job, without a final newline.
 
     Args:
-        report: How the job ended.
+        report: Report of the finished job.
         resume_command: The command that resumes it.
-        width: The terminal's width in columns, to which the names of pipelines are cut; ``None`` for no limit.
+        width: The terminal's width in columns, to which pipeline names are truncated; ``None`` for no limit.
     """
     took = duration(report.ended_at - report.started_at)
     when = "this run started" if report.resumed else "started"
@@ -72,7 +72,7 @@ def _times(when: str, report: JobReport, took: str, *, narrow: bool) -> list[str
 
 
 def _told(pipelines: Sequence[PipelineView]) -> list[str]:
-    """Return the rows of each table, and to what rows were added, of the pipelines that have such lines."""
+    """Return lines with the rows of each table and the targets that rows were appended to, if any."""
     lines = []
     for view in pipelines:
         whose = "" if len(pipelines) == 1 else f"pipeline {view.id}: "
@@ -85,7 +85,7 @@ def _told(pipelines: Sequence[PipelineView]) -> list[str]:
 
 
 def _repeated(pipelines: Sequence[PipelineView]) -> list[str]:
-    """Return lines about rows that were written and discarded, which no other figure contains."""
+    """Return lines about rows that were written and discarded, which no other counter contains."""
     units = sum(view.units_repeated for view in pipelines)
     if not units:
         return []
@@ -118,7 +118,7 @@ def _table(pipelines: Sequence[PipelineView], width: int | None) -> list[str]:
 
 
 def _in_lines(view: PipelineView) -> list[str]:
-    """Return the same of one pipeline without columns, for a terminal that has no room for them."""
+    """Return the row of one pipeline as lines, for terminals that are too narrow for columns."""
     skipped = f", {count(view.rows_skipped)} skipped" if view.rows_skipped else ""
     restarts = f", {pick(view.restarts, 'restart')}" if view.restarts else ""
     return [

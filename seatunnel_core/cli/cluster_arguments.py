@@ -1,4 +1,4 @@
-"""The arguments of ``seatunnel -m cluster``, the client of a cluster."""
+"""Arguments of ``seatunnel -m cluster``, the client of a cluster."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ from seatunnel_core.errors import UsageError
 
 _MODE = ("-m", "--master", "-e", "--deploy-mode")
 _HERE = {"-h", "--help", "--version", "--check", "--encrypt", "--decrypt"}
-"""Flags by which nothing runs, so that no cluster is asked."""
+"""Flags with which nothing runs, so no cluster is contacted."""
 
 
 @frozen(kw_only=True)
@@ -70,12 +70,11 @@ class ClusterArguments(Command):
 def asks_cluster(argv: Sequence[str], environment: Mapping[str, str] = os.environ) -> bool:
     """Return True if a command line is for a cluster.
 
-    ``-m cluster`` says so; without ``-m`` the script ``seatunnel.sh`` asks a cluster where ``SEATUNNEL_MODE`` says
-    ``cluster``, or else ``mode`` in the engine's file. The command ``seatunnel`` alone runs jobs itself, whatever the
-    environment holds.
+    ``-m cluster`` selects it. Without ``-m``, the script ``seatunnel.sh`` uses ``SEATUNNEL_MODE``, or else ``mode`` in
+    the engine's file. The command ``seatunnel`` itself runs jobs locally, regardless of the environment.
 
     Raises:
-        UsageError: ``SEATUNNEL_MODE``, or the engine's file, holds something else.
+        UsageError: ``SEATUNNEL_MODE`` or the engine's file has an invalid value.
     """
     for place, argument in enumerate(argv):
         flag, equals, value = argument.partition("=")
@@ -87,7 +86,7 @@ def asks_cluster(argv: Sequence[str], environment: Mapping[str, str] = os.enviro
 
 
 def _mode(argv: Sequence[str], environment: Mapping[str, str]) -> str:
-    """Return what ``seatunnel.sh`` does with a job: ``local`` or ``cluster``."""
+    """Return where ``seatunnel.sh`` runs a job: ``local`` or ``cluster``."""
     said = environment.get("SEATUNNEL_MODE", "").strip().lower()
     if said not in ("", "local", "cluster"):
         raise UsageError(f"SEATUNNEL_MODE is {said!r}: write local or cluster")
@@ -101,11 +100,11 @@ def _mode(argv: Sequence[str], environment: Mapping[str, str]) -> str:
 
 
 def parse_cluster(argv: Sequence[str]) -> ClusterArguments:
-    """Turn the command line into a value.
+    """Parse the command line.
 
     Raises:
-        UsageError: something is missing, or has no meaning for a cluster.
-        SystemExit: with 0, after ``--help`` printed its text.
+        UsageError: An argument is missing or not available for a cluster.
+        SystemExit: With code 0, after ``--help`` printed its text.
     """
     parser = _parser()
     values, unknown = parser.parse_known_args(argv)

@@ -1,4 +1,4 @@
-"""``seatunnel -m cluster``: submits a job to a cluster and waits for its end, or asks about its jobs."""
+"""``seatunnel -m cluster``: submits a job to a cluster and waits for its end, or sends requests about jobs."""
 
 import contextlib
 import json
@@ -30,13 +30,13 @@ from seatunnel_core.planning.variable_uses import Use, refuse_secrets, uses
 
 POLL_S = 0.25
 PATIENCE_S = 60.0
-"""So long a client that waits for its job does without an answer, as while another node takes the lead."""
+"""Seconds without a response after which a client stops waiting for its job; covers a leader election."""
 
 ANSWER_S = 20.0
-"""So long a node may take to answer before another one is asked."""
+"""Response timeout, in seconds, before the request is sent to another node."""
 
 LEADERLESS_S = 20.0
-"""So long a client waits for a cluster that can be reached to have a leader: longer than an election takes."""
+"""Seconds for which a client waits for a reachable cluster to elect a leader; longer than an election takes."""
 
 EXIT_CODES = {"FINISHED": 0, "FAILED": 1, "CANCELED": STOPPED, "SAVEPOINT_DONE": STOPPED}
 
@@ -54,11 +54,11 @@ class ClientPlace:
 
 
 def ask_cluster(arguments: ClusterArguments) -> int:
-    """Do what was asked, and return the exit code.
+    """Execute the request, and return the exit code.
 
     Raises:
-        UsageError: the cluster refuses, and why.
-        PlatformError: it cannot be reached.
+        UsageError: The cluster rejects the request; the message contains the reason.
+        PlatformError: The cluster cannot be reached.
     """
     place = client_place(arguments)
     client = place.client
@@ -89,10 +89,10 @@ def ask_cluster(arguments: ClusterArguments) -> int:
 
 
 def _cancel(client: ClusterClient, job_ids: Sequence[str], *, at_once: bool) -> int:
-    """Have jobs cancelled, each of them whatever became of the others.
+    """Request cancellation of all given jobs, even if some requests fail.
 
     Raises:
-        UsageError: some of them do not run; the others are to be cancelled.
+        UsageError: Some of them do not run; cancellation of the others was requested.
     """
     refused = []
     for job_id in job_ids:
@@ -109,7 +109,7 @@ def _cancel(client: ClusterClient, job_ids: Sequence[str], *, at_once: bool) -> 
 
 
 def client_place(arguments: ClusterArguments, environment: Mapping[str, str] = os.environ) -> ClientPlace:
-    """Return the cluster that ``hazelcast-client.yaml`` names, else ``hazelcast.yaml``, else one of this machine."""
+    """Return the cluster of ``hazelcast-client.yaml``, else of ``hazelcast.yaml``, else one on this machine."""
     engine = find_engine_file(arguments.engine_config, environment, Path())
     folder = engine.parent if engine is not None else Path(environment.get("SEATUNNEL_HOME", "."), "config")
     name = "seatunnel"
@@ -139,7 +139,7 @@ def _hazelcast(path: Path) -> ClusterConfig | ClientConfig | None:
 def _submit(client: ClusterClient, arguments: ClusterArguments) -> int:
     assert arguments.config is not None
     text = read_text(arguments.config)
-    job_id = arguments.restore or arguments.set_job_id or new_job_id()  # made here: a submit that is repeated is one
+    job_id = arguments.restore or arguments.set_job_id or new_job_id()  # generated here, so a retry is no second job
     request = {
         "job_id": job_id,
         "name": arguments.name or "",
@@ -168,7 +168,7 @@ def _submit(client: ClusterClient, arguments: ClusterArguments) -> int:
 
 @contextlib.contextmanager
 def _terminated_as_by_ctrl_c() -> Iterator[None]:
-    """Let SIGTERM interrupt this command as Ctrl-C does."""
+    """Handle SIGTERM like Ctrl-C."""
 
     def interrupt(_number: int, _frame: FrameType | None) -> None:
         raise KeyboardInterrupt
@@ -181,9 +181,9 @@ def _terminated_as_by_ctrl_c() -> Iterator[None]:
 
 
 def _submitted(client: ClusterClient, request: Mapping[str, Any], *, is_new: bool) -> Any:
-    """Return the answer to a submit; ``is_new`` if its id was made for it.
+    """Return the response to a submission; ``is_new`` is True if its ID was generated for it.
 
-    A node may accept a job and die before it answers, and the job may have ended when the request is repeated.
+    A node may accept a job and crash before it responds, and the job may have ended when the request is repeated.
     """
     try:
         return _ask_patiently(client, request)
@@ -209,12 +209,12 @@ def _ask_patiently(client: ClusterClient, request: Mapping[str, Any]) -> Any:
 def _variables(
     text: str, name: str, given: Mapping[str, str], environment: Mapping[str, str] = os.environ
 ) -> dict[str, str]:
-    """Return the variables that go with a job: those of ``-i``, and those of this machine's environment that it uses.
+    """Return the variables sent with a job: those of ``-i``, and those of the local environment that it uses.
 
-    A node has another environment. Secrets stay here, because the cluster stores what is submitted.
+    Nodes have other environments. Secrets are not sent, because the cluster stores what is submitted.
 
     Raises:
-        ConfigError: ``-i`` gives a secret.
+        ConfigError: A variable of ``-i`` is used as a secret.
     """
     problems = Problems()
     refuse_secrets(text, name, given, problems)
@@ -234,11 +234,11 @@ def _variables(
 
 
 def _wait(client: ClusterClient, job_id: str, *, expected: str = "FINISHED") -> int:
-    """Show a job until it ends, and return the exit code. Further nodes of the cluster are learned meanwhile.
+    """Show the progress of a job until it ends, and return the exit code. Learn further nodes of the cluster meanwhile.
 
     Raises:
-        PlatformError: the cluster has not answered for ``PATIENCE_S``.
-        UsageError: it does not know the job.
+        PlatformError: The cluster has not responded for ``PATIENCE_S``.
+        UsageError: The cluster does not know the job.
     """
     state, heard_at = "", time.monotonic()
     with job_progress_line() as line:
@@ -265,14 +265,14 @@ def _wait(client: ClusterClient, job_id: str, *, expected: str = "FINISHED") -> 
 
 
 def _learn(client: ClusterClient) -> None:
-    """Take in all nodes that the one which answers knows, so that those of the list may die meanwhile."""
+    """Add all nodes known to the responding node, so that the client survives failures of the configured ones."""
     with contextlib.suppress(PlatformError, UsageError, StoredValueError):
         found = client.ask("GET", "/internal/v1/members")
         client.learn([stored.text(found, "leader"), *stored.texts(found, "members")])
 
 
 def _closing(job: Mapping[str, Any]) -> str:
-    """Return the warnings found while the job ran, SeaTunnel's table, and the reason of a failure."""
+    """Return the warnings of the run, SeaTunnel's table, and the cause of a failure."""
     metrics = job["metrics"]
     rows = (
         ("Start Time", job["createTime"]),

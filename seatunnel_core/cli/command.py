@@ -1,7 +1,7 @@
 """Base class of parsed arguments, the parser, and subcommands.
 
-A new subcommand is a module with a class derived from ``Command`` and a ``Subcommand``, a line in ``subcommands`` and a
-case in ``main``.
+A new subcommand consists of a module with a class derived from ``Command`` and a ``Subcommand``, a line in
+``subcommands`` and a case in ``main``.
 """
 
 import argparse
@@ -20,13 +20,13 @@ STOPPED = 130
 
 
 class Command:
-    """The parsed arguments of one command line: a value. ``main`` runs it."""
+    """The parsed arguments of a command line, executed by ``main``."""
 
 
 class HelpText(argparse.HelpFormatter):
-    """Keeps the lines of a text, and wraps those that are wider than the terminal below where they began.
+    """Help formatter that keeps line breaks, and wraps long lines with their indentation.
 
-    In a line of two columns that is the second one, as far as half of the width is left for it.
+    Lines with two columns are wrapped in the second one if it has at least half of the width.
     """
 
     def start_section(self, heading: str | None) -> None:
@@ -60,11 +60,11 @@ class Parser(argparse.ArgumentParser):
 
 @frozen(kw_only=True)
 class Subcommand:
-    """A command with a name, such as ``seatunnel init``."""
+    """A named subcommand, such as ``seatunnel init``."""
 
     name: str
     summary: str
-    """One clause for ``seatunnel --help``, without a full stop."""
+    """Summary for ``seatunnel --help``, without a full stop."""
 
     parse: Callable[[Parser, Sequence[str]], Command]
     """Adds the arguments to an empty parser and parses those after the name."""

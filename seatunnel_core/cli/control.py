@@ -1,4 +1,4 @@
-"""The options that ask jobs in other processes of the same user on this machine.
+"""Options that send requests to jobs in other processes of the same user on this machine.
 
 These are ``--list``, ``--job-id``, ``--metrics``, ``--savepoint`` and ``--cancel-job``.
 """
@@ -20,10 +20,10 @@ _NOTHING = "No job of yours runs on this machine. What is stored: seatunnel chec
 
 
 def control(arguments: ControlArguments) -> None:
-    """Ask running jobs, and print their answers.
+    """Send a request to running jobs, and print the responses.
 
     Raises:
-        UsageError: No such job runs, or it refuses; the message has its reason.
+        UsageError: No such job runs, or it rejects the request; the message contains its reason.
     """
     match arguments.verb:
         case ControlVerb.LIST:
@@ -43,7 +43,7 @@ def control(arguments: ControlArguments) -> None:
 
 
 def _answers(job_ids: Sequence[str], verb: str) -> tuple[client.Status, ...]:
-    """Return the answers of these jobs, or of all that run, without those that end meanwhile."""
+    """Return the responses of these jobs, or of all running jobs; those that end meanwhile are skipped."""
     if job_ids:
         return tuple(client.ask(job_id, {"do": verb}) for job_id in job_ids)
     found = client.running()

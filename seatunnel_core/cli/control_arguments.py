@@ -1,4 +1,4 @@
-"""The options that ask jobs in other processes, and their values."""
+"""Options that send requests to jobs in other processes, and their values."""
 
 import argparse
 import enum
@@ -22,11 +22,11 @@ class ControlVerb(enum.Enum):
 
 @frozen(kw_only=True)
 class ControlArguments(Command):
-    """The arguments of ``seatunnel --list``, ``--savepoint ID`` and the others that ask running jobs."""
+    """Arguments of requests to running jobs, such as ``seatunnel --list`` and ``--savepoint ID``."""
 
     verb: ControlVerb
     job_ids: tuple[str, ...]
-    """Empty for all that run."""
+    """IDs of jobs; empty for all running jobs."""
 
     keep_running: bool = switch("--keep-running", exclusive="how", help="with -s: the job continues")
     drain: bool = switch("--drain", exclusive="how", help="with -s: stop reading, commit all that was read, and stop")
@@ -36,7 +36,7 @@ class ControlArguments(Command):
 
 
 def add_control(parser: argparse.ArgumentParser) -> None:
-    """Add the options that ask running jobs."""
+    """Add the options for requests to running jobs."""
     group = parser.add_argument_group("instead of a job file: ask jobs that run on this machine, in processes of yours")
     verbs = group.add_mutually_exclusive_group()
 
@@ -63,7 +63,7 @@ _HOW = {
     "at_once": (ControlVerb.STOP, "-can"),
     "open_metrics": (ControlVerb.METRICS, "--metrics"),
 }
-"""The verb and its flag, by an option that modifies a verb."""
+"""Verb and flag that each modifying option belongs to."""
 
 
 def _asked_of_job(verb: ControlVerb, text: str) -> tuple[ControlVerb, str]:
@@ -86,7 +86,7 @@ def control_arguments(values: argparse.Namespace) -> ControlArguments | None:
 
 
 def job_id(text: str) -> str:
-    """Return the text if it is the id of a job, as a type of ``argparse``."""
+    """Return the text if it is a valid job ID; a type of ``argparse``."""
     from seatunnel_storage_api.errors import InvalidIdError
     from seatunnel_storage_api.layout import require_job_id
 
@@ -97,7 +97,7 @@ def job_id(text: str) -> str:
 
 
 def variable(text: str) -> tuple[str, str]:
-    """Return a name and a value, as a type of ``argparse``."""
+    """Return a name and a value; a type of ``argparse``."""
     name, equals, value = text.partition("=")
     if not (name and equals):
         raise argparse.ArgumentTypeError(f"expected NAME=VALUE, as in -i day=2026-01-31, not {text!r}")

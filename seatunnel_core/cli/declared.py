@@ -1,4 +1,4 @@
-"""Options of a command, each declared once: as a field of the class that holds the parsed arguments."""
+"""Options of a command, declared as fields of the class that holds the parsed arguments."""
 
 import argparse
 from collections.abc import Callable, Collection, Mapping
@@ -28,7 +28,7 @@ def option(
     repr: bool = True,
     **how: Any,
 ) -> Any:
-    """Declare a field that an option of the command line sets.
+    """Declare a field that a command-line option sets.
 
     Args:
         *flags: Flags of the option.
@@ -49,7 +49,7 @@ def switch(*flags: str, help: str, exclusive: str = "") -> Any:
 
 
 def add_options(parser: argparse._ActionsContainer, command: type[Any], only: Collection[str] | None = None) -> None:
-    """Add the declared options of a class to a parser, in the order of the fields or in that of ``only``."""
+    """Add the declared options of a class to a parser, in the order of the fields or of ``only``."""
     declared = _declared(command)
     groups: dict[str, argparse._ActionsContainer] = {}
     for name in declared if only is None else only:
@@ -64,7 +64,7 @@ def add_options(parser: argparse._ActionsContainer, command: type[Any], only: Co
 
 
 def read_options(command: type[C], values: argparse.Namespace, **more: Any) -> C:
-    """Return an instance of the class with the parsed options; those that the parser does not have keep defaults."""
+    """Return an instance of the class with the parsed options; options that the parser lacks keep their defaults."""
     given = {name: getattr(values, name) for name in _declared(command) if hasattr(values, name)}
     return command(**given, **more)
 

@@ -1,4 +1,4 @@
-"""``seatunnel init DIR``: a folder that can be ``SEATUNNEL_HOME``: configuration, two templates, a first job."""
+"""``seatunnel init DIR``: creates a ``SEATUNNEL_HOME`` folder with configuration, two templates and a first job."""
 
 import shlex
 import sys
@@ -25,11 +25,11 @@ class _File:
 
 
 def init(folder: Path, *, cluster: bool = False) -> None:
-    """Write the first files into a folder, and print what to type next.
+    """Write the initial files into a folder, and print the next commands.
 
     Args:
-        folder: is made when it is not there.
-        cluster: True if `seatunnel.sh` there submits jobs to a cluster, which other scripts there start and stop.
+        folder: Created if it does not exist.
+        cluster: True to set up `seatunnel.sh` for a cluster, with scripts that start and stop its nodes.
 
     Raises:
         UsageError: One of the files exists, or the folder cannot be written. Nothing is overwritten.
@@ -103,7 +103,7 @@ def _template(path: str, values: dict[str, str]) -> str:
 
 
 def _quoted(path: Path) -> str:
-    """Return a path in the form for double quotes in HOCON and in YAML."""
+    """Escape a path for double quotes in HOCON and YAML."""
     return str(path).replace("\\", "\\\\").replace('"', '\\"')
 
 

@@ -1,4 +1,4 @@
-"""The arguments of ``seatunnel init``."""
+"""Arguments of ``seatunnel init``."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,7 +11,7 @@ from seatunnel_core.cli.declared import add_options, read_options, switch
 
 @frozen(kw_only=True)
 class InitArguments(Command):
-    """The arguments of ``seatunnel init DIR``."""
+    """Arguments of ``seatunnel init DIR``."""
 
     folder: Path
     cluster: bool = switch("--cluster", help="for a cluster: with hazelcast.yaml, a secret, and scripts that start it")

@@ -1,4 +1,4 @@
-"""The files that a command names: the job and its engine."""
+"""Files given to a command: the job file and the engine file."""
 
 import contextlib
 import sys
@@ -21,7 +21,7 @@ from seatunnel_storage_api.errors import CheckpointStorageError
 
 @frozen(kw_only=True)
 class Request:
-    """The job and the engine configuration, parsed but not planned."""
+    """A job and its engine configuration, parsed but not planned."""
 
     raw: RawJob
     engine: EngineConfig
@@ -33,7 +33,7 @@ def read_job(arguments: RunArguments) -> Request:
     """Read the job file and the engine file.
 
     Raises:
-        UsageError: They are wrong; the message lists every problem.
+        UsageError: A file is invalid; the message lists every problem.
     """
     secrets = secret_variables(arguments.config, arguments.variables, lookup) if arguments.variables else frozenset()
     findings = Findings(ConfigError)
@@ -41,7 +41,7 @@ def read_job(arguments: RunArguments) -> Request:
         engine = load_engine(arguments.engine_config, strict=arguments.strict)
     with findings.part():
         raw = load_job(arguments.config, Variables(arguments.variables), strict=arguments.strict)
-        if findings.found:  # the engine's file is wrong; the same report has what is wrong with the job
+        if findings.found:  # the engine file is invalid; report it together with the problems of the job
             plan_job(raw, lookup, default_engine(), reads_input=False)
     findings.raise_all()
     return Request(raw=raw, engine=engine, secrets=secrets)
@@ -49,7 +49,7 @@ def read_job(arguments: RunArguments) -> Request:
 
 @contextlib.contextmanager
 def warnings_first(request: Request) -> Iterator[None]:
-    """If what is inside fails, print the job's warnings before its error: a misspelt key may be the cause."""
+    """If the body fails, print the job's warnings before its error, because a misspelt key may be the cause."""
     try:
         yield
     except (SeaTunnelError, CheckpointStorageError):
@@ -59,7 +59,7 @@ def warnings_first(request: Request) -> Iterator[None]:
 
 
 def begun_before_this(arguments: RunArguments, request: Request) -> str | None:
-    """Return the ID of the incremental job to resume if the command names neither a job nor a savepoint."""
+    """Return the ID of the incremental job to resume if the command specifies neither a job nor a savepoint."""
     if arguments.restore or arguments.set_job_id or arguments.restoring.from_savepoint:
         return None
     return job_to_go_on_with(request.raw, request.engine, arguments.name)

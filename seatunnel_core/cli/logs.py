@@ -9,20 +9,20 @@ from datetime import UTC, datetime
 from typing import Any
 
 ROOT = "seatunnel"
-"""Everything that we log is under this logger; libraries' own loggers stay as they are."""
+"""Logger of all records of this project; loggers of libraries are not changed."""
 
 REACHING = frozenset(
     {"urllib3", "requests", "botocore", "boto3", "s3transfer", "fsspec", "oss2", "azure", "google", "hdfs", "hvac"}
     | {"paramiko", "pyiceberg", "sqlalchemy", "asyncmy", "psycopg", "confluent_kafka", "kazoo", "asyncio", "pyspark"}
 )
-"""Libraries that reach services and stores, by the names of their loggers."""
+"""Logger names of libraries that access services and stores."""
 
 CONTEXT = ("job", "pipeline", "checkpoint", "code")
-"""The attributes of a record that name its origin, and the code of the error that it reports."""
+"""Attributes of a record that identify its origin, and the code of the error that it reports."""
 
 
 class TextFormatter(logging.Formatter):
-    """A formatter of lines such as ``WARNING pipeline 2: …``."""
+    """Formatter of lines such as ``WARNING pipeline 2: …``."""
 
     def format(self, record: logging.LogRecord) -> str:
         message = record.getMessage()
@@ -34,7 +34,7 @@ class TextFormatter(logging.Formatter):
 
 
 class JsonFormatter(logging.Formatter):
-    """One object per line: ``time`` (UTC), ``level``, ``logger``, ``message``, then where it is from, then figures."""
+    """Formatter of JSON lines: ``time`` (UTC), ``level``, ``logger``, ``message``, then origin, then counters."""
 
     def format(self, record: logging.LogRecord) -> str:
         line: dict[str, Any] = {
@@ -51,7 +51,7 @@ class JsonFormatter(logging.Formatter):
 
 
 class WritingHandler(logging.Handler):
-    """Hands each formatted record to a function, so that lines do not tear a table on a terminal."""
+    """Handler that passes each formatted record to a function, so that lines do not break a table on a terminal."""
 
     def __init__(self, write: Callable[[str], None]) -> None:
         super().__init__()
@@ -72,16 +72,17 @@ def logs_sent_to(
     format: str,
     wanted: Callable[[logging.LogRecord], bool] = lambda _: True,
 ) -> Iterator[None]:
-    """Send log records to ``write``, and nowhere else, while the context is open.
+    """Send log records only to ``write`` while the context is open.
 
-    What libraries warn of is sent too. Those by which we reach services and stores repeat what the engine reports
-    itself: these lines are for programs and for log levels below WARNING, except those of Spark's connection.
+    Warnings of libraries are included. Libraries that access services and stores repeat errors that the engine reports
+    itself, so their records are included only for JSON and for log levels below WARNING, except those of Spark's
+    connection.
 
     Args:
-        write: Takes each formatted record.
-        level: The least level of our records.
-        format: ``json``, or text.
-        wanted: Return True if one of our records is sent.
+        write: Receives each formatted record.
+        level: Minimum level of records of this project.
+        format: ``json`` or ``text``.
+        wanted: Filter: returns True for records of this project to send.
     """
     logger, root = logging.getLogger(ROOT), logging.getLogger()
     before = logger.handlers, logger.propagate, logger.level

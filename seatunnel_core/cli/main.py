@@ -1,11 +1,11 @@
-"""The command ``seatunnel``: its dispatch and its exit code.
+"""The command ``seatunnel``: dispatch and exit code.
 
 ::
 
     0    done                       2    wrong usage or configuration
     1    failed                     130  stopped by the user
 
-Nothing heavy is imported before the arguments are known: ``seatunnel --help`` loads neither Spark nor Arrow.
+Heavy modules are imported only after the arguments are parsed: ``seatunnel --help`` loads neither Spark nor Arrow.
 """
 
 import contextlib
@@ -30,17 +30,18 @@ from seatunnel_core.cli.terminal.cursor import show_cursor
 from seatunnel_core.errors import SeaTunnelError, UsageError
 
 _GARBAGE = (20_000, 20, 20)
-"""After how many new objects Python looks for garbage among the young ones, and how often among older ones. A job of
-1,000 pipelines makes two million objects that live as long as it: with Python's 700 that took a second of ten."""
+"""Thresholds of Python's garbage collector: number of new objects before young ones are collected, and ratios for older
+generations. A job of 1,000 pipelines creates two million long-lived objects: Python's default of 700 took 1 s of 10
+s."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code; print a traceback only for an internal error.
 
     Args:
-        argv: The arguments; ``None`` takes those of this process, which then ends with the command.
+        argv: The arguments; ``None`` for those of this process, which then exits with the command.
     """
-    if isinstance(sys.stdout, io.TextIOWrapper):  # not every terminal has every letter, and no file name is only text
+    if isinstance(sys.stdout, io.TextIOWrapper):  # a terminal may lack letters, and file names may be undecodable
         sys.stdout.reconfigure(errors="backslashreplace")
     code = DONE
     show_cursor()
@@ -60,7 +61,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         code = _complain("Stopped.", STOPPED)
         if argv is None:
-            os._exit(code)  # Python would wait for threads that wait for what does not answer
+            os._exit(code)  # Python would wait for threads that are blocked on unresponsive services
         return code
     except OSError as error:
         return _not_written(error, code)
@@ -68,7 +69,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _outside_the_tree(error)
     finally:
         if argv is None:
-            gc.freeze()  # Python would look for garbage among all that was imported, before a process ends with it
+            gc.freeze()  # Python would collect garbage among all imported objects before it exits
 
 
 def _dispatch(argv: Sequence[str], *, last: bool) -> int:
@@ -76,7 +77,7 @@ def _dispatch(argv: Sequence[str], *, last: bool) -> int:
 
 
 def _run(command: Command, *, last: bool) -> int:
-    """Run a command and return its exit code. The command's own modules are imported here, and not before."""
+    """Run a command and return its exit code. The command's modules are imported here, not earlier."""
     code: int | None = None
     match command:
         case RunArguments(background=True):
@@ -143,7 +144,7 @@ def _version() -> str:
 def _not_written(error: OSError, code: int) -> int:
     from seatunnel_core.cli.output import FULL, give_up_output, reader_left
 
-    if isinstance(error, BrokenPipeError) and reader_left():  # as in `seatunnel plugins | head`: it has what it wanted
+    if isinstance(error, BrokenPipeError) and reader_left():  # as in `seatunnel plugins | head`: the reader left
         give_up_output()
         return code
     if error.errno in FULL:
@@ -154,7 +155,7 @@ def _not_written(error: OSError, code: int) -> int:
 
 
 def _complain(message: str, code: int) -> int:
-    with contextlib.suppress(OSError):  # the same full disk may be behind it; the exit code still shows it
+    with contextlib.suppress(OSError):  # the disk of this file may be full, too
         print(message, file=sys.stderr)
     return code
 
@@ -163,7 +164,7 @@ def _outside_the_tree(error: Exception) -> int:
     from seatunnel_storage_api.errors import CheckpointStorageError, StorageUsageError
 
     if isinstance(error, CheckpointStorageError):
-        wrong_usage = isinstance(error, StorageUsageError)  # the message already says what to do
+        wrong_usage = isinstance(error, StorageUsageError)  # the message already contains the remedy
         more = "" if wrong_usage else f"\nMore: seatunnel help {error.code}"
         return _complain(f"{error}{more}", WRONG_USAGE if wrong_usage else FAILED)
     traceback.print_exc()

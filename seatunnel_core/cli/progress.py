@@ -1,4 +1,4 @@
-"""The progress of a running job: a table that stays in place on a terminal, otherwise plain lines."""
+"""Progress display of a running job: a table updated in place on a terminal, otherwise plain lines."""
 
 import sys
 import time
@@ -26,29 +26,29 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 LINES_OF_THEIR_OWN = 10
-"""The largest number of pipelines with a plain line each; more are summed up in one."""
+"""Maximum number of pipelines with separate plain lines; more are summarized in one line."""
 
 
 class Display(Protocol):
     """Progress display of a running job; used only by the thread that created it."""
 
     def show(self, progress: JobProgress) -> None:
-        """Show the newest state; cheap enough to be called several times a second."""
+        """Show the latest state; cheap enough to be called several times per second."""
 
     def say(self, text: str) -> None:
-        """Show a message together with the progress: a start, a stop or a failure."""
+        """Show a message in addition to the progress: a start, a stop or a failure."""
 
     def conclude(self, report: JobReport, resume_command: str) -> None:
-        """Show how the job ended, and how to resume it."""
+        """Show the result of the job, and how to resume it."""
 
     def close(self) -> None:
-        """Release the screen, with its content as it is."""
+        """Release the screen, leaving its content."""
 
 
 class PlainDisplay(Display):
-    """A display of lines: one for each pipeline at every interval, and one whenever a pipeline ends or stalls.
+    """Display as lines: one per pipeline and interval, and one whenever a pipeline ends or stalls.
 
-    Of many pipelines only those that stall have lines. The log and the closing table say why one failed.
+    With many pipelines, only stalled ones have lines. The log and the closing table report the cause of a failure.
     """
 
     def __init__(
@@ -91,7 +91,7 @@ class PlainDisplay(Display):
 
 
 class TerminalDisplay(Display):
-    """A table that is redrawn in place, as high as the terminal allows; on a narrow one with fewer columns."""
+    """Table that is redrawn in place and limited to the terminal's height; narrow terminals show fewer columns."""
 
     def __init__(self, console: "Console | None" = None) -> None:
         from rich.console import Console
@@ -117,7 +117,7 @@ class TerminalDisplay(Display):
 
 
 def _news(view: PipelineView) -> str:
-    """Return an event that deserves a line at once, or ``""``."""
+    """Return an event that is shown immediately, or ``""``."""
     if view.phase in ENDED:
         return f"{view.phase}, {pick(view.rows_committed, 'row')} committed"
     return f"DEGRADED: {view.degraded}" if view.degraded else ""
@@ -135,16 +135,16 @@ def _parts(view: PipelineView, rows_per_second: float) -> list[str]:
 
 
 LINE_EVERY_S = 10.0
-"""Between two lines of a job on a cluster, where there is no terminal."""
+"""Interval between two lines about a cluster job if there is no terminal, in seconds."""
 
 
 class JobProgressLine:
-    """Says how a job stands, from the answers of ``job-info``.
+    """Progress of a cluster job, from responses of ``job-info``.
 
     Args:
-        show: shows a line, or pipelines, that the next ones replace; ``None`` where lines stay.
-        write: writes a line that stays.
-        clock: monotonic seconds.
+        show: Shows a line or pipelines until the next call; ``None`` if lines are not replaced.
+        write: Writes a permanent line.
+        clock: Returns monotonic seconds.
     """
 
     def __init__(
@@ -163,7 +163,7 @@ class JobProgressLine:
         self._rate = 0.0
 
     def tell(self, job: Mapping[str, Any]) -> None:
-        """Show how a running job stands: its pipelines, as those of a local job, or its sums where there are none."""
+        """Show the state of a running job: its pipelines as for a local job, or its totals if there are none."""
         views = _views(job)
         if views and self._show is not None:
             self._show(views)
@@ -193,20 +193,20 @@ class JobProgressLine:
 def _views(job: Mapping[str, Any]) -> tuple[PipelineView, ...]:
     try:
         return tuple(map(pipeline_view, job.get("pipelines", ())))
-    except (StoredValueError, TypeError):  # a node of another version
+    except (StoredValueError, TypeError):  # response of a node with another version
         return ()
 
 
 def _figure(job: Mapping[str, Any], name: str) -> int:
     try:
         return int(float(job["metrics"].get(name, 0)))
-    except (KeyError, TypeError, ValueError, OverflowError):  # a node of another version
+    except (KeyError, TypeError, ValueError, OverflowError):  # response of a node with another version
         return 0
 
 
 @contextmanager
 def job_progress_line() -> Iterator[JobProgressLine]:
-    """Yield what shows a job on this standard output."""
+    """Yield the progress display for this terminal."""
     if not sys.stdout.isatty():
         yield JobProgressLine(None, lambda line: print(line, flush=True))
         return

@@ -1,4 +1,4 @@
-"""The options that choose where a job is restored from, apart from its id."""
+"""Options that choose the restore point of a job, apart from its ID."""
 
 import argparse
 
@@ -6,14 +6,14 @@ from seatunnel_core.errors import UsageError
 from seatunnel_core.job.restoring import Restore
 
 _OPTIONS = ("retract", "accept_duplicates", "allow_non_restored_state", "take_over")
-"""The options of a restore by their names in Python; the flags are made of the same words."""
+"""Restore options by their Python names; the flags consist of the same words."""
 
 _OF_OLD_JOBS = ("restore_with_checkpoint", "restore_with_savepoint", "retract", "take_over")
 _OF_EITHER = ("accept_duplicates", "allow_non_restored_state")
 
 
 def with_flags(message: str) -> str:
-    """Return a message of the engine with the flags of this command: ``retract=True`` becomes ``--retract``."""
+    """Replace options in an engine message by command-line flags: ``retract=True`` becomes ``--retract``."""
     for option in _OPTIONS:
         message = message.replace(f"{option}=True", _flag(option))
     return message.replace("stopped with a savepoint", "stopped with a savepoint (seatunnel -s)")
@@ -24,7 +24,7 @@ def _flag(option: str) -> str:
 
 
 def add_restore(parser: argparse.ArgumentParser) -> None:
-    """Add the options of a restore."""
+    """Add the restore options."""
     group = parser.add_argument_group("where a job resumes, instead of at its latest checkpoints")
     add = group.add_argument
     where = group.add_mutually_exclusive_group()
@@ -54,10 +54,10 @@ def add_restore(parser: argparse.ArgumentParser) -> None:
 
 
 def restore_arguments(values: argparse.Namespace) -> Restore:
-    """Return the options of a restore.
+    """Return the restore options.
 
     Raises:
-        UsageError: An option is given without ``--restore``, or with another kind of restore than its own.
+        UsageError: An option is given without ``--restore``, or with a kind of restore that it does not apply to.
     """
     if values.restore and values.from_savepoint:
         raise UsageError("-r resumes a job, and --from-savepoint begins a new one: leave one of the two out")

@@ -1,4 +1,4 @@
-"""The command that resumes a job, exactly as it has to be typed."""
+"""The command that resumes a job, ready to be copied."""
 
 import os
 import shlex
@@ -24,13 +24,14 @@ _ALONE = ("--retract", "--accept-duplicates", "--allow-non-restored-state", "--t
 def resume_command(typed: Sequence[str], job_id: str, secrets: Collection[str] = ()) -> str:
     """Return the command that resumes a job: the arguments as typed, with ``-r JOB_ID`` at the end.
 
-    Options that choose an id or where to start are left out: once the job has begun, they are done or stored in its
-    manifest. The values of secrets are not repeated, because they would end up in a log.
+    Options that choose an ID or a restore point are omitted: once the job has started, they were applied or stored in
+    its manifest. Values of secrets are omitted, because they would end up in a log.
 
     Args:
-        typed: the arguments of this process.
-        job_id: the id of the job.
-        secrets: names of variables that the job uses as secrets. Names that suggest a secret are recognized without.
+        typed: Arguments of this process.
+        job_id: ID of the job.
+        secrets: Names of variables that the job uses as secrets. Variables whose names suggest a secret are always
+            omitted.
     """
     kept: list[str] = []
     arguments = iter(typed)
@@ -53,7 +54,7 @@ def resume_command(typed: Sequence[str], job_id: str, secrets: Collection[str] =
 
 
 def program() -> list[str]:
-    """Return the command as the shell finds it: by its name, by its path, or as a module of this interpreter."""
+    """Return the command as a shell can find it: by name, by path, or as a module of this interpreter."""
     given = os.environ.get("SEATUNNEL_COMMAND")
     if given:
         return [given]

@@ -1,4 +1,4 @@
-"""``seatunnel --config FILE``: reads, plans and runs a job, and stays with it until its closing table."""
+"""``seatunnel --config FILE``: reads, plans and runs a job, and shows it until its closing table."""
 
 import contextlib
 import os
@@ -26,13 +26,13 @@ EXIT_CODES = {JobOutcome.FINISHED: 0, JobOutcome.FAILED: 1, JobOutcome.STOPPED: 
 
 
 def run(arguments: RunArguments, *, last: bool = False) -> int:
-    """Run the job to its end and return the exit code; ``last`` is whether the process ends with it.
+    """Run the job to its end and return the exit code; ``last`` is True if the process exits afterwards.
 
     Raises:
         SeaTunnelError: The job could not start.
     """
     request = read_job(arguments)
-    find_java(os.environ, cache_folder(os.environ))  # before the job leaves anything that could be resumed
+    find_java(os.environ, cache_folder(os.environ))  # before the job stores anything that could be resumed
     interval_s = request.engine.options[PRINT_JOB_METRICS]
     with (
         counted_interrupts(last=last) as interrupts,
@@ -73,7 +73,7 @@ def _run_and_watch(
         interrupts.exit_code = EXIT_CODES[report.outcome]
         display.conclude(report, resume)  # before Spark is stopped, which takes a second
     finally:
-        if not interrupts.unanswered:  # after a third interrupt, wait for no pool, no storage and no Spark
+        if not interrupts.unanswered:  # after a third interrupt, do not wait for the pool, the storage or Spark
             job_run.close(last=last)
     return report
 
@@ -97,7 +97,7 @@ def _job_run(
 
 @contextlib.contextmanager
 def _page(job_run: JobRun, display: Display) -> Iterator[None]:
-    """Serve the job's page while it runs; where no port can be opened, say so, and let it run."""
+    """Serve the job's page while it runs; if no port can be opened, show a warning and continue."""
     from seatunnel_core.page.job_server import JobPage
 
     try:
@@ -112,7 +112,7 @@ def _page(job_run: JobRun, display: Display) -> Iterator[None]:
 
 
 def _notify_begun(descriptor: int) -> None:
-    """Notify the process that started this one in the background, which may have ended meanwhile."""
+    """Notify the process that started this one in the background; it may have ended already."""
     with contextlib.suppress(OSError):
         os.write(descriptor, b"1")
         os.close(descriptor)

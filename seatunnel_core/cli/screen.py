@@ -1,7 +1,7 @@
-"""The output of a run: a table on a terminal, plain lines or JSON lines, together with log records.
+"""Output of a run: a table on a terminal, plain lines or JSON lines, together with log records.
 
-Only the thread that created the screen writes. Messages of other threads wait for it, so that a stalled reader of the
-output stops the screen and nothing else: checkpoints continue.
+Only the thread that created the screen writes; messages of other threads are queued for it. So a stalled reader of the
+output blocks only the screen, and checkpoints continue.
 """
 
 import contextlib
@@ -25,11 +25,11 @@ from seatunnel_core.reporting.report_record import report_record
 LOG = logging.getLogger("seatunnel.run")
 
 MOST_WAITING = 10_000
-"""Lines that wait for the screen's thread; further ones are counted and not kept."""
+"""Maximum number of lines queued for the screen's thread; further ones are counted and dropped."""
 
 
 class Backlog:
-    """Takes lines from any thread, in order, and writes them in the one that made it."""
+    """Queue of lines from any thread, written in order by the thread that created it."""
 
     def __init__(self, write: Callable[[str], None]) -> None:
         self._write = write
@@ -46,7 +46,7 @@ class Backlog:
             self.flush()
 
     def flush(self) -> None:
-        """Write the waiting messages; to be called by the thread that created this object."""
+        """Write the queued messages; only for the thread that created this object."""
         while self._waiting:
             self._write(self._waiting.popleft())
         if self._lost:
@@ -55,7 +55,7 @@ class Backlog:
 
 
 class Screen:
-    """A display. Any thread may call ``say``."""
+    """A display with a message queue. Any thread may call ``say``."""
 
     def __init__(self, display: Display, backlog: Backlog, say: Callable[[str], None]) -> None:
         self.say = say
@@ -64,28 +64,28 @@ class Screen:
         self._pipelines = 0
 
     def show(self, progress: JobProgress) -> None:
-        """Write the waiting messages, then show the newest state."""
+        """Write the queued messages, then show the latest state."""
         self._pipelines = len(progress.pipelines)
         self._backlog.flush()
         self._display.show(progress)
 
     def says_it_now(self, record: logging.LogRecord) -> bool:
-        """Return True if a record is written: not why the only pipeline failed, which the closing table states."""
+        """Return True to write a record now; the closing table reports the failure of an only pipeline."""
         return not (self._pipelines == 1 and record.name == PIPELINE_LOG and record.levelno == logging.ERROR)
 
     def conclude(self, report: JobReport, resume_command: str) -> None:
-        """Write the waiting messages, then show how the job ended."""
+        """Write the queued messages, then show the result of the job."""
         self._backlog.flush()
         self._display.conclude(report, resume_command)
 
     def close(self) -> None:
-        """Write the waiting messages, then release the screen."""
+        """Write the queued messages, then release the screen."""
         self._backlog.flush()
         self._display.close()
 
 
 class JsonDisplay(Display):
-    """Progress as log records: one per pipeline and interval, with the figures as keys."""
+    """Progress as log records: one per pipeline and interval, with the counters as keys."""
 
     def __init__(self, *, interval_s: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._interval_s = interval_s
@@ -103,7 +103,7 @@ class JsonDisplay(Display):
         LOG.info("%s", text.strip())
 
     def conclude(self, report: JobReport, resume_command: str) -> None:
-        """Write the closing table as one record, and one for each pipeline."""
+        """Write the closing table as one record, and another record for each pipeline."""
         for view in report.pipelines:
             self._log("failed" if view.failure else "ended", report.job_id, view)
         figures = {key: value for key, value in report_record(report).items() if key != "pipelines"}
@@ -122,7 +122,7 @@ class JsonDisplay(Display):
 
 @contextlib.contextmanager
 def screen(*, interval_s: float, log_level: str, log_format: str) -> Iterator[Screen]:
-    """Yield the display for these options and this standard output; log records go there too while it is open."""
+    """Yield the display for these options and this standard output; it also receives log records while it is open."""
     display: Display
     write = _StandardOutput()
     if log_format == "json":
@@ -145,7 +145,7 @@ def screen(*, interval_s: float, log_level: str, log_format: str) -> Iterator[Sc
 class _StandardOutput:
     """Writes lines to standard output, even after the reader of a pipe has left.
 
-    The job continues after ``| head`` has closed the pipe, and after the output's disk is full, which is reported once.
+    The job continues after ``| head`` closes the pipe, and when the output's disk is full, which is reported once.
     """
 
     def __init__(self) -> None:
@@ -164,7 +164,7 @@ class _StandardOutput:
             self._report(error)
 
     def close(self) -> None:
-        """Flush the output and ignore a failure, so that a job that finished does not fail by it."""
+        """Flush the output and ignore a failure, so that a finished job does not fail because of it."""
         try:
             sys.stdout.flush()
         except OSError:
@@ -173,5 +173,5 @@ class _StandardOutput:
     def _report(self, error: OSError) -> None:
         if not self._reported:
             self._reported = True
-            with contextlib.suppress(OSError):  # the same full disk may be behind it
+            with contextlib.suppress(OSError):  # the disk of this file may be full, too
                 print(f"standard output cannot be written: {error.strerror}. The job continues", file=sys.stderr)

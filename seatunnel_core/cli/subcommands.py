@@ -1,4 +1,4 @@
-"""The subcommands of ``seatunnel``, by name, in the order of ``seatunnel --help``."""
+"""Subcommands of ``seatunnel`` by name, in the order of ``seatunnel --help``."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""Shows a running job until it has ended, and turns Ctrl-C into a clean stop."""
+"""Display of a running job until its end; Ctrl-C becomes a clean stop."""
 
 import os
 import signal
@@ -18,7 +18,7 @@ REST = 20
 
 
 class RunningJob(Protocol):
-    """The part of ``seatunnel_core.runtime.job_run.JobRun`` that is watched."""
+    """Methods of ``seatunnel_core.runtime.job_run.JobRun`` used here."""
 
     def wait(self, timeout: float | None = None) -> JobReport | None:
         """Return the report, or ``None`` if the job has not ended within ``timeout`` seconds."""
@@ -27,24 +27,24 @@ class RunningJob(Protocol):
         """Return the current state of each pipeline."""
 
     def stop(self) -> None:
-        """Stop the job after a last checkpoint, without waiting for it."""
+        """Stop the job after a final checkpoint, without waiting for it."""
 
     def kill(self) -> None:
-        """Stop the job at once, without a checkpoint and without waiting for it."""
+        """Stop the job immediately, without a checkpoint and without waiting for it."""
 
 
 class Interrupts:
-    """A counter of requests to stop, by Ctrl-C (SIGINT) or SIGTERM, which mean the same.
+    """Counter of stop requests: Ctrl-C (SIGINT) and SIGTERM are treated alike.
 
-    As many as something answers are counted; one more raises ``KeyboardInterrupt``, wherever the main thread is. While
-    a job starts, nothing answers; while it runs, two are answered; when it has ended, one more is let go.
+    Expected interrupts are only counted; a further one raises ``KeyboardInterrupt`` in the main thread. None is
+    expected while a job starts, two while it runs, and one more after it has ended.
     """
 
     def __init__(self, *, last: bool = False) -> None:
-        """Count from zero; ``last`` is whether nothing follows the job in this process."""
+        """Start at zero; ``last`` is True if the process exits after the job."""
         self.count = 0
         self.exit_code: int | None = None
-        """The process's exit code once it is certain; a further interrupt then ends the process at once."""
+        """Exit code of the process once it is determined; a further interrupt then exits immediately."""
 
         self._last = last
         self._answered = 0
@@ -59,15 +59,15 @@ class Interrupts:
 
     @property
     def unanswered(self) -> bool:
-        """True if the user interrupted a third time and does not want to wait."""
+        """True if the user interrupted a third time to stop waiting."""
         return self.count > self._answered
 
     def job_runs(self) -> None:
-        """Let the first interrupt stop the job, and the second end it at once."""
+        """Expect two interrupts: the first stops the job, the second ends it immediately."""
         self._answered = 2
 
     def job_ended(self) -> None:
-        """Ignore an interrupt that was meant for the job and came too late."""
+        """Ignore an interrupt that was meant for the job and arrived too late."""
         self._answered = self.count + 1
 
 
@@ -76,8 +76,8 @@ def counted_interrupts(*, last: bool = False) -> Iterator[Interrupts]:
     """Count SIGINT and SIGTERM while the context is open.
 
     Args:
-        last: True if the process ends after the context. Both signals are ignored from then on: Python would die of one
-            in its last moments, with an exit code that contradicts the closing table.
+        last: True if the process exits after the context. Both signals are ignored from then on, because during its
+            exit Python would terminate with an exit code that contradicts the closing table.
     """
     interrupts = Interrupts(last=last)
     before = {number: signal.signal(number, interrupts) for number in (signal.SIGINT, signal.SIGTERM)}
@@ -98,8 +98,8 @@ def watch(
 ) -> JobReport:
     """Show a job until it has ended, and return its report.
 
-    The first interrupt takes a last checkpoint and stops the job, the second stops it at once. For a restored job it is
-    shown where each pipeline starts, as soon as all of them have begun.
+    The first interrupt takes a final checkpoint and stops the job; the second stops it immediately. For a restored job,
+    the restore point of each pipeline is shown as soon as all of them have started.
     """
     interrupts.job_runs()
     heeded = 0
@@ -130,7 +130,7 @@ def watch(
 
 
 def _all_begun(progress: JobProgress) -> bool:
-    """Return True if the restore point of each pipeline has an id."""
+    """Return True if the restore point of each pipeline has an ID."""
     return bool(progress.pipelines) and all(view.last_checkpoint_id is not None for view in progress.pipelines)
 
 

@@ -1,1 +1,1 @@
-"""Configuration files and options: their grammars, their types, and everything that is said about a wrong one."""
+"""Configuration files and options: grammars, types, validation and error messages."""

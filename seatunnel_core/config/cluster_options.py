@@ -1,4 +1,4 @@
-"""The options of ``seatunnel.yaml`` that only the nodes and clients of a cluster read."""
+"""Options of ``seatunnel.yaml`` that only nodes and clients of a cluster read."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The content of a configuration file: a tree of values with their positions, the same for all formats."""
+"""Content of a configuration file: a tree of values with their positions, the same for all formats."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -10,16 +10,16 @@ from seatunnel_storage_api.secret import Resolved, refers
 
 @frozen
 class Position:
-    """A position in a file; its text is ``job.conf:3:5``, which editors and terminals can jump to."""
+    """A position in a file, printed as ``job.conf:3:5``, which editors and terminals can open."""
 
     file: str
-    """Path as the user wrote it; empty for a job that is built in Python."""
+    """Path as the user wrote it; empty for a job built in Python."""
 
     line: int = 0
-    """From 1; 0 means the file as a whole."""
+    """Line, from 1; 0 for the file as a whole."""
 
     column: int = 0
-    """From 1, in characters."""
+    """Column, from 1, in characters."""
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}:{self.column}" if self.line else self.file
@@ -27,7 +27,7 @@ class Position:
 
 @frozen
 class Scalar:
-    """A text, a number, a truth value or ``null``; in the Python API any object, for example a function."""
+    """A string, a number, a boolean or ``null``; in the Python API any object, such as a function."""
 
     value: Any
     text: str = field(eq=False)
@@ -46,7 +46,7 @@ class Items:
 
 @frozen
 class Entry:
-    """One key of a block and its value."""
+    """A key of a block and its value."""
 
     key: str
     value: "Value"
@@ -68,17 +68,17 @@ class Block:
         return iter(self.entries)
 
     def get(self, key: str) -> "Value | None":
-        """Return the value of the last entry with this key; ``None`` when there is none."""
+        """Return the value of the last entry with this key; ``None`` if there is none."""
         for entry in reversed(self.entries):
             if entry.key == key:
                 return entry.value
         return None
 
     def merged(self, later: "Block") -> "Block":
-        """Return both blocks in one; the later value of a key wins, and blocks below a key are merged the same way.
+        """Merge two blocks: the later value of a key wins, and nested blocks are merged recursively.
 
-        A value in addition to a block is kept as described at ``OWN``. If this block has such a value, the entries
-        of the later block follow it.
+        A value in addition to a block is kept as described at ``OWN``. If this block has such a value, the entries of
+        the later block follow it.
         """
         found = {entry.key: entry for entry in self.entries}
         for entry in later.entries:
@@ -92,13 +92,13 @@ class Block:
 Value = Scalar | Items | Block
 
 OWN = "\ud800"
-"""Key of the entry for the value of the block itself, as in ``start_mode = timestamp`` with
-``start_mode.timestamp = 1``.
+"""Key of the entry for the value of the block itself, as in ``start_mode = timestamp`` with ``start_mode.timestamp =
+1``.
 
-HOCON keeps the later of the two. SeaTunnel's users write both, and mean both, where both names are options. The parser
-does not know the options, so it keeps both: the value becomes an entry of this name in the block of the keys below.
-An entry after it is later than the value. ``validation.py`` takes both where both are options, and applies HOCON's
-rule, ``by_hocon``, to all others. No file can have this key: it is half of a surrogate pair.
+HOCON keeps only the later one. SeaTunnel jobs use both if both names are options. The parser does not know the options,
+so it keeps both: the value becomes an entry of this name in the nested block, before the entries that were written
+after it. ``validation.py`` uses both if both are options, and otherwise applies HOCON's rule, ``by_hocon``. No file can
+contain this key: it is half of a surrogate pair.
 """
 
 Warn = Callable[[str, Position, str], None]
@@ -106,17 +106,17 @@ Warn = Callable[[str, Position, str], None]
 
 
 def dotted(prefix: str, key: str) -> str:
-    """Return the dotted key of an entry below a prefix such as ``a.b.``; that of an own value is the block's own."""
+    """Return the dotted key of an entry below a prefix such as ``a.b.``; an own value has the key of its block."""
     return prefix + key if key not in (OWN, "") else prefix.removesuffix(".")
 
 
 def is_null(value: Value) -> bool:
-    """Return True if a value is ``null``, which removes what the key was before."""
+    """Return True if a value is ``null``, which removes the earlier value of the key."""
     return isinstance(value, Scalar) and value.value is None
 
 
 def overridden(earlier: Value, later: Value) -> Value:
-    """Return the value of a key that is given two values, one after the other."""
+    """Return the value of a key that was assigned two values, one after the other."""
     if isinstance(later, Block) and not is_null(earlier):
         if not later.entries and (
             not isinstance(earlier, Block) or (earlier.entries[-1:] and earlier.entries[-1].key == OWN)
@@ -132,7 +132,7 @@ def overridden(earlier: Value, later: Value) -> Value:
 
 
 def visible(value: Value) -> Value:
-    """Return what HOCON keeps of a value and the keys below it: the later one."""
+    """Return the part of a value with nested keys that HOCON keeps: the later one."""
     at = _own(value)
     if at is None or not isinstance(value, Block):
         return value
@@ -147,7 +147,7 @@ def _own(value: Value) -> int | None:
 
 
 def by_hocon(value: Value, warn: Warn) -> Value:
-    """Return a value without own values in its blocks, as HOCON has it; warn of each value that is hidden."""
+    """Apply HOCON's rule to own values of blocks, and warn of each value that is hidden."""
     if isinstance(value, Items):
         return evolve(value, values=tuple(by_hocon(part, warn) for part in value.values))
     if not isinstance(value, Block):
@@ -170,9 +170,9 @@ def _warn_of_hidden(hidden: Value | Entry, later: Value | Entry, warn: Warn) -> 
 
 
 def plain(value: Value, *, textual: bool = False) -> Any:
-    """Return the value as dicts, lists and scalars; that of a block's own key is under the empty name.
+    """Return the value as dicts, lists and scalars; an own value of a block has the empty key.
 
-    With ``textual``, numbers and truth values are as they were written.
+    With ``textual``, numbers and booleans are returned as written.
     """
     if isinstance(value, Scalar):
         return value.text if textual and isinstance(value.value, (int, float)) else value.value
@@ -182,11 +182,11 @@ def plain(value: Value, *, textual: bool = False) -> Any:
 
 
 CODE = Position("")
-"""The position of all that is written in Python; it has no text."""
+"""Position of everything that is built in Python; its text is empty."""
 
 
 def from_code(value: Any, position: Position = CODE) -> Value:
-    """Return the tree of plain Python objects, for jobs that are built in code."""
+    """Convert plain Python objects to a tree, for jobs that are built in code."""
     if isinstance(value, Mapping):
         entries = (Entry(str(key), from_code(part, position), position) for key, part in value.items())
         return Block(tuple(entries), position)
@@ -195,5 +195,5 @@ def from_code(value: Any, position: Position = CODE) -> Value:
     if isinstance(value, bool):
         return Scalar(value, "true" if value else "false", position)
     if isinstance(value, str) and "${" in value and not refers(value):
-        value = Resolved(value)  # code has its own variables: nothing in its texts is resolved
+        value = Resolved(value)  # Python code has its own variables: placeholders in its strings are not resolved
     return Scalar(value, "null" if value is None else str(value), position)

@@ -1,4 +1,4 @@
-"""The engine's configuration, ``seatunnel.yaml``: where it is searched for, how it is read, and its defaults."""
+"""The engine's configuration, ``seatunnel.yaml``: file search, parsing and defaults."""
 
 import os
 from collections.abc import Mapping
@@ -50,10 +50,10 @@ _NOTED = {
     ),
     "http.log-response-max-size-mb": "logs are sent in pieces, however large they are",
 }
-"""Prefixes of SeaTunnel's keys that concern parts which this engine has not."""
+"""Prefixes of SeaTunnel keys for components that this engine does not have."""
 
 _PLUGIN_KEYS = ("namespace", "storage.type", "fs.defaultFS", "s3.bucket", "oss.bucket", "fs.s3a.endpoint")
-"""Keys of storages that people put into the wrong block. What a storage knows, its plugin says."""
+"""Keys of storages that are often written into the wrong block; plugins know their own keys."""
 
 
 @frozen(kw_only=True)
@@ -61,20 +61,20 @@ class StorageConfig:
     """The checkpoint storage and its configuration."""
 
     type: str
-    """The factory's identifier."""
+    """Identifier of the factory."""
 
     max_retained: int
     plugin_config: Mapping[str, str] = field(repr=False)
-    """The plugin's own keys; may hold secrets."""
+    """The plugin's own keys; may contain secrets."""
 
     origin: str
     """Origin of the setting: a file and line, or ``built-in defaults``."""
 
     typed: bool = True
-    """True if the file sets the type, and not its default."""
+    """True if the file sets the type explicitly."""
 
     idle: frozenset[str] = frozenset()
-    """Keys of ``plugin_config`` that have no effect, each of which was reported with its line."""
+    """Keys of ``plugin_config`` without effect; each was reported with its line."""
 
     @property
     def effective(self) -> dict[str, str]:
@@ -85,24 +85,24 @@ class StorageConfig:
 
 @frozen(kw_only=True)
 class EngineConfig:
-    """The options of the engine, which hold for every job."""
+    """Options of the engine, which apply to every job."""
 
     options: Options
-    """By the declarations of ``ENGINE``."""
+    """Options as declared in ``ENGINE``."""
 
     storage: StorageConfig
     file: Path | None
-    """``None``: built-in defaults."""
+    """Path of the file; ``None`` for built-in defaults."""
 
     warnings: tuple[Problem, ...] = field(default=(), repr=False)
 
 
 def find_engine_file(explicit: Path | None, environment: Mapping[str, str], folder: Path) -> Path | None:
-    """Return the path of the engine's file, or ``None`` when there is none.
+    """Return the path of the engine's file, or ``None`` if there is none.
 
-    The first of these counts: ``--engine-config``, ``SEATUNNEL_CONFIG``, and ``seatunnel.yaml`` in
-    ``$SEATUNNEL_HOME/config/``, ``./config/`` and ``./``. A file that one of the first two names is used even if it is
-    missing, so that reading it reports that.
+    The first of these is used: ``--engine-config``, ``SEATUNNEL_CONFIG``, and ``seatunnel.yaml`` in
+    ``$SEATUNNEL_HOME/config/``, ``./config/`` and ``./``. A file named by one of the first two is returned even if it
+    does not exist, so that reading it reports the error.
     """
     named = explicit or (Path(environment["SEATUNNEL_CONFIG"]) if environment.get("SEATUNNEL_CONFIG") else None)
     if named is not None:
@@ -121,17 +121,17 @@ def load_engine(
     strict: bool = False,
     of_node: bool = False,
 ) -> EngineConfig:
-    """Find and read the engine's file, or take the built-in defaults.
+    """Find and read the engine's file, or use the built-in defaults.
 
     Args:
-        explicit: the file that ``--engine-config`` names.
-        environment: instead of the process's.
-        folder: where ``./config/seatunnel.yaml`` is looked for, instead of the working folder.
-        strict: unknown keys of ``plugin-config`` are errors too.
-        of_node: True if a node of a cluster reads it, on which some keys have an effect that they have in no job.
+        explicit: File given by ``--engine-config``.
+        environment: Environment variables; by default those of the process.
+        folder: Folder in which ``./config/seatunnel.yaml`` is searched; by default the working folder.
+        strict: True to report unknown keys of ``plugin-config`` as errors.
+        of_node: True if a node of a cluster reads it; some keys affect only nodes.
 
     Raises:
-        ConfigError: the file cannot be read, or is wrong: every problem of it, each with its line.
+        ConfigError: The file cannot be read or is invalid; the message lists every problem with its line.
     """
     known = dict(os.environ if environment is None else environment)
     path = find_engine_file(explicit, known, folder or Path())
@@ -147,7 +147,7 @@ def load_engine(
 
 
 def idle_client_options(folder: Path) -> str:
-    """Return a sentence about the ``jvm_client_options`` of a folder, which SeaTunnel reads; empty when it has none."""
+    """Return a warning about a folder's ``jvm_client_options``, which only SeaTunnel reads; or an empty string."""
     path = folder / "jvm_client_options"
     lines = [line.strip() for line in read_text(path).splitlines()] if path.is_file() else []
     if not any(line and not line.startswith("#") for line in lines):
@@ -159,10 +159,10 @@ def idle_client_options(folder: Path) -> str:
 
 
 def engine_mode(explicit: Path | None, environment: Mapping[str, str], folder: Path) -> str:
-    """Return ``mode`` of the engine's file, ``local`` without one; the rest of the file is not read.
+    """Return ``mode`` of the engine's file, or ``local`` if there is no file; the rest of the file is not validated.
 
     Raises:
-        ConfigError: the file cannot be read, or ``mode`` is another word.
+        ConfigError: The file cannot be read, or ``mode`` is invalid.
     """
     path = find_engine_file(explicit, environment, folder)
     if path is None:
@@ -181,7 +181,7 @@ def engine_mode(explicit: Path | None, environment: Mapping[str, str], folder: P
 def read_engine(
     tree: Block, path: Path | None, problems: Problems, declared: tuple[Option[Any], ...] = ENGINE
 ) -> EngineConfig:
-    """Return the configuration that a tree describes."""
+    """Return the configuration described by a tree."""
     engine = _descend(tree, ("seatunnel", "engine"), problems)
     general, storage = _without_storage(engine)
     rules = BlockRules(what="seatunnel.engine", noted=_NOTED, elsewhere=_ELSEWHERE)
@@ -192,13 +192,13 @@ def read_engine(
 def default_engine(
     environment: Mapping[str, str] | None = None, declared: tuple[Option[Any], ...] = ENGINE
 ) -> EngineConfig:
-    """Return the configuration without an engine's file."""
+    """Return the default configuration, used without an engine file."""
     known = dict(os.environ if environment is None else environment)
     return EngineConfig(options=Options({}, declared), storage=default_storage(known), file=None)
 
 
 def default_storage(environment: Mapping[str, str]) -> StorageConfig:
-    """Return the storage without an engine's file: local files in the user's state directory, with no need of root."""
+    """Return the default storage: local files in the user's state directory, which needs no root permission."""
     return StorageConfig(
         type="hdfs",
         max_retained=MAX_RETAINED.default or 3,
@@ -214,9 +214,9 @@ def _state_folder(environment: Mapping[str, str]) -> str:
 
 
 def _own_place(storage: StorageConfig, environment: Mapping[str, str]) -> StorageConfig:
-    """Return the storage of a file; one that says neither type nor place has the place of the built-in defaults.
+    """Return the storage of a file; without a type and a path it gets the path of the built-in defaults.
 
-    The plugin's own default, ``/seatunnel/checkpoint/``, is one that only root may make.
+    Only root may create the plugin's own default, ``/seatunnel/checkpoint/``.
     """
     if storage.typed or "namespace" in storage.plugin_config:
         return storage
@@ -224,7 +224,7 @@ def _own_place(storage: StorageConfig, environment: Mapping[str, str]) -> Storag
 
 
 def read_storage(block: Block, problems: Problems, *, base: StorageConfig | None = None) -> StorageConfig:
-    """Return the storage that a ``storage`` block names; what it leaves out comes from ``base``, else the default."""
+    """Return the storage of a ``storage`` block; missing keys are taken from ``base``, else from the defaults."""
     options = validate(block, STORAGE, BlockRules(what="checkpoint.storage"), problems).options
     config = options[PLUGIN_CONFIG] or {}
     kind = options[STORAGE_TYPE] if base is None or options.is_set(STORAGE_TYPE) else base.type
@@ -251,7 +251,7 @@ def override_storage(engine: EngineConfig, written: Value | None, problems: Prob
 
 
 def _check_plugin_config(kind: str, written: Block, problems: Problems) -> frozenset[str]:
-    """Report keys without effect and a wrong namespace; return the keys without effect."""
+    """Report keys without effect and an invalid namespace; return the keys without effect."""
     found = _dotted(written, "")
     texts = {key: value.text for key, value, _ in found if isinstance(value, Scalar) and value.value is not None}
     idle = _idle_keys(kind, texts)
@@ -264,7 +264,7 @@ def _check_plugin_config(kind: str, written: Block, problems: Problems) -> froze
 
 
 def _idle_keys(kind: str, configuration: Mapping[str, str]) -> Mapping[str, str]:
-    """Return the plugin's notes about keys without effect; a plugin that cannot be loaded is reported on its use."""
+    """Return the plugin's notes about keys without effect; loading errors are reported when the plugin is used."""
     try:
         return load_factory(kind).idle_keys(configuration)
     except CheckpointStorageError:
@@ -282,7 +282,7 @@ def _dotted(block: Block, prefix: str) -> "list[tuple[str, Value, Position]]":
 
 
 def _descend(tree: Block, path: tuple[str, ...], problems: Problems) -> Block:
-    """Return the block at ``path``; all other keys are reported as unknown."""
+    """Return the block at ``path``; report all other keys as unknown."""
     for depth, wanted in enumerate(path):
         where = ".".join(path[:depth]) or "the engine's file"
         below: Value | None = None
@@ -306,7 +306,7 @@ def _descend(tree: Block, path: tuple[str, ...], problems: Problems) -> Block:
 
 
 def _without_storage(engine: Block) -> tuple[Block, Block]:
-    """Return the engine's block without ``checkpoint.storage``, and that."""
+    """Return the engine's block without ``checkpoint.storage``, and the block ``checkpoint.storage``."""
     storage = Block((), engine.position)
     general = []
     for entry in engine:

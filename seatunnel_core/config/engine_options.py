@@ -1,4 +1,4 @@
-"""The options of ``seatunnel.yaml``."""
+"""Options of ``seatunnel.yaml``."""
 
 from typing import Any
 
@@ -119,7 +119,7 @@ MAX_RETAINED = Option("max-retained", _COUNT, default=3, doc="How many checkpoin
 PLUGIN_CONFIG = Option("plugin-config", MAP, doc="Keys of the plugin, passed as texts.", secret=True)
 
 STORAGE: tuple[Option[Any], ...] = (STORAGE_TYPE, MAX_RETAINED, PLUGIN_CONFIG)
-"""The keys below ``checkpoint.storage``, in ``seatunnel.yaml`` and in a job's ``env``."""
+"""Keys below ``checkpoint.storage``, in ``seatunnel.yaml`` and in a job's ``env``."""
 
 METRIC_ENABLED = Option(
     "telemetry.metric.enabled",
@@ -164,10 +164,10 @@ ENGINE: tuple[Option[Any], ...] = (
     EVENT_HEADERS,
     *CLUSTER,
 )
-"""The keys below ``seatunnel.engine``, ``checkpoint.storage`` apart."""
+"""Keys below ``seatunnel.engine``, except ``checkpoint.storage``."""
 
 _BY_NODES = (HISTORY_EXPIRE, *HTTP, METRIC_ENABLED, EVENT_URL, EVENT_HEADERS)
 ENGINE_OF_NODES: tuple[Option[Any], ...] = tuple(
     evolve(option, no_effect="") if option in _BY_NODES else option for option in ENGINE
 )
-"""The same keys as the nodes of a cluster understand them."""
+"""The same keys as interpreted by the nodes of a cluster."""

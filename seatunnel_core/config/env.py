@@ -1,4 +1,4 @@
-"""The options of a job's ``env`` block."""
+"""Options of a job's ``env`` block."""
 
 import re
 from typing import Any
@@ -164,14 +164,14 @@ _MASTER = re.compile(
 
 
 def refuse_master(written: Value | None, problems: Problems) -> None:
-    """Report a ``spark.master`` with which no Spark can start."""
+    """Report a ``spark.master`` that Spark cannot start with."""
     if not isinstance(written, Scalar) or written.value is None or _MASTER.fullmatch(written.text):
         return
     problems.error(f"env: 'spark.master': {no_master(written.text)}", written.position)
 
 
 def no_master(text: str) -> str:
-    """Return why a text is no master, and what to write instead."""
+    """Return the reason why a string is not a valid master, and the alternative."""
     if text.startswith("sc://"):
         return (
             "Spark Connect has no job tags and no scheduler pools, which this engine needs to cancel and share work. "

@@ -1,4 +1,4 @@
-"""Reading a configuration file into a tree, whatever its format."""
+"""Reading of configuration files into a tree, for all formats."""
 
 import difflib
 import json
@@ -22,7 +22,7 @@ def read_text(path: Path) -> str:
     """Return the text of a file.
 
     Raises:
-        ConfigError: there is no such file, it cannot be read, or it is not UTF-8 text.
+        ConfigError: The file does not exist, cannot be read, or is not UTF-8 text.
     """
     try:
         if path.is_file() and path.stat().st_size > MAX_BYTES:
@@ -41,7 +41,7 @@ def read_text(path: Path) -> str:
 
 
 def _near(path: Path) -> str:
-    """Return the end of a sentence: the file that was probably meant, else the folder that was searched."""
+    """Return the end of a message: a similar file name, else the folder that was searched."""
     folder = path.absolute().parent
     close = difflib.get_close_matches(path.name, _names(folder), n=1, cutoff=0.75)
     return f"; did you mean {path.with_name(close[0])}?" if close else f" in {folder}"
@@ -64,7 +64,7 @@ def load(path: Path, variables: Variables, problems: Problems) -> Block:
     ``.json`` is JSON, ``.yaml`` and ``.yml`` are YAML, ``.sql`` is SQL, everything else is HOCON.
 
     Raises:
-        ConfigError: the file cannot be read, or is not what its name says.
+        ConfigError: The file cannot be read, or does not have the format of its extension.
     """
     return parse(read_text(path), str(path), variables, problems, folder=path.parent)
 
@@ -72,7 +72,7 @@ def load(path: Path, variables: Variables, problems: Problems) -> Block:
 def parse(
     text: str, name: str, variables: Variables, problems: Problems, *, folder: Path | None = None, like: str = ""
 ) -> Block:
-    """Parse and resolve a text, as ``load`` does; the format follows from the ending of ``like``, else of ``name``."""
+    """Parse and resolve a text like ``load``; the extension of ``like``, or else of ``name``, determines the format."""
     ending = Path(like or name).suffix.lower()
     problems.budget = Budget(SUBMITTED if variables.of_node else LOCAL)
     problems.budget.text(text, Position(name, 1, 1))

@@ -1,7 +1,7 @@
-"""``hazelcast.yaml`` and ``hazelcast-client.yaml``: the processes of a cluster, in SeaTunnel's format.
+"""``hazelcast.yaml`` and ``hazelcast-client.yaml``: the members of a cluster, in SeaTunnel's format.
 
-The nodes and clients of a cluster read them from separate files. In the engine's file they are checked, with a
-warning that they have no effect there. The ``map:`` block belongs to the map store.
+The nodes and clients of a cluster read them from separate files. In the engine's file they are checked, with a warning
+that they have no effect there. The ``map:`` block belongs to the map store.
 """
 
 import re
@@ -23,7 +23,7 @@ CLIENT = "hazelcast-client"
 
 DEFAULT_PORT = 5801
 PORTS_TRIED = 3
-"""Number of ports tried for a member without a port, because a process uses the next port if its own is taken."""
+"""Number of ports tried for a member without a port, because a process uses the next port if its own is in use."""
 
 _PORT = within(1, 65_535)
 _RANGE = re.compile(r"(\d{1,3}\.\d{1,3}\.\d{1,3})\.(\d{1,3})-(\d{1,3})")
@@ -33,7 +33,7 @@ _HOST = re.compile(r"[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_])?|\[[0-9A-Fa-f:.]+
 
 @frozen
 class Member:
-    """The address of a process of the cluster."""
+    """Address of a process of the cluster."""
 
     host: str
     port: int | None = None
@@ -49,14 +49,14 @@ class ClusterConfig:
 
     name: str
     tcp_ip: bool
-    """True if members are listed below, as in SeaTunnel's documentation."""
+    """True if the members are listed, as in SeaTunnel's documentation."""
 
     members: tuple[Member, ...]
-    """Ranges written out, in the order of the file."""
+    """Members with ranges expanded, in the order of the file."""
 
     port: int
     auto_increment: bool
-    """True if a process tries the next ports when its port is taken."""
+    """True if a process tries the next ports when its port is in use."""
 
     port_count: int = 100
     """Maximum number of ports that a process tries."""
@@ -65,7 +65,7 @@ class ClusterConfig:
     """Address at which others reach this process; ``None`` to detect it."""
 
     interfaces: tuple[str, ...] = ()
-    """Patterns of addresses, with ``*`` and ranges; the process uses an address that matches one."""
+    """Address patterns with ``*`` and ranges; the process uses an address that matches one."""
 
     rest_api: bool = False
     """True if REST v1 is served on the member port."""
@@ -73,7 +73,7 @@ class ClusterConfig:
     properties: Mapping[str, str]
 
     attributes: Mapping[str, str] = field(factory=dict)
-    """``member-attributes``: the tags of the members that read this file."""
+    """``member-attributes``: tags of the members that read this file."""
 
 
 @frozen(kw_only=True)
@@ -86,10 +86,10 @@ class ClientConfig:
 
 
 def members(written: Any) -> tuple[Member, ...]:
-    """Return the members of a list, or of a text with commas: ``host``, ``host:port`` and ranges like ``10.0.0.1-7``.
+    """Return the members of a list or of a string with commas: ``host``, ``host:port``, ranges like ``10.0.0.1-7``.
 
     Raises:
-        ValueError: one of them is not an address.
+        ValueError: One of them is not an address.
     """
     parts = written if isinstance(written, list | tuple) else str(written).split(",")
     texts = [str(part).strip() for part in parts if part is not None]
@@ -97,9 +97,9 @@ def members(written: Any) -> tuple[Member, ...]:
 
 
 def addresses(listed: Iterable[Member], port: int = DEFAULT_PORT, *, auto_increment: bool = True) -> tuple[str, ...]:
-    """Return where processes may listen, as ``host:port``: of each member its port, else the first one of all hosts.
+    """Return the addresses at which processes may listen, as ``host:port``, with the first port of each host first.
 
-    Those without a port may also have taken one of the next ones, with ``auto_increment``; these come last.
+    With ``auto_increment``, processes without a configured port may use one of the next ports; these are listed last.
     """
     listed = tuple(listed)
     found = [f"{each.host}:{each.port or port}" for each in listed]
@@ -146,7 +146,7 @@ _MEMBERS = OptionType(name="list of addresses", parse=members, textual=True)
 
 
 def _attributes(written: Any) -> dict[str, str]:
-    """Return attributes by name, of a block of ``name: {type, value}`` as Hazelcast has it, or of ``name: value``."""
+    """Return attributes by name, from a block of ``name: {type, value}`` as in Hazelcast, or of ``name: value``."""
     found: dict[str, str] = {}
     for key, value in MAP.parse(written).items():
         name, _, part = key.rpartition(".")
@@ -205,7 +205,7 @@ _RULES = BlockRules(
 
 
 def read_cluster(block: Block, problems: Problems) -> ClusterConfig:
-    """Return the cluster that a ``hazelcast`` block describes."""
+    """Return the cluster described by a ``hazelcast`` block."""
     own = Block(tuple(entry for entry in block if entry.key != "map"), block.position)
     options = validate(own, CLUSTER_OPTIONS, _RULES, problems).options
     listed = tuple(dict.fromkeys((*options[MEMBER_LIST], *options[MEMBERS])))
@@ -228,7 +228,7 @@ def read_cluster(block: Block, problems: Problems) -> ClusterConfig:
 
 
 def read_client(block: Block, problems: Problems) -> ClientConfig:
-    """Return the cluster that a ``hazelcast-client`` block names."""
+    """Return the cluster described by a ``hazelcast-client`` block."""
     options = validate(block, CLIENT_OPTIONS, BlockRules(what=CLIENT, unknown=Unknown.LENIENT), problems).options
     return ClientConfig(
         cluster_name=options[NAME], members=options[CLUSTER_MEMBERS], properties=options[PROPERTIES] or {}
@@ -236,7 +236,7 @@ def read_client(block: Block, problems: Problems) -> ClientConfig:
 
 
 def note_cluster(entry: Entry, problems: Problems) -> None:
-    """Read the block of a cluster where it does not belong, and warn that it has no effect there."""
+    """Read a cluster block in the wrong file, and warn that it has no effect there."""
     problems.warn(
         f"{entry.key!r} describes a cluster; its nodes and clients read it from {entry.key}.yaml; here it has no "
         "effect: a job runs in the process that starts it",
@@ -246,10 +246,10 @@ def note_cluster(entry: Entry, problems: Problems) -> None:
 
 
 def load_hazelcast(path: Path, problems: Problems) -> ClusterConfig | ClientConfig | None:
-    """Return the cluster that a separate file describes; ``None`` when it describes none.
+    """Return the cluster described by a separate file; ``None`` if the file has no cluster block.
 
     Raises:
-        ConfigError: the file cannot be read.
+        ConfigError: The file cannot be read.
     """
     entries = [entry for entry in load(path, Variables(by_argument=False), problems) if entry.key in (CLUSTER, CLIENT)]
     return _read(entries[0], problems) if entries else None

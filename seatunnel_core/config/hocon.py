@@ -1,8 +1,8 @@
 """A parser for HOCON, after the specification of Lightbend's *config*; JSON is a subset.
 
-No library fits: in a job file the same plugin may occur several times in ``source``, ``transform`` and ``sink``, as
-separate entries in the order of the text, and every message needs a line; libraries merge such blocks and have no
-positions. The parser runs in linear time; what is parsed here is resolved in ``substitution.py``.
+No library is suitable: in a job file the same plugin may occur several times in ``source``, ``transform`` and ``sink``,
+as separate entries in the order of the text, and every message needs a line; libraries merge such blocks and have no
+positions. The parser runs in linear time; ``substitution.py`` resolves the result.
 
 Not supported: ``include`` of URLs and class paths, and of files outside the job's folder.
 """
@@ -31,7 +31,7 @@ from seatunnel_core.config.hocon_tree import (
 from seatunnel_core.config.problem import Problems
 
 MAX_DEPTH = 64
-"""Levels of nesting; a real job has fewer than ten."""
+"""Maximum nesting depth; real jobs have fewer than ten levels."""
 
 _MAX_INCLUDES = 100
 _REPEATED = ("source", "transform", "sink")
@@ -41,13 +41,13 @@ def parse_hocon(text: str, name: str, problems: Problems, folder: Path | None = 
     """Parse the text of a file.
 
     Args:
-        text: the whole file.
-        name: what messages call it.
-        problems: receives warnings, for example of an ``include`` that finds nothing.
-        folder: where ``include`` may read; without it ``include`` is refused.
+        text: Content of the file.
+        name: Name of the file in messages.
+        problems: Receives warnings, for example about an ``include`` without a matching file.
+        folder: Folder from which ``include`` may read; without it, ``include`` is rejected.
 
     Raises:
-        ConfigError: the text is not HOCON; says where, and what is wrong.
+        ConfigError: The text is not HOCON; the message has the position and the cause.
     """
     texts = Texts()
     includes = _Includes(texts, problems, folder.resolve() if folder else None)
@@ -57,7 +57,7 @@ def parse_hocon(text: str, name: str, problems: Problems, folder: Path | None = 
 
 @define(eq=False)
 class _Includes:
-    """The included files of one job file, all of them inside one folder."""
+    """Included files of a job file, all of them inside one folder."""
 
     texts: Texts
     problems: Problems
@@ -105,7 +105,7 @@ class _Includes:
 
 
 class _Parser(TokenReader):
-    """A recursive descent over the tokens of one text."""
+    """Recursive-descent parser of the tokens of one text."""
 
     def __init__(self, words: list[Token], includes: _Includes, prefix: tuple[str, ...], *, depth: int = 0) -> None:
         super().__init__(words, includes.texts)
@@ -113,7 +113,7 @@ class _Parser(TokenReader):
         self._prefix = prefix
         self._depth = depth
         self._place: tuple[str, ...] = ()
-        """The keys of the blocks around what is being read, for files that are included there."""
+        """Keys of the enclosing blocks, for files that are included there."""
 
     def root(self) -> Object:
         self.skip()
@@ -141,7 +141,7 @@ class _Parser(TokenReader):
     # -- objects ------------------------------------------------------------------------------------------------------
 
     def _fields(self, target: Object, *, top: bool, closing: str, opened: int) -> None:
-        """Read keys and values up to the closing brace (or the end) into ``target``."""
+        """Read keys and values up to the closing brace, or the end of the text, into ``target``."""
         while self._more(closing, opened):
             if self._is_include():
                 self._include(target, top=top)
@@ -211,7 +211,7 @@ class _Parser(TokenReader):
         return True
 
     def _separator(self, closing: str) -> None:
-        """Read what separates two fields: a comma, a line end, or both."""
+        """Read a field separator: a comma, a line end, or both."""
         kind, text, offset = self.tokens[self.at]
         line_ended = False
         while kind in ("space", "newline"):
@@ -276,7 +276,7 @@ class _Parser(TokenReader):
     # -- values -------------------------------------------------------------------------------------------------------
 
     def _value(self) -> Node:
-        """Read one value: everything up to the end of the line, a comma or a closing bracket, joined together."""
+        """Read a value: everything up to the end of the line, a comma or a closing bracket, concatenated."""
         parts: list[Node] = []
         first = self.tokens[self.at][2]
         while True:

@@ -1,4 +1,4 @@
-"""Reading the tokens of one HOCON text: keys, quoted texts, and errors with a position."""
+"""Reader of the tokens of a HOCON text: keys, quoted strings, and errors with a position."""
 
 import re
 from collections.abc import Callable
@@ -11,16 +11,16 @@ from seatunnel_core.errors import ConfigError
 
 
 class TokenReader:
-    """A position among the tokens of one text."""
+    """Cursor over the tokens of a text."""
 
     def __init__(self, tokens: list[Token], texts: Texts) -> None:
         self.tokens = tokens
         self.texts = texts
         self.at = 0
-        """The index of the next token."""
+        """Index of the next token."""
 
     def path(self, *, stop: str) -> list[tuple[str, int]]:
-        """Read a dotted key: unquoted text splits at dots, quoted text does not, spaces inside belong to the key."""
+        """Read a dotted key: unquoted text is split at dots, quoted text is not; inner spaces belong to the key."""
         self.skip()
         start = self.tokens[self.at][2]
         elements: list[tuple[str, int]] = []
@@ -69,7 +69,7 @@ class TokenReader:
         return self.tokens[self.at]
 
     def unescaped(self, token: str, offset: int) -> str:
-        """Return the content of a quoted text."""
+        """Return the content of a quoted string."""
         inner = token[1:-1]
         if "\\" not in inner:
             return inner
@@ -115,5 +115,5 @@ class TokenReader:
 
 
 def dotted(path: list[tuple[str, int]]) -> str:
-    """Return the keys of a path with dots between them."""
+    """Return the keys of a path joined with dots."""
     return ".".join(key for key, _ in path)

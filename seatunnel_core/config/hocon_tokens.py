@@ -1,11 +1,11 @@
-"""The tokens of HOCON, and the values of unquoted ones."""
+"""Tokens of HOCON, and the values of unquoted ones."""
 
 import re
 from collections.abc import Callable, Iterable
 
 _SPACES = r" \t\r\v\f\x1c-\x1f\x85\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
 
-# Only sets are possessive: of groups with alternatives, Python before 3.11.5 matches too little (gh-106052).
+# Only sets are possessive: for groups with alternatives, Python before 3.11.5 matches too little (gh-106052).
 _QUOTED = r'"[^"\\\n]*+(?:\\.[^"\\\n]*+)*"'
 _TOKEN = re.compile(
     rf"""
@@ -37,13 +37,13 @@ Matches = Iterable[re.Match[str]]
 def tokens(
     text: str, base: int, *, comments: bool = False, counted: Callable[[Matches], Matches] = iter
 ) -> list[Token]:
-    """Return the tokens of a text that begins at the offset ``base``; the last one has the kind ``end``.
+    """Return the tokens of a text that starts at the offset ``base``; the last one has the kind ``end``.
 
     Args:
-        text: to be read.
-        base: offset of the first character.
-        comments: True if they are among the tokens.
-        counted: gives back the matches that it gets, unless there are too many.
+        text: Text to tokenize.
+        base: Offset of the first character.
+        comments: True to include comments.
+        counted: Passes the matches through, and raises an error if there are too many.
     """
     found = [
         (kind, match[kind], base + match.start())
@@ -55,7 +55,7 @@ def tokens(
 
 
 def typed(text: str) -> object:
-    """Return the value of an unquoted text; a whole number beyond 64 bits stays a text, as in Lightbend's parser."""
+    """Return the value of an unquoted text; an integer beyond 64 bits remains a string, as in Lightbend's parser."""
     if text in ("true", "false"):
         return text == "true"
     if text == "null":

@@ -1,4 +1,4 @@
-"""A HOCON file as it was written: each key with all its values. ``substitution.py`` selects the effective one."""
+"""A HOCON file as written: each key with all its values. ``substitution.py`` selects the effective one."""
 
 import re
 from bisect import bisect_right
@@ -8,12 +8,12 @@ from attrs import define, field
 from seatunnel_core.config.document import Position
 
 SPACE = object()
-"""The value of the white space between two parts of a value."""
+"""Value of the white space between two parts of a value."""
 
 
 @define(eq=False)
 class Literal:
-    """A text, a number, a truth value or ``null``; also the white space between two parts of a value."""
+    """A string, a number, a boolean or ``null``; also the white space between two parts of a value."""
 
     value: object
     text: str
@@ -29,12 +29,12 @@ class Substitution:
     default: "Node | None"
     offset: int
     prefix: tuple[str, ...]
-    """Path at which its file was included: references are resolved below it first."""
+    """Path at which its file was included; references are first resolved relative to it."""
 
 
 @define(eq=False)
 class Concatenation:
-    """Several parts that make one value: ``a ${b} c``."""
+    """Several parts that form one value: ``a ${b} c``."""
 
     parts: "list[Node]"
     offset: int
@@ -50,7 +50,7 @@ class Array:
 
 @define(eq=False)
 class Append:
-    """The value of ``key += value``."""
+    """Value of ``key += value``."""
 
     item: "Node"
     offset: int
@@ -58,7 +58,7 @@ class Append:
 
 @define(eq=False)
 class Field:
-    """All values that a key was given, in order."""
+    """All values assigned to a key, in order."""
 
     offset: int
     values: "list[Node]" = field(factory=list)
@@ -66,13 +66,13 @@ class Field:
 
 @define(eq=False)
 class Object:
-    """A block: keys, each with all values that it was given."""
+    """A block: keys, each with all its assigned values."""
 
     offset: int
     fields: dict[str, Field] = field(factory=dict)
 
     def set(self, path: list[tuple[str, int]], value: "Node") -> None:
-        """Add a value at a dotted path; adjacent objects are merged, so their order of keys is that of the text."""
+        """Add a value at a dotted path; adjacent objects are merged, so keys keep the order of the text."""
         (key, offset), *rest = path
         target = self.fields.setdefault(key, Field(offset))
         last = target.values[-1] if target.values else None
@@ -95,7 +95,7 @@ class Object:
 
 @define(eq=False)
 class Plugins:
-    """The content of ``source { }``, ``transform { }`` or ``sink { }``: entries that may repeat."""
+    """Content of ``source { }``, ``transform { }`` or ``sink { }``: entries that may repeat."""
 
     entries: "list[tuple[str, int, Node]]"
     offset: int
@@ -106,7 +106,7 @@ Node = Literal | Substitution | Concatenation | Array | Append | Object | Plugin
 
 @define(eq=False)
 class Texts:
-    """The texts that were read, the job file and its includes, end to end, so that an offset is a position in one."""
+    """The job file and its includes, concatenated, so that one offset identifies a position in any of them."""
 
     starts: list[int] = field(factory=list)
     lines: list[list[int]] = field(factory=list)
@@ -132,12 +132,12 @@ class Texts:
 
 @define(eq=False)
 class Parsed:
-    """A file as written: substitutions are still to be resolved."""
+    """A parsed file with unresolved substitutions."""
 
     root: Object
     texts: Texts
 
 
 def is_space(node: Node) -> bool:
-    """Return True if a part of a concatenation is the white space between two others."""
+    """Return True if a part of a concatenation is white space between two others."""
     return isinstance(node, Literal) and node.value is SPACE

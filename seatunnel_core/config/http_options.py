@@ -1,4 +1,4 @@
-"""The options of ``seatunnel.yaml`` for the REST server of a cluster's nodes: addresses and authentication."""
+"""Options of ``seatunnel.yaml`` for the REST server of a cluster's nodes: addresses and authentication."""
 
 from enum import Enum
 from typing import Any
@@ -14,10 +14,10 @@ class Permission(Enum):
     """Permissions of a REST user."""
 
     LOOK = "look"
-    """Every GET: jobs with their options, logs and metrics."""
+    """All GET requests: jobs with their options, logs and metrics."""
 
     CHECK = "check"
-    """Encrypt a job; with ``submit``: check one, which runs its plugins as the node's user."""
+    """Encrypt a job; together with ``submit``, check a job, which runs its plugins as the node's user."""
 
     SUBMIT = "submit"
     RESTORE = "restore"
@@ -28,7 +28,7 @@ class Permission(Enum):
     """Take a savepoint, also while a job is stopped."""
 
     OPERATE = "operate"
-    """Change levels of logs, and tags of nodes."""
+    """Change log levels and tags of nodes."""
 
 
 def _http_url(written: Any) -> str:

@@ -20,7 +20,7 @@ from seatunnel_core.errors import UsageError
 
 
 class Kind(enum.Enum):
-    """The three kinds of nodes; the value is the name of their section."""
+    """Kinds of nodes; the value is the name of their section."""
 
     SOURCE = "source"
     TRANSFORM = "transform"
@@ -29,11 +29,11 @@ class Kind(enum.Enum):
 
 @frozen(kw_only=True)
 class RawBlock:
-    """One entry of ``source``, ``transform`` or ``sink``."""
+    """An entry of ``source``, ``transform`` or ``sink``."""
 
     kind: Kind
     identifier: str
-    """The name of the plugin, in the case of the file."""
+    """Name of the plugin as written in the file."""
 
     block: Block = field(repr=False)
     """May contain decrypted secrets."""
@@ -43,19 +43,19 @@ class RawBlock:
 
 @frozen(kw_only=True)
 class RawJob:
-    """A parsed job file, or a job built in code. Plugins have not checked it yet."""
+    """A parsed job file, or a job built in code, not yet validated by plugins."""
 
     origin: str
-    """Path of the file; empty for a job that is built in Python."""
+    """Path of the file; empty for a job built in Python."""
 
     env: Options
     spark_options: Mapping[str, str] = field(repr=False)
     storage: Value | None = field(default=None, repr=False)
-    """The ``checkpoint.storage`` block of ``env``, if there is one."""
+    """The ``checkpoint.storage`` block of ``env``, if present."""
 
     blocks: tuple[RawBlock, ...] = field(repr=False)
     problems: Problems = field(repr=False)
-    """Problems so far; the planner adds further ones, so that the user sees all at once."""
+    """Problems found so far; the planner adds more, so that the user sees all of them together."""
 
 
 _SECTIONS = ("env", *(kind.value for kind in Kind))
@@ -73,10 +73,10 @@ _ENV_RULES = BlockRules(
 
 
 def load_job(path: Path, variables: Variables | None = None, *, strict: bool = False) -> RawJob:
-    """Read a job file: HOCON, JSON, YAML or SQL; variables may be in a file next to it and in the user's keyring.
+    """Read a job file: HOCON, JSON, YAML or SQL; variables may also come from a file next to it or the user's keyring.
 
     Raises:
-        ConfigError: the file cannot be read or parsed. What is wrong with single keys is in ``problems`` of the result.
+        ConfigError: The file cannot be read or parsed. Problems of single keys are in ``problems`` of the result.
     """
     problems = Problems(strict=strict)
     kept = KeptValues(path.parent, problems)
@@ -87,7 +87,7 @@ def load_job(path: Path, variables: Variables | None = None, *, strict: bool = F
 def job_from_code(
     env: Mapping[str, Any], nodes: Sequence[tuple[Kind, str, Mapping[str, Any]]], *, strict: bool = True
 ) -> RawJob:
-    """Return the job that is built in code: options by their names, values as Python objects."""
+    """Return a job that is built in code: options by name, with Python objects as values."""
     problems = Problems(strict=strict)
     blocks = tuple(Entry("", from_code(options), CODE) for _, _, options in nodes)
     raw = tuple(
@@ -99,13 +99,13 @@ def job_from_code(
 
 
 def read_job(tree: Block, origin: str, problems: Problems) -> RawJob:
-    """Return the job that a tree describes."""
+    """Return the job described by a tree."""
     env, blocks = read_sections(tree, origin, problems)
     return _raw_job(env, blocks, origin, problems)
 
 
 def read_sections(tree: Block, origin: str, problems: Problems) -> tuple[Block, tuple[RawBlock, ...]]:
-    """Return ``env`` as it was written, and the blocks of all nodes in order."""
+    """Return ``env`` as written, and the blocks of all nodes in order."""
     env = Block((), tree.position)
     blocks: list[RawBlock] = []
     by_kind: dict[Kind, list[RawBlock]] = {}
@@ -146,22 +146,22 @@ def _raw_job(env: Block, blocks: tuple[RawBlock, ...], origin: str, problems: Pr
 
 
 def read_env(env: Block, problems: Problems) -> Validated:
-    """Return the options of ``env``, and its configuration of Spark."""
+    """Return the options of ``env``, and its Spark configuration."""
     return validate(env, ENV, _ENV_RULES, problems)
 
 
 def read_shading(env: Options) -> Shading | None:
-    """Return the encryption that ``env`` asks for; ``None`` when it asks for none. Raises as ``shading``."""
+    """Return the encryption that ``env`` configures; ``None`` if there is none. Errors are those of ``shading``."""
     return shading(env[SHADE_IDENTIFIER], tuple(env[SHADE_OPTIONS] or ()), env[SHADE_PROPERTIES] or {})
 
 
 def shaded(raw: RawBlock) -> bool:
-    """Return True if encryption concerns the block: that of a source or a sink."""
+    """Return True if encryption applies to the block: to that of a source or a sink."""
     return raw.kind is not Kind.TRANSFORM
 
 
 def decrypted(blocks: tuple[RawBlock, ...], found: Shading, problems: Problems) -> tuple[RawBlock, ...]:
-    """Return the blocks with the encrypted options in clear."""
+    """Return the blocks with encrypted options decrypted."""
 
     def problem(key: str, scalar: Scalar) -> None:
         problems.error(
@@ -182,7 +182,7 @@ def _below(block: Block, path: tuple[str, ...]) -> Value | None:
 
 
 def _unknown_section(entry: Entry, problems: Problems) -> None:
-    """Report a key that is no section where it looks like a mistake; other keys may be variables for ``${…}``."""
+    """Report an unknown section if it looks like a mistake; other keys may be variables for ``${…}``."""
     close = nearest(entry.key, _SECTIONS)
     message = f"a job file has no section {entry.key!r}"
     if any(entry.key == option.key or option.key.startswith(f"{entry.key}.") for option in ENV):
@@ -194,7 +194,7 @@ def _unknown_section(entry: Entry, problems: Problems) -> None:
 
 
 def _entries(kind: Kind, section: Value, problems: Problems) -> list[RawBlock]:
-    """Return the plugins of a section: ``Name { … }`` one after the other, or a list with ``plugin_name``."""
+    """Return the plugins of a section: repeated ``Name { … }`` blocks, or a list with ``plugin_name``."""
     if isinstance(section, Items):
         return [raw for item in section.values if (raw := _listed(kind, item, problems)) is not None]
     if isinstance(section, Block):

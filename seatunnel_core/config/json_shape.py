@@ -1,7 +1,7 @@
-"""JSON Schemas of what a configuration file may hold, one for each type of option; editors use them.
+"""JSON Schemas of the values of option types, for editors.
 
-As lenient as the parsers: numbers and truth values may be texts, words in any case, and any text may have
-variables, ``${name}``.
+They are as lenient as the parsers: numbers and booleans may be strings, words are not case-sensitive, and any string
+may contain variables, ``${name}``.
 """
 
 import re
@@ -32,25 +32,25 @@ BLOCK: Shape = {"type": "object"}
 
 
 def whole(low: int | None = None, high: int | None = None) -> Shape:
-    """Return the schema of a whole number, with both bounds included."""
+    """Return the schema of an integer with inclusive bounds."""
     bounds = {"minimum": low, "maximum": high}
     number = {"type": "integer"} | {key: bound for key, bound in bounds.items() if bound is not None}
     return {"anyOf": [number, {"type": "string", "pattern": rf"^\s*[+-]?[0-9]+\s*$|{_VARIABLE}"}]}
 
 
 def words(*known: str) -> Shape:
-    """Return the schema of one of some words in any case; editors offer them as given here."""
+    """Return the schema of one of some words; case is ignored, and editors offer them as given here."""
     pattern = f"{'|'.join(map(any_case, known))}|{_VARIABLE}"
     flags = [word.lower() == "true" for word in known if word.lower() in ("true", "false")]
     return {"anyOf": [{"enum": [*known, *flags]}, {"type": "string", "pattern": pattern}]}
 
 
 def listed(of: Shape) -> Shape:
-    """Return the schema of a list, of one value, or of one text with commas."""
+    """Return the schema of a list, of one value, or of a comma-separated string."""
     return {"anyOf": [{"type": "array", "items": dict(of)}, dict(of), {"type": "string"}]}
 
 
 def any_case(word: str) -> str:
-    """Return a pattern for the word in any case; JSON Schema has no flag for that."""
+    """Return a case-insensitive pattern for a word, because JSON Schema has no flag for that."""
     signs = (f"[{sign.upper()}{sign.lower()}]" if sign.isalpha() else re.escape(sign) for sign in word)
     return f"^{''.join(signs)}$"

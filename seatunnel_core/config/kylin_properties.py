@@ -1,7 +1,7 @@
-"""``kylin.properties``: the keys that Apache Kylin's page on clusters has, each the same as an option of a node.
+"""``kylin.properties``: the keys on Apache Kylin's page about clusters, each equivalent to an option of a node.
 
-They are read from ``$KYLIN_HOME/conf``, otherwise from the folder of ``seatunnel.yaml``;
-``kylin.properties.override`` there takes precedence.
+They are read from ``$KYLIN_HOME/conf``, otherwise from the folder of ``seatunnel.yaml``; ``kylin.properties.override``
+there takes precedence.
 """
 
 import re
@@ -41,14 +41,14 @@ KYLIN: tuple[Option[Any], ...] = tuple(
     evolve(option, key=key, doc=f"The same as `{option.key}` in `seatunnel.yaml`, which wins.")
     for key, option in _SAME.items()
 )
-"""The keys that are read."""
+"""Supported keys."""
 
 _NOTED = (
     ("kylin.job.ssh-", "no node logs in to another one: they speak HTTP, signed with cluster.secret"),
     ("gluten", "Spark runs here without Gluten, and there are no internal tables"),
     ("spring.session.", "nodes keep no sessions: each request carries its user and password, so any node takes it"),
 )
-"""Parts of keys that concern what this engine has not, each with the explanation for one warning."""
+"""Parts of keys for features that this engine lacks, each with an explanation for the warning."""
 
 _ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 _ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|(.))", re.DOTALL)
@@ -56,10 +56,10 @@ _ENTRY = re.compile(r"((?:\\.|[^\\=: \t\f])*)[ \t\f]*[=:]?[ \t\f]*(.*)", re.DOTA
 
 
 def read_kylin(folder: Path, problems: Problems) -> dict[str, Any]:
-    """Return what the files of a folder say, by the keys of ``seatunnel.yaml``; nothing where there are none.
+    """Return the settings in the files of a folder, by their keys in ``seatunnel.yaml``; empty without files.
 
     Raises:
-        ConfigError: a file cannot be read.
+        ConfigError: A file cannot be read.
     """
     entries: dict[str, Entry] = {}
     for name in FILES:
@@ -78,7 +78,7 @@ def kylin_folder(environment: Mapping[str, str], config: Path) -> Path:
 
 
 def _without_noted(entries: Any, problems: Problems) -> Iterator[Entry]:
-    """Yield the entries that this engine has a use for, and warn of the others: once for each kind of them."""
+    """Yield the supported entries, and warn once about each kind of unsupported ones."""
     noted: set[str] = set()
     others = []
     for entry in entries:
@@ -106,7 +106,7 @@ def _entries(path: Path) -> Iterator[Entry]:
 
 
 def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
-    """Yield the entries with their first lines' numbers, without comments; a final backslash continues a line."""
+    """Yield the entries without comments, with the number of their first line; a final backslash continues a line."""
     collected, began, goes_on = "", 0, False
     for number, line in enumerate(re.split(r"\r\n|\r|\n", text), 1):
         part = line.lstrip(" \t\f")

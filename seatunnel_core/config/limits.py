@@ -1,7 +1,7 @@
-"""Limits on the cost of parsing one text. A few lines can expand to billions of values, or take hours.
+"""Limits on the cost of parsing a text. A few lines can expand to billions of values, or take hours.
 
-The parsers count while they work, so that a text is rejected before it costs more. Texts that were submitted have
-tighter limits than files of the user who runs a job.
+The parsers count while they work, so that a text is rejected before it exceeds the limits. Submitted texts have tighter
+limits than files of the user who runs a job.
 """
 
 import time
@@ -16,26 +16,26 @@ from seatunnel_core.errors import ConfigError
 Token = TypeVar("Token")
 
 PIECE = 16
-"""Characters of a text that count as one value."""
+"""Number of characters of a text that count as one value."""
 
 _TICKS = 2_048
-"""Steps of a parser between two checks of the time."""
+"""Number of parser steps between two checks of the time."""
 
 
 @frozen(kw_only=True)
 class Limits:
-    """The maximum cost of one text."""
+    """Maximum cost of one text."""
 
     characters: int = 64 * 1024 * 1024
     tokens: int = 50_000_000
-    """Tokens of the text, including spaces and line ends; for YAML, parser events."""
+    """Maximum number of tokens, including spaces and line ends; for YAML, of parser events."""
 
     keys: int = 5_000_000
     substitutions: int = 5_000_000
-    """Values, and pieces of text, that substitutions, variables, aliases, merges and ``+=`` may add or copy."""
+    """Maximum number of values and pieces of text added by substitutions, variables, aliases, merges and ``+=``."""
 
     seconds: float = 600.0
-    """Processor time."""
+    """Maximum processor time."""
 
 
 LOCAL = Limits()
@@ -44,7 +44,7 @@ SUBMITTED = Limits(characters=10 * 1024 * 1024, tokens=3_000_000, keys=500_000, 
 
 @define(eq=False)
 class Budget:
-    """Remaining limits while one text is parsed."""
+    """Remaining limits while a text is parsed."""
 
     limits: Limits = LOCAL
     _tokens: int = 0
@@ -57,13 +57,13 @@ class Budget:
         """Count the characters of a text.
 
         Raises:
-            ConfigError: it has too many; so do the other methods.
+            ConfigError: There are too many. The other methods raise this error, too.
         """
         if len(text) > self.limits.characters:
             self._exceed("bytes", f"the text has more than {self.limits.characters:,} characters", place)
 
     def tokens(self, found: Iterable[Token], place: Callable[[Token], Position]) -> Iterator[Token]:
-        """Return tokens, or events of a parser, and count each when it is taken."""
+        """Return tokens, or events of a parser, and count each as it is consumed."""
         for each in found:
             self._tokens += 1
             if self._tokens > self.limits.tokens:
@@ -91,7 +91,7 @@ class Budget:
         self.tick(place)
 
     def tick(self, place: Callable[[], Position]) -> None:
-        """Count a step, and check the time occasionally."""
+        """Count a step, and check the time periodically."""
         self._ticks += 1
         if self._ticks % _TICKS == 0:
             self._look_at_clock(place)
@@ -105,11 +105,11 @@ class Budget:
 
 
 def weight(value: Value, known: dict[int, tuple[Value, int]]) -> int:
-    """Return the number of values and pieces of text of a value.
+    """Return the number of values and pieces of text in a value.
 
     Args:
-        value: to measure.
-        known: the weights of values that were measured before, by identity; is added to.
+        value: Value to measure.
+        known: Cache of weights by identity; updated.
     """
     if isinstance(value, Scalar):
         return 1 + len(value.text) // PIECE
@@ -121,14 +121,14 @@ def weight(value: Value, known: dict[int, tuple[Value, int]]) -> int:
 
 
 def size(value: Value | None) -> int:
-    """Return how many entries or values are copied with a block or a list."""
+    """Return the number of entries or values copied with a block or a list."""
     if isinstance(value, Items):
         return len(value.values)
     return len(value.entries) if isinstance(value, Block) else 1
 
 
 def copied(earlier: Value, later: Value) -> int:
-    """Return how many entries or values are copied when two values are joined; blocks in blocks are merged, too."""
+    """Return the number of entries or values copied when two values are joined; nested blocks are merged, too."""
     if not (isinstance(earlier, Block) and isinstance(later, Block)):
         return size(earlier) + size(later)
     own = {entry.key: entry.value for entry in earlier}

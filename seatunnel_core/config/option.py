@@ -1,4 +1,4 @@
-"""Typed options, declared in one place each: parsing, ``--check``, help and documentation all read the declaration."""
+"""Typed options: parsing, ``--check``, help and documentation all use the same declaration."""
 
 import importlib
 import re
@@ -16,7 +16,7 @@ from seatunnel_storage_api.secret import Resolved
 T = TypeVar("T")
 
 Keys = Mapping[str, "Keys | None"]
-"""The keys of a block, each with those of the block or blocks below it; ``None``: any value."""
+"""Keys of a block with the keys of their nested blocks; ``None`` allows any value."""
 
 
 @frozen(kw_only=True)
@@ -24,25 +24,25 @@ class OptionType(Generic[T]):
     """The conversion of a value of the configuration into a Python value."""
 
     name: str
-    """For messages and pages: ``"integer"``, ``"one of FAIL, SKIP"``."""
+    """Name in messages and pages: ``"integer"``, ``"one of FAIL, SKIP"``."""
 
     parse: Callable[[Any], T]
-    """Raises ``ValueError`` with a sentence that says what was expected."""
+    """Parser; raises ``ValueError`` with a sentence that states the expected value."""
 
     textual: bool = False
-    """``parse`` gets scalars as the text of the file: a password ``007`` stays ``"007"``, ``1.10`` stays ``"1.10"``."""
+    """True if ``parse`` receives scalars as written: a password ``007`` stays ``"007"``, ``1.10`` stays ``"1.10"``."""
 
     nested: bool = False
-    """The value is a separate block; its keys are not options of the surrounding block."""
+    """True if the value is a separate block whose keys are not options of the surrounding block."""
 
     entries: "tuple[Option[Any], ...]" = ()
-    """The value is a list of blocks, each of which has these options; it becomes a tuple of ``Options``."""
+    """Options of each block if the value is a list of blocks; it is converted to a tuple of ``Options``."""
 
     keys: "Keys | None" = field(default=None, repr=False, eq=False)
-    """Those that the block may have, or the blocks of the list; ``None``: any. Another one is reported and left out."""
+    """Allowed keys of the block, or of the blocks of the list; ``None`` allows any. Others are reported and ignored."""
 
     choices: tuple[T, ...] = ()
-    """All values, where they are few."""
+    """All allowed values, if there are few."""
 
     closed: bool = False
     """True if an unknown key is an error, because ignoring it would change a result."""
@@ -55,7 +55,7 @@ class OptionType(Generic[T]):
 
 
 def _parsed_elsewhere(name: str) -> OptionType[Any]:
-    """Return the type of an option that travelled to a task, where its value is parsed already."""
+    """Return the type of an option of a pickled plugin in a task, where its value is already parsed."""
 
     def refuse(_: Any) -> Any:
         raise ValueError(f"a {name} is parsed where the job is planned, not in its tasks")
@@ -68,34 +68,34 @@ class Option(Generic[T]):
     """One option of an engine, a job's ``env``, a connector or a transform."""
 
     key: str
-    """The name in configuration files; may contain dots."""
+    """Name in configuration files; may contain dots."""
 
     type: OptionType[T]
 
     default: T | None = field(default=None, kw_only=True)
     required: bool = field(default=False, kw_only=True)
     unless: tuple[str, ...] = field(default=(), kw_only=True)
-    """Options of the same block; where one of them is set, this one is not required."""
+    """Options of the same block; if one of them is set, this one is not required."""
 
     doc: str = field(kw_only=True)
-    """One or two sentences in plain words, shown by ``--check``, help and the generated documentation."""
+    """Description in one or two sentences, shown by ``--check``, help and the generated documentation."""
 
     unit: str = field(default="", kw_only=True)
     aliases: tuple[str, ...] = field(default=(), kw_only=True)
-    """Older names that still work, each with a note."""
+    """Deprecated names that still work, each with a note."""
 
     no_effect: str = field(default="", kw_only=True)
-    """Why the option is accepted and does nothing yet; empty when it works. Said as a warning when it is set."""
+    """Reason why the option is accepted without effect, logged as a warning if it is set; empty if it has an effect."""
 
     secret: bool = field(default=False, kw_only=True)
-    """Never printed, logged or shown in a ``repr``."""
+    """True if the value is never printed, logged or shown in a ``repr``."""
 
 
 class Options(Mapping[str, Any]):
     """The validated options of one block: ``options[PATH]`` by declaration, or ``options["path"]`` by name.
 
-    Immutable, and its ``repr`` hides secrets. A declared option without a value gives its default. A pickle of it is
-    small, because it travels to every task: it has the values and the defaults, and leaves the declarations behind.
+    Immutable, and its ``repr`` hides secrets. A declared option without a value returns its default. Its pickle is sent
+    to every task, so it contains only the values and the defaults, and no declarations.
     """
 
     def __init__(self, values: Mapping[str, Any], declared: tuple[Option[Any], ...]) -> None:
@@ -109,12 +109,12 @@ class Options(Mapping[str, Any]):
         return self._values[name] if name in self._values else self._defaults[name]
 
     def is_set(self, key: "str | Option[Any]") -> bool:
-        """Return True if the configuration names the option, rather than leaving it at its default."""
+        """Return True if the configuration sets the option explicitly."""
         return (key.key if isinstance(key, Option) else key) in self._values
 
     @property
     def declared(self) -> tuple[Option[Any], ...]:
-        """Return the options that the block may have, in the order of their declaration; none in a copy in a task."""
+        """Return the declared options of the block, in order; none for an unpickled copy in a task."""
         return self._declared
 
     def __iter__(self) -> Iterator[str]:
@@ -142,7 +142,7 @@ def _text(value: Any) -> str:
 
 
 def _found(value: Any) -> str:
-    """Return the name of a wrong value, without printing what may be long or secret."""
+    """Return a description of an invalid value, without printing long or secret content."""
     if isinstance(value, Mapping):
         return "a block"
     if isinstance(value, (list, tuple)):
@@ -210,7 +210,7 @@ _BYTES = {"": 1, "b": 1, "byte": 1, "bytes": 1} | {
 
 
 def _measured(value: Any, units: Mapping[str, int], what: str, *, low: int) -> int:
-    """Return a whole number, or a number with a unit, in the smallest unit."""
+    """Parse an integer, or a number with a unit, and return it in the smallest unit."""
     if isinstance(value, str):
         match = re.fullmatch(r"([+-]?[0-9]{1,18}(?:\.[0-9]{1,9})?) *([A-Za-z]*)", value.strip())
         scale = units.get(match[2].lower()) if match else None

@@ -1,4 +1,4 @@
-"""The problems of a configuration, collected so that the user sees all those of a file at once."""
+"""Problems of a configuration, collected so that the user sees all problems of a file together."""
 
 import difflib
 import enum
@@ -12,7 +12,7 @@ from seatunnel_core.errors import ConfigError, UsageError
 
 
 class Severity(enum.Enum):
-    """The weight of a problem: an error refuses the file, a warning does not."""
+    """Severity of a problem: only errors reject the file."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -20,7 +20,7 @@ class Severity(enum.Enum):
 
 @frozen
 class Problem:
-    """One sentence about one position, and what to write instead."""
+    """A message with a position and a suggestion."""
 
     message: str
     position: Position | None = None
@@ -35,7 +35,7 @@ class Problem:
 
 @define
 class Problems:
-    """The problems of one run, in the order in which they were found."""
+    """Problems of one run, in the order in which they were found."""
 
     found: list[Problem] = field(factory=list)
 
@@ -57,19 +57,19 @@ class Problems:
         self._add(Problem(message, position, suggestion, Severity.WARNING))
 
     def _add(self, problem: Problem) -> None:
-        """Add a problem, unless the same one at the same position is there already."""
+        """Add a problem, unless the same problem at the same position was already added."""
         if problem not in self._known:
             self._known.add(problem)
             self.found.append(problem)
 
     def warn_once(self, message: str, position: Position | None = None, suggestion: str = "") -> None:
-        """Warn at the first place only: a job of a thousand tables repeats itself."""
+        """Warn only at the first occurrence, because a job of a thousand tables repeats itself."""
         if message not in self._said:
             self._said.add(message)
             self.warn(message, position, suggestion)
 
     def lenient(self, message: str, position: Position | None = None, suggestion: str = "") -> None:
-        """Report what existing files may carry: a warning, and an error under ``--strict``."""
+        """Report a problem that existing files may have: a warning, or an error under ``--strict``."""
         (self.error if self.strict else self.warn)(message, position, suggestion)
 
     @property
@@ -83,13 +83,13 @@ class Problems:
         return tuple(problem for problem in self.found if problem.severity is Severity.WARNING)
 
     def raise_errors(self, kind: type[UsageError] = ConfigError) -> None:
-        """Raise ``kind`` with every error, one a line; do nothing when there is none."""
+        """Raise ``kind`` with all errors, one per line; do nothing if there are none."""
         if self.errors:
             raise kind("\n".join(str(problem) for problem in self.errors))
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
-    """Return the known word that ``word`` probably means, else ``None``; case, ``-``, ``_`` and ``.`` do not matter."""
+    """Return the known word most similar to ``word``, else ``None``; case, ``-``, ``_`` and ``.`` are ignored."""
     folded = {_folded(candidate): candidate for candidate in known}
     close = difflib.get_close_matches(_folded(word), folded, n=1, cutoff=0.75)
     return folded[close[0]] if close else None

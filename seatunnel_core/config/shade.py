@@ -27,11 +27,11 @@ from seatunnel_storage_api.secret import Resolved, refers
 GROUP = "seatunnel.config_shade"
 NO_SHADE = "default"
 SENSITIVE = ("username", "password", "auth", "token", "access_key", "secret_key")
-"""The options that every shade covers."""
+"""Options that every shade covers."""
 
 
 class Shade(ABC):
-    """An encryption of texts that a plugin provides."""
+    """Encryption of strings, provided by a plugin."""
 
     identifier: ClassVar[str]
     """Value of ``shade.identifier``, equal to the entry point's name."""
@@ -40,10 +40,10 @@ class Shade(ABC):
     """Options that it covers in addition to ``SENSITIVE`` and ``shade.options``."""
 
     def open(self, properties: Mapping[str, str]) -> None:
-        """Take ``shade.properties``; called once, before every other method.
+        """Receive ``shade.properties``; called once, before every other method.
 
         Raises:
-            ValueError: one is missing or wrong; the message is shown.
+            ValueError: A property is missing or invalid; the message is shown.
         """
 
     @abstractmethod
@@ -52,15 +52,16 @@ class Shade(ABC):
 
     @abstractmethod
     def decrypt(self, text: str) -> str:
-        """Return the text of an encrypted form.
+        """Return the decrypted text.
 
         Raises:
-            ValueError: this shade did not encrypt it. The message is not shown: it may hold the text.
+            ValueError: The text was not encrypted by this shade. The message is not shown because it may contain the
+                text.
         """
 
 
 class Base64Shade(Shade):
-    """The encoding base64, for existing files: whoever sees the file can decode it, so it protects nothing."""
+    """The base64 encoding, for existing files: everyone who can read the file can decode it, so it protects nothing."""
 
     identifier = "base64"
 
@@ -73,7 +74,7 @@ class Base64Shade(Shade):
 
 @frozen(kw_only=True)
 class Shading:
-    """A shade that has been opened, and the options that it covers."""
+    """An opened shade, and the options that it covers."""
 
     shade: Shade
     options: frozenset[str]
@@ -82,8 +83,8 @@ class Shading:
         """Return a connector's block with the covered options encrypted.
 
         Args:
-            block: the options as they were written.
-            left: called for each option that stays as it was written, with key, value and reason.
+            block: Options as written.
+            left: Called with key, value and reason for each option that is left unchanged.
         """
 
         def encrypt(key: str, scalar: Scalar) -> Scalar:
@@ -98,11 +99,11 @@ class Shading:
         return _changed(block, "", self.options, encrypt)
 
     def decrypted(self, block: Block, problem: Callable[[str, Scalar], None]) -> Block:
-        """Return a connector's block with the covered options decrypted; a variable without a value stays.
+        """Return a connector's block with the covered options decrypted; a variable without a value is left unchanged.
 
         Args:
-            block: the options as they were written.
-            problem: called for each option that is not encrypted with this shade, with key and value.
+            block: Options as written.
+            problem: Called with key and value for each option that is not encrypted with this shade.
         """
 
         def decrypt(key: str, scalar: Scalar) -> Scalar:
@@ -122,14 +123,14 @@ class Shading:
             clear = self.shade.decrypt(text)
         except (ValueError, binascii.Error):
             return False
-        return all(letter.isprintable() or letter.isspace() for letter in clear)  # many words are base64 of rubbish
+        return all(letter.isprintable() or letter.isspace() for letter in clear)  # many words are valid base64
 
 
 def shading(identifier: str, options: tuple[str, ...], properties: Mapping[str, str]) -> Shading | None:
-    """Return the shade that a job's ``env`` asks for, opened; ``None`` when it asks for no encryption.
+    """Return the opened shade that a job's ``env`` configures; ``None`` if it configures no encryption.
 
     Raises:
-        UsageError: no installed package has this shade, it cannot be loaded, or it refuses the properties.
+        UsageError: No installed package has this shade, it cannot be loaded, or it rejects the properties.
     """
     if identifier.lower() in (NO_SHADE, "null", ""):
         return None
@@ -154,7 +155,7 @@ def _find(identifier: str) -> type[Shade]:
         )
     try:
         found: Any = point.load()
-    except Exception as error:  # a plugin is foreign code: it may raise anything
+    except Exception as error:  # plugin code may raise any exception
         raise UsageError(f"the shade {identifier!r} cannot be loaded: {type(error).__name__}: {error}") from error
     if not isinstance(found, type) or not issubclass(found, Shade) or getattr(found, "identifier", "") != identifier:
         raise UsageError(f"the shade {identifier!r} is not a subclass of Shade with this identifier: {point.value}")
@@ -174,7 +175,7 @@ def _changed(block: Block, prefix: str, options: frozenset[str], change: Callabl
 
 
 def _each_scalar(value: Value, change: Callable[[Scalar], Scalar]) -> Value:
-    """Change a text, or each text of a list; a block and ``null`` stay as they are."""
+    """Change a string, or each string of a list; blocks and ``null`` remain unchanged."""
     if isinstance(value, Items):
         return Items(tuple(_each_scalar(part, change) for part in value.values), value.position)
     return change(value) if isinstance(value, Scalar) and value.value is not None else value

@@ -1,4 +1,4 @@
-"""Jobs that are written in SQL, as the tree that the same job has in HOCON.
+"""Parser of jobs written in SQL; the result is the tree of the same job in HOCON.
 
 ::
 
@@ -11,7 +11,7 @@
     INSERT INTO target SELECT name FROM adults;                      -- another one, and the way into the sink
     INSERT INTO target SELECT people;                                -- all of a source, as it is
 
-A value that begins with ``{`` or ``[`` is HOCON. sqlglot reads the tokens; what a query says is read by the transform.
+A value that starts with ``{`` or ``[`` is HOCON. sqlglot tokenizes the text; the transform parses the queries.
 """
 
 import re
@@ -40,7 +40,8 @@ def parse_sql(text: str, name: str, variables: Variables, problems: Problems) ->
     """Return the tree of a job file in SQL: ``env``, ``source``, ``transform`` and ``sink``, with lists of plugins.
 
     Raises:
-        ConfigError: sqlglot is not installed, or the text is not such a job; says where, and what is wrong.
+        ConfigError: sqlglot is not installed, or the text is not such a job; the message has the position and the
+            cause.
     """
     return _Job(SqlText(text, name), variables, problems).tree()
 
@@ -73,7 +74,7 @@ class _Job:
         return Block((*config, *(entry for entry in sections if entry is not None)), self._text.at(0))
 
     def _config(self) -> tuple[Block, str]:
-        """Return the content of the comments that begin with ``config``, and the text without them."""
+        """Return the content of the comments that start with ``config``, and the text without them."""
         tree = Block((), self._text.at(0))
         rest = self._text.text
         for piece in _PIECES.finditer(self._text.text):
@@ -103,7 +104,7 @@ class _Job:
             self._text.refuse(f"a statement begins with {statement.word()!r}", statement.offset, _STATEMENTS)
 
     def _create(self, statement: Statement) -> None:
-        statement.takes("IF", "NOT", "EXISTS")  # nothing does: a name that stands twice is a mistake all the same
+        statement.takes("IF", "NOT", "EXISTS")  # ignored: a duplicate name is a mistake anyway
         name, offset = statement.name("the name of the table")
         if name in self._tables:
             first = self._tables[name].position
@@ -153,7 +154,7 @@ class _Job:
             statement.expect(",", "',' or ')'")
 
     def _value(self, text: str, begin: int, key: str) -> Value:
-        """Return a text, or the value of a text in HOCON; the option reads numbers and truth values from the text."""
+        """Return a text, or the parsed value of a HOCON text; the option type converts numbers and booleans."""
         place = self._text.at(begin)
         if text.lstrip()[:1] not in ("{", "["):
             return filled_scalar(Scalar(text, text, place), self._variables, self._problems, (key,))

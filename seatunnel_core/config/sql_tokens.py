@@ -1,4 +1,4 @@
-"""The statements of a file in SQL, token by token; sqlglot makes the tokens."""
+"""Statements of a SQL file as tokens of sqlglot."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -13,12 +13,12 @@ from seatunnel_core.installing import install_command
 
 _NAME = re.compile(r"\w[\w$-]*")
 _QUOTED = {"STRING": "a text", "IDENTIFIER": "a quoted name"}
-"""Names in messages; no keyword has such a name."""
+"""Names of token types in messages; no keyword has such a name."""
 
 
 @frozen
 class SqlText:
-    """The text of a file, and the positions in it."""
+    """Text of a file with its positions."""
 
     text: str = field(repr=False)
     name: str
@@ -33,13 +33,13 @@ class SqlText:
         raise ConfigError(str(Problem(message, self.at(offset), hint)))
 
     def padded(self, begin: int, inner: str, before: str = "") -> str:
-        """Return ``inner``, which begins at ``begin``, padded so that its lines and columns are those of the file."""
+        """Return ``inner``, which starts at ``begin``, padded so that its lines and columns equal those of the file."""
         place = self.at(begin)
         return "\n" * (place.line - 1) + before.rjust(place.column - 1) + inner
 
 
 def statements(rest: str, text: SqlText) -> Iterator["Statement"]:
-    """Return the statements of ``rest``: the file's text, with blanks in place of comments that were read already.
+    """Return the statements of ``rest``: the file's text, with the comments that were already read replaced by spaces.
 
     Raises:
         ConfigError: sqlglot is not installed, or this is not SQL.
@@ -58,14 +58,14 @@ def statements(rest: str, text: SqlText) -> Iterator["Statement"]:
 @frozen
 class _Token:
     kind: str
-    """sqlglot's name for its type."""
+    """Name of its type in sqlglot."""
 
     text: str
-    """Text of the token; for a text or a quoted name, without quotes."""
+    """Text of the token; without quotes for a string or a quoted name."""
 
     start: int
     end: int
-    """Behind its last character."""
+    """Offset after its last character."""
 
     @property
     def is_name(self) -> bool:
@@ -92,7 +92,7 @@ def _tokens(rest: str, text: SqlText) -> Iterator[_Token]:
 
 
 class Statement:
-    """The tokens of one statement, read from the left."""
+    """Cursor over the tokens of one statement."""
 
     def __init__(self, tokens: Sequence[_Token], text: SqlText) -> None:
         self._tokens = tokens
@@ -113,14 +113,14 @@ class Statement:
         return self._next < len(self._tokens)
 
     def word(self) -> str:
-        """Return the next token in capitals; for a text or a quoted name, what messages call it."""
+        """Return the next token in capitals; for a string or a quoted name, its name in messages."""
         if not self._left:
             return "the end"
         token = self._tokens[self._next]
         return _QUOTED.get(token.kind) or token.text.upper()
 
     def takes(self, *words: str) -> bool:
-        """Read these words if they are next; return True if they were."""
+        """Consume these words if they are next; return True if they were."""
         begin = self._next
         for word in words:
             if self.word() != word:
@@ -130,12 +130,12 @@ class Statement:
         return True
 
     def expect(self, word: str, said: str = "") -> None:
-        """Read this word, or raise ``ConfigError``; ``said`` is what the message expects instead of the word."""
+        """Consume this word, or raise ``ConfigError``; ``said`` replaces the word in the message."""
         if not self.takes(word):
             self._refuse(said or repr(word))
 
     def end(self) -> None:
-        """Raise ``ConfigError`` unless all tokens are read."""
+        """Raise ``ConfigError`` unless all tokens were consumed."""
         if self._left:
             self._refuse("a semicolon")
 
@@ -144,7 +144,7 @@ class Statement:
         return self._token(what, lambda token: token.is_name)
 
     def string(self, what: str) -> tuple[str, int]:
-        """Read a text in single quotes, and return it with its offset; ``what`` names it in the message."""
+        """Read a string in single quotes, and return it with its offset; ``what`` is its name in the message."""
         return self._token(what, lambda token: token.kind == "STRING")
 
     def query(self) -> tuple[str, int]:
@@ -159,7 +159,7 @@ class Statement:
         return self.name("the name of a table")
 
     def _to_from(self) -> None:
-        """Move past the FROM of the query; a FROM in parentheses, as of EXTRACT, is not that one."""
+        """Move past the FROM of the query; skip a FROM in parentheses, as in EXTRACT."""
         depth = 0
         while depth or not self.takes("FROM"):
             depth += {"(": 1, ")": -1}.get(self.word(), 0)

@@ -1,8 +1,8 @@
-"""The second half of HOCON: the effective value of a key, and the values of ``${path}``.
+"""Resolution of a parsed HOCON file: the effective value of each key, and the values of ``${path}``.
 
-A key may be given several values. The last one counts; objects are merged; a ``${…}`` that refers to its own key sees
-what the key was before. Values are resolved when they are needed, so that the order of the text does not matter, and
-a value that is hidden by a later one is never resolved.
+A key may be assigned several values. The last one wins; objects are merged; a ``${…}`` that refers to its own key
+returns the key's previous value. Values are resolved lazily, so the order of the text does not matter, and a value that
+is hidden by a later one is never resolved.
 """
 
 from attrs import define, field
@@ -32,14 +32,14 @@ _MAX_STEPS = 96
 
 
 _VALIDATED = ("env", "source", "transform", "sink")
-"""Top-level keys with validated options, which warn of hidden values; values taken from other keys are included."""
+"""Top-level keys with validated options, which warn about hidden values, including values taken from other keys."""
 
 
 def resolve(parsed: Parsed, variables: Variables, problems: Problems) -> Block:
-    """Return the tree that a parsed file means; missing variables are reported to ``problems``.
+    """Resolve a parsed file to a tree; missing variables are reported to ``problems``.
 
     Raises:
-        ConfigError: values refer to each other in a circle, or cannot be joined.
+        ConfigError: Values refer to each other in a cycle, or cannot be concatenated.
     """
     resolver = _Resolver(parsed, variables, problems)
     tree = resolver.object(parsed.root)
@@ -51,15 +51,15 @@ def resolve(parsed: Parsed, variables: Variables, problems: Problems) -> Block:
 
 @define(eq=False)
 class _Progress:
-    """The state of a key while its values are resolved, one after the other."""
+    """Resolution state of a key whose values are resolved one after the other."""
 
     so_far: Value | None = None
     failed: ConfigError | None = None
-    """An error in an earlier value counts only if a later one needs that value."""
+    """Error in an earlier value; raised only if a later value needs it."""
 
     done: bool = False
     plugins: bool = False
-    """True if the value is a section, where entries may repeat."""
+    """True if the value is a section, in which entries may repeat."""
 
 
 @define(eq=False)
@@ -69,14 +69,14 @@ class _Resolver:
     problems: Problems
     progress: dict[Field, _Progress] = field(factory=dict)
     used: set[Field] = field(factory=set)
-    """Those at the top that a substitution reads."""
+    """Top-level fields that a substitution reads."""
 
     steps: int = 0
     keys: list[str] = field(factory=list)
-    """Those that lead to the value that is being resolved."""
+    """Path of the value that is being resolved."""
 
     measures: dict[int, tuple[Value, int, int]] = field(factory=dict)
-    """By identity; the values are kept so that no other gets the same."""
+    """Weight and depth of values by identity; the values are kept so that their identities are not reused."""
 
     def object(self, node: Object) -> Block:
         entries = []
@@ -89,7 +89,7 @@ class _Resolver:
         return Block(tuple(entries), self.place(node.offset))
 
     def field(self, target: Field) -> Value | None:
-        """Return the value of a key, ``None`` when it has none; while the key is being resolved, its value so far."""
+        """Return the value of a key, ``None`` if it has none; while the key is being resolved, its value so far."""
         only = target.values[0] if len(target.values) == 1 else None
         if isinstance(only, Literal):
             return self._literal(only)
@@ -161,7 +161,7 @@ class _Resolver:
         raise AssertionError(node)
 
     def _literal(self, node: Literal) -> Scalar:
-        """Return a literal with its variables replaced; in quotes ``${…}`` is text to HOCON, but not to SeaTunnel."""
+        """Return a literal with its variables replaced; SeaTunnel, unlike HOCON, replaces ``${…}`` in quotes, too."""
         scalar = Scalar(node.value, node.text, self.place(node.offset))
         return filled_scalar(scalar, self.variables, self.problems, self.keys)
 
@@ -207,7 +207,7 @@ class _Resolver:
         return Scalar(Resolved(value), Resolved(value), self.place(node.offset))
 
     def _kept(self, node: Substitution, name: str) -> Scalar:
-        """Return a substitution as text, which means the same in quotes; report ``${?…}``, which has no such form."""
+        """Return a substitution as text with the same meaning in quotes; report ``${?…}``, which has no such form."""
         if node.optional:
             self.problems.error(
                 f"${{?{name}}} cannot be printed as JSON", self.place(node.offset), f"Write ${{{name}:default}}"
@@ -241,7 +241,7 @@ class _Resolver:
         return visible(value) if value is not None else None
 
     def _weighed(self, value: Value, offset: int) -> Value:
-        """Return the value, unless substitutions add too much, in size or in depth."""
+        """Return the value, or raise an error if substitutions make it too large or too deep."""
         weight, depth = self._measured(value)
         self._count(weight, offset)
         if depth > _MAX_STEPS:
@@ -249,7 +249,7 @@ class _Resolver:
         return value
 
     def _measured(self, value: Value) -> tuple[int, int]:
-        """Return the weight of a value and its levels of nesting."""
+        """Return the weight and the nesting depth of a value."""
         if isinstance(value, Scalar):
             return 1 + len(value.text) // 16, 0
         known = self.measures.get(id(value))
@@ -260,7 +260,7 @@ class _Resolver:
             known = self.measures[id(value)] = (value, weight, depth)
         return known[1], known[2]
 
-    # -- joined values ------------------------------------------------------------------------------------------------
+    # -- concatenated values ------------------------------------------------------------------------------------------
 
     def _concatenation(self, node: Concatenation) -> Value | None:
         resolved = [(part, self.node(part)) for part in node.parts]
@@ -304,15 +304,15 @@ class _Resolver:
 
 
 def _is_reference(scalar: Scalar) -> bool:
-    """Return True if the file writes a reference to a secret that begins with this text."""
+    """Return True if the file contains a secret reference that starts with this text."""
     return not isinstance(scalar.value, Resolved) and begins_reference(scalar.text)
 
 
 def _that_count(values: list[Node], root: Object) -> list[Node]:
-    """Return the values of a key without those that later ones hide, so that no variable in them is reported missing.
+    """Return the values of a key without hidden ones, so that their missing variables are not reported.
 
-    A text or a list hides the texts and lists before it, but no keys below the key: ``document.OWN``. Keys that
-    take values of this file are hidden, too: these may lead back to the key itself.
+    A string or a list hides earlier strings and lists, but not the keys below the key: see ``document.OWN``. Earlier
+    values that refer to other keys of this file are hidden, too, because they may lead back to the key itself.
     """
     kept: list[Node] = []
     hides = False
@@ -326,7 +326,7 @@ def _that_count(values: list[Node], root: Object) -> list[Node]:
 
 
 def _leads_to(node: Node, root: Object) -> bool:
-    """Return True if a value has a substitution of a key of the file."""
+    """Return True if a value contains a substitution of a key of the file."""
     if isinstance(node, Object):
         return any(_leads_to(value, root) for target in node.fields.values() for value in target.values)
     if isinstance(node, Array):
@@ -337,7 +337,7 @@ def _leads_to(node: Node, root: Object) -> bool:
 
 
 def _refers(node: Node) -> bool:
-    """Return True if a value has a substitution in it."""
+    """Return True if a value contains a substitution."""
     if isinstance(node, Object):
         return any(_refers(value) for target in node.fields.values() for value in target.values)
     if isinstance(node, Array):

@@ -1,4 +1,4 @@
-"""The validation of a block: typed options, and a sentence for everything that is wrong."""
+"""Validation of a block: typed options, and a message for each mistake."""
 
 import enum
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -15,16 +15,16 @@ from seatunnel_storage_api.secret_store import SCHEME
 
 
 class Unknown(enum.Enum):
-    """The handling of a key that is not declared."""
+    """Handling of an undeclared key."""
 
     ERROR = "error"
     LENIENT = "lenient"
-    """A warning, because existing files carry leftovers; an error under ``--strict``."""
+    """A warning, because existing files contain unused keys; an error under ``--strict``."""
 
 
 @frozen(kw_only=True)
 class BlockRules:
-    """The name of a block, and keys that it may have in addition to the declared options."""
+    """Name of a block, and the keys that it may have in addition to the declared options."""
 
     what: str
     """Name in messages: ``"env"``, ``"the source LocalFile"``."""
@@ -32,28 +32,28 @@ class BlockRules:
     unknown: Unknown = Unknown.ERROR
 
     free: tuple[str, ...] = ()
-    """Prefixes of keys that are collected as they are, for example ``spark.``."""
+    """Prefixes of keys that are collected unchanged, such as ``spark.``."""
 
     noted: Mapping[str, str] = field(factory=dict)
-    """Prefixes of leftovers of other engines, with the explanation for a warning."""
+    """Prefixes of keys of other engines, with the explanation for a warning."""
 
     elsewhere: Mapping[str, str] = field(factory=dict)
-    """Keys that belong into another block or file, with the name of that: ``"env"``."""
+    """Keys that belong to another block or file, with its name: ``"env"``."""
 
 
 @frozen
 class Validated:
-    """The result of a validation: the options of a block, and what was wrong with it."""
+    """Result of a validation: the options of a block, and its mistakes."""
 
     options: Options
     free: Mapping[str, str]
-    """The collected keys, dotted, with their texts."""
+    """The collected keys in dotted form, with their texts."""
 
     wrong: frozenset[str] = frozenset()
-    """Options without a value that can be relied on, and keys that are not declared and were reported as errors."""
+    """Options without a reliable value, and undeclared keys that were reported as errors."""
 
     positions: Mapping[str, Position] = field(factory=dict)
-    """The position of each option that the block has."""
+    """Position of each option in the block."""
 
 
 @frozen
@@ -64,7 +64,7 @@ class _Found:
 
 
 def validate(block: Block, declared: Sequence[Option[Any]], rules: BlockRules, problems: Problems) -> Validated:
-    """Read a block; report what is wrong to ``problems``, and return what is right even so."""
+    """Validate a block: report mistakes to ``problems``, and return the valid options."""
     by_name = {name: option for option in declared for name in (option.key, *option.aliases)}
     values: dict[str, Any] = {}
     written: dict[str, Position] = {}
@@ -97,7 +97,7 @@ def validate(block: Block, declared: Sequence[Option[Any]], rules: BlockRules, p
 
 
 def _prefixes(names: Iterable[str]) -> frozenset[str]:
-    """Return ``a`` and ``a.b`` for ``a.b.c``: the blocks in which dotted keys may stand."""
+    """Return ``a`` and ``a.b`` for ``a.b.c``: the blocks that may contain dotted keys."""
     longer = (name for name in names if "." in name)
     return frozenset(name[:at] for name in longer for at, sign in enumerate(name) if sign == ".")
 
@@ -105,7 +105,7 @@ def _prefixes(names: Iterable[str]) -> frozenset[str]:
 def _flattened(
     block: Block, declared: Mapping[str, Option[Any]], opening: frozenset[str], free: tuple[str, ...], prefix: str
 ) -> Iterator[_Found]:
-    """Yield the dotted keys of a block, as deep as the declarations go."""
+    """Yield the dotted keys of a block, down to the depth of the declarations."""
     for entry in block:
         key = dotted(prefix, entry.key)
         option = declared.get(key)
@@ -124,7 +124,7 @@ def _take(
     rules: BlockRules,
     problems: Problems,
 ) -> bool:
-    """Read the value of an option into ``values``, and return whether it is right."""
+    """Read the value of an option into ``values``, and return True if it is valid."""
     if option.type is not MAP and not option.type.entries:
         found = evolve(found, value=by_hocon(found.value, problems.warn))
     if isinstance(found.value, Scalar) and found.value.value is None:
@@ -158,9 +158,9 @@ def _take(
 def _report_keys(
     path: str, value: Value, kind: OptionType[Any], keys: Keys, rules: BlockRules, problems: Problems
 ) -> bool:
-    """Report the keys inside of an option's blocks that have no meaning, and return whether they may be left out.
+    """Report unknown keys inside of an option's blocks, and return True if they can be ignored.
 
-    Existing files have such keys. They are errors where the option is ``closed``.
+    Existing files have such keys. They are errors if the option is ``closed``.
     """
     right = True
     report = problems.error if kind.closed else problems.lenient
@@ -183,7 +183,7 @@ def _report_keys(
 def _take_entries(
     option: Option[Any], found: _Found, values: dict[str, Any], rules: BlockRules, problems: Problems
 ) -> bool:
-    """Read a list of blocks as ``_take`` does; each is a block like any other, with its own problems."""
+    """Read a list of blocks like ``_take``; each block is validated with its own problems."""
     blocks = found.value.values if isinstance(found.value, Items) else (found.value,)
     entries, right = [], True
     for number, block in enumerate(blocks, 1):
@@ -210,7 +210,7 @@ def _written(option: Option[Any], found: _Found) -> Any:
 
 
 def _fetched(key: str, value: Any) -> Any:
-    """Return a secret, or a block of texts with the secrets of stores in it."""
+    """Return a secret, or a block of strings with its store references resolved."""
     if isinstance(value, str):
         return resolve(key, value, secret=True)
     if isinstance(value, dict):
@@ -236,7 +236,7 @@ def _collect(found: _Found, free: dict[str, str], problems: Problems) -> None:
 def _report_missing(
     option: Option[Any], block: Block, unknown: list[_Found], rules: BlockRules, problems: Problems
 ) -> None:
-    """Report a missing option; a misspelt key of it is one mistake with it, not two."""
+    """Report a missing option; if a misspelt key was probably meant, report both as one mistake."""
     close = nearest(option.key, [found.key for found in unknown])
     message = f"{rules.what} needs the option {option.key!r} ({option.type.name})"
     if close is None:
@@ -248,7 +248,7 @@ def _report_missing(
 
 
 def _report_unknown(found: _Found, declared: Mapping[str, Option[Any]], rules: BlockRules, problems: Problems) -> bool:
-    """Report a key that is not declared, and return whether that is an error."""
+    """Report an undeclared key, and return True if it is an error."""
     for prefix, note in rules.noted.items():
         if found.key.startswith(prefix):
             problems.warn(f"{found.key!r} has no effect: {note}", found.position)

@@ -28,18 +28,17 @@ _FILLED_BY_SINKS = re.compile(r"[kv]([0-9]+|n)|now|uuid|transactionId|comment")
 """Placeholders of file names, partition folders and templates."""
 
 _OF_REQUESTS = frozenset({"page", "model", "input", "prompt"})
-"""Placeholders of requests to services, unless they are given a value: SeaTunnel's jobs write them in quotes."""
+"""Placeholders of requests to services, unless they have a value; SeaTunnel jobs write them in quotes."""
 
-_OF_COLUMNS = frozenset({("sink", "kafka", "topic"), ("sink", "redis", "key"), ("sink", "topic"), ("sink", "key")})
-"""Options whose placeholders are columns unless they have a value, in a block of blocks or in a list: sinks fill them
-in."""
+_OF_COLUMNS = frozenset({("kafka", "topic"), ("redis", "key")})
+"""Connectors and options whose placeholders are columns, unless they have a value; sinks replace them."""
 
 _NAMES_OF_PAGES = re.compile(r"""\b(?:page_field|cursor_field)["']?\s*[:=]\s*["']?([\w.-]+)""")
 _OF_PLACES = re.compile(r"(^|[._-])(url|uri|endpoint|host|header|address|servers?|jaas)", re.IGNORECASE)
-"""Keys of addresses and headers: whoever gets one with ``${NAME}`` in it can do nothing with that."""
+"""Keys of addresses and headers, in which an unresolved ``${NAME}`` is always a mistake."""
 
 _HOLDING_SECRETS = re.compile(r"^headers?$|webhook|cookie", re.IGNORECASE)
-"""Keys with values that are or contain a secret, although their names do not suggest it."""
+"""Keys whose values are or contain secrets, although their names do not suggest it."""
 
 _ADDRESS = re.compile(r"\s*[a-z][a-z0-9+.-]*:(//|\w+:)", re.IGNORECASE)
 _PLACEHOLDER = re.compile(r"\$\{([^:{}$\n]+)(?::([^{}\n]*))?\}")
@@ -47,7 +46,7 @@ _PLACEHOLDER = re.compile(r"\$\{([^:{}$\n]+)(?::([^{}\n]*))?\}")
 
 @frozen
 class Variables:
-    """The sources of the values of variables; ``-i`` wins over the environment, that over what is kept elsewhere."""
+    """Sources of the values of variables: ``-i`` overrides the environment, which overrides values kept elsewhere."""
 
     given: Mapping[str, str] = field(factory=dict, repr=False)
     environment: Mapping[str, str] = field(factory=lambda: dict(os.environ), repr=False)
@@ -58,13 +57,13 @@ class Variables:
     """True if ``-i`` may set variables: for job files, not for the engine's file."""
 
     of_node: bool = field(default=False, kw_only=True)
-    """True if a node of a cluster resolves them: then ``-i`` must not contain secrets."""
+    """True if a node of a cluster resolves them; then ``-i`` must not contain secrets."""
 
     kept: bool = field(default=False, kw_only=True)
-    """True if they are kept as written, for a file that is printed again."""
+    """True to keep variables as written, for a file that is printed again."""
 
     placeholders: frozenset[str] = field(default=_OF_REQUESTS, kw_only=True)
-    """Placeholders that are kept if they have no value: connectors fill them in."""
+    """Placeholders that are kept if they have no value, because connectors replace them."""
 
     def of_file(self, text: str) -> "Variables":
         """Return these variables with the placeholders that a file declares, such as those of pages and cursors."""
@@ -75,7 +74,7 @@ class Variables:
         """Read ``-i`` arguments.
 
         Raises:
-            UsageError: one of them is not ``name=value``.
+            UsageError: An argument is not ``name=value``.
         """
         given: dict[str, str] = {}
         for definition in definitions:
@@ -86,17 +85,17 @@ class Variables:
         return cls(given) if environment is None else cls(given, environment)
 
     def value(self, name: str) -> str | None:
-        """Return the value of a variable; ``None`` when it has none."""
+        """Return the value of a variable; ``None`` if it has none."""
         found = self.given.get(name)
         return self.around(name) if found is None else found
 
     def around(self, name: str) -> str | None:
-        """Return the value that a variable has outside of the command: in the environment, or kept elsewhere."""
+        """Return the value of a variable from outside of the command: from the environment or kept elsewhere."""
         found = self.environment.get(name)
         return self.elsewhere(name) if found is None else found
 
     def missing(self, name: str, keys: Sequence[str] = ()) -> tuple[str, str]:
-        """Return the message and the suggestion for a variable without a value; ``keys`` lead to its place."""
+        """Return the message and the suggestion for a variable without a value; ``keys`` is the path of its place."""
         close = nearest(name, self.given)
         hint = f"Did you mean ${{{close}}}? " if close else ""
         by_argument = self.by_argument and not (self.of_node and is_secret_place(keys))
@@ -107,7 +106,7 @@ class Variables:
 
 
 def stays(name: str) -> bool:
-    """Return True if ``${name}`` is left for a sink to fill in."""
+    """Return True if a sink replaces ``${name}``."""
     return name in RESERVED or _FILLED_BY_SINKS.fullmatch(name) is not None
 
 
@@ -117,17 +116,17 @@ def is_place(key: str) -> bool:
 
 
 def is_secret_place(keys: Sequence[str]) -> bool:
-    """Return True if the value to which these keys lead is a secret, or is shown and stored as if it were one."""
+    """Return True if the value at this path is a secret, or is treated like one when shown and stored."""
     return any(holds_secret(key) or _HOLDING_SECRETS.search(key) for key in keys)
 
 
 def has_variable(text: str) -> bool:
-    """Return True if a text has a variable that must be filled in before the job starts."""
+    """Return True if a text has a variable that must be replaced before the job starts."""
     return any(not stays(match[1].strip()) for match in _PLACEHOLDER.finditer(text))
 
 
 def filled(value: Value, variables: Variables, problems: Problems, keys: Sequence[str] = ()) -> Value:
-    """Return the tree of a YAML file with the variables inside its texts replaced; ``keys`` lead to it."""
+    """Return the tree of a YAML file with the variables in its strings replaced; ``keys`` is its path."""
     if isinstance(value, Block):
         entries = (
             Entry(each.key, filled(each.value, variables, problems, (*keys, each.key)), each.position)
@@ -140,19 +139,17 @@ def filled(value: Value, variables: Variables, problems: Problems, keys: Sequenc
 
 
 def filled_scalar(scalar: Scalar, variables: Variables, problems: Problems, keys: Sequence[str] = ()) -> Scalar:
-    """Return a value of a file with the variables inside its text replaced, each only once.
+    """Return a value of a file with the variables in its text replaced, each only once.
 
     The value of a variable is not resolved again, neither here nor later: a password may contain ``${`` or begin with
-    ``secret://``. A text that consists of an unknown
-    variable is an error, and so is one with an unknown variable in it that is a secret, an address or a header. Any
-    other text that merely contains ``${…}`` stays, with a warning, because it may mean something to the system that
-    reads it.
+    ``secret://``. An unknown variable is an error if it is the whole text, or if the text is a secret, an address or a
+    header. Any other text that contains ``${…}`` is kept, with a warning, because the system that reads it may use it.
 
     Args:
-        scalar: the value.
-        variables: what the variables are worth.
-        problems: receives the errors and warnings.
-        keys: those that lead to the value, the outermost first.
+        scalar: The value.
+        variables: Values of the variables.
+        problems: Receives the errors and warnings.
+        keys: Path of the value, outermost key first.
     """
     if isinstance(scalar.value, str) and "${" in scalar.value:
         text = _text_filled(scalar.value, scalar.position, variables, problems, keys)
@@ -202,28 +199,28 @@ def _text_filled(text: str, position: Position, variables: Variables, problems: 
 ENVIRONMENT = ".env"
 SECRETS = "secrets.toml"
 SERVICE = "seatunnel"
-"""The name of our passwords in a keyring."""
+"""Name of the service of our passwords in a keyring."""
 
 _OTHERS = stat.S_IRGRP | stat.S_IROTH
 
 
 @define(eq=False)
 class KeptValues:
-    """The values that are kept for the job files of one folder, outside of these.
+    """Values kept outside of the job files of a folder.
 
-    In this order, behind ``-i`` and the environment: ``.env`` and ``secrets.toml`` in the folder, and the keyring of
-    the operating system, where each variable is a password of the service ``seatunnel``. Nothing is read before a
-    variable needs it.
+    They are searched after ``-i`` and the environment, in this order: ``.env`` and ``secrets.toml`` in the folder, and
+    the operating system's keyring, in which each variable is a password of the service ``seatunnel``. Nothing is read
+    before a variable needs it.
     """
 
     folder: Path
     problems: Problems = field(repr=False)
-    """Receives what is wrong with the files, and a warning where others may read one that is used."""
+    """Receives errors in the files, and a warning if other users may read a file that is used."""
 
     _read: dict[str, Mapping[str, str]] = field(factory=dict, init=False, repr=False)
 
     def value(self, name: str) -> str | None:
-        """Return the value that is kept for a variable; ``None`` when there is none."""
+        """Return the kept value of a variable; ``None`` if there is none."""
         for file in (ENVIRONMENT, SECRETS):
             found = self._values(file).get(name)
             if found is not None:
@@ -264,7 +261,7 @@ def _secrets(path: Path) -> dict[str, str]:
 
 
 def _flat(block: Mapping[str, Any], prefix: str) -> list[tuple[str, str]]:
-    """Return the texts of a TOML file by their dotted names: ``password`` below ``[db]`` is ``db.password``."""
+    """Return the strings of a TOML file by dotted name: ``password`` below ``[db]`` is ``db.password``."""
     found: list[tuple[str, str]] = []
     for name, value in block.items():
         if isinstance(value, dict):
@@ -284,5 +281,5 @@ def _from_keyring(name: str) -> str | None:
         return None
     try:
         return keyring.get_password(SERVICE, name)
-    except KeyringError:  # there is none on this machine, or it is locked
+    except KeyringError:  # this machine has no keyring, or it is locked
         return None

@@ -1,4 +1,4 @@
-"""YAML files as a tree with positions, read from the parser's events: no objects are made, without recursion."""
+"""YAML files as a tree with positions, read iteratively from parser events without constructing objects."""
 
 import re
 from collections.abc import Iterator
@@ -46,7 +46,7 @@ class _Open:
     key: Scalar | None = None
     keys: set[str] = field(factory=set)
     merged: list[Block] = field(factory=list)
-    """Blocks merged by ``<<``: the first one with a key wins, and the block's own keys take precedence."""
+    """Blocks merged by ``<<``: among them the first one with a key wins; the block's own keys override them."""
 
     def closed(self) -> Value:
         if not self.is_block:
@@ -61,17 +61,18 @@ class _Open:
 def parse_yaml(text: str, name: str, problems: Problems) -> Value:
     """Parse the text of a file; an empty file is an empty block.
 
-    A key that begins with ``//`` is taken for a comment, and so is a code fence around the text, with a warning: the
-    documentation of the engine's configuration has both.
+    A key that starts with ``//`` and a code fence around the text are treated as comments, with a warning, because
+    SeaTunnel's documentation of the engine configuration contains both.
 
     Raises:
-        ConfigError: the text is not YAML, or asks for what a configuration does not need (tags, several documents).
+        ConfigError: The text is not YAML, or uses features that a configuration does not need (tags, several
+            documents).
     """
     return _Reader(name, problems).read(_unfenced(text, name, problems))
 
 
 def _unfenced(text: str, name: str, problems: Problems) -> str:
-    """Return the text with empty lines in place of the code fences around it, so that lines keep their numbers."""
+    """Replace the code fences around the text by empty lines, so that lines keep their numbers."""
     if "```" not in text:
         return text
     lines = text.split("\n")
@@ -130,7 +131,7 @@ class _Reader:
             self._fail(f"this is not YAML: {error.reason}", Position(self.name))
 
     def _refuse_tab(self, error: yaml.MarkedYAMLError, text: str) -> None:
-        """Fail where a tab indents the line at which the parser stopped: the parser's own message does not name it."""
+        """Raise an error if a tab indents the line at which the parser stopped; its own message omits that."""
         if not error.problem_mark or not str(error.problem).startswith(_AT_A_TAB):
             return
         line, lines = error.problem_mark.line, text.splitlines()
@@ -211,7 +212,7 @@ class _Reader:
 
 
 def _typed(text: str) -> Any:
-    """Return the value of a plain scalar; only an unmistakable number is one (``12:30`` and ``0x1F`` stay texts)."""
+    """Return the value of a plain scalar; only unambiguous numbers are converted, not ``12:30`` or ``0x1F``."""
     if text.lower() in _WORDS:
         return _WORDS[text.lower()]
     if _INTEGER.fullmatch(text):

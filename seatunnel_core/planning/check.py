@@ -45,7 +45,7 @@ def spark_to_ask(job: PlannedJob, *, master: str | None = None) -> "Iterator[Spa
     A job needs it if it reads or transforms with Spark, and Spark runs on this machine.
 
     Raises:
-        PlatformError: Spark does not start, and so the job could not; or the job asks for Spark Connect.
+        PlatformError: Spark does not start, so the job would not either; or the job requires Spark Connect.
     """
     settings = spark_settings(job, master=master, jvm_options=(), log_file=None)
     refuse_connect(settings)
@@ -84,9 +84,9 @@ def check_report(
     Args:
         job: Planned with ``look``.
         engine: Supplies the options that the job does not set.
-        master: Where Spark runs, instead of the job's own ``spark.master``.
-        spark: From ``spark_to_ask``; without it, what only Spark knows is not shown.
-        verbose: True if options at their defaults are shown.
+        master: Spark master that overrides the job's ``spark.master``.
+        spark: From ``spark_to_ask``; without it, schemas that only Spark can determine are not shown.
+        verbose: True to show options at their defaults, too.
 
     Raises:
         JobError: A transform or a sink does not fit the schema that reaches it, the input of a source is unreadable, or
@@ -94,7 +94,7 @@ def check_report(
         StorageConfigurationError: A secret of the checkpoint storage does not exist where its configuration says, or
             its keys are contradictory.
         UnknownStorageError, StoragePluginError: The checkpoint storage is not installed, or its plugin is broken.
-        PlatformError: The job asks for Spark Connect.
+        PlatformError: The job requires Spark Connect.
     """
     load_factory(job.storage.type).idle_keys(resolved(job.storage.plugin_config))
     settings = spark_settings(job, master=master, jvm_options=(), log_file=None)

@@ -55,7 +55,8 @@ def construct(
         block: The block, for positions.
         problems: Receives the findings.
         streaming: True if ``job.mode`` is ``STREAMING``.
-        rejected: Options that were reported already: the plugin is not constructed, but mistakes in others are found.
+        rejected: Options that were already reported: the plugin is not constructed, but mistakes in other options are
+            found.
     """
     made: Plugin | None = None
 

@@ -34,13 +34,13 @@ def encrypted_job(read: Read, origin: str, variables: Variables, left: Left = la
     """Return a job with its secrets encrypted.
 
     Args:
-        read: gives its tree.
-        origin: name of the file.
-        variables: for what names the shade.
-        left: called for each option that stays as it was written.
+        read: Parses its text.
+        origin: Name of the file.
+        variables: Variables to resolve the shade's options.
+        left: Called for each option that is left unchanged.
 
     Raises:
-        UsageError: the file is wrong, or names no shade.
+        UsageError: The file is invalid or has no shade.
     """
     problems = Problems()
     shading, env, blocks = _read(read, origin, variables, problems)
@@ -53,7 +53,7 @@ def decrypted_job(read: Read, origin: str, variables: Variables) -> dict[str, An
     """Return a job with its secrets in the clear.
 
     Raises:
-        UsageError: the file is wrong, names no shade, or is not encrypted with it.
+        UsageError: The file is invalid, has no shade, or is not encrypted with it.
     """
     problems = Problems()
     shading, env, blocks = _read(read, origin, variables, problems)

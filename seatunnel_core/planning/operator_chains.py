@@ -69,7 +69,7 @@ def chains_of(
     Sources that a query combines share one: the chain of the source with the smallest ordinal.
 
     Raises:
-        TransformError, SinkError: As ``chain_of``; or a query looks across rows that never end.
+        TransformError, SinkError: As ``chain_of``; or a query combines the rows of an endless input.
     """
     groups = _groups([{source.name} for source in pipeline.sources], _joined(pipeline))
     while True:

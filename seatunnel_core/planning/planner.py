@@ -109,16 +109,16 @@ def plan_job(
         raw: From ``load_job`` or ``job_from_code``.
         registry: Finds the plugins.
         engine: Supplies the checkpoint storage, unless the job names its own.
-        manifest: Of the stored job that is restored; without one, pipelines are numbered from 1.
+        manifest: Manifest of the restored job; without it, pipelines are numbered from 1.
         name: Overrides the job's name.
-        master: Where Spark runs, instead of the job's own ``spark.master``: what is on other machines is not judged.
-        look: True to open files that sources name, for their schemas; only ``--check`` does, as data is the tasks'.
-        reads_input: True if sources are asked for what they read; never for the job of a manifest.
+        master: Spark master that overrides the job's ``spark.master``; input on other machines is not checked.
+        look: True to open the files of sources for their schemas; only ``--check`` does, because tasks read the data.
+        reads_input: True to check the input of sources; never done for the job of a manifest.
 
     Raises:
         ConfigError: Options are invalid, or the input of a source is unreadable; the message lists every problem of the
             job, including its graph.
-        JobError: Only the graph is wrong, or it does not fit ``manifest``.
+        JobError: Only the graph is invalid, or it does not match ``manifest``.
     """
     problems = raw.problems
     made, storage, shapes = _graph_of(
@@ -152,12 +152,12 @@ def _graph_of(
     """Build the plugins and the graph, and report every problem of both at once.
 
     Args:
-        raw: The job, as it is written.
+        raw: The job as written.
         registry: Finds the plugins.
         engine: Supplies the checkpoint storage, unless the job names its own.
-        reads_input: True if sources are asked for what they read, where Spark runs on this machine or ``look`` is set.
-        master: Where Spark runs, instead of the job's own ``spark.master``.
-        look: True to open files that sources name, for their schemas.
+        reads_input: True to check the input of sources if Spark runs on this machine or ``look`` is set.
+        master: Spark master that overrides the job's ``spark.master``.
+        look: True to open the files of sources for their schemas.
 
     Returns:
         The plugins by the names of their vertices, the checkpoint storage, and the connected parts of the graph.

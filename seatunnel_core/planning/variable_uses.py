@@ -97,7 +97,7 @@ def secret_variables(path: Path, given: Mapping[str, str], plugins: Plugins) -> 
     """Return the names of the given variables that a job file uses as secrets, or that contain such a value.
 
     Raises:
-        ConfigError: the file cannot be read.
+        ConfigError: The file cannot be read.
     """
     found = uses(read_text(path), str(path), given, {}, plugins=plugins, folder=path.parent)
     secrets = {given[use.name] for use in found if use.is_secret} - {""}

@@ -60,7 +60,8 @@ def source(identifier: str) -> type[Source]:
     """Return the source of this name; case is ignored.
 
     Raises:
-        UsageError: no installed package has it (suggests names), two have it, or it cannot be loaded (says why).
+        UsageError: No installed package has it (the message suggests names), two packages have it, or it cannot be
+            loaded (the message contains the cause).
     """
     return cast(type[Source], _load("source", identifier))
 
@@ -189,7 +190,7 @@ def _checked(kind: str, point: EntryPoint) -> type:
     """Load a plugin, and check that it implements the interface of its kind.
 
     Raises:
-        UsageError: it cannot be loaded, or does not keep the interface.
+        UsageError: It cannot be loaded, or does not implement the interface.
     """
     origin = f"the {kind} {point.name!r} of the package {_package(point.dist).name}"
     try:

@@ -1,1 +1,1 @@
-"""``seatunnel checkpoints``: looks into checkpoint storages, and looks after them."""
+"""``seatunnel checkpoints``: inspection and maintenance of checkpoint storages."""

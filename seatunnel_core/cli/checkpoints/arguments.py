@@ -1,4 +1,4 @@
-"""The arguments of ``seatunnel checkpoints``."""
+"""Arguments of ``seatunnel checkpoints``."""
 
 import argparse
 import re
@@ -54,7 +54,7 @@ def _age(text: str) -> float:
 
 @frozen(kw_only=True)
 class CheckpointsArguments(Command):
-    """The arguments of ``seatunnel checkpoints VERB …``."""
+    """Arguments of ``seatunnel checkpoints VERB …``."""
 
     verb: str
     storage: StorageReference

@@ -39,10 +39,10 @@ UNREADABLE = (CheckpointCorruptedError, UnsupportedFormatError, StateFormatError
 """Errors of damaged objects, other versions and inaccessible folders, reported together with readable objects."""
 
 _CONTROLS = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]")
-"""Control characters, with which a name in a storage could control a terminal."""
+"""Control characters, which could manipulate the terminal if a name in a storage contains them."""
 
 _EVERY_S = 5.0
-"""The interval of progress lines if standard error is no terminal."""
+"""Interval of progress lines if standard error is not a terminal, in seconds."""
 
 
 def checkpoints(arguments: CheckpointsArguments) -> int:
@@ -197,7 +197,7 @@ _VERBS: dict[str, Callable[[CheckpointsArguments, CheckpointStorage], int]] = {
 }
 
 
-# -- what they share --------------------------------------------------------------------------------------------------
+# -- shared helpers -------------------------------------------------------------------------------------------------
 
 
 def _jobs(arguments: CheckpointsArguments, storage: CheckpointStorage) -> tuple[JobSurvey, ...]:
@@ -235,7 +235,7 @@ def _say(line: str) -> None:
 
 @contextmanager
 def _progress(total: int, *, quiet: bool) -> Iterator[Callable[[Holding], object]]:
-    """Show progress by a bar on a terminal, otherwise by a line now and then."""
+    """Show progress as a bar on a terminal, otherwise as periodic lines."""
     if quiet:
         yield lambda _: None
     elif sys.stderr.isatty():

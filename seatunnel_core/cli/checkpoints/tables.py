@@ -1,4 +1,4 @@
-"""The inspector's results for display: texts and tables."""
+"""Inspector results for display, as texts and tables."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -13,7 +13,7 @@ from seatunnel_core.inspector.verify import Verification
 from seatunnel_core.quantity import duration, pick, size
 
 MOST_PARTS = 10
-"""Units and committables of a vertex that are shown one by one."""
+"""Maximum number of units and committables of a vertex listed one by one."""
 
 MOST_PASSED_OVER = 5
 """Maximum number of unread objects listed with their path."""
@@ -67,7 +67,7 @@ def jobs_table(jobs: Sequence[JobSurvey]) -> str:
 
 
 def job_text(job: JobSurvey) -> str:
-    """Return what is printed about one job, with a table for each pipeline."""
+    """Return the text about one job, with a table for each pipeline."""
     return "\n".join(_job_lines(job))
 
 
@@ -119,7 +119,7 @@ def _checkpoints_table(pipeline: PipelineSurvey) -> str:
 
 
 def ended_text(job: JobSurvey) -> list[str]:
-    """Return one line about the end of a job that has ended, otherwise none."""
+    """Return one line about the end of a finished job, otherwise none."""
     if job.state is not JobState.ENDED:
         return []
     return [
@@ -129,7 +129,7 @@ def ended_text(job: JobSurvey) -> list[str]:
 
 
 def content_text(opened: CheckpointContent, pipeline: PipelineSurvey) -> str:
-    """Return what is printed about the content of one checkpoint."""
+    """Return the text about the content of one checkpoint."""
     return "\n".join(_content_lines(opened, pipeline))
 
 
@@ -150,7 +150,7 @@ def _content_lines(opened: CheckpointContent, pipeline: PipelineSurvey) -> Itera
 
 
 def changes_text(before: CheckpointContent, after: CheckpointContent, found: Sequence[Change]) -> str:
-    """Return what is printed about the differences between two checkpoints."""
+    """Return the text about the differences between two checkpoints."""
     lines = [f"Pipeline {after.info.pipeline_id}: from {before.info.ref} to {after.info.ref}"]
     vertex = ""
     for change in found:
@@ -165,7 +165,7 @@ def changes_text(before: CheckpointContent, after: CheckpointContent, found: Seq
 
 
 def verification_text(found: Verification) -> str:
-    """Return what is printed about a verification."""
+    """Return the text about a verification."""
     lines = [f"Read {pick(found.objects, 'object')}, {size(found.size_bytes)}."]
     if found.unfinished or found.foreign:
         lines.append(
@@ -193,7 +193,7 @@ def verification_text(found: Verification) -> str:
 
 
 def copied_text(done: Copied, destination: str) -> str:
-    """Return what is printed about a copied job."""
+    """Return the text about a copied job."""
     what = (
         f"{pick(done.checkpoints, 'checkpoint')}, {pick(done.attachments, 'attachment')}, {size(done.size_bytes)} of "
         "states, read back and equal"
@@ -208,7 +208,7 @@ def copied_text(done: Copied, destination: str) -> str:
 
 
 def garbage_text(found: Findings, *, removed: bool, paths: bool) -> str:
-    """Return what is printed about garbage; ``paths`` lists each path, ``removed`` is whether it was removed."""
+    """Return the text about garbage. ``paths`` lists each path; ``removed`` is True if it was removed."""
     lines = []
     if found.garbage:
         lines.append(table(_garbage_rows(found.garbage), right=(2, 3)))

@@ -1,1 +1,1 @@
-"""``seatunnel help`` and ``seatunnel plugins``: what is installed, what it takes, and what errors mean."""
+"""``seatunnel help`` and ``seatunnel plugins``: installed plugins, their options, and error codes."""

@@ -1,4 +1,4 @@
-"""The arguments of ``seatunnel help`` and ``seatunnel plugins``."""
+"""Arguments of ``seatunnel help`` and ``seatunnel plugins``."""
 
 from collections.abc import Sequence
 
@@ -11,12 +11,12 @@ _KINDS = ("source", "transform", "sink")
 
 @frozen(kw_only=True)
 class PluginsArguments(Command):
-    """The arguments of ``seatunnel plugins``: none."""
+    """Arguments of ``seatunnel plugins``, which has none."""
 
 
 @frozen(kw_only=True)
 class HelpArguments(Command):
-    """The arguments of ``seatunnel help``: ``[source|transform|sink] [NAME]``, ``CODE`` or ``--json-schema``."""
+    """Arguments of ``seatunnel help``: ``[source|transform|sink] [NAME]``, ``CODE`` or ``--json-schema``."""
 
     kind: str | None
     name: str | None

@@ -1,7 +1,7 @@
-"""``seatunnel help --json-schema``: a JSON Schema of job files, from what all installed plugins declare.
+"""``seatunnel help --json-schema``: a JSON Schema of job files, generated from all installed plugins.
 
-Editors complete and check JSON and YAML with it. It is as strict as ``--check --strict``, and knows less: names that
-lead nowhere, types of columns and whatever options say to each other are reported by ``--check`` alone.
+Editors use it to complete and check JSON and YAML. It is as strict as ``--check --strict`` but less complete: only
+``--check`` reports unresolved names, column types, and conflicts between options.
 """
 
 import json
@@ -18,7 +18,7 @@ from seatunnel_core.registry.description import default, meaning, summary
 from seatunnel_core.transforms.tables import with_tables
 
 _FREE_IN_ENV = ("spark", "flink", "execution")
-"""Blocks of ``env`` that hold what other programs understand."""
+"""Blocks of ``env`` with settings of other programs."""
 
 
 def print_job_schema() -> None:
@@ -66,7 +66,7 @@ def _plugin(kind: Kind, plugin: Any) -> dict[str, Any]:
 
 
 def _block(options: Sequence[Option[Any]]) -> dict[str, Any]:
-    """Return the schema of an object with these options; keys with dots may be nested blocks, without a check."""
+    """Return the schema of an object with these options; keys with dots may be nested blocks, which are not checked."""
     named = {name: option for option in options for name in (option.key, *option.aliases)}
     blocks = {name.partition(".")[0]: {"type": "object"} for name in named if "." in name}
     properties = blocks | {name: _option(name, option) for name, option in named.items()}

@@ -1,4 +1,4 @@
-"""The list of plugins for ``seatunnel help``, and the description of one: purpose, options and guarantees."""
+"""Plugin list of ``seatunnel help``, and the description of a plugin: purpose, options and guarantees."""
 
 import difflib
 import textwrap
@@ -18,14 +18,14 @@ from seatunnel_core.registry.lookup import Plugin
 
 
 def print_help(kind: str | None, name: str | None) -> bool:
-    """Print what the installed plugins declare, or the page of an error that only a plugin defines.
+    """Print the declarations of installed plugins, or the page of an error that a plugin defines.
 
     Args:
         kind: ``"source"``, ``"transform"`` or ``"sink"``; ``None`` for all three.
         name: Name of a plugin or code of an error, in any case; ``None`` for a list of plugins.
 
     Returns:
-        Whether the named plugins can be used.
+        True if the requested plugins can be used.
 
     Raises:
         UsageError: No plugin or error has this name; the message suggests names.
@@ -45,7 +45,7 @@ def print_help(kind: str | None, name: str | None) -> bool:
 
 
 def _text_of_plugins_error(code: str) -> str:
-    """Return the page of an error after all plugins are loaded, because each may define errors."""
+    """Load all plugins, because each may define errors, and return the page of an error."""
     for _ in lookup.plugins():
         pass
     return error_text(code)

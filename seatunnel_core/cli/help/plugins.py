@@ -1,4 +1,4 @@
-"""``seatunnel plugins``: everything that is installed, from which package, and whether it can be used."""
+"""``seatunnel plugins``: all installed plugins with their packages, and whether they can be used."""
 
 from collections.abc import Iterator
 
@@ -10,11 +10,11 @@ from seatunnel_storage_api.discovery import list_plugins as list_storages
 
 _USABLE = ("ok", "needs ")
 _Line = tuple[str, str, str]
-"""Name, package with its version, and ``ok``, what it needs, or why it cannot be used."""
+"""Name, package with version, and ``ok``, missing requirements, or the reason why it cannot be used."""
 
 
 def list_plugins() -> bool:
-    """Print every plugin, and return whether all of them can be used."""
+    """Print every plugin, and return True if all of them can be used."""
     groups = dict(_groups())
     every = [line for lines in groups.values() for line in lines]
     name_width = max((len(name) for name, _, _ in every), default=0)

@@ -1,4 +1,4 @@
-"""Printing the page of an error, and a page of the documentation, for ``seatunnel help``."""
+"""Printing of error and documentation pages for ``seatunnel help``."""
 
 import re
 import shutil
@@ -14,12 +14,12 @@ _WIDEST = 100
 
 
 def terminal_width() -> int:
-    """Return the number of columns to fill."""
+    """Return the width of the output in columns."""
     return min(_WIDEST, shutil.get_terminal_size().columns)
 
 
 def print_page(name: str) -> bool:
-    """Print a page, and return whether it exists."""
+    """Print a page, and return True if it exists."""
     text = page_text(name)
     if text is None:
         return False
@@ -31,7 +31,7 @@ def print_page(name: str) -> bool:
 
 
 def for_terminal(text: str) -> str:
-    """Return the Markdown of a page with a list in place of each table of options, which is too wide for a terminal."""
+    """Return the Markdown of a page with option tables converted to lists, because they are too wide for a terminal."""
     before, *tables = _COMMENT.sub("", text).split(_HEAD)
     parts = [before]
     for table in tables:
@@ -43,14 +43,14 @@ def for_terminal(text: str) -> str:
 
 
 def _listed(row: str) -> str:
-    """Return a row of a table of options as an item of a list."""
+    """Convert a row of an options table to a list item."""
     _, names, kind, default, meaning, _ = (cell.strip().replace("\\|", "|") for cell in _CELLS.split(row.strip()))
     need = default if default.startswith("**required**") or not default else f"default {default}"
     return f"* {names.replace('<br>', ', ')} ({', '.join(part for part in (kind, need) if part)}): {meaning}\n"
 
 
 def error_text(code: str) -> str:
-    """Return the text printed about a code, in any case; ``""`` if no class has it."""
+    """Return the text printed about an error code; case is ignored. ``""`` if no class has it."""
     kind = coded().get(code.upper())
     if kind is None:
         return ""

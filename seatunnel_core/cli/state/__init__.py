@@ -1,1 +1,1 @@
-"""``seatunnel state``: the states of jobs that read in increments."""
+"""``seatunnel state``: the stored positions of incremental jobs."""

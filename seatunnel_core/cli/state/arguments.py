@@ -1,4 +1,4 @@
-"""The arguments of ``seatunnel state``."""
+"""Arguments of ``seatunnel state``."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,14 +18,14 @@ NAME is state.name of the job, or job.name. SOURCE may be left out where the job
 
 @frozen(kw_only=True)
 class StateArguments(Command):
-    """The arguments of ``seatunnel state VERB …``."""
+    """Arguments of ``seatunnel state VERB …``."""
 
     verb: str
     name: str | None = None
-    """The name of the state; ``None``: all of them."""
+    """Name of the state; ``None`` for all states."""
 
     source: str | None = None
-    """``None``: the only one."""
+    """Name of the source; ``None`` if the job has only one."""
 
     value: str = ""
     storage: str | None = None

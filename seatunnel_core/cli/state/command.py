@@ -1,4 +1,4 @@
-"""``seatunnel state``: how far the sources of jobs with increments were read."""
+"""``seatunnel state``: the positions up to which incremental jobs have read their sources."""
 
 import json
 from collections.abc import Callable

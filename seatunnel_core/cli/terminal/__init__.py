@@ -1,1 +1,1 @@
-"""Terminal output: a table that is redrawn in place, colours and the cursor."""
+"""Terminal output: a table updated in place, colours and the cursor."""

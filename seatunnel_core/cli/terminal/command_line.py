@@ -1,4 +1,4 @@
-"""The command line of this process, as ``ps`` shows it to every user of the machine."""
+"""Command line of this process, which ``ps`` shows to every user of the machine."""
 
 import contextlib
 from collections.abc import Collection, Sequence
@@ -7,19 +7,19 @@ from pathlib import Path
 from seatunnel_storage_api.secret import shown
 
 _ARG_START = 45
-"""The index of ``arg_start`` among the fields of ``/proc/self/stat`` behind the process's name; ``arg_end`` follows."""
+"""Index of ``arg_start`` among the fields of ``/proc/self/stat`` after the process name; ``arg_end`` follows."""
 
 
 def hide_values(values: Collection[str]) -> None:
     """Remove the values of ``NAME=VALUE`` arguments from this process's command line, on Linux; elsewhere, do nothing.
 
-    They are removed without a placeholder, so that their length is hidden too.
+    They are removed without a placeholder, so that their length is hidden, too.
 
     Args:
-        values: those that may be secrets, such as ``secret_values`` returns.
+        values: Potential secrets, as returned by ``secret_values``.
     """
     hidden = {value.encode() for value in values}
-    with contextlib.suppress(OSError, ValueError, IndexError):  # no Linux, or a /proc that is closed to us
+    with contextlib.suppress(OSError, ValueError, IndexError):  # not Linux, or /proc is not accessible
         fields = Path("/proc/self/stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()
         start, end = int(fields[_ARG_START]), int(fields[_ARG_START + 1])
         with Path("/proc/self/mem").open("r+b", buffering=0) as memory:
@@ -32,9 +32,9 @@ def hide_values(values: Collection[str]) -> None:
 
 
 def secret_values(arguments: Sequence[str]) -> set[str]:
-    """Return the values of arguments that may be secrets: those of all variables, and Java options with a password.
+    """Return the arguments that may be secrets: the values of all variables, and Java options with a password.
 
-    Which variables are secrets is known only when the job's file has been read.
+    Which variables are secrets is known only after the job file is read.
     """
     found = set[str]()
     flags = iter(arguments)

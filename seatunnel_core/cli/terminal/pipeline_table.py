@@ -1,4 +1,4 @@
-"""The pipelines of a running job on a terminal: a table, or where that is narrow, two lines for each."""
+"""Terminal view of the pipelines of a running job: a table, or two lines per pipeline on narrow terminals."""
 
 import time
 from collections import deque
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
 NARROW = 110
-"""Columns of a terminal below which the table leaves out what matters least."""
+"""Width in columns below which the table omits the least important columns."""
 
 NARROWEST = 70
-"""Width in columns below which a pipeline is shown as lines instead of cells, so that its name is not cut."""
+"""Width in columns below which a pipeline is shown as lines instead of cells, so that its name is not truncated."""
 
 ENDED = ("finished", "stopped", "failed", "fenced")
-"""The phases of a pipeline that does nothing any more."""
+"""Final phases of a pipeline."""
 
 _COLUMNS = ("state", "splits", "rows", "bytes", "rows/s", "left", "checkpoint")
 _WIDE_ONLY = ("splits", "bytes", "left")
@@ -40,7 +40,7 @@ class RateMeter:
     def __init__(
         self, *, window_s: float = 5.0, longer_s: float = 60.0, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        """Measure rows over ``window_s`` seconds, and splits, which are fewer, over ``longer_s``."""
+        """Measure rows over ``window_s`` seconds, and splits, which complete less often, over ``longer_s``."""
         self._window_s = window_s
         self._longer_s = longer_s
         self._clock = clock
@@ -82,7 +82,7 @@ class PipelineTable:
         self._rates = RateMeter()
 
     def of(self, pipelines: Sequence[PipelineView]) -> "RenderableType":
-        """Return how they stand now; where there is no room for each, the most urgent ones and the sums of all."""
+        """Return a view of the current state; if space is limited, of the most urgent pipelines and the totals."""
         from rich.console import Group
         from rich.text import Text
 
@@ -139,7 +139,7 @@ class PipelineTable:
 
 
 def _urgency(view: PipelineView) -> int:
-    """Return a rank that puts first the pipelines that a user wants to see first."""
+    """Return a sort key that puts the most urgent pipelines first."""
     if view.failure:
         return 0
     if view.degraded:
@@ -148,19 +148,19 @@ def _urgency(view: PipelineView) -> int:
 
 
 def state(view: PipelineView) -> str:
-    """Return the phase of a pipeline, or that it does not move."""
+    """Return the phase of a pipeline, or ``DEGRADED`` if it is stalled."""
     return "DEGRADED" if view.degraded and view.phase not in ENDED else view.phase
 
 
 def _progress(view: PipelineView) -> str:
-    """Return the state, and how much of what is to be read is done, where its total is known."""
+    """Return the state, and the percentage of splits done if the total is known."""
     if not view.bounded or not view.splits_total or view.phase in ENDED or not view.splits_done:
         return state(view)
     return f"{state(view)} {100 * view.splits_done // view.splits_total} %"
 
 
 def splits(view: PipelineView) -> str:
-    """Return how many splits are done, and of how many where that is known."""
+    """Return the number of splits done, and the total if known."""
     if not view.bounded:
         return count(view.splits_done)
     total = "?" if view.splits_total is None else count(view.splits_total)
@@ -177,7 +177,7 @@ def checkpoint(view: PipelineView) -> str:
 
 
 def summary(pipelines: Sequence[PipelineView], rows_per_second: float) -> str:
-    """Return what is to be said of many pipelines in one line."""
+    """Return a one-line summary of many pipelines."""
     states: dict[str, int] = {}
     for view in pipelines:
         states[state(view)] = states.get(state(view), 0) + 1

@@ -1,4 +1,4 @@
-"""Layout of messages and the closing table: colours, unless NO_COLOR is set, and wrapped lines."""
+"""Layout of messages and the closing table: wrapped lines, and colours unless NO_COLOR is set."""
 
 import re
 import textwrap
@@ -15,7 +15,7 @@ _COLOURS = (
 
 
 def in_colour(text: str) -> "Text":
-    """Return a message or a closing table with colours for what went wrong and what went well."""
+    """Return a message or a closing table with successes and failures in colour."""
     from rich.text import Text
 
     shown = Text(text)
@@ -26,7 +26,7 @@ def in_colour(text: str) -> "Text":
 
 
 def wrapped(text: str, width: int) -> str:
-    """Return a text with long lines broken between words; a command that resumes a job stays on one, to be copied."""
+    """Wrap long lines between words; a command that resumes a job stays on one line, to be copied."""
     return "\n".join(
         line
         if len(line) <= width or " -r " in line
