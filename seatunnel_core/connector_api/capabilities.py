@@ -1,7 +1,7 @@
 """Optional capabilities of a sink: one protocol each.
 
-A sink has a capability if it implements the methods of the protocol; it need not derive from it. If the
-options of one sink rule out ``SupportsRollback``, the sink calls ``Sink.disable``.
+A sink has a capability if it implements the methods of the protocol; it need not derive from it. If the class
+implements a capability that the options of a sink do not allow, the sink lists it in ``Sink.disabled_capabilities``.
 """
 
 from abc import abstractmethod
@@ -36,7 +36,7 @@ class SupportsSaveMode(Protocol):
         killed before the call was recorded. See ``Sink.defers_save_mode`` for sinks whose tables are not known yet.
 
         Raises:
-            SinkError: it cannot be done, or another engine continues the job.
+            SinkError: The change is not possible, or another engine continues the job.
         """
 
 
@@ -53,7 +53,7 @@ class SupportsRollback(Protocol):
         the newer one runs.
 
         Raises:
-            SinkError: it cannot be done; ``retryable`` when another attempt may succeed.
+            SinkError: The rollback failed; ``retryable`` if another attempt may succeed.
         """
 
 
@@ -69,7 +69,7 @@ class SupportsComplete(Protocol):
         later process if this one was killed before the pipeline was recorded as finished.
 
         Raises:
-            SinkError: it cannot be done; ``retryable`` when another attempt may succeed.
+            SinkError: Publishing failed; ``retryable`` if another attempt may succeed.
         """
 
 
@@ -82,14 +82,14 @@ class SupportsDryRun(Protocol):
         """Log in, find the tables, and compare their columns with the incoming ones. Runs in the driver.
 
         Args:
-            schemas: the incoming tables; ``None`` if they are known only when the data is read.
+            schemas: Schemas of the incoming tables; ``None`` if they are known only when the data is read.
 
         Returns:
-            The results, a sentence each.
+            The results, one sentence each.
 
         Raises:
-            SinkError: a job that started now would fail: the target cannot be reached, denies access, or cannot accept
-                the columns.
+            SinkError: A job started now would fail: the target cannot be reached, denies access, or cannot accept the
+                columns.
         """
 
 
@@ -106,7 +106,7 @@ class SupportsProbe(Protocol):
         """Check in the driver that the token of ``probe`` is visible.
 
         Raises:
-            SinkError: it is not; tasks may write to a disk of another machine.
+            SinkError: It is not visible: tasks may write to a disk of another machine.
         """
 
 
@@ -116,14 +116,14 @@ class SupportsPublishedQuery(Protocol):
 
     @abstractmethod
     def published(self, context: SinkContext) -> Iterable[str]:
-        """Return the ids of this pipeline's committables that the target shows to be published.
+        """Return the IDs of this pipeline's committables that the target shows to be published.
 
         Also recognize them by the entries of ``context.recognised_before``. Called before a restored pipeline does
-        anything else: an id that the newest checkpoint does not contain was published after a checkpoint that was
+        anything else: an ID that the newest checkpoint does not contain was published after a checkpoint that was
         removed. Must not create or fence off anything.
 
         Raises:
-            SinkError: the target cannot be read; ``retryable`` when another attempt may succeed.
+            SinkError: The target cannot be read; ``retryable`` if another attempt may succeed.
         """
 
 
@@ -136,11 +136,11 @@ class SupportsConclude(Protocol):
         """Act on the end of a bounded pipeline, once its last rows are committed.
 
         Args:
-            committed_rows: the rows of the whole life of the pipeline, restarts included.
-            table_rows: the committed rows of each table, as far as ``Staged.table_rows`` reported them.
+            committed_rows: Rows committed by the pipeline, including all restarts.
+            table_rows: Committed rows of each table, as far as ``Staged.table_rows`` reported them.
 
         Raises:
-            RuleError: the pipeline fails, although its rows stay published.
+            RuleError: The pipeline fails, although its rows remain published.
         """
 
 

@@ -1,4 +1,4 @@
-"""Sources that read increments: each job reads the rows that are new since the previous job.
+"""Sources that read increments: each job reads the rows added since the previous job.
 
 Such a source derives from ``Incremental`` and declares the option ``INCREMENTAL``. When a job is planned, the engine
 passes the cursor at which the previous increment ended, and stores the returned window with the job. A process that
@@ -45,19 +45,19 @@ class Increment:
 
     column: str
     start: str | None = None
-    """First value that the first job reads; ``None``: everything."""
+    """First value read by the first job; ``None`` to read everything."""
 
     lag: str = "0"
     """Maximum delay of rows behind the largest value: a duration, or a number for a column of numbers."""
 
     key: tuple[str, ...] = ()
-    """The columns that identify a row; empty: the primary key."""
+    """Columns that identify a row; by default the primary key."""
 
     param: str | None = None
-    """The request parameter of a service for the first value; ``None`` if everything is requested."""
+    """Request parameter of a service for the first value; ``None`` to request everything."""
 
     skips_nulls: bool = False
-    """True if rows without a value in the column are left out; otherwise they end the job before it begins."""
+    """True to skip rows without a value in the cursor column; otherwise such rows make the job fail at its start."""
 
     @property
     def lag_ms(self) -> int:
@@ -110,16 +110,16 @@ class Incremental(ABC):
     @property
     @abstractmethod
     def increment(self) -> Increment | None:
-        """The block ``incremental`` of the job; ``None`` if everything is to be read."""
+        """The block ``incremental`` of the job; ``None`` to read everything."""
 
     @property
     def increment_key(self) -> tuple[str, ...]:
-        """The columns that identify a row, as far as the options define them."""
+        """Columns that identify a row, if the options define them."""
         return () if self.increment is None else self.increment.key
 
     @abstractmethod
     def reads(self) -> Mapping[str, str]:
-        """Describe the data that is read and the cursor column: a cursor is valid for these only.
+        """Describe the data that is read and the cursor column; a cursor is valid only for these.
 
         Raises:
             SourceError: The source cannot read increments.
@@ -130,8 +130,8 @@ class Incremental(ABC):
         """Return the window of a job that starts now. Runs in the driver, before the job is claimed; reads no rows.
 
         Args:
-            after: The end of the previous increment; ``None`` for the first one. It may have been set with
-                ``seatunnel state set``, so it is a value of the column only if the user wrote one.
+            after: The end of the previous increment; ``None`` for the first one. The user may have set it with
+                ``seatunnel state set``, so it may not be a value of the column.
 
         Raises:
             SourceError: The source cannot determine the window, or cannot identify rows that it must identify.
@@ -139,7 +139,7 @@ class Incremental(ABC):
 
     @abstractmethod
     def read_window(self, window: Window) -> None:
-        """Set the window that this job reads, fixed when the job was first planned. Called before ``discover``."""
+        """Set the window that this job reads, determined when the job was first planned. Called before ``discover``."""
 
 
 class Increments(Protocol):
@@ -151,7 +151,7 @@ class Increments(Protocol):
 
     @property
     def reads(self) -> Mapping[str, str]:
-        """The data that a cursor belongs to: ``Window.reads``."""
+        """The data that a cursor is valid for: ``Window.reads``."""
 
 
 IncrementsT = TypeVar("IncrementsT", bound=Increments)

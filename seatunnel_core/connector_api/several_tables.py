@@ -35,14 +35,14 @@ ROW_ERRORS = "row_error_handle_way"
 _BESIDE = {TABLES, ROW_ERRORS}
 
 RUN_BYTES = 32 << 20
-"""Number of consecutive bytes of a table before the next table follows, so that small tables stay together."""
+"""Number of consecutive bytes of a table before the next table follows, so that small tables are read as a whole."""
 
 
 def tables_option(declared: Iterable[Option[Any]]) -> Option[Any]:
     """Return the option ``tables_configs`` of a source.
 
     Args:
-        declared: the options that each entry may have.
+        declared: Options that each entry may have.
     """
     return Option(
         TABLES,
@@ -54,10 +54,10 @@ def tables_option(declared: Iterable[Option[Any]]) -> Option[Any]:
 
 
 def source_of(plugin: type[Source], options: Options) -> Source:
-    """Return the source of a job: of one table, or of several.
+    """Return the source of a job, with one table or several.
 
     Raises:
-        UsageError: the options of an entry do not go together, or entries do not go together.
+        UsageError: Options of an entry are contradictory, or entries are incompatible.
     """
     entries = plugin.tables(options)
     if not entries:
@@ -72,7 +72,7 @@ def source_of(plugin: type[Source], options: Options) -> Source:
 
 
 def _beside(entry: Options, options: Options) -> Options:
-    """Return the options of an entry, with those that apply to all entries."""
+    """Return the options of an entry, with the options that apply to all entries."""
     if not options.is_set(ROW_ERRORS):
         return entry
     return Options(
@@ -100,10 +100,10 @@ def _by_table(plugin: type[Source], entries: Sequence[Options], options: Options
 
 
 class SeveralTables(Source):
-    """Delegates each call to the source of the table concerned.
+    """A source that delegates each call to the source of the table concerned.
 
-    Items and the bodies of splits carry the name of their table, so a job that gets more tables, or other ones, still
-    reads the splits of those that it had.
+    Discovered objects and split bodies contain the name of their table. So a job whose tables were changed can still
+    read the splits of its previous tables.
     """
 
     identifier: str  # type: ignore[misc]
@@ -113,7 +113,7 @@ class SeveralTables(Source):
     task_modules: tuple[str, ...]  # type: ignore[misc]
 
     def __init__(self, options: Options, sources: Mapping[str, Source]) -> None:
-        """Take the sources by the names of their tables; at least one."""
+        """Create the source from at least one source, by table name."""
         super().__init__(options)
         self._sources = dict(sources)
         first = next(iter(self._sources.values()))
@@ -166,7 +166,7 @@ class SeveralTables(Source):
         return {**item, "item": self._sources[item["table"]].inspect(item["item"], planning)}
 
     def enumerate(self, inspected: Sequence[DiscoveredObject], planning: PlanningContext) -> Enumeration:
-        """Ask all tables at the start, and later only those for which items are given."""
+        """Enumerate all tables on the first call, and later only the tables of the given objects."""
         asked = list(self._sources) if self.bounded or not inspected else {item["table"]: None for item in inspected}
         found = {
             table: self._sources[table].enumerate(
@@ -181,7 +181,7 @@ class SeveralTables(Source):
         return Enumeration(schemas=_different(found), splits=tuple(splits))
 
     def poll(self, cursor: PollCursor, planning: PlanningContext) -> PollResult:
-        """Poll each table as often as it asks for."""
+        """Poll each table at its own interval."""
         known = stored.below(cursor, "tables") if cursor else {}
         passed_ms = stored.number(cursor, "passed_ms") if cursor else 0
         items: list[DiscoveredObject] = []
@@ -265,13 +265,13 @@ class SeveralTables(Source):
 
 
 def _of_table(table: str, splits: Sequence[Split]) -> list[Split]:
-    """Return the splits of a table, as its own source knows them."""
+    """Return the splits of a table in the form of its own source."""
     own = (split for split in splits if split.body["table"] == table)
     return [evolve(split, body=stored.below(split.body, "split")) for split in own]
 
 
 def _in_turn(splits: Mapping[str, Sequence[Split]]) -> list[tuple[str, Split]]:
-    """Order the splits of all tables so that the tables come to their ends together, in runs of ``RUN_BYTES``.
+    """Interleave the splits of all tables in runs of ``RUN_BYTES``, so that all tables end at about the same time.
 
     The splits of one table keep their order.
     """

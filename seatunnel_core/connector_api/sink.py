@@ -1,7 +1,7 @@
 """The interface of a sink plugin (entry-point group ``seatunnel.sink``).
 
-A two-phase sink stages in Spark tasks (``open_writer``) and publishes in the driver (``commit``), when the checkpoint
-that holds the committable is complete. Publishing consumes what was staged, in one atomic step (protocol rule R8).
+A two-phase sink stages in Spark tasks (``open_writer``) and publishes in the driver (``commit``), once the checkpoint
+that contains the committable is complete. Publishing consumes the staged output in one atomic step (protocol rule R8).
 """
 
 import enum
@@ -43,7 +43,7 @@ class Guarantee(enum.Enum):
     """Two-phase: rows are staged, and published once."""
 
     IDEMPOTENT = "idempotent"
-    """Writing a row again leaves the same result."""
+    """Writing a row again has no further effect."""
 
     AT_LEAST_ONCE = "at-least-once"
     """A row may appear again after a failure."""
@@ -61,7 +61,7 @@ class SinkWriter(ABC):
         """Stage the rows of one batch.
 
         Raises:
-            RowError: the target cannot hold a row.
+            RowError: The target cannot store a row.
         """
 
     @abstractmethod
@@ -70,7 +70,7 @@ class SinkWriter(ABC):
 
     @abstractmethod
     def abort(self) -> None:
-        """Remove the staged output, as far as possible. Never raises."""
+        """Remove the staged output as far as possible. Never raises."""
 
 
 @frozen(kw_only=True)
@@ -78,24 +78,23 @@ class SaveMode:
     """The action of a sink on existing data of its target when the job first starts."""
 
     target: str
-    """The path of a folder or the name of a table: equal for two sinks that act on the same target."""
+    """Path of a folder or name of a table; equal for two sinks that change the same target."""
 
     does: str = ""
-    """The action as the options name it, such as ``DROP_DATA``; empty if nothing changes."""
+    """Name of the action in the options, such as ``DROP_DATA``; empty if nothing changes."""
 
     emptied_folder: str | None = None
-    """The local folder that is emptied; ``None`` if no local folder is. The planner refuses a job with a source that
-    reads from it."""
+    """Local folder that is emptied; ``None`` if none is. The planner rejects a job with a source that reads from it."""
 
 
 class Sink(ABC):
     """One entry of a job's ``sink`` block. Picklable: it is shipped to the tasks that call ``open_writer``."""
 
     identifier: ClassVar[str]
-    """The name in job files, equal to the name of the entry point; compared without regard to case."""
+    """Name in job files, equal to the name of the entry point; not case-sensitive."""
 
     declared: ClassVar[tuple[Option[Any], ...]]
-    """Every option that the sink understands."""
+    """Options of the sink."""
 
     guarantee: ClassVar[Guarantee] = Guarantee.EXACTLY_ONCE
     """Guarantee of the sink when work is repeated."""
@@ -104,81 +103,82 @@ class Sink(ABC):
     """Warnings about options that work but may surprise the user; issued when the job is planned."""
 
     weakness: str = ""
-    """The reason why it is not exactly-once, as words that follow its name; empty: ``guarantee`` explains it."""
+    """Reason why it is not exactly-once, as words that follow its name; empty if ``guarantee`` explains it."""
 
     isolates_bad_rows: bool = False
-    """True if a writer that raises ``RowError`` has taken no row of that batch, so that bad rows can be found, and left
-    out or written with null, as ``row_error_handle_way`` asks. Without it that option is refused."""
+    """True if a writer that raises ``RowError`` has written no row of that batch, so that bad rows can be found and
+    then skipped or written as null, as configured by ``row_error_handle_way``. If False, that option is rejected."""
 
     takes_any_moment: bool = False
-    """True if a writer takes dates before the year 1 and after 9999, as Arrow has them. If not, rows with such a date
-    are refused before they reach it (``within_extent``)."""
+    """True if a writer accepts dates before the year 1 and after 9999, as Arrow does. If False, rows with such a date
+    are rejected before they reach it (``within_extent``)."""
 
     defers_save_mode: ClassVar[bool] = False
-    """True if ``apply_save_mode`` only records the request and ``create_tables`` carries it out, because the tables are
-    not known earlier. Such a sink has to make sure by itself that this happens once per job and table, before any of
-    the job's sinks publishes there, and that a replaced engine changes nothing any more."""
+    """True if ``apply_save_mode`` only records the request and ``create_tables`` executes it, because the tables are
+    not known earlier. Such a sink must ensure that this happens once per job and table, before any of the job's sinks
+    publishes there, and that a replaced engine changes nothing."""
 
     expires_commit_records: ClassVar[bool] = True
-    """True if ``sweep`` also forgets what it committed, so that ``keep`` has to hold all that live checkpoints name.
-    ``False`` for a sink whose target records that for ever: then only what its start has restored is read."""
+    """True if ``sweep`` also deletes commit records, so that ``keep`` must contain every committable that a live
+    checkpoint refers to. ``False`` if the target keeps these records permanently: then ``keep`` only needs the
+    committables of the restored state."""
 
     needs_order: bool = False
-    """True if the order of rows decides what the target holds, as where the last row of a key counts: then units are
-    handed on in the order of their splits, whatever their source promises, and two sources are refused."""
+    """True if the order of rows affects the target, as when the last row of a key wins: then units are forwarded in
+    split order, regardless of the source's guarantee, and a second source is rejected."""
 
     needs_end: bool = False
-    """True if rows are published by ``SupportsComplete.complete`` only, when all have arrived. A pipeline that never
+    """True if rows are only published by ``SupportsComplete.complete``, when all have arrived. A pipeline that never
     ends is rejected."""
 
     disabled_capabilities: frozenset[type] = frozenset()
-    """``SupportsRollback``, if the options of this sink rule it out although the class implements it."""
+    """Capabilities that the class implements but the options of this sink do not allow: see ``disable``."""
 
     prunes: bool = False
-    """True if it adds no row, and removes in the end those of its target whose key did not come: then no row may be
-    left out on the way to it, and another sink may have the same target."""
+    """True if it adds no rows, and at the end deletes the target rows whose key was not received: then no row may be
+    skipped on the way to it, and another sink may write to the same target."""
 
     task_modules: ClassVar[tuple[str, ...]] = ()
-    """Top-level modules that its Spark tasks import beyond pyarrow; executors are probed for them before data moves."""
+    """Top-level modules that its Spark tasks import in addition to pyarrow; executors are checked for them before data
+    moves."""
 
     example: ClassVar[str] = ""
-    """Options of a valid block in HOCON, for help and documentation; empty: one is built from the required options."""
+    """Options of a valid block in HOCON, for help and documentation; if empty, one is generated from the required
+    options."""
 
     def __init__(self, options: Options) -> None:
         self.options = options
 
     def disable(self, *capabilities: type) -> None:
-        """Rule out ``SupportsRollback``, the only capability that may depend on the options of a sink."""
-        if set(capabilities) - {SupportsRollback}:
-            raise ValueError("only SupportsRollback can be ruled out; let the methods of others do nothing")
+        """Disable capabilities that the class implements but the options of this sink do not allow."""
         self.disabled_capabilities |= frozenset(capabilities)
 
     @property
     def target_folder(self) -> str | None:
-        """The folder with the staging area ``.seatunnel/``; ``None`` for a sink that stages nothing, or elsewhere.
+        """Folder with the staging area ``.seatunnel/``; ``None`` for a sink that stages nothing, or stages elsewhere.
 
-        The job's manifest records it, so that leftovers of a dead job can be found.
+        The job's manifest records it, so that garbage of an aborted job can be found.
         """
         return None
 
     @property
     def bound_to(self) -> Mapping[str, str]:
-        """The options that define where staged output is published and what it means there.
+        """Options that define where and how staged output is published.
 
-        The values are readable texts without secrets. The job's manifest stores them, and a committable is never passed
-        to a sink whose values differ. By default all options that are not at their defaults. A sink whose ``commit``
-        does nothing, or depends on the committable alone, returns none.
+        The values are readable strings without secrets. The job's manifest stores them, and a committable is never
+        passed to a sink whose values differ. By default, all options that differ from their defaults are returned. A
+        sink whose ``commit`` does nothing, or depends on the committable alone, returns none.
         """
         return written_options(self.options, *self.options.declared)
 
     @property
     def recognises_by(self) -> Mapping[str, str]:
-        """The options that identify published output, in addition to ``bound_to`` and in the same form."""
+        """Options that identify published output, in addition to ``bound_to`` and in the same form."""
         return {}
 
     @property
     def save_mode(self) -> SaveMode | None:
-        """The action and the target of ``apply_save_mode``; ``None`` if there is nothing to do.
+        """Target and action of ``apply_save_mode``; ``None`` if there is nothing to do.
 
         ``apply_save_mode`` is called for one of the sinks of a job that share a target. By default, sinks with equal
         ``bound_to`` share one.
@@ -189,27 +189,28 @@ class Sink(ABC):
         return SaveMode(target=", ".join(options), does="its save mode")
 
     def check_schema(self, schema: TableSchema) -> None:
-        """Reject a table whose columns do not fit the options.
+        """Reject a table whose columns do not match the options.
 
         Runs in the driver: in ``--check``, if the columns are known without the data, and in a run before any task
         writes.
 
         Raises:
-            SinkError: the message states what is required and what was found.
+            SinkError: The columns do not match; the message states what is required and what was found.
         """
 
     def check_schemas(self, schemas: Sequence[TableSchema]) -> None:
-        """Check each table with ``check_schema``, and reject tables that do not fit each other."""
+        """Check each table with ``check_schema``, and reject incompatible tables."""
         check_each(self.check_schema, schemas, SinkError)
 
     def create_tables(self, schemas: Sequence[TableSchema], context: SinkContext) -> None:
-        """Create missing tables, and reject those that do not fit the existing ones.
+        """Create missing tables, and reject tables that do not match the existing ones.
 
-        Runs in the driver once the schemas are known and before any task writes; for each source, and again at every
-        start. The sink is shipped to its tasks after this, so attributes set here reach the tasks.
+        Runs in the driver once the schemas are known and before any task writes; called for each source, and again at
+        every start. The sink is shipped to its tasks after this, so attributes set here reach the tasks.
 
         Raises:
-            SinkError: the message states what is required and what was found.
+            SinkError: A table cannot be created or does not match; the message states what is required and what was
+                found.
         """
 
     @abstractmethod
@@ -217,12 +218,12 @@ class Sink(ABC):
         """Return a writer that stages one unit. Runs in a Spark task."""
 
     def merge(self, parts: Sequence[Staged]) -> Staged:
-        """Combine what several tasks staged for the same work unit, as a Spark shuffle makes them do.
+        """Combine the output that several tasks staged for the same work unit, as after a Spark shuffle.
 
         By default, lists in the bodies are joined and everything else in them must be equal.
 
         Raises:
-            SinkError: the bodies cannot be combined in this way; such a sink has to override this method.
+            SinkError: The bodies cannot be combined in this way; such a sink must override this method.
         """
         body: dict[str, Any] = {}
         for part in parts:
@@ -246,15 +247,15 @@ class Sink(ABC):
     def show(self, shown: Sequence[str]) -> None:
         """Show the texts of ``Staged.shown`` of a finished unit.
 
-        Runs in the driver before the unit is committed, and again for a unit that is repeated after a failure.
+        Runs in the driver before the unit is committed, and again if the unit is repeated after a failure.
         """
 
     def prepare(self, context: SinkContext) -> None:
-        """Create the staging folder, and check that the target can be written. Runs in the driver, at the start.
+        """Create the staging folder, and check that the target is writable. Runs in the driver, at the start.
 
-        The engine checks between this and ``apply_save_mode`` that the job is still its own. An engine may be suspended
-        after that check and resume when it has been replaced. To keep it from emptying the target then, leave a fence
-        here and remove those of smaller epochs: see ``docs/start/write-a-connector.md``.
+        The engine checks between this and ``apply_save_mode`` that it still owns the job. It may be suspended after
+        that check and resume after it was replaced. To prevent it from emptying the target then, create a fence here
+        and remove the fences of smaller epochs: see ``docs/start/write-a-connector.md``.
         """
 
     @abstractmethod
@@ -264,24 +265,26 @@ class Sink(ABC):
         ``may_be_committed`` is true if an earlier attempt, in this process or an earlier one, may have published them.
 
         Raises:
-            CommitError: the message names the committable and the obstacle; ``retryable`` when trying again may help.
+            CommitError: Publishing failed; the message contains the committable and the cause; ``retryable`` if a retry
+                may help.
         """
 
     def sweep(self, context: SinkContext, keep: frozenset[str], *, final: bool) -> int:
         """Remove what this pipeline staged in older epochs, and return the number of removed items.
 
         Args:
-            context: the sink and its epoch.
-            keep: the ids of the committables of live checkpoints. Their output and the records of their commits must
-                stay, because the job may be restored from such a checkpoint.
-            final: whether to sweep the current epoch too.
+            context: The sink and its epoch.
+            keep: IDs of the committables of live checkpoints. Their output and the records of their commits must stay,
+                because the job may be restored from such a checkpoint.
+            final: True to sweep the current epoch, too.
         """
         return 0
 
     def clear(self, context: SinkContext) -> None:
-        """Sweep a last time, and remove remains such as empty folders.
+        """Sweep a last time, and remove leftovers such as empty folders.
 
-        Called once, when the job is recorded as ended and will not be restored. It may not be called at all.
+        Called at most once, when the job is recorded as ended and will not be restored. The call may be omitted after a
+        crash.
         """
         self.sweep(context, frozenset(), final=True)
 
@@ -289,16 +292,16 @@ class Sink(ABC):
 class FrameSink(Sink):
     """A sink into which Spark itself writes.
 
-    Tasks stage its rows as those of any sink; to publish them, Spark reads what is staged and writes it, started by the
-    driver.
+    Tasks stage its rows like those of any sink; to publish them, the driver starts a Spark job that reads the staged
+    rows and writes them.
     """
 
     @abstractmethod
     def begin(self, empty: "DataFrame", schemas: Sequence[TableSchema], context: SinkContext) -> None:
-        """Prepare the target, in place of ``create_tables``; ``empty`` has the first schema and no row.
+        """Prepare the target, instead of ``create_tables``; ``empty`` has the first schema and no rows.
 
         Raises:
-            SinkError: as ``create_tables``; the engine turns exceptions of Spark into one.
+            SinkError: As ``create_tables``; the engine converts exceptions of Spark.
         """
 
     @abstractmethod
@@ -310,10 +313,10 @@ class FrameSink(Sink):
         *,
         may_be_committed: bool,
     ) -> None:
-        """Publish the committables with Spark, in place of ``commit``.
+        """Publish the committables with Spark, instead of ``commit``.
 
         Raises:
-            CommitError: as ``commit``; the engine turns exceptions of Spark into one.
+            CommitError: As ``commit``; the engine converts exceptions of Spark.
         """
 
     def create_tables(self, schemas: Sequence[TableSchema], context: SinkContext) -> None:

@@ -21,7 +21,7 @@ class WriterContext:
     epoch: int
     unit: int
     attempt: str
-    """The engine's attempt and Spark's task attempt, such as ``"1-37"``; unique."""
+    """Unique attempt, made of the engine's attempt and Spark's task attempt, such as ``"1-37"``."""
 
 
 @frozen(kw_only=True)
@@ -33,20 +33,20 @@ class SinkContext:
     sink_ordinal: int
     epoch: int
     process: int = 0
-    """Equal for all pipelines of one process, and larger than in every earlier process of the job."""
+    """Process number: equal for all pipelines of a process, and larger than in every earlier process of the job."""
 
     prepared_in: int = field(default=0, eq=False)
-    """The newest earlier epoch that has prepared the target; 0 if none has. A target without traces of that epoch is a
+    """Latest earlier epoch that prepared the target; 0 if none did. A target without traces of that epoch is a
     different one: ``prepare`` must reject it."""
 
     published_to: Mapping[str, str] = field(factory=dict, eq=False)
-    """The tables to which this sink has published rows, each with its identity from ``Staged.tables``. If one is
-    missing or has another identity, its rows are lost: ``create_tables`` and ``commit`` must reject it."""
+    """Tables to which this sink has published rows, each with its identity from ``Staged.tables``. If one is missing or
+    has another identity, its rows are lost: ``create_tables`` and ``commit`` must reject it."""
 
     increment: str = field(default="", eq=False)
-    """A description of the increment that the job reads, such as ``source 'a' reads only rows behind 7``; empty if it
+    """Description of the increment that the job reads, such as ``source 'a' reads only rows behind 7``; empty if it
     reads everything. A target that does not exist yet lacks the rows of earlier jobs."""
 
     recognised_before: Sequence[Mapping[str, str]] = field(factory=tuple, eq=False, repr=False)
-    """For ``published``: what ``recognises_by`` returned in each process of the job since its options changed, the
-    newest last; empty in other calls."""
+    """For ``published``: results of ``recognises_by`` in each process of the job since its options changed, oldest
+    first; empty in other calls."""

@@ -53,10 +53,10 @@ class Enumeration:
     """
 
     schemas: tuple[TableSchema, ...]
-    """One per table that the source reads, usually one."""
+    """Schema of each table that the source reads, usually one."""
 
     splits: tuple[Split, ...] = field(repr=False)
-    """``splits[i].index == i``."""
+    """Splits in reading order: ``splits[i].index == i``."""
 
 
 @frozen(kw_only=True)
@@ -64,23 +64,24 @@ class PollResult:
     """The new objects that a poll of an unbounded source found."""
 
     items: tuple[DiscoveredObject, ...] = field(default=(), repr=False)
-    """New objects for ``enumerate``, in reading order. Return a bounded number, about a thousand: the next poll finds
+    """New objects for ``enumerate``, in reading order. Limit their number to about a thousand: the next poll returns
     the rest. Until they are emitted, their splits are part of every checkpoint."""
 
     inspect: bool = False
-    """True if tasks have to inspect the items first: ``enumerate`` then gets what ``inspect`` returns."""
+    """True if tasks must inspect the objects first: ``enumerate`` then receives the results of ``inspect``."""
 
     cursor: PollCursor = field(repr=False)
-    """The cursor for the next poll, as JSON values. Part of every checkpoint, so its size must be bounded.
+    """Cursor for the next poll, as JSON values. Part of every checkpoint, so its size must be bounded.
 
-    Values may also be ``bytes``, which are stored once; checkpoints refer to them. They are retained as long as the
-    job, so return the same ones each time, and rarely new ones."""
+    Values may also be ``bytes``, which are stored once; checkpoints refer to them. They are retained for the life of
+    the job, so return the same ones each time, and rarely new ones.
+    """
 
     again_ms: int | None
-    """Time to wait before the next poll; ``None`` if there will be no more data."""
+    """Delay before the next poll, in milliseconds; ``None`` if there will be no more data."""
 
     warnings: tuple[str, ...] = ()
-    """Warnings for the user, a sentence each."""
+    """Warnings for the user, one sentence each."""
 
 
 @frozen(kw_only=True)
@@ -91,41 +92,43 @@ class PlanningContext:
     """Maximum number of tasks that read the source at the same time."""
 
     rows_per_second: int | None = None
-    """The speed limit, ``None`` for none: a split should hold no more than about one second of it."""
+    """Rate limit in rows per second, ``None`` for none: a split should contain at most about one second of it."""
 
     bytes_per_second: int | None = None
-    """The speed limit in bytes, ``None`` for none."""
+    """Rate limit in bytes per second, ``None`` for none."""
 
 
 class Source(ABC):
     """One entry of a job's ``source`` block. Picklable: it is shipped to the tasks that call ``read``."""
 
     identifier: ClassVar[str]
-    """The name in job files, equal to the name of the entry point; compared without regard to case."""
+    """Name in job files, equal to the name of the entry point; not case-sensitive."""
 
     declared: ClassVar[tuple[Option[Any], ...]]
-    """Every option that the source understands."""
+    """Options of the source."""
 
     task_modules: ClassVar[tuple[str, ...]] = ()
-    """Top-level modules that its Spark tasks import beyond pyarrow; executors are probed for them before data moves."""
+    """Top-level modules that its Spark tasks import in addition to pyarrow; executors are checked for them before data
+    moves."""
 
     example: ClassVar[str] = ""
-    """Options of a valid block in HOCON, for help and documentation; empty: one is built from the required options."""
+    """Options of a valid block in HOCON, for help and documentation; if empty, one is generated from the required
+    options."""
 
     bounded: bool = True
     """False for a source that never ends by itself: it is polled while the job runs."""
 
     replayable: ClassVar[bool] = True
-    """True if reading a split again gives the same rows: a job whose source cannot do so is not exactly-once."""
+    """True if reading a split again returns the same rows. If not, the job is not exactly-once."""
 
     remarks: tuple[str, ...] = ()
     """Warnings about options that work but may surprise the user; issued when the job is planned."""
 
     caveat: str = ""
-    """A sentence that states when ``replayable`` does not hold, printed by ``--check``; empty: it always holds."""
+    """Sentence that states when ``replayable`` does not hold, printed by ``--check``; empty if it always holds."""
 
     beside_tables: ClassVar[frozenset[str]] = frozenset()
-    """Options that are allowed beside ``tables_configs``, because ``tables`` copies them into each entry."""
+    """Options that are allowed in addition to ``tables_configs``, because ``tables`` copies them into each entry."""
 
     acknowledges: bool = False
     """True if the engine calls ``acknowledge``."""
@@ -134,18 +137,19 @@ class Source(ABC):
     """True if rows must reach the sinks in the order of the splits (protocol rule R13)."""
 
     waits: bool | None = None
-    """True if ``read`` mostly waits, for a network or a clock. True: splits are read side by side in threads, as many
-    as the source's parallelism, each by an unpickled copy of the source. False: splits take as long as their size
-    suggests, and as many tasks read them as there are processors. ``None``: the engine finds out while the job runs."""
+    """True if ``read`` mostly waits, for a network or a clock. If True, splits are read concurrently in as many threads
+    as the source's parallelism, each by an unpickled copy of the source. If False, the duration of splits is
+    proportional to their size, and as many tasks as there are processors read them. With ``None``, the engine measures
+    this while the job runs."""
 
     def __init__(self, options: Options) -> None:
         self.options = options
 
     @classmethod
     def tables(cls, options: Options) -> Sequence[Options]:
-        """Return the options of each table if the job asks for several (``several_tables``), else none.
+        """Return the options of each table if the job configures several (``several_tables``), else none.
 
-        Those in ``beside_tables`` are copied into each entry that does not set them.
+        The options in ``beside_tables`` are copied into each entry that does not set them.
         """
         entries = options.get("tables_configs") or ()
         shared = {key: options[key] for key in cls.beside_tables if options.is_set(key)}
@@ -156,7 +160,7 @@ class Source(ABC):
 
     @classmethod
     def meet(cls, sources: Sequence["Source"]) -> None:
-        """Let all sources of this class in one job share state of the driver.
+        """Let all sources of this class in a job share state in the driver.
 
         Called once, when the job is planned. Each source is closed separately.
         """
@@ -164,13 +168,13 @@ class Source(ABC):
     def run_in(self, *, streaming: bool) -> None:
         """Set whether ``job.mode`` is ``STREAMING``. Called before every other method.
 
-        Most sources ignore it: a bounded source ends in a streaming job too, and an unbounded one keeps running in a
+        Most sources ignore it: a bounded source also ends in a streaming job, and an unbounded one keeps running in a
         batch job.
         """
 
     @property
     def read_path(self) -> str | None:
-        """The local path, or the pattern of paths, that it reads; ``None`` for a source that reads no local files."""
+        """Local path or path pattern that it reads; ``None`` for a source that reads no local files."""
         return None
 
     @property
@@ -184,104 +188,105 @@ class Source(ABC):
         An empty sequence (the default) needs no task: ``enumerate`` is called at once, and may list by itself.
 
         Raises:
-            SourceError: something that the options name does not exist; the message names it.
+            SourceError: An object given in the options does not exist; the message contains its name.
         """
         return ()
 
     def inspect(self, item: DiscoveredObject, planning: PlanningContext) -> DiscoveredObject:
-        """Examine one discovered object. Runs in a Spark task; must be a pure function of the object's content."""
+        """Examine a discovered object. Runs in a Spark task; must be a pure function of the object's content."""
         raise NotImplementedError(f"{self.identifier} discovers objects but does not implement inspect")
 
     @abstractmethod
     def enumerate(self, inspected: Sequence[DiscoveredObject], planning: PlanningContext) -> Enumeration:
-        """Turn the inspected items, in the order of ``discover``, into schemas and splits. Runs in the driver."""
+        """Convert the inspected objects, in the order of ``discover``, to schemas and splits. Runs in the driver."""
 
     def poll(self, cursor: PollCursor, planning: PlanningContext) -> PollResult:
-        """Find what has been added since the poll that returned ``cursor``, without opening data.
+        """Find data that was added since the poll that returned ``cursor``, without opening it.
 
-        Runs in the driver, repeatedly, and only for unbounded sources. The result must depend on ``cursor`` and on the
-        outside world only: after a crash the engine polls with an older cursor, and everything found since must be
-        found again.
+        Runs in the driver, repeatedly, and only for unbounded sources. The result must depend only on ``cursor`` and on
+        the external system: after a crash the engine polls with an older cursor, and everything found since then must
+        be found again.
 
         Args:
-            cursor: the ``cursor`` of the last result; empty for the first poll.
-            planning: what the engine knows, as for ``enumerate``.
+            cursor: The ``cursor`` of the last result; empty for the first poll.
+            planning: Limits of the job, as for ``enumerate``.
 
         Raises:
-            SourceError: the source cannot be polled. The engine polls again after a retryable error; any other fails
-                the pipeline.
+            SourceError: The source cannot be polled. The engine polls again after a retryable error; any other error
+                fails the pipeline.
         """
         return PollResult(cursor=cursor, again_ms=None)
 
     def open(self, *, restored: bool) -> None:
-        """Acquire what the tasks share while they read, such as a database snapshot.
+        """Acquire resources that the tasks share while they read, such as a database snapshot.
 
         Runs in the driver at every start of the pipeline, before the source is shipped to its tasks.
 
         Args:
-            restored: whether the enumeration comes from an earlier process.
+            restored: True if the enumeration was made by an earlier process.
 
         Raises:
-            SourceError: it cannot be acquired.
+            SourceError: A resource cannot be acquired.
         """
 
     def close(self) -> None:
-        """Release what ``open`` acquired, also if ``open`` was never called. Never raises.
+        """Release the resources of ``open``, also if ``open`` was never called. Never raises.
 
         Runs in the driver when the pipeline has ended or stopped.
         """
 
     @abstractmethod
     def read(self, split: Split, context: "ReadContext") -> Iterator[Batch]:
-        """Yield the rows of one split, in order. Runs in a Spark task.
+        """Yield the rows of a split, in order. Runs in a Spark task.
 
         Raises:
-            RowError: a row cannot be read; the message names file, line and column. With ``SKIP`` as
-                ``row_error_handle_way`` call ``context.skip(error)`` instead and leave the row out.
-            SourceChangedError: the split's data is not what was enumerated (size, time).
+            RowError: A row cannot be read; the message contains file, line and column. With ``SKIP`` as
+                ``row_error_handle_way`` call ``context.skip(error)`` instead and omit the row.
+            SourceChangedError: The split's data has changed since it was enumerated (size, time).
         """
 
     def describe(self, splits: Sequence[Split]) -> Sequence[str]:
-        """Describe the splits for a user who looks for unreadable data: files and positions, never rows.
+        """Describe the splits for a user who searches for unreadable data: files and positions, never rows.
 
-        Neighbouring splits may share one description.
+        Adjacent splits may share one description.
         """
         return [f"split {split.index}" for split in splits]
 
     def acknowledge(self, planned: Sequence[Split], unread: Sequence[Split], cursor: PollCursor) -> None:
-        """Report to the external system how far a checkpoint came, once all rows of that checkpoint are published.
+        """Report the position of a checkpoint to the external system, once all rows of that checkpoint are published.
 
-        Runs in the driver beside the work, only if ``acknowledges`` is true. The engine may leave out checkpoints, and
-        may report one twice. The report must not make the external system discard anything: a job may be restored from
-        an older checkpoint.
+        Runs in the driver concurrently with the work, and only if ``acknowledges`` is true. The engine may skip
+        checkpoints, and may report one twice. The external system must not discard data because of the report, as a job
+        may be restored from an older checkpoint.
 
         Args:
-            planned: the splits of the enumeration.
-            unread: of these, and of those found by polls since, the ones whose rows are not all published.
-            cursor: the cursor of the last poll by then, with names in place of ``bytes``; empty for a bounded source.
+            planned: Splits of the enumeration.
+            unread: Splits of the enumeration or of later polls whose rows are not all published.
+            cursor: Cursor of the last poll before the checkpoint, with names instead of ``bytes``; empty for a bounded
+                source.
 
         Raises:
-            SourceError: the system cannot be reached. The job continues and logs the error.
+            SourceError: The system cannot be reached. The job continues and logs the error.
         """
 
     def require_input(self) -> None:
-        """Check, before a job starts on this machine, that there is something to read.
+        """Check that the input exists, before a job starts on this machine.
 
         Opens no data: tasks read and examine it.
 
         Raises:
-            SourceError: there is nothing to read; the message states what to write instead.
+            SourceError: There is no input; the message states the remedy.
         """
 
     def planned_schemas(self) -> tuple[TableSchema, ...] | None:
-        """Return the schemas as far as the options alone define them; ``None`` if they depend on the data.
+        """Return the schemas if the options alone define them; ``None`` if they depend on the data.
 
         ``--check`` prints them, so this must not start Spark; it may read the beginning of a local file.
         """
         return None
 
     def planned_reading(self) -> Sequence[str]:
-        """Return remarks on how rows will be read, a sentence each.
+        """Return remarks on how rows will be read, one sentence each.
 
         ``--check`` prints them after it has called ``planned_schemas``.
         """
@@ -296,12 +301,12 @@ class FrameSource(Source):
 
     @abstractmethod
     def frame(self, spark: "SparkSession") -> "DataFrame":
-        """Return the rows. Called in the driver, to learn the columns and then once per attempt of the unit."""
+        """Return the rows. Called in the driver, to determine the columns and then once per attempt of the unit."""
 
     @property
     @abstractmethod
     def table(self) -> str:
-        """The path of the table."""
+        """Path of the table."""
 
     def enumerate(self, inspected: Sequence[DiscoveredObject], planning: PlanningContext) -> Enumeration:
         raise NotImplementedError(f"only Spark reads the columns of {self.identifier}")
@@ -321,21 +326,21 @@ class ReadContext(ABC):
         """Count a bad row that is left out, or raise ``error`` if the job is set to ``FAIL`` (the default)."""
 
     def leave_out(self, what: str, example: str) -> None:
-        """Count a row that the job skips by its options, independent of ``skip``.
+        """Count a row that the options of the job exclude; independent of ``skip``.
 
         Args:
-            what: the end of a sentence that begins with the number of rows, the same for all rows of a kind.
-            example: the position of the row.
+            what: End of a sentence that starts with the number of rows; the same for all rows of a kind.
+            example: Position of the row.
         """
         self.note(what, example)
 
     def note(self, what: str, example: str, rows: int = 1) -> None:
-        """Count rows that were read only in part; each work unit reports the count to the user once.
+        """Count rows that were read only partly; each work unit reports the count to the user once.
 
         Args:
-            what: the end of a sentence that begins with the number of rows, the same for all rows of a kind.
-            example: the position of one of them.
-            rows: how many rows to add to the count.
+            what: End of a sentence that starts with the number of rows; the same for all rows of a kind.
+            example: Position of one of them.
+            rows: Number of rows to add to the count.
         """
 
 

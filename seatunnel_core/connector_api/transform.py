@@ -20,10 +20,12 @@ class Transform(ABC):
     identifier: ClassVar[str]
     declared: ClassVar[tuple[Option[Any], ...]]
     task_modules: ClassVar[tuple[str, ...]] = ()
-    """Top-level modules that its Spark tasks import beyond pyarrow; executors are probed for them before data moves."""
+    """Top-level modules that its Spark tasks import in addition to pyarrow; executors are checked for them before data
+    moves."""
 
     example: ClassVar[str] = ""
-    """Options of a valid block in HOCON, for help and documentation; empty: one is built from the required options."""
+    """Options of a valid block in HOCON, for help and documentation; if empty, one is generated from the required
+    options."""
 
     def __init__(self, options: Options) -> None:
         self.options = options
@@ -67,10 +69,12 @@ class DataFrameTransform(ABC):
     identifier: ClassVar[str]
     declared: ClassVar[tuple[Option[Any], ...]]
     task_modules: ClassVar[tuple[str, ...]] = ()
-    """Top-level modules that its Spark tasks import beyond pyarrow; executors are probed for them before data moves."""
+    """Top-level modules that its Spark tasks import in addition to pyarrow; executors are checked for them before data
+    moves."""
 
     example: ClassVar[str] = ""
-    """Options of a valid block in HOCON, for help and documentation; empty: one is built from the required options."""
+    """Options of a valid block in HOCON, for help and documentation; if empty, one is generated from the required
+    options."""
 
     scope: str = AUTO
     """Value of the option ``SCOPE``: ``auto``, ``unit`` or ``all``."""
@@ -84,8 +88,7 @@ class DataFrameTransform(ABC):
     def apply(self, frame: "DataFrame", schema: TableSchema) -> "DataFrame":
         """Build the new frame.
 
-        It is called in the driver: for planning, and then once per attempt of a work unit or of the query over all
-        splits.
+        Called in the driver: for planning, and then once per attempt of a work unit or of the query over all splits.
         """
 
     def apply_to_inputs(self, frames: Mapping[str, "DataFrame"], schema: TableSchema) -> "DataFrame":

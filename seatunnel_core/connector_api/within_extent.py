@@ -1,8 +1,7 @@
 """Reject dates and times that a sink cannot hold: they would change, or raise an exception of Python.
 
-A source may give dates and timestamps as far as Arrow's numbers reach, and a transform may compute such; most targets,
-and Python's values, have the years 1 to 9999. So each row with such a moment is refused, by
-an error that names the column.
+Sources and transforms may return dates and timestamps in Arrow's full range, but most targets, and Python's values,
+only support the years 1 to 9999. A row with a value outside of them is rejected with an error that contains the column.
 """
 
 from collections.abc import Sequence
@@ -27,7 +26,7 @@ def writer_of(sink: Sink, schemas: Sequence[TableSchema], context: WriterContext
 
 @frozen
 class WithinExtent(SinkWriter):
-    """A writer that rejects dates and times which the inner writer cannot write."""
+    """Writer that rejects dates and times which the inner writer cannot write."""
 
     sink: Sink
     inner: SinkWriter
@@ -45,7 +44,7 @@ class WithinExtent(SinkWriter):
         self.inner.write(batch)
 
     def _limited(self, kind: pa.DataType) -> bool:
-        """Return True if values of a type are limited; a time beyond its day is valid for no sink."""
+        """Return True if values of a type are limited; a time beyond 24 hours is valid for no sink."""
         return not self.sink.takes_any_moment or pa.types.is_time(kind)
 
     def _row(self, values: pa.Array) -> int:

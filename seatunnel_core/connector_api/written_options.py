@@ -17,7 +17,7 @@ _LONGEST = 200
 def written_options(options: Options, *chosen: Option[Any]) -> dict[str, str]:
     """Return the chosen options that differ from their defaults, as texts.
 
-    Secrets are omitted, and so are values that only code can express.
+    Secrets and values that only code can express are omitted.
     """
     texts = {
         option.key: _text(option.key, options[option])

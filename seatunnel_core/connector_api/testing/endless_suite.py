@@ -1,4 +1,4 @@
-"""The contract of sources that never end by themselves, as tests."""
+"""Conformance tests of unbounded sources."""
 
 import time
 from abc import ABC, abstractmethod
@@ -22,7 +22,7 @@ __all__ = ["EndlessSourceConformance"]
 
 MOST_LOOKS = 100
 IDLE_LOOKS = 4
-"""The number of polls without an item after which a source is taken to have no more."""
+"""Number of consecutive polls without objects after which a source is assumed to have no more data."""
 
 
 class EndlessSourceConformance(ABC):
@@ -32,14 +32,14 @@ class EndlessSourceConformance(ABC):
 
     @abstractmethod
     def options(self) -> Mapping[str, Any]:
-        """Return options, as a configuration file has them, for a source that needs at least two polls."""
+        """Return options in configuration-file form for a source that needs at least two polls."""
 
     @abstractmethod
     def expected(self) -> Sequence[Mapping[str, Any]]:
-        """Return all rows that it finds at parallelism 2, in any order."""
+        """Return all rows that it returns at parallelism 2, in any order."""
 
     def wait(self, pause_ms: int) -> None:
-        """Wait before the next poll; override it where that can be done without waiting."""
+        """Wait before the next poll; override it if waiting is not necessary."""
         time.sleep(pause_ms / 1000)
 
     planning = PlanningContext(parallelism=2)
@@ -51,7 +51,7 @@ class EndlessSourceConformance(ABC):
         return made
 
     def looks(self, source: Source, cursor: PollCursor) -> list[PollResult]:
-        """Poll until no more will come, or ``IDLE_LOOKS`` polls in a row found nothing; return all results."""
+        """Poll until there will be no more data, or ``IDLE_LOOKS`` polls in a row found nothing; return all results."""
         found: list[PollResult] = []
         while len(found) < MOST_LOOKS and (len(found) < IDLE_LOOKS or any(each.items for each in found[-IDLE_LOOKS:])):
             polled = source.poll(through_checkpoint(cursor), self.planning)
@@ -63,12 +63,12 @@ class EndlessSourceConformance(ABC):
         return found
 
     def rows(self, source: Source, polled: Sequence[PollResult]) -> list[dict[str, Any]]:
-        """Return the rows of all items that were found."""
+        """Return the rows of all discovered objects."""
         found = self.enumeration(source, polled)
         return read(source, found)
 
     def enumeration(self, source: Source, polled: Sequence[PollResult]) -> Enumeration:
-        """Return the enumeration of all items that were found, with splits as the engine makes them."""
+        """Return the enumeration of all discovered objects, with splits as the engine creates them."""
         splits: list[Split] = []
         for each in polled:
             in_task = shipped(source)
@@ -88,7 +88,7 @@ class EndlessSourceConformance(ABC):
         assert _multiset(self.rows(source, self.looks(source, {}))) == _multiset(self.expected())
 
     def test_what_a_crash_forgets_is_found_again(self) -> None:
-        """Restore after each poll: another process finds the rest, and nothing twice."""
+        """Restore after each poll: another process finds the remaining objects, and none twice."""
         source = self.source()
         polled = self.looks(source, {})
         finds = [at for at, each in enumerate(polled, 1) if each.items]

@@ -1,4 +1,4 @@
-"""Tests that kill a two-phase sink at any line, and recover in another process (protocol rules R4, R8 and R9)."""
+"""Tests that kill a two-phase sink at any line, and recover it in another process (protocol rules R4, R8 and R9)."""
 
 from abc import ABC, abstractmethod
 from collections import Counter
@@ -20,7 +20,7 @@ SCHEMA = TableSchema(table="default", columns=pa.schema([("id", pa.int64()), ("n
 
 _UNITS = (1, 2, 3)
 _ROWS = 3
-"""The number of rows of a unit."""
+"""Number of rows of a unit."""
 
 
 class SinkKills(ABC):
@@ -28,8 +28,8 @@ class SinkKills(ABC):
 
     sink_class: type[Sink]
     kills = 25
-    """The number of lines, spread over all that the sink's code runs, before which a job is killed; each costs three
-    processes."""
+    """Number of lines before which a job is killed, spread evenly over the lines that the sink executes; each costs
+    three processes."""
 
     @abstractmethod
     def visible(self) -> Sequence[Mapping[str, Any]]:
@@ -44,7 +44,7 @@ class SinkKills(ABC):
         """Return a new sink for the options."""
 
     def test_killed_between_any_two_lines_it_has_every_row_once(self) -> None:
-        """Kill a job, kill the process that recovers it, and let a third one run to the end."""
+        """Kill a job, kill the process that recovers it, and let a third process run to the end."""
         lines = _Life(self, 0).live(epoch=1).lines
         assert lines, "no line of the sink's own module ran"
         moments = sorted({1 + number * (lines - 1) // max(1, self.kills - 1) for number in range(self.kills)})
@@ -74,7 +74,7 @@ class SinkKills(ABC):
 
 
 class _Life:
-    """A job through all its processes, with what its checkpoints contain."""
+    """A job through all its processes, and the content of its checkpoints."""
 
     def __init__(self, suite: SinkKills, number: int) -> None:
         self._suite = suite
@@ -119,6 +119,6 @@ def _ids(job: int, unit: int) -> range:
 
 
 def numbered(start: int, count: int) -> pa.RecordBatch:
-    """Return ``count`` rows of ``SCHEMA`` with ids from ``start`` on."""
+    """Return ``count`` rows of ``SCHEMA`` with ascending ids from ``start``."""
     rows = [{"id": number, "name": f"name {number}"} for number in range(start, start + count)]
     return pa.RecordBatch.from_pylist(rows, schema=SCHEMA.columns)

@@ -1,4 +1,4 @@
-"""End code between two of its lines as a kill ends a process: its effects stay, and it has no further ones."""
+"""Stop code between two lines as if the process was killed: earlier effects remain, and no later ones occur."""
 
 import ast
 import sys
@@ -12,32 +12,32 @@ __all__ = ["Killed", "Killing", "code_of"]
 
 _ENDING = {"open", "socket.connect", "sqlite3.connect", "subprocess.Popen"}
 _ENDING_GROUPS = ("os.", "shutil.", "tempfile.")
-"""Python's audit events that are refused after the kill, so that cleaning up in ``finally`` has no effect."""
+"""Python audit events that are blocked after the kill, so that cleanup in ``finally`` has no effect."""
 
 _dead: list["Killing"] = []
 _watched = False
 
 
 class Killed(BaseException):
-    """The kill; a ``BaseException``, so that ``except Exception`` does not catch it."""
+    """Simulated kill; a ``BaseException``, so that ``except Exception`` does not catch it."""
 
 
 class Killing:
-    """A context that counts the lines of given files that run, and ends the code before one of them.
+    """Context manager that counts the executed lines of given files, and stops the code before one of them.
 
     ::
 
         with Killing([Path("sink.py")], at=17) as killing:
             sink.commit(…)
-        killing.place      # the file and line of the kill, None if there were fewer lines
+        killing.place      # file and line of the kill; None if there were fewer lines
     """
 
     def __init__(self, files: Iterable[Path], at: int | None) -> None:
-        """Create a context.
+        """Create a context manager.
 
         Args:
             files: Files or folders whose lines are counted.
-            at: The count, from 1, before which the code ends; ``None`` only counts.
+            at: Line count, from 1, before which the code is stopped; ``None`` only counts.
         """
         self.lines = 0
         self.place: str | None = None
@@ -75,9 +75,10 @@ class Killing:
 
 
 def _leaves_with(frame: FrameType) -> bool:
-    """Return True if Python has come back to the line of a ``with`` to leave it.
+    """Return True if Python has returned to the line of a ``with`` to leave it.
 
-    A kill there would keep what the ``with`` holds, such as a lock of the module, which a dead process would not hold.
+    A simulated kill there would keep the resources of the ``with``, such as a module lock, which a real kill would
+    release.
     """
     code, line = frame.f_code, frame.f_lineno
     if line not in _lines_of_with(code.co_filename):
@@ -89,7 +90,7 @@ def _leaves_with(frame: FrameType) -> bool:
 def _lines_of_with(file: str) -> frozenset[int]:
     tree = ast.parse(Path(file).read_bytes())
     found = [node for node in ast.walk(tree) if isinstance(node, ast.With)]
-    # Python 3.13 leaves each of several items at the item's own line.
+    # Python 3.13 leaves each of several items at that item's own line.
     return frozenset(
         line for node in found for line in (node.lineno, *(each.context_expr.lineno for each in node.items))
     )
@@ -99,7 +100,7 @@ _OWN = str(Path(__file__).parent)
 
 
 def code_of(plugin: type, base: type) -> list[Path]:
-    """Return the files, or folders of packages, with the code of a class and of its bases below ``base``."""
+    """Return the files, or package folders, with the code of a class and of its bases below ``base``."""
     found = []
     for each in plugin.__mro__[: plugin.__mro__.index(base)]:
         module = sys.modules[each.__module__]

@@ -1,4 +1,4 @@
-"""Tests of save modes, and of the target to which committables belong (protocol rules R4, R6 and R8)."""
+"""Tests of save modes, and of the binding of committables to a target (protocol rules R4, R6 and R8)."""
 
 import json
 from abc import ABC, abstractmethod
@@ -30,34 +30,34 @@ __all__ = ["SinkTargets"]
 
 
 class SinkTargets(ABC):
-    """The part of ``SinkConformance`` about targets."""
+    """Part of ``SinkConformance`` about targets."""
 
     sink_class: type[Sink]
 
     @abstractmethod
     def options(self) -> Mapping[str, Any]:
-        """Return options, as a configuration file has them."""
+        """Return options in configuration-file form."""
 
     @abstractmethod
     def visible(self) -> Sequence[Mapping[str, Any]]:
         """Return the rows that a reader of the target sees now."""
 
     def elsewhere(self) -> Mapping[str, Any] | None:
-        """Return options for another target than that of ``options``; ``None`` where committables have no target."""
+        """Return options for another target than that of ``options``; ``None`` if committables have no target."""
         return None
 
     def lose(self) -> bool:
-        """Remove the target with all that the sink keeps there, as an unmounted disk does; return True if you did."""
+        """Remove the target with all files of the sink, like an unmounted disk; return True if it was removed."""
         return False
 
     def lose_table(self) -> bool:
-        """Drop the table that rows were published to, as another user does; return True if you did."""
+        """Drop the table that rows were published to, like another user; return True if it was dropped."""
         return False
 
     def emptying(self) -> Mapping[str, Any] | None:
-        """Return options with which the save mode empties the target; ``None`` where no option does.
+        """Return options with which the save mode empties the target; ``None`` if no option does.
 
-        By default they are ``options``, if these do.
+        By default, ``options`` if its save mode does so.
         """
         mode = self._made(self.options()).save_mode
         return self.options() if mode is not None and mode.does else None
@@ -70,10 +70,10 @@ class SinkTargets(ABC):
         assert other is None or self._made(other).bound_to != bound, "nothing distinguishes the two targets"
 
     def test_a_sink_whose_options_change_loses_nothing_silently(self) -> None:
-        """Give a committable to a sink with another target.
+        """Pass a committable to a sink with another target.
 
-        The engine does not do so, unless the manifest lacks the target. Then the sink publishes into the original
-        target or raises an error: that nothing is staged in its own target proves nothing (R8).
+        The engine only does so if the manifest lacks the target. Then the sink must publish to the original target or
+        raise an error: the absence of staged output in its own target proves nothing (R8).
         """
         other = self.elsewhere()
         if other is None:
@@ -100,7 +100,7 @@ class SinkTargets(ABC):
             self._made(self.options()).prepare(evolve(sink_place(place(epoch=epoch)), prepared_in=epoch - 1))
         if not self.lose():
             return
-        with suppress(Exception):  # a task that has not noticed it
+        with suppress(Exception):  # a task that has not noticed the loss
             writer = writer_of(shipped(sink), (SCHEMA,), place(unit=3))
             writer.write(Batch(table=SCHEMA.table, rows=numbered(30, 1)))
             writer.finish()
@@ -115,7 +115,7 @@ class SinkTargets(ABC):
                 _start(later, here)
 
     def test_a_table_that_was_dropped_is_refused_and_not_created_again(self) -> None:
-        """Drop a table with published rows: no later start creates it, unless nothing is known to be in it (R8)."""
+        """Drop a table with published rows: no later start may create it again, except without known rows (R8)."""
         first = place()
         sink = self._made(self.options())
         sink.prepare(sink_place(first))
@@ -144,7 +144,7 @@ class SinkTargets(ABC):
         assert self._found() == Counter([10]), "what was staged is not there any more"
 
     def test_two_sinks_of_a_pipeline_that_share_a_target_keep_apart(self) -> None:
-        """Check that neither of two sinks publishes, sweeps or retracts what belongs to the other."""
+        """Check that neither of two sinks publishes, sweeps or rolls back output of the other."""
         one, two = place(), evolve(place(), sink_ordinal=1)
         first, second = self._made(self.options()), self._made(self.options())
         for sink, here in ((first, one), (second, two)):
@@ -174,7 +174,7 @@ class SinkTargets(ABC):
         assert self._found() == Counter([10, 20])
 
     def test_an_engine_that_was_replaced_empties_nothing(self) -> None:
-        """Resume a suspended engine after another one has published, and after another job has written the target."""
+        """Resume a suspended engine after another one has published and another job has written to the target."""
         options = self.emptying()
         if options is None:
             return

@@ -1,4 +1,4 @@
-"""The contract of two-phase sinks, as tests (protocol rules R8, R9 and R10)."""
+"""Conformance tests of two-phase sinks (protocol rules R8, R9 and R10)."""
 
 from abc import abstractmethod
 from collections import Counter
@@ -46,7 +46,7 @@ class SinkConformance(SinkTargets, SinkKills):
 
     @abstractmethod
     def options(self) -> Mapping[str, Any]:
-        """Return options, as a configuration file has them; the target must be empty at the start of each test."""
+        """Return options in configuration-file form; the target must be empty at the start of each test."""
 
     @abstractmethod
     def visible(self) -> Sequence[Mapping[str, Any]]:
@@ -61,13 +61,13 @@ class SinkConformance(SinkTargets, SinkKills):
         return self.sink_class(options_of(self.sink_class, self.options()))
 
     def started(self, staging: WriterContext) -> Sink:
-        """Return a sink as it is at the start of an epoch, prepared."""
+        """Return a prepared sink, as at the start of an epoch."""
         sink = self.sink()
         sink.prepare(sink_place(staging))
         return sink
 
     def test_nothing_is_visible_before_the_commit_and_all_after(self) -> None:
-        """Stage, look, commit, and look again."""
+        """Stage, read the target, commit, and read it again."""
         staging = place()
         sink = self.started(staging)
         committable = stage(sink, SCHEMA, [numbered(0, 3), numbered(3, 2)], staging)
@@ -114,7 +114,7 @@ class SinkConformance(SinkTargets, SinkKills):
         assert self._ids() == Counter(range(2))
 
     def test_a_killed_writer_leaves_only_what_a_sweep_removes(self) -> None:
-        """Leave a writer without finishing it, and sweep in the next epoch."""
+        """Abandon an unfinished writer, and sweep in the next epoch."""
         sink = self.started(place())
         writer = begin(sink, SCHEMA, place())
         writer.write(Batch(table=SCHEMA.table, rows=numbered(0, 3)))
@@ -135,7 +135,7 @@ class SinkConformance(SinkTargets, SinkKills):
         assert dropped.id != kept.id
 
     def test_what_is_committed_and_kept_is_not_published_again(self) -> None:
-        """Restore twice with the same base, as after two kills between the sweep and the first checkpoint."""
+        """Restore twice from the same base, as after two kills between the sweep and the first checkpoint."""
         first = place()
         committable = stage(self.started(first), SCHEMA, [numbered(0, 3)], first)
         commit(self.started(first), [committable], first)
@@ -147,7 +147,7 @@ class SinkConformance(SinkTargets, SinkKills):
         assert self._ids() == Counter(range(3))
 
     def test_a_sweep_leaves_its_own_epoch_alone_until_the_end(self) -> None:
-        """Sweep in the epoch of staged rows, first not final, then final."""
+        """Sweep in the epoch of the staged rows, first with ``final=False``, then with ``final=True``."""
         staging = place()
         sink = self.started(staging)
         stage(sink, SCHEMA, [numbered(0, 1)], staging)
@@ -193,7 +193,7 @@ class SinkConformance(SinkTargets, SinkKills):
         assert self._ids() == Counter([10, 110])
 
     def test_clearing_removes_what_was_staged_after_the_last_sweep(self) -> None:
-        """Clear after a task of a lost batch has staged rows; those of another job stay."""
+        """Clear after a task of a lost batch has staged rows; those of another job remain."""
         first, later, other = place(), place(epoch=2), place(job_id="job2")
         committable = stage(self.started(first), SCHEMA, [numbered(0, 1)], first)
         sink = self.started(later)
@@ -209,7 +209,7 @@ class SinkConformance(SinkTargets, SinkKills):
         assert self._ids() == Counter([0, 20])
 
     def test_what_came_after_a_base_is_taken_back_and_nothing_else(self) -> None:
-        """Retract to a base of epoch 1 in which unit 2 was in flight and 4 was the next unit."""
+        """Roll back to a base of epoch 1 in which unit 2 was in flight and 4 was the next unit."""
         sink = rolling = self.started(place())
         back = Retraction(
             epoch=3, base_epoch=1, next_units={0: 4}, in_flight={0: frozenset({2})}, named=frozenset({"0-1-3"})
@@ -226,7 +226,7 @@ class SinkConformance(SinkTargets, SinkKills):
             assert self._ids() == Counter(range(len(stays)))
 
     def test_a_task_and_the_driver_see_the_same_target(self) -> None:
-        """Leave a probe in a task, and find it in the driver."""
+        """Write a probe in a task, and find it in the driver."""
         staging = place()
         sink = self.started(staging)
         if isinstance(sink, SupportsProbe):
@@ -244,7 +244,7 @@ class SinkConformance(SinkTargets, SinkKills):
         assert self._ids() == Counter(unit * 10 + number for unit in range(1, 8) for number in range(unit))
 
     def test_units_are_finished_in_threads_while_the_next_are_written(self) -> None:
-        """Finish units in threads, as tasks do; a client that mixes up the answers to two threads hangs here."""
+        """Finish units in threads, as tasks do; a client that mixes up the responses to two threads hangs here."""
         sink = self.started(place())
         sink.create_tables((SCHEMA,), sink_place(place()))
         in_task, finishing = shipped(sink), []
@@ -260,7 +260,7 @@ class SinkConformance(SinkTargets, SinkKills):
 
     @staticmethod
     def _refuses_to_roll_back(sink: Sink, back: Retraction) -> None:
-        """Check that a sink whose options rule out a rollback raises an error."""
+        """Check that a sink whose options do not allow a rollback raises an error."""
         if isinstance(sink, SupportsRollback):
             with pytest.raises(SinkError):
                 sink.roll_back(sink_place(place(epoch=3)), back)

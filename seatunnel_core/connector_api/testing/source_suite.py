@@ -1,4 +1,4 @@
-"""The contract of bounded sources, as tests."""
+"""Conformance tests of bounded sources."""
 
 import json
 from abc import ABC, abstractmethod
@@ -13,7 +13,7 @@ from seatunnel_core.connector_api.testing.drive import Skipped, options_of, plan
 __all__ = ["SourceConformance"]
 
 LARGEST_BODY = 4096
-"""The largest size of the body of a split, in bytes of JSON."""
+"""Maximum size of the body of a split, in bytes of JSON."""
 
 
 class SourceConformance(ABC):
@@ -23,11 +23,11 @@ class SourceConformance(ABC):
 
     @abstractmethod
     def options(self) -> Mapping[str, Any]:
-        """Return options, as a configuration file has them, for a source with at least two splits at parallelism 2."""
+        """Return options in configuration-file form for a source with at least two splits at parallelism 2."""
 
     @abstractmethod
     def expected(self) -> Sequence[Mapping[str, Any]]:
-        """Return all rows that it must give at parallelism 2, in any order."""
+        """Return all rows that it must return at parallelism 2, in any order."""
 
     planning = PlanningContext(parallelism=2)
 
@@ -99,7 +99,7 @@ class SourceConformance(ABC):
         assert _multiset(backwards) == _multiset(self.expected())
 
     def test_a_speed_limit_changes_no_row(self) -> None:
-        """Plan with a limit of rows per second, and compare the rows."""
+        """Plan with a rate limit, and compare the rows."""
         source = self.source()
         slow = PlanningContext(parallelism=self.planning.parallelism, rows_per_second=50, bytes_per_second=1000)
         assert _multiset(read(source, plan(source, slow))) == _multiset(self.expected())

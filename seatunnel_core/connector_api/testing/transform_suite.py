@@ -26,7 +26,7 @@ class TransformConformance(ABC):
 
     @abstractmethod
     def rows(self) -> Sequence[Mapping[str, Any]]:
-        """Return at least three rows of a table, with special values: null, the empty text, the smallest number."""
+        """Return at least three rows of a table with special values: null, the empty string, the smallest number."""
 
     @abstractmethod
     def expected(self) -> Sequence[Mapping[str, Any]]:
@@ -41,7 +41,7 @@ class TransformConformance(ABC):
         assert self._passed([self._batch()]) == list(self.expected())
 
     def test_a_cut_between_any_two_rows_changes_nothing(self) -> None:
-        """Check that any division of a batch into two gives the same rows."""
+        """Check that every division of a batch into two returns the same rows."""
         whole = self._batch()
         for cut in range(whole.num_rows + 1):
             assert self._passed([whole.slice(0, cut), whole.slice(cut)]) == list(self.expected())
