@@ -23,7 +23,7 @@ BEYOND = "lies beyond the years 1 to 9999, or a day's 24 hours, which is all tha
 
 
 def beyond(values: pa.Array) -> pa.Array | None:
-    """Return for each value whether it is out of range; ``None`` if none is.
+    """Return for each value whether it is out of range; ``None`` if no value is.
 
     An array is out of range if one of its elements is.
     """

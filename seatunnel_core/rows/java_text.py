@@ -1,4 +1,4 @@
-"""Values formatted as by Java's ``toString``."""
+"""Formatting of values like Java's ``toString``."""
 
 from decimal import Decimal
 from typing import Any

@@ -255,7 +255,7 @@ def _must_be_of_python(array: pa.Array) -> None:
 
 
 def _without_zeros(array: pa.Array, seconds: pa.DataType) -> pa.Array:
-    """Return the texts without zero microseconds."""
+    """Return the texts; omit the microseconds if they are zero."""
     try:
         return array.cast(seconds).cast(pa.string())
     except pa.ArrowInvalid:

@@ -29,7 +29,7 @@ def parsed(text: str | bytes) -> Any:
     """Return the JSON value of a text; objects with duplicate keys are ``RepeatedKeys``.
 
     Raises:
-        ValueError: It is not JSON; the message names the position.
+        ValueError: It is not JSON; the message contains the position.
     """
     try:
         decoded = text if isinstance(text, str) else text.decode("utf-8-sig")
@@ -60,7 +60,7 @@ def compiled(path: str) -> Any:
     """Return a path compiled for ``found``.
 
     Raises:
-        ValueError: It is invalid; the message states the reason.
+        ValueError: It is invalid; the message contains the reason.
     """
     import jsonpath
 
@@ -114,7 +114,7 @@ def _steps(path: str) -> tuple[str | int, ...] | None:
 
 
 def _child(document: Any, step: str | int) -> Any:
-    if isinstance(document, dict):  # in the package an index is also a name
+    if isinstance(document, dict):  # in the package, an index is also a name
         return document[step if isinstance(step, str) else str(step)]
     if isinstance(document, list) and isinstance(step, int):
         return document[step]

@@ -21,7 +21,7 @@ def primary_key(block: Any, names: Sequence[str] | None) -> tuple[str, ...]:
         names: The columns of the table; ``None`` if unknown.
 
     Raises:
-        ValueError: It is invalid, or names a column that the table does not have.
+        ValueError: It is invalid, or refers to a column that the table does not have.
     """
     if not block:
         return ()
@@ -48,7 +48,7 @@ def constraint_keys(keys: Any, names: Sequence[str] | None) -> tuple[ConstraintK
         names: The columns of the table; ``None`` if unknown.
 
     Raises:
-        ValueError: A key is invalid, or names a column that the table does not have.
+        ValueError: A key is invalid, or refers to a column that the table does not have.
     """
     if not keys:
         return ()

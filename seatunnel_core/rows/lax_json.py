@@ -18,7 +18,7 @@ def lax(text: str | bytes) -> Any:
     """Return the value of a text in strict JSON, or otherwise in the lax form.
 
     Raises:
-        ValueError: It is neither; the message names the position.
+        ValueError: It is neither; the message contains the position.
     """
     try:
         return parsed(text)
@@ -37,7 +37,7 @@ _WORDS = {"true": True, "false": False, "null": None}
 _QUOTED = {quote: re.compile(rf"{quote}((?:[^{quote}\\]|\\.)*){quote}", re.DOTALL) for quote in "\"'"}
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
 _BARE = {ends: re.compile(rf"[^{re.escape(ends)}]*") for ends in (":", ",}", ",]")}
-"""Patterns of a word without quotes, by what ends it."""
+"""Patterns of a word without quotes, by the characters that end it."""
 
 
 class _Reader:

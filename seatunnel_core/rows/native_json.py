@@ -42,7 +42,7 @@ def parsed(text: bytes) -> Any:
     Objects with duplicate keys are ``RepeatedKeys``.
 
     Raises:
-        ValueError: It is not JSON; the message names the position.
+        ValueError: It is not JSON; the message contains the position.
     """
     return _decoded(text, _decoder_of)
 
@@ -80,7 +80,7 @@ class NativeJson:
         self._converters = converters
         self._complete = complete
         self._native = {column.name for column in columns if _parsed_type(column.type) is not None}
-        """Columns that Arrow's parser reads. The others are converted value by value."""
+        """Columns read by Arrow's parser. The others are converted value by value."""
 
     def rows(self, text: bytes) -> pa.RecordBatch | None:
         """Return the rows of complete lines; ``None`` if they must be read by the careful reader."""
@@ -178,7 +178,7 @@ def _parsed_type(kind: pa.DataType) -> pa.DataType | None:
     if kind in _AS_THEY_ARE:
         return kind
     if pa.types.is_float32(kind):
-        return pa.float64()  # as Python has it on the way: there are numbers that are rounded differently at once
+        return pa.float64()  # via Python's double: some numbers are rounded differently directly
     if pa.types.is_decimal(kind):
         return _parsed_decimal(kind)
     if any(matches(kind) for matches in _AS_TEXT):

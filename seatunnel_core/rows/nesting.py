@@ -30,7 +30,7 @@ _Column = tuple[pa.Field, pa.Array]
 
 
 def row_id(*place: object) -> str:
-    """Return the ID of a row at a location, such as a file and a position."""
+    """Return the ID of a row from its location, such as a file and a position."""
     text = "\0".join(map(str, place))
     return blake2b(text.encode(errors="surrogateescape"), digest_size=_ID_BYTES).hexdigest()
 
@@ -61,14 +61,15 @@ class Nesting:
     """Handling of objects, lists and names in rows."""
 
     kind: str = KEEP
-    """``keep`` keeps them; ``columns`` flattens objects to columns; ``tables`` also turns lists into child tables."""
+    """Handling of nested values: ``keep`` keeps them; ``columns`` flattens objects to columns; ``tables`` also converts
+    lists to child tables."""
 
     safe_names: bool = False
     """True if names of columns and child tables are converted by ``safe``."""
 
     @property
     def identifies(self) -> bool:
-        """True if rows with lists need the column ``_row_id`` before the others."""
+        """True if rows with lists get the column ``_row_id`` as their first column."""
         return self.kind == TABLES
 
     def identified(self, columns: pa.Schema) -> pa.Schema:

@@ -59,4 +59,4 @@ REFINED: Mapping[str, Any] = {
     "datetime": _datetime_kind,
     "time": lambda value: "time" if value.tzinfo is None else "time with a zone",
 }
-"""Types with several kinds, which depend on the value."""
+"""Types with several kinds; the value determines the kind."""

@@ -67,7 +67,7 @@ class SeenValues:
         """Inspect values, each with its row number.
 
         Raises:
-            RowError: No column can represent a value's Python type; the message names row and key.
+            RowError: No column can represent a value's Python type; the message contains row and key.
         """
         for found in dict.fromkeys(map(type, values)):
             if found is not type(None):
@@ -154,7 +154,7 @@ class SeenValues:
         """Reject values that a declared type cannot represent unchanged.
 
         Raises:
-            RowError: There is such a value; the message names its first row and its key.
+            RowError: There is such a value; the message contains its first row and its key.
         """
         for kind, row in self.kinds.items():
             if kind not in _held(declared):
@@ -321,12 +321,12 @@ class PythonRows:
         """Yield rows in batches, with the columns known so far.
 
         Raises:
-            RowError: A row does not fit; the message names it, counted from 1, and the key.
+            RowError: A row does not fit; the message contains its number, from 1, and the key.
         """
         left, blank = iter(rows), 0
         while some := list(islice(left, AT_ONCE)):
             found = self.see(some)
-            if self._declared is None and not self._seen:  # rows without keys, before any that has one
+            if self._declared is None and not self._seen:  # rows without keys, before the first row with keys
                 blank += len(some)
                 continue
             columns = self.columns

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 @frozen(kw_only=True, slots=False, repr=False)
 class RowGiver:
-    """A function with the declaration of its rows; for ``help`` and ``inspect`` it is still the function."""
+    """A function with the declaration of its rows; ``help`` and ``inspect`` treat it as the wrapped function."""
 
     function: Callable[..., Any]
     schema: "Mapping[str, Any] | pa.Schema | None" = None
@@ -19,7 +19,7 @@ class RowGiver:
 
     def __attrs_post_init__(self) -> None:
         object.__setattr__(self, "__doc__", self.function.__doc__)
-        object.__setattr__(self, "__wrapped__", self.function)  # inspect.signature finds the parameters there
+        object.__setattr__(self, "__wrapped__", self.function)  # inspect.signature finds the parameters here
 
     @property
     def name(self) -> str:

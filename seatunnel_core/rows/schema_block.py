@@ -34,7 +34,7 @@ class Column:
     """``defaultValue`` in its original notation; ``None`` without one."""
 
     may_lack: bool = False
-    """True if ``defaultValue`` declares null for a missing column."""
+    """True if ``defaultValue`` declares that a missing column is null."""
 
 
 @frozen(kw_only=True)
@@ -97,7 +97,7 @@ def declared_table(
         dimensions: Default dimensions of vectors, by type name.
 
     Raises:
-        ValueError: A column is invalid; the message names it and the correct form.
+        ValueError: A column is invalid; the message contains its name and the correct form.
     """
     if not block:
         return None
@@ -123,7 +123,7 @@ def described_table(block: Mapping[str, Any] | None, columns: pa.Schema | None =
         columns: The columns of the table, from any origin; ``None`` if unknown.
 
     Raises:
-        ValueError: A key is invalid, or names a column that does not exist.
+        ValueError: A key is invalid, or refers to a column that does not exist.
     """
     block = block or {}
     if block.get("metadata_table_id"):

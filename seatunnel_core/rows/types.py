@@ -89,7 +89,7 @@ _OTHER_SPELLINGS = {
     "datetime": "timestamp",
     "timestamptz": "timestamp_tz",
 }
-"""Common misspellings and their corrections, for error messages."""
+"""Names of other systems and the corresponding names of SeaTunnel, for error messages."""
 
 
 def arrow_type(declaration: str | Mapping[str, Any], dimensions: Mapping[str, int] = NO_DIMENSIONS) -> pa.DataType:
@@ -100,7 +100,7 @@ def arrow_type(declaration: str | Mapping[str, Any], dimensions: Mapping[str, in
         dimensions: Default dimensions of vectors, by type name.
 
     Raises:
-        ValueError: It is invalid; the message names the wrong part and a suggestion.
+        ValueError: It is invalid; the message contains the invalid part and a suggestion.
     """
     if isinstance(declaration, Mapping):
         return _row([(str(name), arrow_type(inner, dimensions)) for name, inner in declaration.items()])

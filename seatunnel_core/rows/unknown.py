@@ -192,7 +192,7 @@ def require_no_values(rows: pa.RecordBatch, names: Iterable[str], where: str) ->
         where: The sink and the table, for messages.
 
     Raises:
-        RowError: A row has a value; the message names the column.
+        RowError: A row has a value; the message contains the column.
     """
     for name in names:
         number = first_value(rows.column(name))

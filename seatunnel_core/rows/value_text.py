@@ -39,10 +39,10 @@ def json_text(value: Any, kind: pa.DataType) -> str:
 
 
 def plain_bytes(value: Any, kind: pa.DataType) -> bytes | None:
-    """Return a value for a store of byte strings: texts and bytes as they are, others as in JSON without quotes.
+    """Return a value for a store of byte strings: texts and bytes unchanged, others as in JSON without quotes.
 
     Raises:
-        ValueError: as ``json_text``.
+        ValueError: As ``json_text``.
     """
     if value is None or isinstance(value, bytes | str):
         return value.encode() if isinstance(value, str) else value
@@ -52,7 +52,7 @@ def plain_bytes(value: Any, kind: pa.DataType) -> bytes | None:
 
 @lru_cache(maxsize=256)
 def _holds_decimals(kind: pa.DataType) -> bool:
-    """Return True if values have numbers that ``json`` cannot write."""
+    """Return True if values contain decimals, which ``json`` cannot write."""
     if pa.types.is_struct(kind):
         return any(_holds_decimals(part.type) for part in kind)
     if pa.types.is_map(kind):
@@ -65,21 +65,21 @@ def _braced(parts: Iterable[tuple[str, str]]) -> str:
 
 
 def shortest(value: float) -> float:
-    """Return the shortest number that equals this one in 32 bits: 3.1, not 3.0999999046325684."""
+    """Return the shortest number that has the same 32-bit value: 3.1, not 3.0999999046325684."""
     bits = struct.pack("f", value)
     written = (float(f"{value:.{digits}g}") for digits in (6, 7, 8))
     return next((short for short in written if struct.pack("f", short) == bits), float(f"{value:.9g}"))
 
 
 def float_text(value: float, kind: pa.DataType) -> str:
-    """Return a number with the fewest digits of its type; NaN and infinities by their names in Java."""
+    """Return a number with the fewest digits of its type; NaN and infinities with their names in Java."""
     if not math.isfinite(value):
         return json.dumps(value)  # NaN, Infinity, -Infinity
     return str(shortest(value) if pa.types.is_float32(kind) else value)
 
 
 def float_texts(values: pa.Array) -> pa.Array:
-    """Return floating-point numbers as formatted by Arrow, and NaN and infinities as by ``float_text``."""
+    """Return floating-point numbers as formatted by Arrow; NaN and infinities as formatted by ``float_text``."""
     texts = values.cast(pa.string())
     if pc.all(pc.is_finite(values)).as_py() is not False:
         return texts

@@ -64,7 +64,7 @@ def row_converter(
 ) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
     """Return a function that converts the values of a row by name; a missing one is null.
 
-    The function raises ``ValueError`` that names the column.
+    The function raises ``ValueError`` with the name of the column.
     """
     read = [(column.name, column.nullable, converters(column.type)) for column in columns]
 

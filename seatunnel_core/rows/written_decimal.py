@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 _NEGATIVE_ZERO = re.compile(r"-0(?![.\deE])")
-"""Matches an integer ``-0``, and also one within a text, which only costs time."""
+"""Pattern of an integer ``-0``; it also matches inside of a text, which only costs time."""
 
 
 class WrittenDecimal(Decimal):

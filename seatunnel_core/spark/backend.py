@@ -76,7 +76,7 @@ class SparkBackend:
         """Start Spark, or adopt the application's; do nothing if already started.
 
         Raises:
-            PlatformError: Spark cannot run here; the message names what to install or set.
+            PlatformError: Spark cannot run here; the message states what to install or set.
         """
         if self._running is not None:
             return
@@ -85,7 +85,7 @@ class SparkBackend:
             if not self.shares_disk:
                 self._pickles.ship(self.settings, self._given_up)
             self._slots = max(1, int(self.context.defaultParallelism))
-            conf = self.context.getConf()  # a hundred questions to the JVM
+            conf = self.context.getConf()  # about a hundred calls to the JVM
             host = str(conf.get("spark.driver.host", LOOPBACK))
             self._exchange = Exchange(host, str(conf.get("spark.driver.bindAddress", host)))
             self.speculates = speculates(conf)
@@ -111,7 +111,7 @@ class SparkBackend:
             session.stop(running)
 
     def leave(self) -> None:
-        """Stop Spark like ``stop``, but without waiting for it, in a process that ends now.
+        """Stop Spark like ``stop``, but without waiting for it, in a process that is about to exit.
 
         Stopping takes Spark a second; it stops by itself when the process ends.
         """
@@ -253,7 +253,7 @@ class SparkBackend:
         return both_parts(chain, attempt.unit, framed, [result for result in direct if isinstance(result, UnitResult)])
 
     def frame_plan(self, transform: DataFrameTransform, arriving: Mapping[str, TableSchema]) -> FramePlan:
-        """Return the output schema of a DataFrame transform, and whether it looks across rows.
+        """Return the output schema of a DataFrame transform, and whether it combines rows.
 
         Spark analyses the transform without data.
 

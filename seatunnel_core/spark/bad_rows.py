@@ -1,7 +1,7 @@
 """Handling of rows that a sink rejects, according to its option ``row_error_handle_way``.
 
-A writer that ``isolates_bad_rows`` has taken no row of a batch when it raises ``RowError``. So a refused batch is
-halved until each bad row is alone; all other rows are written, in their order.
+A writer that ``isolates_bad_rows`` has written no row of a batch when it raises ``RowError``. So a rejected batch is
+halved until each bad row is alone; all other rows are written, in order.
 """
 
 import enum

@@ -13,7 +13,8 @@ from seatunnel_core.spark.running import Order, RunningBatch, waits
 from seatunnel_core.spark.work import UnitResult
 
 SATURATED = 0.8
-"""Share of a processor. Threads of a task that together need more count as busy: they wait for each other."""
+"""Maximum share of a processor. If the threads of a task together use more, their chain counts as busy, because they
+wait for each other."""
 
 
 class Paces:
@@ -50,7 +51,7 @@ class BatchChoice:
     """Chooses the next batch without changing anything. Hold the dispatcher's lock: it reads the dispatcher's units."""
 
     def __init__(self, backend: SparkBackend, mode: ShareMode, slots: int | None, longest_ms: float) -> None:
-        """Choose for a backend; the other arguments are those of ``UnitDispatcher``."""
+        """Create the choice for a backend; the other arguments are those of ``UnitDispatcher``."""
         self._backend = backend
         self._mode = mode
         self._longest_ms = longest_ms
@@ -85,7 +86,7 @@ class BatchChoice:
         whole = {chain: self._most_tasks(chain) for chain in chains}
         free = {chain: most - readers[chain] for chain, most in whole.items()}
         most = (self._most_units or sum(free.values()) + readers.total()) - readers.total()
-        working = any(not unit.waits for unit in eligible)  # these use the other slots
+        working = any(not unit.waits for unit in eligible)  # busy units use the other slots
         tasks = 1 if working else max(1, self._slots - len(running))
         return choose_reader_threads(eligible, self._mode, free, whole, most, tasks, lambda unit: unit.load.chain)
 
@@ -101,7 +102,7 @@ class BatchChoice:
         if self._most_units is not None and readers.total() >= self._most_units:
             return []
         full = {chain for chain, count in readers.items() if count >= self._most_tasks(chain)}
-        # A further batch would be fixed to the few readers that are free now; when Spark runs it, more may be free.
+        # A further batch would get only the readers that are free now; more may be free when Spark runs it.
         is_enough = sum(bool(batch.reader_threads) for batch in running) >= self._slots
         free = [
             unit

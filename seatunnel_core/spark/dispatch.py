@@ -168,7 +168,7 @@ class UnitDispatcher:
             finally:
                 with self._changed:
                     self._running.pop(batch, None)
-                    if self._waiting:  # perhaps for this task's source
+                    if self._waiting:  # possibly for this task's source
                         self._changed.notify()
 
     def _gather(self) -> None:

@@ -14,7 +14,7 @@ Figure = tuple[str, str, Mapping[str, str], float]
 
 _STATES = ("new", "runnable", "blocked", "waiting", "timed_waiting", "terminated")
 _THREADS = (*("count", "daemon.count", "peak.count", "total_started.count"), *(f"{state}.count" for state in _STATES))
-"""All thread states but deadlocks: detecting those stops all threads."""
+"""All thread states except deadlocks, because detecting those stops all threads."""
 
 
 class JavaMetrics:
@@ -23,7 +23,7 @@ class JavaMetrics:
     Spark's metrics library has the gauges and writes them as JSON, so that a hundred values cost about as much as one.
 
     Args:
-        context: The context of a running Spark.
+        context: Context of a running Spark.
     """
 
     def __init__(self, context: "SparkContext") -> None:

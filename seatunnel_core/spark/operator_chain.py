@@ -1,8 +1,8 @@
 """Operator chain of a task: one source and every transform and sink that its rows reach.
 
 The driver builds a chain once the schemas are known, and sends it to the tasks without its DataFrame transforms. There
-is one chain per source: a sink fed by two sources is in both chains. Only a query across rows makes a chain read all
-splits of one or several joined sources as one work unit.
+is one chain per source: a sink fed by two sources is in both chains. Only a query that combines rows makes a chain read
+all splits of one or several joined sources as one work unit.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -30,7 +30,7 @@ class FramePlan:
     """Schema of the transform's result."""
 
     across: str = ""
-    """The operation that looks across rows and so needs all splits together; empty if it works row by row."""
+    """Operation that combines rows and so needs all splits together; empty if the transform works row by row."""
 
 
 FramePlanner = Callable[[DataFrameTransform, Mapping[str, TableSchema]], FramePlan]
@@ -50,7 +50,7 @@ class Reader:
     """Maximum number of concurrent tasks of the source; ``None`` for the number of slots."""
 
     skip_bad_rows: bool = False
-    """``row_error_handle_way = SKIP``: a bad row is counted and skipped instead of failing its unit."""
+    """True for ``row_error_handle_way = SKIP``: a bad row is counted and skipped instead of failing its unit."""
 
 
 @frozen(kw_only=True)
@@ -71,7 +71,7 @@ class Step:
     """Output schemas, one per table."""
 
     across: str = ""
-    """The same as in ``FramePlan``."""
+    """Operation that combines rows, as in ``FramePlan``."""
 
 
 @frozen(kw_only=True)
@@ -110,7 +110,7 @@ class OperatorChain:
     """Maximum number of concurrent tasks of the source; ``None`` for the number of slots."""
 
     skip_bad_rows: bool = False
-    """``row_error_handle_way = SKIP``: a bad row is counted and skipped instead of failing its unit."""
+    """True for ``row_error_handle_way = SKIP``: a bad row is counted and skipped instead of failing its unit."""
 
     beside: tuple[Reader, ...] = ()
     """Further sources that are joined with the first."""
@@ -203,7 +203,7 @@ def build_chain(
     Raises:
         TransformError: A transform cannot be applied to its input; the message names the transform.
         SinkError: A sink cannot write its input; the message names the sink.
-        ConnectorError: Both; the message has all findings.
+        ConnectorError: Both; the message contains all findings.
     """
     known: dict[str, Schemas] = {source_name: tuple(schemas), **{each.name: each.schemas for each in beside}}
     kept: list[Step] = []

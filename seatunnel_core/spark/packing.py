@@ -31,11 +31,11 @@ class ShareMode(enum.Enum):
     """Only units of the same pipeline."""
 
     PART = "PART"
-    """Short units of all pipelines; a longer unit shares only with its own pipeline."""
+    """Short units of all pipelines; a longer unit shares only with units of its own pipeline."""
 
 
 SHORT_MS = 300.0
-"""With ``PART``, a unit that is predicted to take longer shares only with its own pipeline."""
+"""Maximum predicted duration of a short unit with ``PART``; a longer unit shares only with its own pipeline."""
 
 TARGET_MS = 1000.0
 """Target duration of a batch."""
@@ -44,8 +44,8 @@ SMALLEST_MS = 50.0
 """Minimum target duration of a batch: a shorter one is not worth a Spark job."""
 
 TINY_MS = 10.0
-"""A batch contains at most one unit per pipeline that is guessed, not measured, to take longer: its source may be much
-slower."""
+"""Predicted duration up to which a unit may share a batch before units of its chain were measured. A batch contains at
+most one longer unmeasured unit per pipeline, because its source may be much slower."""
 
 MOST_UNITS = 128
 """Maximum number of units in a batch, regardless of predictions. With 256 a thousand small tables took a tenth longer;
@@ -161,7 +161,7 @@ def choose_batch(
     waiting_ms = sum(unit.predicted_ms for unit in waiting if not unit.waits)
     budget_ms = batch_ms(waiting_ms, idle_slots if idle_slots > 0 else slots, longest_ms)
     if idle_slots > 0 and not first.measured and first.predicted_ms > SMALLEST_MS:
-        budget_ms = SMALLEST_MS  # commits something soon, and yields a measurement
+        budget_ms = SMALLEST_MS  # commits results soon, and yields a measurement
     batch, filled_ms = [first], first.predicted_ms
     guessed = {first.pipeline} if first.is_guess else set()
     for unit in (unit for unit in waiting[1:] if not unit.waits):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pyspark import SparkContext
 
 BROADCAST_BYTES = 65_536
-"""A larger pickle is sent to each worker once, as a Spark broadcast, instead of with every batch."""
+"""Size above which a pickle is sent to each worker once, as a Spark broadcast, instead of with every batch."""
 
 
 class Pickles:
@@ -43,7 +43,7 @@ class Pickles:
         """Ship the modules that tasks import to the executors of a cluster; ``given_up`` ends each wait for them.
 
         Raises:
-            PlatformError: An executor lacks a module; the message names node, module and pip command.
+            PlatformError: An executor lacks a module; the message contains node, module and pip command.
         """
         self._given_up = given_up
         self._shipment = shipment(self._context())
@@ -54,7 +54,7 @@ class Pickles:
         """Make the Python processes of this many tasks import the shipped modules.
 
         Raises:
-            PlatformError: An executor lacks a module; the message names node, module and pip command.
+            PlatformError: An executor lacks a module; the message contains node, module and pip command.
         """
         if self._shipment is None:
             self._context().parallelize(range(slots), slots).count()
@@ -73,7 +73,7 @@ class Pickles:
         ``thing`` is a chain without some plugins, ``whole`` is the complete chain.
 
         Raises:
-            PlatformError: An executor lacks a module; the message names node, module and pip command.
+            PlatformError: An executor lacks a module; the message contains node, module and pip command.
         """
         from pyspark import cloudpickle
 

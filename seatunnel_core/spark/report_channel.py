@@ -98,7 +98,7 @@ class Exchange:
             except OSError:
                 if self._closed:
                     return
-                time.sleep(_PAUSE_S)  # no file descriptor may be free, for example
+                time.sleep(_PAUSE_S)  # for example, no file descriptor may be free
             else:
                 self._server.process_request(request, address)
 
@@ -191,7 +191,7 @@ def _handle(listener: TaskListener, said: Any, connection: socket.socket) -> Non
 
 class _Server(BoundedServer):
     most_untrusted = 1_000
-    """Tasks send their keys immediately, but hundreds may start at the same time."""
+    """Maximum connections without a key: tasks send their keys immediately, but hundreds may start at the same time."""
 
     allow_reuse_address = True
     daemon_threads = True
@@ -241,7 +241,7 @@ class ReportChannel:
             self._disconnect()
 
     def may_begin(self, number: int) -> bool:
-        """Return the driver's response whether a work may begin; without a response, decide as in ``__init__``."""
+        """Request permission to begin a work; without a response, decide as described in ``__init__``."""
         answer = self._answer(self._send({"begin": number}))
         return self._may_go_on if answer is None else answer == _YES
 
@@ -276,7 +276,7 @@ class ReportChannel:
             return self._sent - 1
 
     def _answer(self, number: int | None) -> bytes | None:
-        """Return the driver's response to a message; ``None`` if the connection closes before."""
+        """Return the driver's response to a message; ``None`` if the connection closes first."""
         if number is None:
             return None
         with self._receiving:

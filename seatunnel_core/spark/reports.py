@@ -28,13 +28,13 @@ class Reports:
     """
 
     def __init__(self, channel: ReportChannel, *, at_once: bool, again: bool = False) -> None:
-        """Report over ``channel``; ``again``: an earlier attempt of the task may have finished some units."""
+        """Report over ``channel``; ``again`` is True if an earlier attempt of the task may have finished some units."""
         self._channel = channel
         self._asks = at_once or again or not channel.is_wanted
         self._at_once = at_once
         self._changing = threading.Lock()
         self._begun: int | None = None
-        """The unit that began last, unless reported."""
+        """Unit that began last, until it is reported."""
 
         self._ended: list[Numbered] = []
         """Results not reported yet."""

@@ -36,10 +36,10 @@ if TYPE_CHECKING:
 logger = logging.getLogger("seatunnel.spark")
 
 TASK_MODULES = ("seatunnel_core.spark.task", "seatunnel_core.spark.frames.task", "seatunnel_core.spark.executor_probe")
-"""Modules that every task imports, in any job."""
+"""Modules that every task imports, regardless of the job."""
 
 OWN_PACKAGE = "seatunnel_core."
-"""Prefix of the engine's module names. A new Python process can import those; a script's modules perhaps not."""
+"""Prefix of the engine's module names. A new Python process can import those, but possibly not a script's modules."""
 
 _SPARKS_OWN = frozenset({"pyspark", "py4j"})
 _ALWAYS_THERE = frozenset({*sys.stdlib_module_names, *_SPARKS_OWN, "__main__"})
@@ -129,11 +129,11 @@ class Shipment:
         Args:
             context: The application's context.
             given_up: Ends the wait for executors when it is set.
-            modules: The names of the modules; those of the standard library and of Spark are ignored.
-            declared: Further modules declared by plugins: the plugin that needs it, by module.
+            modules: Names of the modules; those of the standard library and of Spark are ignored.
+            declared: Further modules declared by plugins, each with the plugin that needs it.
 
         Raises:
-            PlatformError: An executor lacks a module; the message names node, module and pip command.
+            PlatformError: An executor lacks a module; the message contains node, module and pip command.
         """
         with self._lock:
             new = sorted({each for each in modules if each.partition(".")[0] not in _ALWAYS_THERE} - self._covered)
@@ -152,7 +152,7 @@ class Shipment:
         """Probe the current executors, some of which may be new, and make them import the covered modules.
 
         Raises:
-            PlatformError: An executor lacks a module; the message names node, module and pip command.
+            PlatformError: An executor lacks a module; the message contains node, module and pip command.
         """
         with self._lock:
             required, declared, covered = sorted(self._required), dict(self._installed), sorted(self._covered)
@@ -278,11 +278,11 @@ def probe_executors(
         context: The application's context.
         executors: Number of executors.
         modules: Modules that must be installed there.
-        declared: The plugin that needs a module, by module.
+        declared: Modules declared by plugins, each with the plugin that needs it.
         preloads: Shipped modules. The Python workers import them now, so that no work unit waits for that.
 
     Raises:
-        PlatformError: The message names each node, each missing module, and the pip command to run there.
+        PlatformError: The message contains each node, each missing module, and the pip command to run there.
     """
     tasks = max(int(context.defaultParallelism), executors) * 2
     base = context.parallelize(range(tasks), tasks)

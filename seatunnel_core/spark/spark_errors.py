@@ -8,8 +8,8 @@ from seatunnel_core.errors import PacketLostError, PlatformError, SeaTunnelError
 _IN_PYTHON = re.compile(r"^(?!org\.|java\.|py4j\.|Traceback )[\w.]*(?:Error|Exception)\b.*", re.MULTILINE)
 _STATE = re.compile(r"SQLSTATE: (\w{2})\w{3}")
 _LASTING_STATES = frozenset({"0A", "21", "22", "23", "39", "42"})
-"""Classes of SQLSTATE: a feature that does not exist, wrong values (a division by zero, a cast, an overflow), and
-statements that have no meaning."""
+"""Permanent classes of SQLSTATE: an unsupported feature, invalid values (a division by zero, a cast, an overflow), and
+invalid statements."""
 
 _VERSIONS = re.compile(r"Python in worker has different version:? *\(?([\d.]+)\)?.*?driver:? *\(?([\d.]+)", re.DOTALL)
 _PASSING = (OSError, MemoryError, EOFError, RuntimeError)
@@ -53,7 +53,7 @@ def is_rejected(error: BaseException | None) -> bool:
 
 
 def lost_task(error: Exception) -> SeaTunnelError:
-    """Convert an error that Spark raised while it ran tasks into a platform error or one about the lost task."""
+    """Convert an error that Spark raised while it ran tasks to a platform error or a lost-task error."""
     if said := other_python(error):
         return PlatformError(said)
     lost = PacketLostError(spark_says(error))

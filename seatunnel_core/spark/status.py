@@ -12,7 +12,7 @@ logger = logging.getLogger("seatunnel.spark")
 
 _LOOK_S = 0.2
 _QUIET_LOOKS = 2
-"""Number of consecutive checks that must find no task: Spark counts its tasks with a delay."""
+"""Number of consecutive checks without a task that are required, because Spark counts its tasks with a delay."""
 
 _LOST_S = 10.0
 """Time after which an uncounted but still connected task belongs to an executor that was declared lost, in seconds."""
@@ -43,7 +43,7 @@ def wait_for_tasks(context: "SparkContext", tag: str, is_silent: Callable[[], bo
     """Wait until the tasks of a job that failed or was cancelled have ended.
 
     Spark stops a worker only seconds later. If a task is still connected ten seconds after Spark last counted one, its
-    executor was declared lost, and the wait ends.
+    executor was declared lost, so the wait ends.
 
     Args:
         context: The application's context.

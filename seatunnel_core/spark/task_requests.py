@@ -30,7 +30,7 @@ class _Request:
 
 
 class TaskRequests:
-    """A queue of works: those that arrive while a Spark job runs form the next job. Thread-safe."""
+    """Queue of works: those that arrive while a Spark job runs form the next job. Thread-safe."""
 
     def __init__(self, run: Callable[[Sequence[tuple[Work, PackedObject]]], list[Result]]) -> None:
         """Create the queue; ``run`` runs works as one Spark job and returns their results in order."""

@@ -30,7 +30,7 @@ _turn = threading.Lock()
 
 
 def committable(chain: OperatorChain, unit: WorkUnit, epoch: int, staged: Staged) -> Committable:
-    """Return the committable of a unit's staged output for one sink."""
+    """Return the committable of a unit's staged output for a sink."""
     return Committable(
         id=f"{chain.source_ordinal}-{epoch}-{unit.number}",
         epoch=epoch,
@@ -58,7 +58,7 @@ class UnitRun(ReadContext):
         self.bytes_read = 0
         self.reader = next(each for each in chain.readers if each.name == (reads or chain.source_name))
         self.at = f"source {self.reader.name!r}"
-        """Vertex that currently processes rows; a failure names it."""
+        """Vertex that currently processes rows, for failure messages."""
 
         self._splits = attempt.unit.splits
         """Splits that the current rows come from: the one being read, or all splits of the unit if unknown."""
@@ -160,7 +160,7 @@ class UnitRun(ReadContext):
             self._enter("transform", step.name)
 
     def _enter(self, kind: str, name: str) -> None:
-        """Charge the following time to a vertex, which failures name too."""
+        """Charge the following time to a vertex, and set it as the location of failures."""
         self.at = f"{kind} {name!r}"
         self._meter.enter(name)
 
@@ -252,8 +252,8 @@ class UnitRun(ReadContext):
     def failure(self, error: Exception) -> Failure:
         """Return the cause and location of the attempt's failure.
 
-        If a transform or a sink rejects a row, the message also names where the row was read. Sources name it
-        themselves, and failures not caused by a row have no location.
+        If a transform or a sink rejects a row, the message also contains the location from which the row was read.
+        Sources add it themselves, and failures not caused by a row have no location.
         """
         failure = task_failure(error, f"pipeline {self._chain.pipeline_id}, {self.at}")
         if failure.kind not in (FailureKind.DATA, FailureKind.BUG) or self.at.startswith("source "):

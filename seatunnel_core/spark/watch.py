@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 
 class Watch:
-    """A timer that makes one call after a delay in seconds; the call may restart it. Thread-safe."""
+    """Timer that makes one call after a delay in seconds; the call may restart it. Thread-safe."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds

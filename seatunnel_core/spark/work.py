@@ -98,7 +98,7 @@ class UnitResult:
     reports it."""
 
     committables: Mapping[str, Committable] = field(factory=dict)
-    """Staged output by sink; a sink that received no row of the unit is absent. Empty after a failure."""
+    """Staged output by sink; a sink that received no row of the unit is missing. Empty after a failure."""
 
     shown: Mapping[str, tuple[str, ...]] = field(factory=dict, repr=False)
     """Arguments for ``Sink.show``, by sink."""

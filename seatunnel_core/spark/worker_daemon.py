@@ -1,8 +1,8 @@
 """Parent process of the tasks' Python workers on the driver's machine, started by Spark.
 
 It is the module of Spark's option ``spark.python.daemon.module``. It passes its pipes to the worker template
-(``worker_template``), which has everything imported and forks a parent to replace it, and lives as long as that fork.
-Without a template it acts as the parent.
+(``worker_template``), which has imported all modules and forks a parent that replaces it. It lives as long as that
+fork. Without a template, it acts as the parent itself.
 """
 
 import json

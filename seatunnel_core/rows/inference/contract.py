@@ -19,13 +19,13 @@ class SchemaContract:
     """
 
     tables: str = EVOLVE
-    """For a list that would be a child table; if lists are arrays, ``columns`` applies to an unknown one."""
+    """Handling of a list that would be a child table; if lists are arrays, ``columns`` applies to an unknown list."""
 
     columns: str = EVOLVE
-    """For a field without a column."""
+    """Handling of a field without a column."""
 
     data_type: str = EVOLVE
-    """For a value that does not fit its column's type."""
+    """Handling of a value that does not fit its column's type."""
 
     @classmethod
     def of(cls, written: Any) -> "SchemaContract":

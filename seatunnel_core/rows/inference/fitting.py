@@ -21,7 +21,7 @@ _Fit = Callable[[Any, Discard], Any]
 
 
 class DiscardedRowError(Exception):
-    """A row is discarded according to the contract; the message ends a sentence that begins with the number of rows."""
+    """Error for a row that the contract discards; the message ends a sentence that starts with the number of rows."""
 
 
 class Fitting:

@@ -72,7 +72,7 @@ _DATE = r"\d{4}-(?:0[1-9]|1[0-2])-\d\d"
 _TIME = r"(?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d{1,6})?)?"
 _MOMENT = re.compile(rf"({_DATE})(?:[T ]{_TIME}(Z)?)?", re.ASCII)
 _EXACT_DIGITS = 15
-"""A number with at most this many digits, and a smaller exponent, is exact as a double."""
+"""Maximum number of digits of a number that is exact as a double; its exponent must be smaller, too."""
 
 _EXACT_EXPONENT = 300
 
@@ -145,7 +145,7 @@ def _kind_of_text(text: str) -> int:
         return TEXT
     try:
         dt.date.fromisoformat(found[1])
-    except ValueError:  # the 30th of February, or the year 0, which are not dates
+    except ValueError:  # such as the 30th of February or the year 0, which are not dates
         return TEXT
     if len(text) == len(found[1]):
         return DATE

@@ -34,7 +34,7 @@ class Shape:
 
     def see(self, values: Collection[Any], levels: int = DEEPEST + 1) -> None:
         """Add JSON values of ``native_json.parsed``, inspecting ``levels`` levels."""
-        if self.kinds == TEXT:  # which represents everything
+        if self.kinds == TEXT:  # TEXT represents all kinds
             return
         self._add(kinds_of(values))
         if self.kinds in (OBJECT, LIST) and not levels:
@@ -52,7 +52,7 @@ class Shape:
             alike.setdefault(tuple(each), []).append(each)
         for names, some in alike.items():
             for place, (name, values) in enumerate(zip(names, zip(*map(dict.values, some), strict=True), strict=True)):
-                if name in self.fields or _is_writable(name):  # others are rejected when rows are read
+                if name in self.fields or _is_writable(name):  # other rows are rejected when rows are read
                     self._field(name, place).see(values, levels)
 
     def unite(self, other: "Shape") -> None:

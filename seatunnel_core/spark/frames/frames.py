@@ -1,6 +1,6 @@
 """The DataFrame path: work units of chains in which Spark itself reads or transforms rows.
 
-A work unit is some splits of a source or, if a transform looks across rows, all splits of the sources: a query.
+A work unit is some splits of a source or, if a transform combines rows, all splits of the sources: a query.
 
 ::
 
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 
 class SparkFrames:
-    """Builds and runs the DataFrames of work units on one Spark session."""
+    """Builder and runner of the DataFrames of work units in one Spark session."""
 
     def __init__(self, spark: "SparkSession", slots: int) -> None:
         self._spark = spark

@@ -1,7 +1,7 @@
-"""Decision from Spark's analysed plan whether a DataFrame transform works row by row or looks across rows.
+"""Decision from Spark's analysed plan whether a DataFrame transform works row by row or combines rows.
 
 A plan works row by row if it consists only of known operators that derive each result row from one input row and from
-nothing that depends on the location of rows. Everything else counts as looking across rows.
+nothing that depends on the location of rows. Everything else counts as combining rows.
 """
 
 from collections.abc import Iterator, Sequence
@@ -28,7 +28,7 @@ _ROW_BY_ROW = frozenset(
         "Expand",
         "Filter",
         "Generate",
-        "LateralJoin",  # what is joined is a subquery, and judged as one
+        "LateralJoin",  # a joined subquery is judged like any subquery
         "PipeOperator",
         "Project",
         "RebalancePartitions",
@@ -74,10 +74,10 @@ _PLAIN_PYTHON = (100, 101)
 
 @frozen
 class PlanScope:
-    """Inputs that a plan reads, and its operations across rows."""
+    """Inputs that a plan reads, and its operations that combine rows."""
 
     clauses: tuple[str, ...]
-    """Operations across rows, in the query's terms; empty if the plan works row by row."""
+    """Operations that combine rows, in the query's terms; empty if the plan works row by row."""
 
     unread: tuple[int, ...]
     """Indices of the inputs that the plan does not read."""
@@ -141,7 +141,7 @@ class _Plan:
         """True for expression classes that are subqueries, by class name."""
 
     def reads(self, plan: Any) -> bool:
-        """Return True if a plan reads an input; add its operations across rows to ``clauses``."""
+        """Return True if a plan reads an input; add its operations that combine rows to ``clauses``."""
         kind = _kind(plan)
         if kind in ("LogicalRDD", "ExternalRDD"):
             return self._comes_of_input(plan.rdd())
@@ -161,7 +161,7 @@ class _Plan:
     def _comes_of_input(self, rdd: Any) -> bool:
         """Return True if an RDD is an input or depends on one.
 
-        An RDD that depends on an input looks across rows, because the functions of RDDs cannot be analysed.
+        An RDD that depends on an input counts as combining rows, because the functions of RDDs cannot be analysed.
         """
         if rdd.id() in self._inputs:
             self.seen.add(rdd.id())
@@ -179,7 +179,7 @@ class _Plan:
         return False
 
     def _clause(self, kind: str, plan: Any, sides: Sequence[bool]) -> str:
-        """Return the operator's operation across rows in the query's terms; empty if it has none."""
+        """Return the operator's operation that combines rows, in the query's terms; empty if it has none."""
         if kind in _ROW_BY_ROW:
             return ""
         if kind == "Union":

@@ -37,7 +37,7 @@ class Noted:
     bytes: int = 0
     failure: Failure | None = None
     notes: tuple[str, ...] = ()
-    """The same as in ``UnitResult``."""
+    """Notes, as in ``UnitResult``."""
 
 
 Note = Callable[[Noted, "int | None"], None]

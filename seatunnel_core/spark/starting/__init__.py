@@ -1,1 +1,1 @@
-"""The start of Spark: the Java, the master, the gateway, the session, and the archive of classes."""
+"""Start of Spark: Java, master, gateway, session, and the archive of classes."""

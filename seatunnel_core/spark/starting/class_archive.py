@@ -22,7 +22,7 @@ from seatunnel_core.spark.starting.settings import SparkSettings, cache_folder
 
 _ARCHIVES_KEPT = 3
 _MADE_WITHIN_S = 140.0
-"""Time after which the attempt is abandoned: Spark may wait forever for a process that cannot start."""
+"""Time limit for an attempt, in seconds: Spark may wait forever for a process that cannot start."""
 
 _ENDS_WITHIN_S = 120.0
 _LOWEST_PRIORITY = 19

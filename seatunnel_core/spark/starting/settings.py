@@ -107,12 +107,12 @@ def jvm_flags(settings: SparkSettings, archive: ClassArchive | None) -> tuple[st
     sized = "spark.driver.memory" in settings.options or any(flag.startswith(("-Xm", "-XX:+Use")) for flag in users)
     quick = () if settings.on_frames or sized else _QUICK_FLAGS
     archived = () if archive is None or any(flag.startswith(CHOOSING) for flag in users) else archive.flags()
-    # Spark refuses -Xmx among Java options: its own option for it is set from the flag instead.
+    # Spark rejects -Xmx among Java options, so its own memory option is set from the flag.
     return (*quick, *archived, *(flag for flag in settings.java_options if not flag.startswith("-Xmx")))
 
 
 def runs_on_this_machine(settings: SparkSettings) -> bool:
-    """Return True if tasks run on the driver's machine, and so see its files. It is known before Spark starts."""
+    """Return True if tasks run on the driver's machine, and so see its files; known before Spark starts."""
     pyspark = sys.modules.get("pyspark")
     running = pyspark.SparkContext._active_spark_context if pyspark is not None and settings.adopt else None
     master = running.master if running is not None else settings.options.get("spark.master", "local")

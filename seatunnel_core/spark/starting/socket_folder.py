@@ -17,8 +17,8 @@ from seatunnel_core.errors import PlatformError
 logger = logging.getLogger("seatunnel.spark")
 
 _LONGEST_BASE = 40
-"""The longest path of a temporary folder that can hold sockets: the path of a Unix domain socket has at most 104 bytes
-(macOS), and Spark's names take 42."""
+"""Maximum length of the path of a temporary folder that can contain sockets: the path of a Unix domain socket has at
+most 104 bytes (macOS), and Spark's names take 42."""
 
 
 @cache
@@ -39,8 +39,8 @@ def restore_socket_folder(folder: str) -> None:
     Without it, the JVM cannot create a socket for the results of a Spark job, and keeps one open file for each attempt.
 
     Raises:
-        OSError: the folder cannot be created.
-        PlatformError: another user has placed something in its place.
+        OSError: The folder cannot be created.
+        PlatformError: Another user has created something else at this path.
     """
     if os.path.lexists(folder):
         _require_own_folder(folder)
