@@ -1,1 +1,1 @@
-"""The built-in transforms (entry-point group ``seatunnel.transform``)."""
+"""Built-in transforms (entry-point group ``seatunnel.transform``)."""

@@ -59,7 +59,7 @@ def naming(options: Options) -> Naming:
     """Return the rules in the options.
 
     Raises:
-        UsageError: A replacement is invalid; the message names it.
+        UsageError: A replacement is invalid; the message contains it.
     """
     return Naming(
         case=options[CASE],

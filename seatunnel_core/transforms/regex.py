@@ -36,13 +36,13 @@ def matches_nothing(pattern: str) -> bool:
 
 
 def first_match(option: str, pattern: str, replacement: str) -> tuple[str, str]:
-    r"""Return a pattern and a replacement that change only the first match in a value.
+    r"""rReturn a pattern and a replacement that change only the first match in a value.
 
     ``replacement`` is a result of ``rewritten``. Arrow's ``max_replacements`` matches again without the text around a
     match, and fails at ``\bx``.
 
     Raises:
-        UsageError: The replacement names a group after the seventh.
+        UsageError: The replacement refers to a group after the seventh.
     """
     far = re.search(r"(?<!\\)(?:\\\\)*\\([89])", replacement)
     if far:
@@ -54,10 +54,10 @@ def first_match(option: str, pattern: str, replacement: str) -> tuple[str, str]:
 
 
 def rewritten(option: str, pattern: str, replacement: str) -> str:
-    r"""Return Java's replacement (``$1``, ``${name}``, ``\$``) in RE2's form (``\1``).
+    r"""rReturn Java's replacement (``$1``, ``${name}``, ``\$``) in RE2's form (``\1``).
 
     Raises:
-        UsageError: It is invalid, or names a group that the pattern does not have.
+        UsageError: It is invalid, or refers to a group that the pattern does not have.
     """
     groups, names = _groups(pattern)
     text, at = "", 0

@@ -55,7 +55,7 @@ class RowsOfBatches:
         self._function = function
         self._place = place
         self._columns = columns
-        self.__module__, _, self.__qualname__ = place.partition(":")  # its name in messages
+        self.__module__, _, self.__qualname__ = place.partition(":")  # name of the function, for messages
 
     def __call__(self, batch: "pa.RecordBatch") -> "Iterator[pa.RecordBatch]":
         from seatunnel_core.rows.python_rows import PythonRows
@@ -111,8 +111,8 @@ def transform(
     fails the pipeline with its key. For functions of whole batches, which are faster, use ``Rows.map_batches``.
 
     It runs in Spark tasks, and **again after a failure**: the rows of a work unit are processed again from the
-    beginning, and the output of the failed attempt is discarded. So the same row must give the same rows, and the
-    function must not depend on the order of rows or on earlier ones.
+    beginning, and the output of the failed attempt is discarded. So the function must return the same rows for the same
+    row, and the function must not depend on the order of rows or on earlier ones.
 
     Args:
         function: The function, if the decorator has no arguments.

@@ -42,8 +42,8 @@ def transform_of(
     """Return the transform that a job configures.
 
     Args:
-        plugin: The transform.
-        options: The options of ``with_tables`` and those of every transform, which also apply to the entries.
+        plugin: Class of the transform.
+        options: Options of ``with_tables`` and those of every transform, which also apply to the entries.
 
     Raises:
         UsageError: The options conflict.

@@ -89,7 +89,7 @@ class Range(ValueRule):
 
 
 def _bound(text: str, kind: pa.DataType) -> pa.Scalar:
-    """Return a bound as a value comparable with those of a column; a fraction stays one for whole numbers."""
+    """Return a bound comparable with the values of a column; for integers, a fractional bound remains a fraction."""
     written = pa.scalar(text.strip())
     try:
         return written.cast(kind)
@@ -224,7 +224,7 @@ def value_rules(option: str, entries: Iterable[Mapping[str, Any]]) -> tuple[Valu
     """Return the rules of a list of ``{ field_name, rule_type, … }`` and ``{ field_name, rules = [ … ] }``.
 
     Raises:
-        UsageError: There are none, or some are invalid, with a finding for each.
+        UsageError: There are none, or some are invalid; the message has a finding for each.
     """
     rules: list[ValueRule] = []
     findings = Findings()

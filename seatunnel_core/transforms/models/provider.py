@@ -117,9 +117,9 @@ class Provider:
         """Return the provider that the options describe.
 
         Args:
-            transform: The name of the transform, for messages.
-            options: The validated options of the transform.
-            usual: The default URL of each provider.
+            transform: Name of the transform, for messages.
+            options: Validated options of the transform.
+            usual: Default URL of each provider.
 
         Raises:
             UsageError: The options conflict, or the provider has no such models.
@@ -152,7 +152,7 @@ class Provider:
         )
 
     def client(self, transform: str) -> Client:
-        """Return an HTTP client with errors that name the transform."""
+        """Return an HTTP client whose errors contain the name of the transform."""
         return Client(self.connection, lambda message: TransformError(f"{transform}: {message}"))
 
     def asked(self, client: Client, body: Any, more: Mapping[str, str] | None = None, url: str | None = None) -> Any:

@@ -59,7 +59,7 @@ def arithmetic(functions: EngineFunctions, sign: str, one: Value, other: Value, 
 
 
 def modulo(functions: EngineFunctions, one: Value, other: Value, what: str) -> Value:
-    """Compile ``MOD(one, other)``, with the type of the second; excess digits are truncated."""
+    """Compile ``MOD(one, other)`` with the type of the second operand; excess digits are truncated."""
     kind = other.type
     one, other = _numbers(functions, one, other, what)
     if NULL in (one.type, other.type):
@@ -107,7 +107,7 @@ def _days(functions: EngineFunctions, sign: str, one: Value, other: Value, what:
 def _remainder(
     functions: EngineFunctions, one: Value, other: Value, kind: pa.DataType, what: str, *, by_digits: bool = False
 ) -> Value:
-    """Compile a remainder with the sign of the dividend; of doubles as Java's ``%``, or of the displayed digits."""
+    """Compile a remainder with the sign of the dividend. Doubles use Java's ``%``, or their displayed digits."""
     wide = common_number(one.type, other.type)
     one, other = (cast(functions, each, wide, what) for each in (one, other))
     if wide == kind == DOUBLE and not by_digits:
@@ -117,7 +117,7 @@ def _remainder(
     def whole(a: Any, b: Any) -> Any:
         return pc.cast(pc.subtract(a, pc.multiply(pc.divide_checked(a, b), b)), kind)
 
-    # The fast function fails for a zero, and for the smallest number divided by -1.
+    # The fast function fails for zero, and for the smallest number divided by -1.
     run = either_way(whole, slow) if pa.types.is_integer(wide) else slow
     return functions.call(what, run, (one, other), kind)
 
@@ -133,7 +133,7 @@ def _remains(one: Any, other: Any, kind: pa.DataType) -> Any:
         raise ZeroDivisionError("division by zero")
     if isinstance(one, int):
         return abs(one) % abs(other) * (1 if one >= 0 else -1)
-    with decimal.localcontext(prec=400):  # enough for the quotient of a large double and a small one
+    with decimal.localcontext(prec=400):  # enough for the quotient of a large and a small double
         found = _as_written(one) % _as_written(other)
     if pa.types.is_floating(kind):
         return float(found)
@@ -141,7 +141,7 @@ def _remains(one: Any, other: Any, kind: pa.DataType) -> Any:
 
 
 def _as_written(number: decimal.Decimal | float) -> decimal.Decimal:
-    """Return a number by its displayed digits, as Java's ``BigDecimal.valueOf``."""
+    """Return the exact decimal of a number's displayed digits, like Java's ``BigDecimal.valueOf``."""
     return decimal.Decimal(repr(number) if isinstance(number, float) else number)
 
 

@@ -97,4 +97,4 @@ def function(*names: str, least: int = 1, most: int | None = None) -> Callable[[
 
 
 MANY = 1_000_000
-"""Any number of arguments."""
+"""Maximum number of arguments of variadic functions."""

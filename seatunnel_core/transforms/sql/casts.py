@@ -47,10 +47,10 @@ def cast(functions: EngineFunctions, value: Value, kind: pa.DataType, what: str,
     """Convert a value to another type.
 
     Args:
-        functions: The functions of the statement.
-        value: The value to convert.
+        functions: Functions of the statement.
+        value: Value to convert.
         kind: The target type.
-        what: The name of the position, for messages.
+        what: Part of the statement and its position, for messages.
         tolerant: True to return null instead of failing if a value cannot be converted.
 
     Raises:
@@ -144,7 +144,7 @@ def _to_decimal(given: pa.DataType, kind: pa.DataType) -> ArrowFunction | None:
 
 
 def rescaled(numbers: Any, kind: pa.DataType, *, places: int | None = None, mode: str = _NEAREST) -> pa.Array:
-    """Return decimals converted to another type, rounded to its scale, or to ``places`` decimal places."""
+    """Convert decimals to another type, rounded to its scale or to ``places`` decimal places."""
     scale, places = numbers.type.scale, kind.scale if places is None else places
     if places < scale:  # rounding up may need another digit
         numbers = pc.round(pc.cast(numbers, pa.decimal256(76, scale)), ndigits=places, round_mode=mode)
@@ -217,7 +217,7 @@ def _to_date(given: pa.DataType, kind: pa.DataType) -> ArrowFunction | None:
 
 
 def _parts(number: int) -> tuple[int, int, int]:
-    """Return the year, month and day of 20240229, or the hour, minute and second of 71530."""
+    """Return year, month and day of a number such as 20240229, or hour, minute and second of 71530."""
     if number < 0:
         raise ValueError("it is written 20240229 as a date, 71530 as a time")
     return number // 10_000, number // 100 % 100, number % 100

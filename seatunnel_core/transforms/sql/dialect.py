@@ -48,7 +48,7 @@ def _position(parser: Any) -> exp.Expression:
 
 _TRIMS = {"LEADING": "LTRIM", "TRAILING": "RTRIM", "BOTH": "TRIM"}
 _BEHIND_A_SIDE = (TokenType.FROM, TokenType.STRING, TokenType.VAR, TokenType.IDENTIFIER, TokenType.L_PAREN)
-"""Tokens that can follow LEADING if it is not a column."""
+"""Tokens that can follow LEADING, TRAILING or BOTH if it is not a column."""
 
 
 def _trim(parser: Any) -> exp.Expression:

@@ -34,7 +34,7 @@ class Query:
 
 
 _PANIC = "PanicException"
-"""Result of a failed assertion inside DataFusion; it is not an ``Exception``, and would end the process."""
+"""Exception type of a failed assertion inside DataFusion; it is not an ``Exception``, and would end the process."""
 
 
 class Engine:
@@ -51,7 +51,7 @@ class Engine:
         """Return the rows of the result and their kinds.
 
         Raises:
-            TransformError: A row has no result.
+            TransformError: The statement fails for a row.
         """
         rows = pa.RecordBatch.from_arrays([_whole(column) for column in rows.columns], schema=rows.schema)
         rows = rows.append_column(KINDS, pa.nulls(rows.num_rows, pa.int8()) if kinds is None else kinds)
@@ -88,7 +88,7 @@ class Engine:
 
 
 def _whole(column: pa.Array) -> pa.Array:
-    """Return a column, copying a slice of a nested one, because importing that into DataFusion ends the thread."""
+    """Return a column, and copy a slice of a nested one, because importing a slice into DataFusion ends the thread."""
     if column.offset and pa.types.is_nested(column.type):
         return pa.concat_arrays([column.slice(0, 0), column])
     return column

@@ -15,7 +15,7 @@ from seatunnel_core.transforms.sql.value import (
 )
 
 ArrowFunction = Callable[..., Any]
-"""Takes a column, or a scalar for a constant, per argument, and returns a column."""
+"""Function of one column, or one scalar for a constant, per argument; returns a column."""
 
 BAD_VALUES = (pa.ArrowException, ValueError, ArithmeticError)
 """Exceptions of an Arrow function for a row without a result."""
@@ -50,10 +50,10 @@ class EngineFunctions:
         """Compile a call of a function; a call with constant arguments is computed immediately.
 
         Args:
-            what: The name and position of the function, for messages.
-            function: The implementation.
-            args: The arguments, at least one.
-            kind: The type of its values.
+            what: Name and position of the function, for messages.
+            function: Implementation.
+            args: Arguments, at least one.
+            kind: Result type.
             fails: True if it raises one of ``BAD_VALUES`` for some values.
             secret: True to omit the values from messages.
         """
@@ -76,7 +76,7 @@ class EngineFunctions:
 
 
 def _known(function: ArrowFunction, bound: Sequence[Any], kind: pa.DataType) -> pa.Scalar | None:
-    """Return the value for constant arguments; ``None`` for a failure, which a row then reports."""
+    """Return the value for constant arguments; ``None`` if it fails: then the error is reported for a row."""
     if not is_simple(kind):
         return None
     try:
@@ -145,7 +145,7 @@ def _short(value: Any) -> str:
 
 
 def by_row(function: Callable[..., Any], kind: pa.DataType) -> ArrowFunction:
-    """Return an Arrow function that calls a Python function for each row; null where an argument is null."""
+    """Return an Arrow function that calls a Python function for each row; null if an argument is null."""
 
     def run(*columns: Any) -> pa.Array:
         return pa.array((None if None in row else function(*row) for row in rows(columns)), kind)

@@ -35,7 +35,7 @@ from seatunnel_core.transforms.sql.value import (
 )
 
 _Chosen = Callable[[pa.DataType, pa.DataType, str], pa.DataType]
-"""Chooses the common type of two values, at the position named by the last argument."""
+"""Returns the common type of two values; the last argument is their position in the statement."""
 
 NO_PARENTHESES = ("CURRENT_DATE", "CURRENT_TIME", "CURRENT_TIMESTAMP")
 
@@ -52,7 +52,7 @@ class Expressions:
         """Compile one expression.
 
         Raises:
-            SqlError: It is invalid for these columns; the message names position and reason.
+            SqlError: It is invalid for these columns; the message contains position and reason.
         """
         compiled = _NODES.get(type(node))
         known = _PARTS.get(type(node), ()) + _USUAL_PARTS
@@ -101,7 +101,8 @@ class Expressions:
         return self.part(found, path[first + 1 :], node)
 
     def _named_table(self, names: Sequence[str]) -> int:
-        """Return the number of leading names of a path that name the table: 1 for ``t.id``, even with a column t."""
+        """Return the number of leading names of a path that refer to the table: 1 for ``t.id``, even with a column
+        t."""
         if len(names) == 1 or names[0] not in self.tables:
             return 0
         return int(names[0] not in self.columns.names or names[1] in self.columns.names)
@@ -159,7 +160,7 @@ def _bracket(own: Expressions, node: exp.Expression) -> Value:
 
 
 def _chain(node: exp.Expression) -> list[Any]:
-    """Return ``a AND b AND c`` as three conditions: nested pairs would double the text with each condition."""
+    """Return ``a AND b AND c`` as three conditions, because nested pairs would double the text with each condition."""
     parts: list[Any] = []
     rest: list[Any] = [node]
     while rest:

@@ -35,7 +35,7 @@ class Plan:
     """Columns of the result."""
 
     passed: Mapping[str, str]
-    """Unchanged columns: input names and output names."""
+    """Unchanged columns: output names by input names."""
 
     explodes: tuple[Explode, ...]
     engine: Engine = field(repr=False)
@@ -44,7 +44,7 @@ class Plan:
         """Return the rows and kinds of the result.
 
         Raises:
-            RowError: A row has no result.
+            RowError: The statement fails for a row.
         """
         for each in self.explodes:
             lists, _ = each.engine.run(rows, None)
@@ -57,7 +57,7 @@ class Plan:
         A key is lost if one of its columns is omitted or changed, or if rows multiply.
 
         Args:
-            schema: The input table.
+            schema: Input table.
         """
         return with_names(schema, self.columns, {} if self.explodes else self.passed)
 
@@ -113,7 +113,7 @@ def _explode(node: exp.Expression, columns: pa.Schema, tables: Sequence[str]) ->
 
 
 _Output = tuple[str, Value, str | None]
-"""Name, value, and the column if the value is an unchanged one."""
+"""Name, value, and the input column if the value is an unchanged column."""
 
 
 def _outputs(
@@ -143,7 +143,7 @@ def _is_star(node: exp.Expression, statement: Statement) -> bool:
 
 
 def _source(node: exp.Expression, statement: Statement, columns: pa.Schema) -> str | None:
-    """Return the column if the whole expression is one, otherwise ``None``."""
+    """Return the column if the whole expression is a column, otherwise ``None``."""
     if not isinstance(node, exp.Column) or node.name not in columns.names:
         return None
     *before, name = (part.name for part in node.parts)

@@ -25,7 +25,7 @@ def with_unit_last(name: str, args: Sequence[exp.Expression], columns: Collectio
 
 
 def _unit(node: exp.Expression, columns: Collection[str]) -> exp.Expression | None:
-    """Return the unit that an argument names; ``None`` if it does not."""
+    """Return the unit of an argument; ``None`` if it is not a unit."""
     if isinstance(node, exp.Literal) and node.args["is_string"]:
         return node if _is_unit(node.this) else None
     if not isinstance(node, exp.Column) or len(node.parts) > 1 or node.this.args.get("quoted"):

@@ -26,7 +26,7 @@ class Value:
 
     type: pa.DataType
     constant: pa.Scalar | None = field(default=None, eq=False)
-    """Value if it is the same for all rows; null is a scalar too."""
+    """Value if it is the same for all rows; null is a scalar, too."""
 
     written: pa.Scalar | None = field(default=None, eq=False)
     """Decimal value of a number literal with a point: it is a double, except in operations with decimals."""

@@ -21,7 +21,7 @@ _DES_START = b"12345678"
 
 @function("DES_ENCRYPT", least=2)
 def des_encrypt(call: Call) -> Value:
-    """Compile DES_ENCRYPT of the key, of which eight bytes are used, and the text."""
+    """Compile DES_ENCRYPT of the key, of which the first eight bytes are used, and the text."""
     return _make(call, lambda key, text: _encoded(_encrypted(_des(key), text)), text=1)
 
 
@@ -62,13 +62,14 @@ def aes_decrypt(call: Call) -> Value:
 def _make(call: Call, made: Callable[..., str], *, text: int = 0, stays: bool = True) -> Value:
     """Compile a function of texts; messages contain no values, because they are secrets.
 
-    A null text gives null, but a null key or initialization vector is an error: the text would be lost.
+    The result of a null text is null, but a null key or initialization vector is an error, because the text would be
+    lost.
 
     Args:
-        call: The call.
-        made: The function that computes a value.
-        text: The position of the text among the arguments.
-        stays: True if equal arguments give equal values.
+        call: Call to compile.
+        made: Function that computes a value.
+        text: Index of the text among the arguments.
+        stays: True if the function is deterministic.
     """
 
     def of_row(row: tuple[Any, ...]) -> str | None:
@@ -91,7 +92,7 @@ def _make(call: Call, made: Callable[..., str], *, text: int = 0, stays: bool = 
 
 
 def _des(key: str) -> Any:
-    """Return the cipher DES as Triple DES with three equal keys."""
+    """Return DES as Triple DES with three equal keys."""
     from cryptography.hazmat.decrepit.ciphers.algorithms import TripleDES
     from cryptography.hazmat.primitives.ciphers import Cipher, modes
 
@@ -109,7 +110,7 @@ def _aes(key: str, start: bytes) -> Any:
 
 
 def _aes_key(key: str) -> bytes:
-    """Return the key of a text: ``base64:`` and 16, 24 or 32 bytes, or a passphrase."""
+    """Return the AES key for a text: ``base64:`` and 16, 24 or 32 bytes, or a passphrase."""
     if not key.strip():
         raise ValueError("the key is empty")
     if not key.startswith("base64:"):

@@ -196,7 +196,7 @@ def to_char(call: Call) -> Value:
 
 
 _CAPITALIZED = re.compile("Day|Dy|Month|Mon")
-"""Oracle's words with lower-case letters; other lower-case letters are Java's."""
+"""Oracle's words with lower-case letters; other lower-case letters indicate Java's format."""
 
 
 def _exact(number: Any) -> decimal.Decimal:

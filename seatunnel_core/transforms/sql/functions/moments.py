@@ -57,7 +57,7 @@ def moment(call: Call, at: int) -> Value:
 
 
 def unit(call: Call, at: int, *, more: tuple[str, ...] = ()) -> str:
-    """Return the unit named by an argument, in upper case and without a final S."""
+    """Return the unit given by an argument, in upper case and without a final S."""
     name = call.known(at, "a unit of time such as 'DAY'", "DAY").upper()
     singular = name.removesuffix("S")
     if singular not in STEPS_US and singular not in OF_DATES and singular not in more:
@@ -80,7 +80,7 @@ def micros(moments: Any) -> Any:
 
 @function("DATEADD", "TIMESTAMPADD", least=2, most=3)
 def dateadd(call: Call) -> Value:
-    """Compile DATEADD: a date or time later by a number of units."""
+    """Compile DATEADD: add a number of units to a date or time."""
     value, count, name = moment(call, 0), call.whole(1, BIGINT), unit(call, 2)
     kind = value.type
     _check_unit(call, name, kind)
@@ -168,7 +168,7 @@ def _whole_months(step: int) -> ArrowFunction:
 
 
 def _number_of(name: str, moments: Any) -> Any:
-    """Return the number of units begun since a fixed time."""
+    """Return the number of units that have started since a fixed time."""
     if name in OF_DATES:
         moments = pc.cast(moments, TIMESTAMP)
         year, month = pc.cast(pc.year(moments), BIGINT), pc.cast(pc.month(moments), BIGINT)
@@ -176,7 +176,7 @@ def _number_of(name: str, moments: Any) -> Any:
         step = OF_DATES[name]
     else:
         number, step = micros(moments), STEPS_US[name]
-        if name == "WEEK":  # 1970 began on a Thursday, weeks begin on Monday
+        if name == "WEEK":  # 1970 began on a Thursday; weeks begin on Monday
             number = pc.add(number, 3 * STEPS_US["DAY"])
     rest = pc.subtract(number, pc.multiply(pc.divide(number, step), step))
     return pc.subtract(pc.divide(number, step), pc.cast(pc.less(rest, 0), BIGINT))

@@ -41,7 +41,7 @@ def mod(call: Call) -> Value:
 
 
 def _double(name: str, compiled: Callable[..., Any], *, fails: bool = False, arguments: int = 1) -> None:
-    """Register a function from doubles to a double."""
+    """Register a function of doubles that returns a double."""
 
     def make(call: Call) -> Value:
         return call.make(compiled, DOUBLE, [call.cast(at, DOUBLE) for at in range(arguments)], fails=fails)
@@ -70,7 +70,7 @@ def _cot(number: float) -> float:
 
 
 def _power(base: float, exponent: float) -> float:
-    """Compute Java's ``Math.pow``: no error, but NaN and infinity."""
+    """Compute Java's ``Math.pow``, which returns NaN or infinity instead of an error."""
     try:
         return math.pow(base, exponent)
     except ValueError:
@@ -185,7 +185,7 @@ def _whole(call: Call, mode: str) -> Value:
 def _rounded(call: Call, mode: str) -> Value:
     """Compile a rounding with the type of the number.
 
-    A decimal loses the digits that are always 0 if the number of digits is constant.
+    If the number of digits is constant, the digits of a decimal that are always 0 are dropped.
     """
     number = call.number(0)
     if number.type == NULL:

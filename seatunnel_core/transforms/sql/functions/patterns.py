@@ -83,10 +83,10 @@ def _flags(call: Call, at: int) -> str:
 
 
 def _compiled(pattern: str, flags: str) -> re.Pattern[str]:
-    r"""Return a pattern as Java reads it: ``\d``, ``\w`` and letters of either case are ASCII's.
+    r"""rReturn a pattern as Java reads it: ``\d``, ``\w`` and letters of either case are ASCII's.
 
     Raises:
-        ValueError: it is no regular expression.
+        ValueError: It is not a regular expression.
     """
     try:
         return re.compile(flags + re.sub(r"\(\?<(?=[A-Za-z])", "(?P<", pattern), re.ASCII)

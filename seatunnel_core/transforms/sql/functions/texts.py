@@ -280,7 +280,7 @@ def rtrim(call: Call) -> Value:
 
 
 def _trimmed(call: Call, of_all: ArrowFunction, of_one: Callable[[str, str], str]) -> Value:
-    """Compile trimming of the first character of the second argument, by default of blanks."""
+    """Compile the removal of the first character of the second argument, by default blanks, from both or one end."""
     slow = by_row(lambda text, sign: of_one(text, sign[:1] or " "), STRING)
 
     def run(texts: Any, signs: Any) -> Any:
@@ -330,7 +330,7 @@ def replace(call: Call) -> Value:
 
 @function("TRANSLATE", least=3)
 def translate(call: Call) -> Value:
-    """Compile TRANSLATE; a character without a counterpart stays."""
+    """Compile TRANSLATE; a character without a counterpart is kept."""
 
     def translated(text: str, old: str, new: str) -> str:
         table: dict[int, str] = {}

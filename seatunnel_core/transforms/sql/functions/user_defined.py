@@ -8,7 +8,7 @@
     def shout(text: str) -> str:
         return text.upper() + "!"
 
-An entry point in the group ``seatunnel.sql_function`` gives its name in statements, which is case-insensitive::
+An entry point in the group ``seatunnel.sql_function`` defines its name in statements, which is case-insensitive::
 
     [project.entry-points."seatunnel.sql_function"]
     SHOUT = "my_functions:shout"
@@ -40,7 +40,7 @@ def sql_function(result: _Result, *, nulls: bool = False) -> Callable[[_Called],
 
     Args:
         result: SeaTunnel's name of the result type, or a function that returns it for the argument types.
-        nulls: True to call it for null arguments (``None``) too. Otherwise the result is null for those.
+        nulls: True to call it for null arguments (``None``), too. Otherwise the result is null for them.
     """
 
     def declare(called: _Called) -> _Called:
@@ -69,7 +69,7 @@ class UserDefined:
         """
         try:
             called = self.point.load()
-        except Exception as error:  # a plugin may raise anything
+        except Exception as error:  # a plugin may raise any exception
             raise UsageError(
                 f"the function {self.point.name} of {self.origin} cannot be loaded: {type(error).__name__}: {error}"
             ) from error
