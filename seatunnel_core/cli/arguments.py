@@ -143,7 +143,7 @@ def parse(argv: Sequence[str], version: str) -> Command:
     """Parse the command line.
 
     Raises:
-        UsageError: An argument is missing, unknown or not available; the message says what to write instead.
+        UsageError: An argument is missing, unknown or not available; the message contains the alternative.
         SystemExit: With code 0, after ``--help`` or ``--version`` printed their text.
     """
     if asks_cluster(argv):

@@ -58,7 +58,7 @@ def statements(rest: str, text: SqlText) -> Iterator["Statement"]:
 @frozen
 class _Token:
     kind: str
-    """Name of its type in sqlglot."""
+    """Token type in sqlglot."""
 
     text: str
     """Text of the token; without quotes for a string or a quoted name."""

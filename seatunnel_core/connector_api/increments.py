@@ -193,7 +193,7 @@ def require_few(digests: Sequence[str] | frozenset[str], what: str) -> None:
     """Require that the digests fit into the state.
 
     Raises:
-        SourceError: There are too many; the message says what to write instead.
+        SourceError: There are too many; the message contains the alternative.
     """
     if len(digests) > MOST_DIGESTS:
         raise SourceError(

@@ -26,7 +26,7 @@ def masked_job(text: str, name: str) -> str:
 
     Args:
         text: The job as it was submitted.
-        name: Name of a file of its format.
+        name: File name that determines its format.
     """
     if len(text) > LONGEST:
         return ""

@@ -76,7 +76,7 @@ def uses(
 
     Args:
         text: The job.
-        name: Name of a file of its format.
+        name: File name that determines its format.
         given: Variables that override those defined in the file.
         environment: Fallback variables.
         plugins: Provides the options that plugins declare as secret, whatever their names.

@@ -142,7 +142,7 @@ class Exchange:
                 connection.sendall(_YES)
                 call.listener.reached()
                 for line in lines:
-                    if line.endswith(b"\n"):  # a truncated line comes from a killed task
+                    if line.endswith(b"\n"):  # a killed task sent a truncated line
                         _handle(call.listener, stored.parse(line), connection)
             except OSError as error:
                 logger.debug("the report channel of a task broke: %s", error)

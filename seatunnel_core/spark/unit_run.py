@@ -61,7 +61,7 @@ class UnitRun(ReadContext):
         """Vertex that currently processes rows, for failure messages."""
 
         self._splits = attempt.unit.splits
-        """Splits that the current rows come from: the one being read, or all splits of the unit if unknown."""
+        """Splits that contain the current rows: the one being read, or all splits of the unit if unknown."""
 
         self._rows = (0, 0)
         """Range of the current rows in that split: the count before and after them; (0, 0) if unknown."""

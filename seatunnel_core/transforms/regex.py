@@ -36,7 +36,7 @@ def matches_nothing(pattern: str) -> bool:
 
 
 def first_match(option: str, pattern: str, replacement: str) -> tuple[str, str]:
-    r"""rReturn a pattern and a replacement that change only the first match in a value.
+    r"""Return a pattern and a replacement that change only the first match in a value.
 
     ``replacement`` is a result of ``rewritten``. Arrow's ``max_replacements`` matches again without the text around a
     match, and fails at ``\bx``.
@@ -54,7 +54,7 @@ def first_match(option: str, pattern: str, replacement: str) -> tuple[str, str]:
 
 
 def rewritten(option: str, pattern: str, replacement: str) -> str:
-    r"""rReturn Java's replacement (``$1``, ``${name}``, ``\$``) in RE2's form (``\1``).
+    r"""Return Java's replacement (``$1``, ``${name}``, ``\$``) in RE2's form (``\1``).
 
     Raises:
         UsageError: It is invalid, or refers to a group that the pattern does not have.

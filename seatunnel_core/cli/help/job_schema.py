@@ -99,7 +99,7 @@ def _shape(option: Option[Any]) -> Mapping[str, Any]:
 
 
 def _one_of(option: Option[Any]) -> dict[str, Any]:
-    """Return the schema of a required option: any of its names, nested or flat, or an option that replaces it."""
+    """Return the schema of a required option: one of its names, nested or flat, or a replacing option."""
     names = (option.key, *option.aliases, *option.unless)
     first = dict.fromkeys(part for name in names for part in (name, name.partition(".")[0]))
     return {"anyOf": [{"required": [name]} for name in first]}

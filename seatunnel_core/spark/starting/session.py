@@ -1,7 +1,7 @@
 """Start of Spark for a job, or adoption of the application's existing session.
 
-The JVM schedules tasks and Python moves the rows. So the JVM gets the flags that start fastest, unless the DataFrame
-path or the user's flags require others. All output of Spark and Java goes to one log file.
+The JVM schedules tasks and Python moves the rows. So the JVM gets the flags with the fastest start, unless the
+DataFrame path or the user's flags require others. All output of Spark and Java goes to one log file.
 """
 
 import logging

@@ -101,8 +101,7 @@ class Expressions:
         return self.part(found, path[first + 1 :], node)
 
     def _named_table(self, names: Sequence[str]) -> int:
-        """Return the number of leading names of a path that refer to the table: 1 for ``t.id``, even with a column
-        t."""
+        """Return the number of leading names that refer to the table: 1 for ``t.id``, even if a column is named t."""
         if len(names) == 1 or names[0] not in self.tables:
             return 0
         return int(names[0] not in self.columns.names or names[1] in self.columns.names)

@@ -83,7 +83,7 @@ def _flags(call: Call, at: int) -> str:
 
 
 def _compiled(pattern: str, flags: str) -> re.Pattern[str]:
-    r"""rReturn a pattern as Java reads it: ``\d``, ``\w`` and letters of either case are ASCII's.
+    r"""Return a pattern as Java reads it: ``\d``, ``\w`` and letters of either case are ASCII's.
 
     Raises:
         ValueError: It is not a regular expression.
