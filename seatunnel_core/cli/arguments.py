@@ -65,7 +65,7 @@ class RunArguments(Command):
     variables: dict[str, str] = option(
         *("-i", "--variable"), metavar="NAME=VALUE", action="append", type=variable, help="replaces ${NAME}",
         default=[], converter=dict, repr=False)  # fmt: skip
-    """Values of variables; may hold secrets."""
+    """Values of variables; may contain secrets."""
 
     name: str | None = option("-n", "--name", metavar="NAME", help="the job's name, instead of job.name in its env")
     set_job_id: str | None = option(
@@ -116,7 +116,7 @@ class RunArguments(Command):
 
     @property
     def log_level(self) -> str:
-        """Log level: ``WARNING`` by default, but ``INFO`` for JSON, where progress is a log record too."""
+        """Log level: by default ``WARNING``, but ``INFO`` for JSON, because progress is logged there."""
         return self.given_log_level or ("INFO" if self.log_format == "json" else "WARNING")
 
 
@@ -133,7 +133,7 @@ class ShadeArguments(Command):
 
     config: Path
     variables: dict[str, str] = field(repr=False)
-    """Values of variables; may hold secrets."""
+    """Values of variables; may contain secrets."""
 
     encrypt: bool
     """False to decrypt."""

@@ -26,7 +26,7 @@ class ClusterArguments(Command):
     variables: Mapping[str, str] = option(
         *("-i", "--variable"), metavar="NAME=VALUE", action="append", type=variable, help="replaces ${NAME}",
         default=[], converter=dict, repr=False)  # fmt: skip
-    """Values of variables; may hold secrets."""
+    """Values of variables; may contain secrets."""
 
     name: str | None = option("-n", "--name", metavar="NAME", help="the job's name, instead of job.name in its env")
     set_job_id: str | None = option(

@@ -67,7 +67,7 @@ class Interrupts:
         self._answered = 2
 
     def job_ended(self) -> None:
-        """Ignore an interrupt that was meant for the job and arrived too late."""
+        """Ignore an interrupt that was intended for the job but arrived too late."""
         self._answered = self.count + 1
 
 

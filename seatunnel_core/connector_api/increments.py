@@ -1,4 +1,4 @@
-"""Sources that read increments: each job reads the rows added since the previous job.
+"""Sources that read increments: each job reads the rows that are new since the previous job.
 
 Such a source derives from ``Incremental`` and declares the option ``INCREMENTAL``. When a job is planned, the engine
 passes the cursor at which the previous increment ended, and stores the returned window with the job. A process that

@@ -283,8 +283,7 @@ class Sink(ABC):
     def clear(self, context: SinkContext) -> None:
         """Sweep a last time, and remove leftovers such as empty folders.
 
-        Called at most once, when the job is recorded as ended and will not be restored. The call may be omitted after a
-        crash.
+        Called once, when the job is recorded as ended and will not be restored. The call is not guaranteed.
         """
         self.sweep(context, frozenset(), final=True)
 

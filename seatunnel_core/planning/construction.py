@@ -128,7 +128,7 @@ def _one_by_one(make: Callable[[Options], object], options: Options, rejected: f
 
 
 def _concerned(make: Callable[[Options], object], options: Options, messages: tuple[str, ...]) -> str | None:
-    """Return the option that the messages name, or else the option whose removal changes the error."""
+    """Return the option that the messages refer to, or else the option whose removal changes the error."""
     named = _NAMED.match(messages[0])
     if named:
         return named[1]

@@ -24,10 +24,10 @@ from seatunnel_core.config.variables import Variables
 from seatunnel_core.errors import UsageError
 
 Read = Callable[[Variables, Problems], Block]
-"""Parses a job's text: ``file.load`` or ``file.parse`` with their first arguments bound."""
+"""Parser of a job's text: ``file.load`` or ``file.parse`` with their first arguments bound."""
 
 Left = Callable[[str, Scalar, str], None]
-"""Called with key, value and reason for each option that is left unchanged."""
+"""Callback for each option that is left unchanged, with key, value and reason."""
 
 
 def encrypted_job(read: Read, origin: str, variables: Variables, left: Left = lambda *_: None) -> dict[str, Any]:

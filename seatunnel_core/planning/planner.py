@@ -108,7 +108,7 @@ def plan_job(
     Args:
         raw: From ``load_job`` or ``job_from_code``.
         registry: Finds the plugins.
-        engine: Supplies the checkpoint storage, unless the job names its own.
+        engine: Supplies the checkpoint storage, unless the job has its own.
         manifest: Manifest of the restored job; without it, pipelines are numbered from 1.
         name: Overrides the job's name.
         master: Spark master that overrides the job's ``spark.master``; input on other machines is not checked.
@@ -154,7 +154,7 @@ def _graph_of(
     Args:
         raw: The job as written.
         registry: Finds the plugins.
-        engine: Supplies the checkpoint storage, unless the job names its own.
+        engine: Supplies the checkpoint storage, unless the job has its own.
         reads_input: True to check the input of sources if Spark runs on this machine or ``look`` is set.
         master: Spark master that overrides the job's ``spark.master``.
         look: True to open the files of sources for their schemas.

@@ -152,7 +152,7 @@ def spark_settings(
 
 
 def _task_modules(job: PlannedJob) -> tuple[str, ...]:
-    """Return the modules that the tasks of a job import, as far as its plugins show.
+    """Return the modules that the tasks of a job import, as far as its plugins reveal them.
 
     They are found by pickling the plugins, and in ``task_modules``. Only a few plugins of each class are inspected,
     because a job may have ten thousand tables.

@@ -25,7 +25,7 @@ _MOST_WHOLE = {32: 2.0**24, 64: _MOST}
 
 
 def _array(texts: Iterable[str]) -> pa.Array:
-    """Return an Arrow array without ``pa.array``, which imports pandas if installed, which takes a second."""
+    """Return an Arrow array without ``pa.array``, which imports pandas if installed; that takes a second."""
     written = [text.encode() for text in texts]
     ends = np.cumsum([0, *map(len, written)], dtype=np.int32)
     return pa.StringArray.from_buffers(len(written), pa.py_buffer(ends), pa.py_buffer(b"".join(written)))
@@ -39,7 +39,7 @@ def json_lines(rows: pa.RecordBatch, line_end: str) -> pa.Array:
     """Return each row as a JSON object. A decimal is a number with all digits.
 
     Raises:
-        RowError: A value cannot be written as JSON; the message names the column.
+        RowError: A value cannot be written as JSON; the message contains the column.
     """
     if not rows.num_columns:
         return _array(["{}" + line_end] * rows.num_rows)

@@ -36,11 +36,11 @@ transient, including a full disk (``ENOSPC``, ``EDQUOT``), and are retried as of
 
 
 MOST_PIECES = 5
-"""Maximum number of pieces of a source that a message names."""
+"""Maximum number of pieces of a source listed in a message."""
 
 
 def reading(source: Source, splits: Sequence[Split]) -> str:
-    """Return a description of the splits' input for the user; it names at most ``MOST_PIECES`` pieces."""
+    """Return a description of the splits' input for the user, with at most ``MOST_PIECES`` pieces."""
     pieces = source.describe(splits)
     more = len(pieces) - MOST_PIECES
     return "; ".join(pieces[:MOST_PIECES]) + (f"; and {more} more" if more > 0 else "")

@@ -34,7 +34,7 @@ class FramePlan:
 
 
 FramePlanner = Callable[[DataFrameTransform, Mapping[str, TableSchema]], FramePlan]
-"""Plans a DataFrame transform from the schemas of its inputs by view name, as ``SparkBackend.frame_plan`` does."""
+"""Planner of a DataFrame transform from the schemas of its inputs by view name, such as ``SparkBackend.frame_plan``."""
 
 
 @frozen(kw_only=True)

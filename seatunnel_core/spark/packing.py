@@ -44,8 +44,8 @@ SMALLEST_MS = 50.0
 """Minimum target duration of a batch: a shorter one is not worth a Spark job."""
 
 TINY_MS = 10.0
-"""Predicted duration up to which a unit may share a batch before units of its chain were measured. A batch contains at
-most one longer unmeasured unit per pipeline, because its source may be much slower."""
+"""Threshold for unmeasured units: a batch contains at most one unmeasured unit per pipeline that is predicted to take
+longer, because its source may be much slower."""
 
 MOST_UNITS = 128
 """Maximum number of units in a batch, regardless of predictions. With 256 a thousand small tables took a tenth longer;

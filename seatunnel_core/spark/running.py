@@ -18,8 +18,8 @@ PipelineKey = tuple[str, int]
 """Job id and pipeline id."""
 
 OnResult = Callable[[UnitResult], object]
-"""Called once per submitted unit from a dispatcher thread, unless its pipeline was cancelled. For a rejected unit,
-``submit`` itself calls it."""
+"""Callback for the result of a unit: called once from a dispatcher thread, unless the pipeline was cancelled. For a
+rejected unit, ``submit`` itself calls it."""
 
 OnProgress = Callable[[Mapping[str, VertexWork]], object]
 

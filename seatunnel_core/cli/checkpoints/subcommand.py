@@ -12,7 +12,7 @@ class CheckpointsCommand(Command):
     """The unparsed arguments of ``seatunnel checkpoints VERB …``."""
 
     argv: tuple[str, ...] = field(repr=False)
-    """For ``parse_checkpoints``, which imports the inspector; may hold secrets."""
+    """Arguments for ``parse_checkpoints``, which imports the inspector; may contain secrets."""
 
 
 def _parse(_parser: Parser, argv: Sequence[str]) -> CheckpointsCommand:

@@ -33,9 +33,9 @@ from seatunnel_core.rows.repeated_keys import RepeatedKeys
 from seatunnel_core.rows.written_decimal import NegativeZero
 
 BOOLEAN, WHOLE, LONG, FRACTION, DATE, LOCAL, MOMENT, OBJECT, LIST, TEXT, UNWRITABLE = (1 << bit for bit in range(11))
-"""``WHOLE`` are numbers of 64 bits that a double holds, too; ``LONG`` are those that it would change.
+"""``WHOLE``: numbers of 64 bits that a double represents exactly; ``LONG``: those that a double would change.
 
-``UNWRITABLE`` are the texts that stand for doubles which JSON cannot write.
+``UNWRITABLE``: texts that represent doubles which JSON cannot write.
 """
 
 TYPES: Mapping[int, pa.DataType] = {

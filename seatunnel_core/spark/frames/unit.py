@@ -32,7 +32,7 @@ class UnitFrames:
     work: FrameWork
     slots: int
     note_for: Callable[[str, str], Note]
-    """Returns the function that receives counts, by the counted source (empty for none) and the counting step."""
+    """Function that returns the receiver of counts, by the counted source (empty for none) and the counting step."""
 
     kept: "dict[str, DataFrame]" = field(factory=dict)
     """Cached frames of a query that several tables are computed from. Computing them again might sample or limit the
