@@ -1,4 +1,4 @@
-"""The handle of a submitted job."""
+"""Handle of a submitted job."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Self, TypeVar
@@ -40,7 +40,7 @@ class JobHandle:
 
     @property
     def job_id(self) -> str:
-        """The job's id, for ``submit(restore=…)`` and ``seatunnel -r``."""
+        """ID of the job, for ``submit(restore=…)`` and ``seatunnel -r``."""
         return self._run.job_id
 
     def wait(self, timeout: float | None = None) -> JobReport | None:
@@ -54,7 +54,7 @@ class JobHandle:
             progress: True to show the progress in a notebook, updated in place. Outside notebooks nothing is shown.
 
         Raises:
-            JobFailedError: A pipeline failed; the message names each with its error.
+            JobFailedError: A pipeline failed; the message lists each failed pipeline with its error.
             KeyboardInterrupt: After an interrupt, once the job has stopped.
         """
         output = notebook.Output(wanted=progress)
@@ -104,17 +104,17 @@ class JobHandle:
         return self._run.savepoint(name, stop=stop, drain=drain, timeout=timeout)
 
     def collect(self, name: str = "", *, table: str = "") -> "pa.Table":
-        """Return the rows that reached a sink ``Memory`` (``Rows.collect``), without an order.
+        """Return the rows received by a sink ``Memory`` (``Rows.collect``), in no particular order.
 
-        While the job runs, these are the rows of completed checkpoints; after its end, all rows. The table has
-        the Arrow PyCapsule interface, so Polars (``polars.from_arrow``), pandas and DuckDB accept it.
+        While the job runs, these are the rows of completed checkpoints; after its end, all rows. The table has the
+        Arrow PyCapsule interface, so Polars (``polars.from_arrow``), pandas and DuckDB accept it.
 
         Args:
-            name: The sink's name; may be left out if the job has one such sink.
-            table: The table's name; may be left out if the sink has one table.
+            name: The sink's name; optional if the job has only one such sink.
+            table: The table's name; optional if the sink has only one table.
 
         Raises:
-            UsageError: No sink or table has this name, or some of its rows went to an earlier process and are lost.
+            UsageError: No sink or table has this name, or an earlier process received some of its rows, which are lost.
         """
         return _one(_one(self._memory_sinks(), name, "sink Memory").collected(), table, "table")
 

@@ -114,7 +114,7 @@ class Job:
 
         Without a schema, types follow from the values of all rows, whatever their order: each column needs one Python
         type, or ``int`` beside ``float``, where ``None`` and an absent key are null. No value is changed.
-        ``nesting="tables"`` makes child tables of lists, as in files of JSON.
+        ``nesting="tables"`` converts lists to child tables, as in JSON files.
 
         Args:
             rows: The rows.
@@ -200,7 +200,7 @@ class Job:
         master: str | None = None,
         engine_config: Path | str | None = None,
     ) -> JobHandle:
-        """Start the job and return its handle at once.
+        """Start the job and return its handle immediately.
 
         Args:
             job_id: ID of a new job; generated if it is ``None``.
@@ -210,7 +210,7 @@ class Job:
             engine_config: Path of a ``seatunnel.yaml``; by default the first one found in the default locations.
 
         Raises:
-            ConfigError: The options are wrong; the message lists every problem.
+            ConfigError: Options are invalid; the message lists every problem.
             JobError: The job is not valid; the message lists every problem.
             UsageError: ``job_id`` exists, or the job to restore does not; or what is to be restored does not exist,
                 does not fit, or would publish rows a second time.

@@ -43,7 +43,7 @@ EXIT_CODES = {"FINISHED": 0, "FAILED": 1, "CANCELED": STOPPED, "SAVEPOINT_DONE":
 
 @frozen(kw_only=True)
 class ClientPlace:
-    """The cluster and its addresses."""
+    """Cluster and its addresses."""
 
     cluster: str
     members: tuple[str, ...]
@@ -139,7 +139,7 @@ def _hazelcast(path: Path) -> ClusterConfig | ClientConfig | None:
 def _submit(client: ClusterClient, arguments: ClusterArguments) -> int:
     assert arguments.config is not None
     text = read_text(arguments.config)
-    job_id = arguments.restore or arguments.set_job_id or new_job_id()  # generated here, so a retry is no second job
+    job_id = arguments.restore or arguments.set_job_id or new_job_id()  # generated here, so retries start only one job
     request = {
         "job_id": job_id,
         "name": arguments.name or "",

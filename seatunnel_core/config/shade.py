@@ -1,4 +1,4 @@
-"""Encrypted values in job files, as SeaTunnel has them: a *shade* encrypts and decrypts some options of each connector.
+"""Encrypted values in job files, as in SeaTunnel: a *shade* encrypts and decrypts some options of each connector.
 
 ::
 
@@ -7,7 +7,7 @@
     env { shade.properties { salt = x } }  # the shade's own configuration
 
 A custom shade is a subclass of ``Shade`` with an entry point in the group ``seatunnel.config_shade``, named like its
-identifier. ``base64`` is built in, because existing files have it; it protects nothing.
+identifier. ``base64`` is built in, because existing files use it; it protects nothing.
 """
 
 import base64

@@ -8,8 +8,8 @@
     CREATE TABLE people WITH ('connector' = 'FakeSource', 'type' = 'source', 'row.num' = '16', …);
     CREATE TABLE target WITH ('connector' = 'LocalFile', 'type' = 'sink', 'path' = '/data/out', …);
     CREATE TABLE adults AS SELECT name FROM people WHERE age > 17;   -- a transform Sql
-    INSERT INTO target SELECT name FROM adults;                      -- another one, and the way into the sink
-    INSERT INTO target SELECT people;                                -- all of a source, as it is
+    INSERT INTO target SELECT name FROM adults;                      -- another transform, written to the sink
+    INSERT INTO target SELECT people;                                -- the whole source, unchanged
 
 A value that starts with ``{`` or ``[`` is HOCON. sqlglot tokenizes the text; the transform parses the queries.
 """

@@ -51,7 +51,7 @@ class Variables:
     given: Mapping[str, str] = field(factory=dict, repr=False)
     environment: Mapping[str, str] = field(factory=lambda: dict(os.environ), repr=False)
     elsewhere: Callable[[str], str | None] = field(default=lambda _: None, repr=False, kw_only=True)
-    """Returns the value of a variable from the file next to the job file, or from the user's keyring."""
+    """Function that returns the value of a variable from the file next to the job file, or from the user's keyring."""
 
     by_argument: bool = field(default=True, kw_only=True)
     """True if ``-i`` may set variables: for job files, not for the engine's file."""

@@ -48,5 +48,5 @@ class SinkContext:
     reads everything. A target that does not exist yet lacks the rows of earlier jobs."""
 
     recognised_before: Sequence[Mapping[str, str]] = field(factory=tuple, eq=False, repr=False)
-    """For ``published``: results of ``recognises_by`` in each process of the job since its options changed, oldest
-    first; empty in other calls."""
+    """Results of ``recognises_by`` in each process of the job since its options changed, oldest first. Only set for
+    ``published``; otherwise empty."""

@@ -92,7 +92,7 @@ class _Reader:
         return found
 
     def _closed(self, end: str) -> bool:
-        """Skip blanks, commas and a following end; return True if there was an end."""
+        """Skip blanks and commas, and the closing bracket if it follows; return True if it did."""
         while True:
             self._blanks()
             if not self.text.startswith(",", self.at):

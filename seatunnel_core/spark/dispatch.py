@@ -55,7 +55,7 @@ class UnitDispatcher:
         self._changed = threading.Condition()
         self._waiting: list[Candidate[Order]] = []
         self._running: dict[RunningBatch, None] = {}
-        """The batches submitted to Spark, in that order, so that a simulation is repeatable."""
+        """Batches submitted to Spark, in submission order, so that simulations are reproducible."""
 
         self._ledger = Ledger()
         self._is_reached = False

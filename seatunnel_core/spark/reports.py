@@ -43,7 +43,7 @@ class Reports:
         """Results that the driver did not receive."""
 
         self._running: dict[int, Callable[[], Mapping[str, VertexWork]]] = {}
-        """For each running unit, the function that returns its progress."""
+        """Function that returns the progress, for each running unit."""
 
     @contextmanager
     def periodic(self) -> Iterator[None]:

@@ -35,10 +35,10 @@ class Order:
     """True if it may have begun in an earlier process."""
 
     on_again: Callable[[], object] | None = field(default=None, repr=False)
-    """Called when the unit begins again, so that a sink may get its rows twice."""
+    """Callback for a unit that begins again, so that a sink may get its rows twice."""
 
     on_progress: OnProgress | None = field(default=None, repr=False)
-    """Called repeatedly with the unit's progress by vertex while it runs for long."""
+    """Callback for the progress of a long-running unit by vertex; called repeatedly."""
 
     @property
     def pipeline(self) -> PipelineKey:

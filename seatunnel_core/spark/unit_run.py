@@ -26,7 +26,7 @@ from seatunnel_core.work.vertex_meter import VertexMeter
 from seatunnel_core.work.vertex_work import VertexWork
 
 _turn = threading.Lock()
-"""Held while a transform runs, so that users' functions need no locks even if units are read concurrently."""
+"""Lock held while a transform runs, so that users' functions need no locks even if units are read concurrently."""
 
 
 def committable(chain: OperatorChain, unit: WorkUnit, epoch: int, staged: Staged) -> Committable:

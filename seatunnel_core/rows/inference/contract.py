@@ -12,7 +12,7 @@ EVOLVE, FREEZE, DISCARD_ROW, DISCARD_VALUE = WORDS = ("evolve", "freeze", "disca
 
 @frozen(kw_only=True)
 class SchemaContract:
-    """One of ``WORDS`` for each kind of deviation of a row from the schema.
+    """Handling of each kind of deviation of a row from the schema: one of ``WORDS``.
 
     ``evolve`` extends the schema during inference, before the job moves rows; once the columns are fixed a deviation is
     an error, as with ``freeze``.

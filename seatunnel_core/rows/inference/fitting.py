@@ -15,7 +15,7 @@ from seatunnel_core.rows.values import Converter, converter
 from seatunnel_core.rows.written_decimal import NegativeZero
 
 Discard = Callable[[str], None]
-"""Receives the end of a sentence for each discarded value: ``lose the field 'x', which is no column``."""
+"""Callback for discarded values; receives the end of a sentence: ``lose the field 'x', which is no column``."""
 
 _Fit = Callable[[Any, Discard], Any]
 

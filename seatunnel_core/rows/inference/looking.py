@@ -23,8 +23,7 @@ def look(lines: Iterable[bytes], levels: int = DEEPEST) -> Shape:
 
 
 def _objects(lines: Sequence[bytes]) -> list[dict[str, Any]]:
-    """Return the objects in lines; if each line certainly is one object, parse them together, which is twice as
-    fast."""
+    """Return the objects in lines; parse them together if each line certainly is one, which is twice as fast."""
     if all(line[:1] == b"{" and line[-1:] == b"}" for line in lines):
         try:
             found = glanced(b"[" + b",".join(lines) + b"]")

@@ -52,7 +52,7 @@ class SparkFrames:
         self._spark = spark
         self._slots = slots
         self._building = threading.Lock()
-        """Held while frames are built: ``SparkSql`` creates a view, and views belong to the whole session."""
+        """Lock held while frames are built: ``SparkSql`` creates a view, and views belong to the whole session."""
 
         self._noted = _new_notes(spark)
 

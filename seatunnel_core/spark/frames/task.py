@@ -41,8 +41,8 @@ class Noted:
 
 
 Note = Callable[[Noted, "int | None"], None]
-"""Receives a task's report about a piece and the piece's number, so that a piece read twice is counted once. Without a
-number the piece is the partition of the task."""
+"""Callback for a task's report about a piece. It receives the number of the piece, so that a piece read twice is
+counted once; without a number, the piece is the partition of the task."""
 
 
 @frozen(kw_only=True)

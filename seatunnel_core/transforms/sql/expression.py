@@ -35,7 +35,7 @@ from seatunnel_core.transforms.sql.value import (
 )
 
 _Chosen = Callable[[pa.DataType, pa.DataType, str], pa.DataType]
-"""Returns the common type of two values; the last argument is their position in the statement."""
+"""Function that returns the common type of two values; the last argument is their position in the statement."""
 
 NO_PARENTHESES = ("CURRENT_DATE", "CURRENT_TIME", "CURRENT_TIMESTAMP")
 
