@@ -124,8 +124,8 @@ class Job:
             **more: Further options of the source ``Memory``.
 
         Raises:
-            UsageError: A value fits no column, or not with those of other rows: the message names row and key. Or the
-                rows are no mappings, have no columns, or more than 1 GiB.
+            UsageError: A value has an unsupported type, or one that does not match those of other rows; the message
+                contains row and key. Or the rows are not mappings, have no columns, or are larger than 1 GiB.
         """
         from seatunnel_core.connectors.memory.held import hold_rows
         from seatunnel_core.rows.schema_block import table_schema, written_in_python

@@ -191,7 +191,7 @@ class _Reader:
             for block in value.values if isinstance(value, Items) else (value,):
                 if not isinstance(block, Block):
                     self._fail("'<<' takes a block", key.position)
-                # Each merge copies what the block has by then.
+                # Each merge copies the current entries of the block.
                 self.problems.budget.substituted(size(block) * (1 + len(parent.merged)), lambda: key.position)
                 parent.merged.append(block)
         elif key.text in parent.keys:

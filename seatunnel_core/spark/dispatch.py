@@ -90,7 +90,7 @@ class UnitDispatcher:
             attempt: The attempt to run.
             on_result: Called once with the result, unless the pipeline is cancelled.
             restored: True if the unit may have begun in an earlier process.
-            on_again: Called when the unit begins again, so that a sink may get its rows twice.
+            on_again: Called when the unit begins again, so that a sink may receive its rows twice.
             on_progress: Called repeatedly with the progress of a unit that runs for long.
         """
         order = Order(chain, attempt, on_result, restored, on_again, on_progress)

@@ -35,7 +35,7 @@ class Order:
     """True if it may have begun in an earlier process."""
 
     on_again: Callable[[], object] | None = field(default=None, repr=False)
-    """Callback for a unit that begins again, so that a sink may get its rows twice."""
+    """Callback for a unit that begins again, so that a sink may receive its rows twice."""
 
     on_progress: OnProgress | None = field(default=None, repr=False)
     """Callback for the progress of a long-running unit by vertex; called repeatedly."""
