@@ -30,8 +30,9 @@ _FILLED_BY_SINKS = re.compile(r"[kv]([0-9]+|n)|now|uuid|transactionId|comment")
 _OF_REQUESTS = frozenset({"page", "model", "input", "prompt"})
 """Placeholders of requests to services, unless they have a value; SeaTunnel jobs write them in quotes."""
 
-_OF_COLUMNS = frozenset({("kafka", "topic"), ("redis", "key")})
-"""Connectors and options whose placeholders are columns, unless they have a value; sinks replace them."""
+_OF_COLUMNS = frozenset({("sink", "kafka", "topic"), ("sink", "redis", "key"), ("sink", "topic"), ("sink", "key")})
+"""Options whose placeholders are columns, unless they have a value; in a block of blocks or in a list. Sinks replace
+them."""
 
 _NAMES_OF_PAGES = re.compile(r"""\b(?:page_field|cursor_field)["']?\s*[:=]\s*["']?([\w.-]+)""")
 _OF_PLACES = re.compile(r"(^|[._-])(url|uri|endpoint|host|header|address|servers?|jaas)", re.IGNORECASE)

@@ -132,7 +132,7 @@ class Sink(ABC):
     ends is rejected."""
 
     disabled_capabilities: frozenset[type] = frozenset()
-    """Capabilities that the class implements but the options of this sink do not allow: see ``disable``."""
+    """``SupportsRollback``, if the options of this sink rule it out although the class implements it."""
 
     prunes: bool = False
     """True if it adds no rows, and at the end deletes the target rows whose key was not received: then no row may be
