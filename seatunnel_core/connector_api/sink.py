@@ -150,7 +150,9 @@ class Sink(ABC):
         self.options = options
 
     def disable(self, *capabilities: type) -> None:
-        """Disable capabilities that the class implements but the options of this sink do not allow."""
+        """Rule out ``SupportsRollback``, the only capability that may depend on the options of a sink."""
+        if set(capabilities) - {SupportsRollback}:
+            raise ValueError("only SupportsRollback can be ruled out; let the methods of others do nothing")
         self.disabled_capabilities |= frozenset(capabilities)
 
     @property
