@@ -31,7 +31,7 @@ class ShareMode(enum.Enum):
     """Only units of the same pipeline."""
 
     PART = "PART"
-    """Short units of all pipelines; a longer unit shares only with units of its own pipeline."""
+    """Short units of all pipelines; a longer unit shares only with units of the same pipeline."""
 
 
 SHORT_MS = 300.0

@@ -94,4 +94,4 @@ class PostgreSQL(Dialect):
         state = getattr(error, "sqlstate", None)
         if state is None:
             return isinstance(error, psycopg.OperationalError) and not any(each in str(error) for each in _REFUSED)
-        return state.startswith(_PASSING) or "could not extend file" in str(error)  # a quota has no SQLSTATE of its own
+        return state.startswith(_PASSING) or "could not extend file" in str(error)  # no SQLSTATE is specific to a quota
