@@ -193,7 +193,7 @@ def _ids_collected(played: Played) -> list[int]:
     *earlier, last = played.lives
     if not earlier:
         return sorted(last.collect()["id"].to_pylist())
-    with pytest.raises(st.UsageError, match=f"of the {ROWS} rows"):
+    with pytest.raises(st.UsageError, match=f"of the {ROWS} collected rows"):
         last.collect()
     kept = last._memory_sinks()["out"]._kept  # which rows it has, it does not say otherwise
     assert kept is not None

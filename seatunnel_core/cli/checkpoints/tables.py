@@ -99,7 +99,7 @@ def _epoch(pipeline: PipelineSurvey) -> str:
 
 
 def _checkpoints_table(pipeline: PipelineSurvey) -> str:
-    rows = [("checkpoint", "type", "size", "stored", "", "base of this epoch")]
+    rows = [("checkpoint", "type", "size", "stored", "", "base of its epoch")]
     for info in pipeline.listing.checkpoints:
         state = "live" if pipeline.is_live(info) else "void"
         rows.append(
