@@ -22,6 +22,7 @@ CEILINGS = {
     "seatunnel_core/page": 1,
     "seatunnel_core/rows": 2,
     "seatunnel_core/transforms": 1,
+    "seatunnel_storage_api": 2,
     "seatunnel_storage_api/testing": 5,
 }
 """Maximum number of findings of each folder; 0 for a folder that is missing.
