@@ -193,8 +193,8 @@ def test_rows_are_read_by_the_present_columns(orders: Nightly) -> None:
     [
         ({"incremental": {"column": "id"}}, "by snapshot, not by 'id'; set column to snapshot"),
         ({"incremental": {"column": "snapshot", "lag": "5m"}}, "key, nulls and lag are for columns"),
-        ({"incremental": {"column": "snapshot"}, "use_snapshot_id": 1}, "'use_snapshot_id' and 'incremental' both select"),
-        ({"use_snapshot_timestamp": 1, "use_snapshot_id": 1}, "'use_snapshot_id' and 'use_snapshot_timestamp' both select"),
+        ({"incremental": {"column": "snapshot"}, "use_snapshot_id": 1}, "'use_snapshot_id' and 'incremental' both"),
+        ({"use_snapshot_timestamp": 1, "use_snapshot_id": 1}, "'use_snapshot_id' and 'use_snapshot_timestamp' both"),
     ],
 )
 def test_what_does_not_go_together_is_refused(tmp_path: Path, options: dict[str, Any], message: str) -> None:
