@@ -11,6 +11,7 @@ import tempfile
 import weakref
 from abc import abstractmethod
 from collections.abc import Callable
+from contextlib import ExitStack
 from typing import BinaryIO, cast
 
 import pyarrow as pa
@@ -128,8 +129,9 @@ class CopiedOutput(StagedOutput):
     def __init__(self, send: Callable[[BinaryIO, int], Receipt]) -> None:
         """Take the function that sends the file, which is at its beginning, with its size in bytes."""
         self._send = send
-        self._copy = cast(BinaryIO, tempfile.TemporaryFile())  # noqa: SIM115
-        weakref.finalize(self, self._copy.close)  # Even if it is abandoned.
+        opened = ExitStack()
+        weakref.finalize(self, opened.close)  # Even if it is abandoned, and before there is anything to close.
+        self._copy = opened.enter_context(cast(BinaryIO, tempfile.TemporaryFile()))  # noqa: SIM115
         self.stream = pa.OSFile(f"/dev/fd/{self._copy.fileno()}", "wb")
 
     def finish(self) -> Receipt:
