@@ -383,7 +383,7 @@ def test_several_jobs_are_stopped_at_once(seen: Watched, node: tuple[Node, str, 
     dialog = page.get_by_role("dialog")
     dialog.get_by_role("button", name="Take a savepoint").click()
     dialog.get_by_text("Accepted for 0 of 2 jobs").wait_for()
-    assert dialog.get_by_text("does not run").count() == 2, "each refusal names its job"
+    assert dialog.get_by_text("is not running").count() == 2, "each refusal names its job"
     assert seen.findings() == []
     page.keyboard.press("Escape")
     group.get_by_role("button", name="Stop at once").click()
