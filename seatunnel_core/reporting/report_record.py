@@ -51,8 +51,8 @@ def _view_from_record(record: Any) -> PipelineView:
     if not isinstance(record, Mapping):
         raise StoredValueError("the line of a pipeline is not a block")
     rest = {key: value for key, value in record.items() if key not in _TEXTS}
-    texts = {key: _texts(record, key) for key in _TEXTS if key in record}
-    return PipelineView(**read_fields(PipelineView, rest, partial=True), **texts)
+    fields = read_fields(PipelineView, rest, partial=True)
+    return PipelineView(**{**fields, **{key: _texts(record, key) for key in _TEXTS if key in record}})
 
 
 def _texts(record: Mapping[str, Any], key: str) -> tuple[str, ...]:
